@@ -232,7 +232,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     await clock.advance(DIRECTORY_REGRESSION_MS - 1)
     await reader.refresh(signal)
     expect(reader.current().revision).toBe(7)
-    expect(reader.state().reason).toBe('revision 1 is published, and 7 was known')
+    expect(reader.state().reason).toBe('revision 1 is published, but this process already knows 7')
     await clock.advance(1)
     await reader.refresh(signal)
     expect(reader.current()).toStrictEqual(ofAccounts(1, [9]))
@@ -306,7 +306,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     await (await aPublisher(connection)).publish(ofAccounts(1, FEW), signal)
     await connection.call((client) => client.hset(META, { schema: 2 }), signal)
     await using reader = await aReader(connection)
-    const reason = 'what is published is of version 2, and this process reads 1'
+    const reason = 'the published settings have version 2, and this process reads version 1'
     expect(reader.state()).toMatchObject({ isReady: false, isConnected: true, reason })
   })
 

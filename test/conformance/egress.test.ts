@@ -38,7 +38,7 @@ async function get(options: Partial<EgressOptions> = {}, url = `https://${HOST}/
 
 const NOT_PUBLIC = expect.objectContaining({
   code: 'asset_unavailable',
-  message: expect.stringMatching(/: it leads to no public address$/),
+  message: expect.stringMatching(/: it does not lead to a public address$/),
 })
 
 test.for<[string, readonly string[]]>([
@@ -75,7 +75,7 @@ test.for(['localhost', 'nosuch.internal', 'db.svc', '10.0.0.1', '[::1]'])(
   async (host) => {
     for (const scheme of ['http', 'https']) {
       const fetched = httpEgress({ clock: systemClock() }).get(`${scheme}://${host}/`, [host], NEVER)
-      const message = `${host}: it leads to no public address`
+      const message = `${host}: it does not lead to a public address`
       await expect(fetched).rejects.toMatchObject({ code: 'asset_unavailable', message })
     }
   },
@@ -140,7 +140,7 @@ test.for<[string, Partial<EgressOptions>, string, string]>([
 ])('a certificate %s is refused, whatever the environment says', async ([, options, url, code]) => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   const asked = host.asked.length
-  await expect(get(options, url)).rejects.toThrow(`it could not be reached or broke off (${code})`)
+  await expect(get(options, url)).rejects.toThrow(`it could not be reached, or the connection broke (${code})`)
   expect(host.asked.length).toBe(asked)
 })
 

@@ -18,7 +18,7 @@ const UNREADABLE: readonly (readonly [string, OutgoingRecord, string])[] = [
   [
     'a record of a later version',
     { key: 'a', value: '{}', headers: { v: '2', extra: 'kept' } },
-    'version "2" is not known here',
+    'version "2" is unknown',
   ],
   ['a record that lacks most', { key: 'a', value: '{"id":1}', headers: V1 }, '/id must be string'],
 ]

@@ -219,7 +219,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
   })
 
   test.for([
-    ['webhook.due', 'garbage', 'it is no JSON'],
+    ['webhook.due', 'garbage', 'it is not JSON'],
     ['webhook.due', '{"version":2}', 'it is of version 2, not 1'],
     [`webhook.wait.${Number(WEBHOOK_RETRY_MS[0]) / 1000}s`, '{"version":1}', '/id is required'],
   ] as const)('puts aside what nobody can read in %s: %s', async ([topic, value, reason], { signal }) => {

@@ -131,7 +131,7 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
       ],
       ['gives no length', saying('200 OK', 'content-length: x'), 'protocol', /no HTTP \(.*Content-Length/],
       ['breaks a header in two', saying('200 OK', 'x: a\rb'), 'protocol', /no HTTP \(.*expected LF/],
-      ['wants the body it was given', saying('100 Continue'), 'protocol', /100 Continue, which it was not asked for/],
+      ['wants the body it was given', saying('100 Continue'), 'protocol', /100 Continue without being asked to/],
     ])('tells of a receiver that %s', async ([, listener, result, message]) => {
       const answer = await postTo(listener)
       expect(answer).toEqual({ result, message: expect.stringMatching(message) })
@@ -306,8 +306,8 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
 
     test.for<[string, string]>([
       ['http://169.254.169.254/', 'must lead to a public address'],
-      [`https://user:secret@${HOST}/`, 'must not hold a user name or password'],
-      [`https://${HOST}:22/`, 'must name port 80, 443 or one from 1024'],
+      [`https://user:secret@${HOST}/`, 'must not contain a user name or password'],
+      [`https://${HOST}:22/`, 'must use port 80, 443, or 1024 and above'],
       ['ftp://example.com/', 'must be an http or https URL'],
       [`https://${HOST}/${'a'.repeat(3000)}`, 'must have at most 2048 characters'],
     ])('does not call %s', async ([url, fault]) => {

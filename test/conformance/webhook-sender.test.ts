@@ -121,7 +121,7 @@ test('addresses are tried until one answers', async () => {
 test('a connection that is refused is told of', async () => {
   const { server, port } = await aServer()
   await new Promise((closed) => server.close(closed))
-  const message = `${HOST}: it could not be reached or broke off (ECONNREFUSED)`
+  const message = `${HOST}: it could not be reached, or the connection broke (ECONNREFUSED)`
   expect(await post({ ports: { http: port, https: port } })).toEqual({ result: 'connection', message })
 })
 
@@ -158,7 +158,7 @@ test.for([
   await using receiver = await aHost('127.0.0.1', made)
   const { ca: _ca, ...options } = optionsFor(receiver)
   const answer = await post({ ...options, ...(code !== 'DEPTH_ZERO_SELF_SIGNED_CERT' && { ca: made.cert }) })
-  expect(answer).toEqual({ result: 'tls', message: `${HOST}: there is no trusted connection to it (${code})` })
+  expect(answer).toEqual({ result: 'tls', message: `${HOST}: the TLS handshake with it failed (${code})` })
   expect(receiver.asked).toEqual([])
 })
 

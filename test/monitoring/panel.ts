@@ -41,7 +41,7 @@ const CALLERS: readonly Panel[] = [
   },
   {
     title: 'Refusals by code',
-    description: 'Answers that were refusals. docs/errors.md says what each code means and who can mend it.',
+    description: 'Requests that were refused. docs/errors.md says what each code means and who can fix it.',
     unit: 'reqps',
     queries: {
       '{{code}} ({{fault}})': `sum by (code, fault) (rate(platen_requests_refused_total{${IN}}${RATE})) > 0 or sum by (code, fault) (rate(platen_requests_refused_total{${IN},code="RENDER_UNAVAILABLE"}${RATE}))`,
@@ -122,12 +122,12 @@ const AFTERWARDS: readonly Panel[] = [
   {
     title: 'Deliveries given up or put off',
     description:
-      'Given up after all attempts, put off for want of a secret or of room, or put aside as nobody can read it.',
+      'Ended without success, deferred for lack of a secret or of room, or dead-lettered because unreadable.',
     unit: 'cps',
     queries: {
       '{{status}}': `sum by (status) (rate(platen_webhook_deliveries_ended_total{${IN},status=~"exhausted|gone|blocked"}${RATE}))`,
       'put off: {{reason}}': `sum by (reason) (rate(platen_webhook_deferrals_total{${IN}}${RATE}))`,
-      'put aside: {{record}}': `sum by (record) (rate(platen_webhook_dead_letters_total{${IN}}${RATE}))`,
+      'dead letter: {{record}}': `sum by (record) (rate(platen_webhook_dead_letters_total{${IN}}${RATE}))`,
     },
   },
   {

@@ -53,7 +53,8 @@ export function httpEgress({ clock, ca, ...options }: EgressOptions): Egress {
   return {
     async get(text, allowedHosts, signal) {
       const url = egressUrl(text, allowedHosts)
-      if (url === undefined) throw new ServiceError('asset_unavailable', 'the URL is none of an allowed host')
+      if (url === undefined)
+        throw new ServiceError('asset_unavailable', 'the host of the URL is not among the allowed hosts')
       const limit = clock.timeout(EGRESS_MS_MAX)
       try {
         return await followRedirects(url, { guard, allowedHosts, ended: AbortSignal.any([signal, limit]) })
@@ -85,7 +86,7 @@ async function followRedirects(url: URL, context: FetchContext): Promise<Fetched
 
 function redirectTarget(at: URL, location: string, allowedHosts: readonly string[]): URL {
   const target = URL.parse(location, at.href)
-  if (target === null) throw assetUnavailable(at, 'it redirects to what is no URL')
+  if (target === null) throw assetUnavailable(at, 'it redirects to an invalid URL')
   if (at.protocol === 'https:' && target.protocol === 'http:')
     throw assetUnavailable(at, 'it redirects from https to http')
   const next = egressUrl(target.href, allowedHosts)
@@ -111,7 +112,7 @@ async function fetchOnce(
 }
 
 /** One text for internal names that exist and for names that do not. Else a tenant could find out internal names one by one. */
-const NOWHERE = 'it leads to no public address'
+const NOWHERE = 'it does not lead to a public address'
 
 function reasonOf(url: URL, error: unknown): string {
   const obstacle = error instanceof UnreachableError ? error.obstacle : 'connection'
@@ -126,7 +127,7 @@ function reasonOf(url: URL, error: unknown): string {
         : `its name cannot be resolved (${code})`
     case 'connection':
     case 'tls':
-      return `it could not be reached or broke off (${code})`
+      return `it could not be reached, or the connection broke (${code})`
   }
 }
 
@@ -166,8 +167,8 @@ async function readFile(url: URL, response: IncomingMessage): Promise<FetchedFil
   if (statusCode !== 200) throw assetUnavailable(url, `it answered with the status ${statusCode}`)
   const coding = headers['content-encoding'] ?? 'identity'
   if (coding.toLowerCase() !== 'identity')
-    throw assetUnavailable(url, 'it answered compressed, which it was not asked for')
-  const tooLarge = () => assetUnavailable(url, `it gave more than ${EGRESS_BYTES_MAX} bytes`)
+    throw assetUnavailable(url, 'it answered with a Content-Encoding that was not requested')
+  const tooLarge = () => assetUnavailable(url, `it answered with more than ${EGRESS_BYTES_MAX} bytes`)
   if (Number(headers['content-length']) > EGRESS_BYTES_MAX) throw tooLarge()
   const chunks: Buffer[] = []
   let bytes = 0
@@ -176,7 +177,7 @@ async function readFile(url: URL, response: IncomingMessage): Promise<FetchedFil
     if (bytes > EGRESS_BYTES_MAX) throw tooLarge()
     chunks.push(chunk)
   }
-  if (bytes === 0) throw assetUnavailable(url, 'it answered with nothing')
+  if (bytes === 0) throw assetUnavailable(url, 'it answered with an empty body')
   const [type = ''] = (headers['content-type'] ?? '').split(';')
   return { bytes: Buffer.concat(chunks), type: type.trim().toLowerCase() }
 }

@@ -67,7 +67,7 @@ export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOp
       }
     },
     async [Symbol.asyncDispose]() {
-      for (const ended of underWay) ended.abort(new CallError('connection', 'the call was broken off'))
+      for (const ended of underWay) ended.abort(new CallError('connection', 'the call was aborted'))
       pool.destroy()
     },
   }
@@ -173,8 +173,8 @@ class CallError extends Error {
 const OBSTACLES = {
   dns: 'its name cannot be resolved',
   blocked: 'it does not lead to a public address',
-  connection: 'it could not be reached or broke off',
-  tls: 'there is no trusted connection to it',
+  connection: 'it could not be reached, or the connection broke',
+  tls: 'the TLS handshake with it failed',
 } as const
 
 /** The result of a call without a response. Rethrows errors that are our own defects. */
@@ -191,7 +191,7 @@ function failureResponse(error: unknown, host: string): WebhookResponse {
     error instanceof errors.HeadersOverflowError ||
     error instanceof errors.ResponseContentLengthMismatchError
   ) {
-    return failed('protocol', `what it answered is no HTTP (${error.message})`)
+    return failed('protocol', `its answer is not valid HTTP (${error.message})`)
   }
   if (error instanceof errors.SocketError) {
     // Only the message distinguishes these.
@@ -199,7 +199,7 @@ function failureResponse(error: unknown, host: string): WebhookResponse {
       case 'bad upgrade':
         return { statusCode: 101, ...failed('status', 'it answered with the status 101') }
       case 'bad response':
-        return failed('protocol', 'it answered 100 Continue, which it was not asked for')
+        return failed('protocol', 'it answered 100 Continue without being asked to')
       default:
         return failed('connection', 'it closed the connection without an answer')
     }

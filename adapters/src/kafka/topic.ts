@@ -165,7 +165,7 @@ async function create(admin: Admin, missing: readonly Topic[], { replicas, inSyn
     } catch (cause) {
       const reason = cause instanceof AggregateError ? cause.errors.map(String).join(', ') : reasonOf(cause)
       const names = missing.map(({ name }) => name).join(', ')
-      throw new KafkaUnfit(`these topics are missing in Kafka: ${names}; making ${topic.topic} failed: ${reason}`, {
+      throw new KafkaUnfit(`these topics are missing in Kafka: ${names}; creating ${topic.topic} failed: ${reason}`, {
         cause,
       })
     }

@@ -21,30 +21,30 @@ export function apiMeter({ registry }: Metrics, { directory }: { directory: () =
   const registers = [registry]
   const refused = new Counter({
     name: 'platen_requests_refused_total',
-    help: 'Answers that were refusals, by the code of the error and by who can mend it.',
+    help: 'Requests that were refused, by error code and by who can fix the error.',
     labelNames: ['code', 'fault'],
     registers,
   })
   const accepted = new Counter({
     name: 'platen_renders_accepted_total',
-    help: 'Renders that were put into the queue.',
+    help: 'Renders that were accepted and queued.',
     labelNames: ['engine', 'mode', 'lane'],
     registers,
   })
   const waiting = new Gauge({
     name: 'platen_sync_renders_waiting',
-    help: 'Sync renders whose callers wait just now.',
+    help: 'Sync renders whose callers are waiting now.',
     registers,
   })
   const waits = new Histogram({
     name: 'platen_sync_wait_seconds',
-    help: 'How long callers of sync renders waited, from the queue to the reply.',
+    help: 'How long callers of sync renders waited, from queueing to the reply.',
     buckets: SYNC_BUCKETS,
     registers,
   })
   const limiterFailures = new Counter({
     name: 'platen_limiter_failures_total',
-    help: 'Calls of the limiter that failed.',
+    help: 'Calls to the limiter that failed.',
     registers,
   })
   for (const [code, { fault }] of Object.entries(HTTP_ERRORS)) refused.inc({ code, fault }, 0)
@@ -77,7 +77,7 @@ function requestMeter(registry: Registry): Pick<ApiMeter, 'routed' | 'answered'>
   const registers = [registry]
   const requests = new Counter({
     name: 'platen_http_requests_total',
-    help: 'Requests that were answered; `none` stands for all paths that are no route.',
+    help: 'Requests that were answered; the route `none` stands for all unknown paths.',
     labelNames: ['route', 'method', 'status'],
     registers,
   })
@@ -121,18 +121,20 @@ function gaugeDirectory(registry: Registry, read: () => DirectoryState): void {
       },
     })
   gauge('platen_directory_revision', 'The revision of the settings in force.', ({ revision }) => revision)
-  gauge('platen_directory_connected', '1 while published settings are followed, else 0.', ({ isConnected }) =>
-    isConnected ? 1 : 0,
+  gauge(
+    'platen_directory_connected',
+    '1 while this process follows the published settings, else 0.',
+    ({ isConnected }) => (isConnected ? 1 : 0),
   )
   gauge(
     'platen_directory_age_seconds',
-    'How long ago the settings in force were last known to be those published.',
+    'Time since the settings in force were last known to be the published ones.',
     ({ ageMs }) => ageMs / 1000,
   )
   registry.registerMetric(
     new Counter({
       name: 'platen_directory_damaged_values_total',
-      help: 'Published values met that were not of their shape, and not taken.',
+      help: 'Published values that were damaged and not applied.',
       registers: [],
       collect() {
         // The reader keeps the count since its start.

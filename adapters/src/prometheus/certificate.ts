@@ -11,7 +11,7 @@ export type Certificates = Partial<Record<(typeof PARTIES)[number], string | und
 export function gaugeCertificates({ registry }: Metrics, certificates: Certificates): void {
   const gauge = new Gauge({
     name: 'platen_certificate_expiry_timestamp_seconds',
-    help: 'When the first certificate of a CA file expires, in seconds since 1970; absent where no file is set.',
+    help: 'Unix time at which the first certificate of a CA file expires; absent if no file is set.',
     labelNames: ['vouches_for'],
     registers: [registry],
   })

@@ -162,7 +162,7 @@ test('controllers are told apart, each with its queue as it is when it is scrape
   ])
 })
 
-test('a refusal is counted by who can mend it', async () => {
+test('a refusal is counted by who can fix it', async () => {
   const { metrics, told } = opened()
   const meter = apiMeter(metrics, {
     directory: () => ({ isReady: true, revision: 1, isConnected: true, ageMs: 0, damaged: 0 }),

@@ -29,7 +29,7 @@ export function openMetrics({ isRead, deployable }: MetricsOptions): Metrics {
   if (isRead) collectDefaultMetrics({ register: registry })
   const build = new Gauge({
     name: 'platen_build_info',
-    help: 'Always 1: which version this is, of what.',
+    help: 'Always 1; the labels name the version and the deployable.',
     labelNames: ['version', 'deployable'],
     registers: [registry],
   })

@@ -58,15 +58,17 @@ function clusterMeter(registry: Registry, { kinds, lease }: Counted): Omit<Opera
     new Counter({ name, help, labelNames, registers: [registry] })
   const requests = counter(
     'rest_client_requests_total',
-    'Requests to the API server, by status and method; `<error>` stands for no answer.',
+    'Requests to the API server, by status code and method; `<error>` means no answer.',
     ['code', 'method'],
   )
-  const relists = counter('platen_operator_relists_total', 'How often all objects of a kind were listed.', ['kind'])
-  const watches = counter('platen_operator_watches_total', 'Watches of a kind that were opened.', ['kind'])
-  const unread = counter('platen_operator_unreadable_objects_total', 'Objects met that could not be read.', ['kind'])
+  const relists = counter('platen_operator_relists_total', 'Lists of all objects of a kind.', ['kind'])
+  const watches = counter('platen_operator_watches_total', 'Watches that were opened, by kind.', ['kind'])
+  const unread = counter('platen_operator_unreadable_objects_total', 'Objects that could not be read, by kind.', [
+    'kind',
+  ])
   const repairs = counter(
     'platen_operator_repairs_total',
-    'What somebody else had changed of what was written, in Redis or in Secrets, and was put right.',
+    'Settings in Redis and Secrets that somebody else had changed and the operator repaired.',
     ['kind'],
   )
   const master = new Gauge({
@@ -99,14 +101,14 @@ function queueMeter(
     labelNames: ['name', 'controller'] as const,
     registers: [registry],
   })
-  const adds = new Counter(described('adds_total', 'Keys that were put into the queue.'))
-  const retries = new Counter(described('retries_total', 'Keys that were to be put into the queue later.'))
+  const adds = new Counter(described('adds_total', 'Keys added to the queue.'))
+  const retries = new Counter(described('retries_total', 'Keys scheduled to be added to the queue later.'))
   const waits = new Histogram({
     ...described('queue_duration_seconds', 'How long keys waited for a worker.'),
     buckets: QUEUE_BUCKETS,
   })
   const work = new Histogram({
-    ...described('work_duration_seconds', 'How long workers had their keys.'),
+    ...described('work_duration_seconds', 'How long workers took to process a key.'),
     buckets: QUEUE_BUCKETS,
   })
   return (name) => {
@@ -134,17 +136,17 @@ function reconcileMeter(
     registers: [registry],
   })
   const one = ['controller'] as const
-  const total = new Counter(described('reconcile_total', 'Looks at objects, by how they ended.', [...one, 'result']))
-  const errors = new Counter(described('reconcile_errors_total', 'Looks at objects that failed.', one))
+  const total = new Counter(described('reconcile_total', 'Reconciliations, by result.', [...one, 'result']))
+  const errors = new Counter(described('reconcile_errors_total', 'Reconciliations that failed.', one))
   const terminal = new Counter(
-    described('terminal_reconcile_errors_total', 'Those among them that no retry mends.', one),
+    described('terminal_reconcile_errors_total', 'Reconciliations that failed and that no retry can fix.', one),
   )
   const time = new Histogram({
-    ...described('reconcile_time_seconds', 'How long looks at objects took.', one),
+    ...described('reconcile_time_seconds', 'How long reconciliations took.', one),
     buckets: RECONCILE_BUCKETS,
   })
-  const size = new Gauge(described('max_concurrent_reconciles', 'Workers there are.', one))
-  const active = new Gauge(described('active_workers', 'Workers that have an object just now.', one))
+  const size = new Gauge(described('max_concurrent_reconciles', 'Number of workers.', one))
+  const active = new Gauge(described('active_workers', 'Workers that are processing a key now.', one))
   return (controller, workers) => {
     for (const result of RECONCILE_RESULTS) total.inc({ controller, result }, 0)
     errors.inc({ controller }, 0)
@@ -179,11 +181,15 @@ function gaugeWork(registry: Registry, workStates: WorkStates): void {
         for (const [name, look] of workStates) this.set({ name, controller: name }, valueOf(look().runningMs) / 1000)
       },
     })
-  gauge('unfinished_work_seconds', 'How long the keys that are with workers have been there, in all.', (inHandMs) =>
-    inHandMs.reduce((sum, ms) => sum + ms, 0),
+  gauge(
+    'unfinished_work_seconds',
+    'Sum of the times for which workers have been processing their current keys.',
+    (inHandMs) => inHandMs.reduce((sum, ms) => sum + ms, 0),
   )
-  gauge('longest_running_processor_seconds', 'How long the one that has been there longest has been.', (inHandMs) =>
-    inHandMs.reduce((longest, ms) => Math.max(longest, ms), 0),
+  gauge(
+    'longest_running_processor_seconds',
+    'Longest time for which a worker has been processing its current key.',
+    (inHandMs) => inHandMs.reduce((longest, ms) => Math.max(longest, ms), 0),
   )
   const depth = new Gauge({
     name: 'workqueue_depth',
@@ -207,7 +213,7 @@ const SOON_MS = 7 * DAY_MS
 export function gaugeKeyExpiry({ registry }: Metrics, keys: { clock: Clock; ends: () => readonly Instant[] }): void {
   const gauge: Gauge = new Gauge({
     name: 'platen_api_keys_expiring',
-    help: 'ApiKeys that expire within seven days by their own `expiresAt`; those that were rotated out are none of them.',
+    help: 'ApiKeys whose `expiresAt` is within seven days; keys that a rotation replaced do not count.',
     registers: [registry],
     collect() {
       const now = keys.clock.now()

@@ -8,17 +8,17 @@ export function projectionMeter({ registry }: Metrics, { lag }: { lag: () => num
   const registers = [registry]
   const events = new Counter({
     name: 'platen_projection_events_total',
-    help: 'Events that were put into the views in Redis, those that were put there again included.',
+    help: 'Events applied to the views in Redis, including events that were applied again.',
     registers,
   })
   const rebuilds = new Counter({
     name: 'platen_projection_rebuilds_total',
-    help: 'How often views were made anew because Redis had lost them, wholly or in part; each partition of the event log counts.',
+    help: 'Rebuilds of the views after Redis lost all or some of them; each partition of the event log counts as one.',
     registers,
   })
   const waiting: Gauge = new Gauge({
     name: 'platen_projection_lag_events',
-    help: 'Events that are not in the views in Redis yet.',
+    help: 'Events that are not yet applied to the views in Redis.',
     registers,
     collect: () => waiting.set(lag()),
   })

@@ -30,12 +30,12 @@ export function gaugeQueue({ registry }: Metrics, read: () => readonly Backlog[]
     })
   gauge(
     'platen_queue_lag_renders',
-    'Renders that wait for a renderer or are being rendered, by the offsets in Kafka; absent while Kafka cannot be asked.',
+    'Renders that are waiting or being rendered, by the offsets in Kafka; absent while Kafka is unavailable.',
     ({ renders }) => renders,
   )
   gauge(
     'platen_queue_oldest_seconds',
-    'How long ago the oldest of them was accepted, up to a tenth too low; absent while Kafka cannot be asked.',
+    'Age of the oldest render that is waiting or being rendered, up to a tenth too low; absent while Kafka is unavailable.',
     ({ oldestMs }) => oldestMs / 1000,
   )
 }

@@ -6,7 +6,7 @@ import type { Metrics } from './metrics.ts'
 export function gaugeRedis({ registry }: Metrics, { isDown }: { isDown: () => boolean }): void {
   const up: Gauge = new Gauge({
     name: 'platen_redis_up',
-    help: '1 while Redis gives a sign of life and takes writes, else 0.',
+    help: '1 while Redis answers and takes writes, else 0.',
     registers: [registry],
     collect: () => up.set(isDown() ? 0 : 1),
   })

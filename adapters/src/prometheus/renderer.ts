@@ -26,20 +26,20 @@ export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeter
   const registers = [registry]
   const wait = new Histogram({
     name: 'platen_queue_wait_seconds',
-    help: 'How long renders waited for their first attempt, from their acceptance on.',
+    help: 'How long renders waited, from their acceptance to their first attempt.',
     labelNames: ['lane'],
     buckets: WAIT_BUCKETS,
     registers,
   })
   const retries = new Counter({
     name: 'platen_render_retries_total',
-    help: 'Attempts beyond the first.',
+    help: 'Attempts after the first attempt of a render.',
     labelNames: ['engine'],
     registers,
   })
   const deadLetters = new Counter({
     name: 'platen_dead_letters_total',
-    help: 'Records of the queue that were put aside as dead letters, by reason.',
+    help: 'Records of the render queue that became dead letters, by reason.',
     labelNames: ['reason'],
     registers,
   })
@@ -60,13 +60,13 @@ export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeter
 function slotMeter(registry: Registry): Pick<RendererMeter, 'serving' | 'busy'> {
   const slots = new Gauge({
     name: 'platen_slots',
-    help: 'Renders that this process can do at once.',
+    help: 'Renders that this process can run at the same time.',
     labelNames: ['engine'],
     registers: [registry],
   })
   const busy = new Gauge({
     name: 'platen_slots_busy',
-    help: 'Slots that have a render just now.',
+    help: 'Slots that are rendering now.',
     labelNames: ['engine'],
     registers: [registry],
   })
@@ -95,13 +95,13 @@ function both(first: Ended, second: Ended): Ended {
 function endMeter(registry: Registry): Ended {
   const ended = new Counter({
     name: 'platen_renders_ended_total',
-    help: 'Renders that came to their end: `succeeded`, or the code of the failure.',
+    help: 'Renders that ended, by outcome: `succeeded` or the failure code.',
     labelNames: ['engine', 'lane', 'outcome'],
     registers: [registry],
   })
   const duration = new Histogram({
     name: 'platen_render_duration_seconds',
-    help: 'How long rendering took in the last attempt, without waiting; renders that never began are left out.',
+    help: 'How long the last attempt of a render took, without waiting; renders that never began do not count.',
     labelNames: ['engine'],
     buckets: RENDER_BUCKETS,
     registers: [registry],
@@ -122,7 +122,7 @@ function endMeter(registry: Registry): Ended {
 export function tenantMeter({ registry }: Metrics): Ended {
   const renders = new Counter({
     name: 'platen_tenant_renders_total',
-    help: `Renders that came to their end, by tenant and template, where PLATEN_TENANT_METRICS asks for it: of at most ${TEMPLATES_COUNTED_MAX} templates in a process, and of all others as \`other\`.`,
+    help: `Renders that ended, by tenant and template, if PLATEN_TENANT_METRICS is set. A process counts at most ${TEMPLATES_COUNTED_MAX} templates by name; all others count as \`other\`.`,
     labelNames: ['tenant', 'template', 'environment', 'outcome'],
     registers: [registry],
   })

@@ -14,37 +14,37 @@ export function webhookMeter({ registry }: Metrics): WebhookMeter {
   const registers = [registry]
   const attempts = new Counter({
     name: 'platen_webhook_attempts_total',
-    help: 'Calls of webhook receivers, by result.',
+    help: 'Calls to webhook receivers, by result.',
     labelNames: ['result'],
     registers,
   })
   const duration = new Histogram({
     name: 'platen_webhook_attempt_duration_seconds',
-    help: 'How long calls of webhook receivers took.',
+    help: 'How long calls to webhook receivers took.',
     buckets: ATTEMPT_BUCKETS,
     registers,
   })
   const lag = new Histogram({
     name: 'platen_webhook_due_lag_seconds',
-    help: 'How long after it was due an attempt began.',
+    help: 'How late an attempt began, compared with the time it was due.',
     buckets: LAG_BUCKETS,
     registers,
   })
   const ended = new Counter({
     name: 'platen_webhook_deliveries_ended_total',
-    help: 'Webhook deliveries that came to their end, by how they ended.',
+    help: 'Webhook deliveries that ended, by status.',
     labelNames: ['status'],
     registers,
   })
   const deferrals = new Counter({
     name: 'platen_webhook_deferrals_total',
-    help: 'Due deliveries that were postponed, by reason.',
+    help: 'Due deliveries that were deferred, by reason.',
     labelNames: ['reason'],
     registers,
   })
   const deadLetters = new Counter({
     name: 'platen_webhook_dead_letters_total',
-    help: 'Events of renders and reminders of deliveries that could not be read and were put aside as dead letters.',
+    help: 'Render events and delivery reminders that could not be read and became dead letters.',
     labelNames: ['record'],
     registers,
   })

@@ -100,7 +100,7 @@ function connectionBy(
     async call(command, callSignal) {
       callSignal.throwIfAborted()
       if (health.isDown()) throw redisDown()
-      if (underWay >= REDIS_CALLS_MAX) throw new Unavailable(`Redis has ${REDIS_CALLS_MAX} calls to answer already`)
+      if (underWay >= REDIS_CALLS_MAX) throw new Unavailable(`${REDIS_CALLS_MAX} calls to Redis are pending already`)
       underWay++
       const answer = command(client)
         .catch(rethrow)

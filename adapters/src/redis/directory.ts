@@ -144,7 +144,7 @@ function markDisconnected(connection: ConnectionState, log: Log, err: unknown): 
   if (connection.isConnected) log.warn({ err }, 'directory unreachable, last good settings kept')
   connection.isConnected = false
   connection.fewerSince = undefined
-  connection.reason = 'Redis cannot be asked'
+  connection.reason = 'Redis is unreachable'
 }
 
 interface Following extends RedisDirectoryOptions {

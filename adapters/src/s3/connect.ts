@@ -57,7 +57,7 @@ export function connectS3(options: S3Options, clock: Pick<Clock, 'timeout'>): S3
       } catch (cause) {
         // The SDK throws its own error instead of the reason.
         signal.throwIfAborted()
-        throw new Unavailable(`S3 did not do what it was asked: ${codeOf(cause)}`, { cause })
+        throw new Unavailable(`the request to S3 failed: ${codeOf(cause)}`, { cause })
       }
     },
     [Symbol.dispose]() {

@@ -61,7 +61,7 @@ export async function claimPrefix(
     }
     if (await objects.create(marker, name, signal)) {
       throw new ArtifactStoreUnfit(
-        'this S3 ignores If-None-Match: two processes would both believe that they have created an object',
+        'this S3 ignores If-None-Match: two processes could both believe that they created the same object',
       )
     }
     return await shardedSince(objects, sinceMarker, { otherwise: clock.now() + SHARDED_AFTER_MS, signal })
@@ -109,6 +109,6 @@ function asUnfit(error: unknown, bucket: string): unknown {
   const refusal =
     nameOf(cause) === 'NoSuchBucket'
       ? `there is no bucket ${bucket}`
-      : `S3 refuses these credentials, or what they ask of the bucket ${bucket}`
+      : `S3 refuses these credentials, or they have no access to the bucket ${bucket}`
   return new ArtifactStoreUnfit(`${refusal}: ${codeOf(cause)}`, { cause })
 }

@@ -8,19 +8,18 @@ import type { SettingReader, SettingTable } from './setting.ts'
 /** The settings of processes that render. */
 export const ENGINE_SETTINGS = {
   PLATEN_CHROMIUM: {
-    default: 'the one found',
+    default: 'the first one found',
     description:
-      'Path of the Chromium binary that renders html, headless-shell being the quickest; `none` goes without html.',
+      'Path of the Chromium binary that renders html; headless-shell is the fastest. With `none`, html is not rendered.',
   },
   PLATEN_EGRESS_ALLOW_CIDRS: {
     default: 'none',
-    description:
-      'Networks that templates may fetch from though they are not public, such as `10.1.0.0/16,fd12::/16`; every tenant may then.',
+    description: 'Private networks that the templates of all tenants may fetch from, such as `10.1.0.0/16,fd12::/16`.',
   },
   PLATEN_DRAIN_SECONDS: {
     default: '25',
     description:
-      'How long renders in hand have to end after SIGTERM: 0 to 3600; then they are left to others, or to the next start. The process has gone 5 seconds later, so `terminationGracePeriodSeconds` is 5 more, or higher.',
+      'Seconds that running renders have to finish after SIGTERM: 0 to 3600. After that, other processes or the next start take them over. The process ends at most 5 seconds later, so `terminationGracePeriodSeconds` must be at least 5 higher.',
   },
 } as const satisfies SettingTable
 

@@ -9,7 +9,7 @@ export const PROCESS_SETTINGS = {
     default: '9090',
     description: 'Port of `/livez`, `/readyz` and `/metrics`; 0 takes any free one.',
   },
-  PLATEN_LOG_LEVEL: { default: 'info', description: 'Least level logged: `debug`, `info`, `warn` or `error`.' },
+  PLATEN_LOG_LEVEL: { default: 'info', description: 'Lowest level to log: `debug`, `info`, `warn` or `error`.' },
 } as const satisfies SettingTable
 
 export interface ProcessSettings {

@@ -7,7 +7,7 @@ export const SEAL_SETTINGS = {
   PLATEN_SEAL_KEY: {
     default: 'required',
     description:
-      'The key that seals webhook secrets, base64 of 32 bytes (`openssl rand -base64 32`); the same where they are published and where webhooks are signed.',
+      'Key that seals webhook secrets, base64 of 32 bytes (`openssl rand -base64 32`); the same for the processes that publish them and those that sign webhooks.',
   },
 } as const satisfies SettingTable
 

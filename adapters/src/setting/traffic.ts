@@ -9,31 +9,31 @@ export const TRAFFIC_SETTINGS = {
   PLATEN_KEY_REFUSALS_PER_MINUTE: {
     default: `${DEFAULTS.keyRefusals}`,
     description:
-      'Requests for renders of one API key in a minute that no limit of its plan counts: refused ones, and replays by `Idempotency-Key`. What is beyond that is answered 429 before it is read. 1 to 1000000, of each process.',
+      'Render requests of one API key in a minute that no limit of its plan counts: refused requests, and replays by `Idempotency-Key`. Further requests are answered 429 before they are read. 1 to 1000000, for each process.',
   },
   PLATEN_KEY_REQUESTS_PER_MINUTE: {
     default: `${DEFAULTS.keyRequests}`,
     description:
-      'Other requests of one API key in a minute, such as those for the state of a render; past it they are answered 429. 1 to 1000000, of each process.',
+      'Other requests of one API key in a minute, such as status requests; further requests are answered 429. 1 to 1000000, for each process.',
   },
   PLATEN_KEY_BYTES_PER_MINUTE: {
     default: `${DEFAULTS.keyBytes}`,
     description:
-      'Bytes of request bodies of one API key in a minute; past it they are answered 429 before they are read. 1 to 1000000000000, of each process.',
+      'Bytes of request bodies of one API key in a minute; further requests are answered 429 before they are read. 1 to 1000000000000, for each process.',
   },
   PLATEN_ADDRESS_REFUSALS_PER_MINUTE: {
     default: `${DEFAULTS.addressRefusals}`,
     description:
-      'Requests of one address in a minute that show no good key, be they refused or for `/openapi.json`; what is beyond that is answered 429 and not logged. 1 to 1000000, of each process.',
+      'Requests of one address in a minute without a valid API key, including those for `/openapi.json`; further requests are answered 429 and not logged. 1 to 1000000, for each process.',
   },
   PLATEN_CONNECTIONS_MAX: {
     default: `${DEFAULTS.connections}`,
-    description: 'Connections at once; those beyond are closed. 1 to 100000, of each process.',
+    description: 'Open connections at the same time; further connections are closed. 1 to 100000, for each process.',
   },
   PLATEN_TRUSTED_PROXIES: {
     default: 'none',
     description:
-      'Networks of the proxies before the service, such as `10.1.0.0/16,fd12::/16`: of their requests the address is what they say in `X-Forwarded-For`.',
+      'Networks of the proxies in front of the service, such as `10.1.0.0/16,fd12::/16`. For their requests, the address of the caller is taken from `X-Forwarded-For`.',
   },
 } as const satisfies SettingTable
 

@@ -11,7 +11,7 @@ export const WEBHOOK_POLICY_SETTINGS = {
   PLATEN_WEBHOOK_ALLOW_CIDRS: {
     default: 'none',
     description:
-      "Networks whose receivers may be called though they are not public, such as `10.1.0.0/16,fd12::/16`, by every tenant; a tenant's own are in `webhooks.allowCidrs`.",
+      'Private networks in which the receivers of all tenants may be, such as `10.1.0.0/16,fd12::/16`; `webhooks.allowCidrs` adds networks for one tenant.',
   },
 } as const satisfies SettingTable
 
@@ -20,11 +20,11 @@ export const WEBHOOK_SETTINGS = {
   ...WEBHOOK_POLICY_SETTINGS,
   PLATEN_WEBHOOK_CA_FILE: {
     default: 'none',
-    description: 'PEM file of certificates that vouch for receivers, beside those of the public authorities.',
+    description: 'PEM file of CA certificates to trust for receivers, in addition to the public authorities.',
   },
   PLATEN_WEBHOOK_RETRIES: {
     default: `${WEBHOOK_RETRY_MS.length}`,
-    description: `Attempts that may follow a first one that failed: 0 to ${WEBHOOK_RETRY_MS.length}.`,
+    description: `Retries after a failed first attempt: 0 to ${WEBHOOK_RETRY_MS.length}.`,
   },
 } as const satisfies SettingTable
 

@@ -74,7 +74,7 @@ export function batchSends(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>):
 
   return async (topic, messages, sendSignal) => {
     sendSignal.throwIfAborted()
-    if (underWay >= KAFKA_SENDS_MAX) throw new Unavailable(`Kafka has ${KAFKA_SENDS_MAX} sends to answer already`)
+    if (underWay >= KAFKA_SENDS_MAX) throw new Unavailable(`${KAFKA_SENDS_MAX} sends to Kafka are pending already`)
     const queue = queues.get(topic) ?? { waiting: new Set(), isSending: false }
     queues.set(topic, queue)
     if (isUnresponsive && queue.isSending) throw new Unavailable('Kafka does not answer')

@@ -124,7 +124,7 @@ class Member implements GroupConsumer {
     await raceAbort(joining, AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
       signal.throwIfAborted()
       const { group } = this.#settings
-      if (deadline.aborted) throw new Unavailable(`the group ${group} did not let this process in`, { cause })
+      if (deadline.aborted) throw new Unavailable(`this process could not join the group ${group} in time`, { cause })
       return throwUnavailable(cause)
     })
     void this.#maintain()
@@ -187,7 +187,7 @@ class Member implements GroupConsumer {
     })
     // kafkajs reports no error if it skips a commit because it is about to restart.
     const left = moved.filter((each) => this.#isOurs(each.partition) && (each.partition.committed ?? 0) < each.position)
-    if (left.length > 0) throw new Unavailable(`the group ${this.#settings.group} did not commit`)
+    if (left.length > 0) throw new Unavailable(`the group ${this.#settings.group} did not commit all offsets`)
   }
 
   isAlive(): boolean {

@@ -68,7 +68,7 @@ export function readJson(
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    return { fault: 'it is no JSON' }
+    return { fault: 'it is not JSON' }
   }
   // Reported separately, as another version is no defect of the record.
   const version = typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined

@@ -24,7 +24,7 @@ export function keepOffsets(connection: KafkaConnection, { prefix }: { readonly 
   const done = follow()
   return {
     async [Symbol.asyncDispose]() {
-      closing.abort(new Error('the offsets are kept no more'))
+      closing.abort(new Error('the offset keeper was closed'))
       await done
     },
   }

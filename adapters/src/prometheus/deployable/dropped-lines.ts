@@ -5,7 +5,7 @@ import { Counter, type Registry } from 'prom-client'
 export function countDroppedLines(registry: Registry, { droppedLines }: { droppedLines: () => number }): void {
   const counter: Counter = new Counter({
     name: 'platen_log_lines_dropped_total',
-    help: 'Lines of the log that were dropped because nobody read those before them, or that could not be written.',
+    help: 'Log lines that were lost, because the output was not read in time or could not be written.',
     registers: [registry],
     collect() {
       counter.reset()

@@ -23,13 +23,11 @@ export function gaugeMemory(registry: Registry, { cgroup = CGROUP }: { cgroup?: 
     })
   gauge(
     'platen_memory_used_bytes',
-    'Memory of the container, of which nothing can be given back; outside of containers, that of the process without its children.',
+    'Memory of the container without the file pages that the kernel can free; outside a container, memory of the process without its children.',
     () => workingSet(cgroup) ?? process.memoryUsage.rss(),
   )
-  gauge(
-    'platen_memory_limit_bytes',
-    'Memory that it may have: the limit of the container, or all of the machine.',
-    () => Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
+  gauge('platen_memory_limit_bytes', 'Memory limit of the container; without a limit, the memory of the machine.', () =>
+    Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
   )
 }
 

@@ -38,14 +38,14 @@ test('holds a Redis for away that did not answer in time, and for back when it a
   await clock.advance(ANSWER_MS_MAX - 1)
   expect(pulse.isDown()).toBe(false)
   await clock.advance(1)
-  expect([pulse.isDown(), pulse.wasRecentlyDown(), told]).toEqual([true, true, ['no sign of life within 400 ms']])
+  expect([pulse.isDown(), pulse.wasRecentlyDown(), told]).toEqual([true, true, ['no answer within 400 ms']])
   // A second failed check reports no change.
   await clock.advance(REDIS_HEALTH_CHECK_MS)
   expect(told).toHaveLength(1)
   await clock.advance(REDIS_HEALTH_CHECK_MS - ANSWER_MS_MAX)
   answer()
   await clock.advance(0)
-  expect([pulse.isDown(), told]).toEqual([false, ['no sign of life within 400 ms', undefined]])
+  expect([pulse.isDown(), told]).toEqual([false, ['no answer within 400 ms', undefined]])
   // Other processes may notice later what this one knows.
   const backAt = clock.monotonic()
   while (clock.monotonic() < backAt + REDIS_RECENTLY_DOWN_MS - 1) {

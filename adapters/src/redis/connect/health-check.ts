@@ -73,7 +73,7 @@ async function failureOf(
       return undefined
     }
     await afterPendingReads()
-    return new Unavailable(`no sign of life within ${answerMsMax} ms`)
+    return new Unavailable(`no answer within ${answerMsMax} ms`)
   }
   const failed = answer.then(
     () => undefined,

@@ -83,12 +83,13 @@ export function openCopy({ redis, clock, log }: CopyOptions): DirectoryCopy {
         if (now === undefined) return 'nothing is published'
         if (now.revisionId === held?.revisionId) return undefined
         if (now.schema !== SCHEMA)
-          return `what is published is of version ${now.schema}, and this process reads ${SCHEMA}`
-        if (isRegression(now)) return `revision ${now.revision} is published, and ${held?.revision} was known`
+          return `the published settings have version ${now.schema}, and this process reads version ${SCHEMA}`
+        if (isRegression(now))
+          return `revision ${now.revision} is published, but this process already knows ${held?.revision}`
         if (await load(now, signal)) return undefined
         now = await readMeta(redis, signal)
       }
-      return 'what is published changes faster than it is read'
+      return 'the published settings change faster than they can be read'
     },
   }
 }

@@ -10,44 +10,45 @@ type SaslMechanism = (typeof MECHANISMS)[number]
 export const KAFKA_SETTINGS = {
   PLATEN_KAFKA_BROKERS: {
     default: 'required',
-    description: 'Brokers to begin with, `kafka-1:9092,kafka-2:9092`; the others are learnt from them.',
+    description: 'Bootstrap brokers, such as `kafka-1:9092,kafka-2:9092`; the other brokers are learned from them.',
   },
   PLATEN_KAFKA_SASL: {
     default: 'none',
-    description: 'How to log in: `plain`, `scram-sha-256` or `scram-sha-512`.',
+    description: 'SASL mechanism: `plain`, `scram-sha-256` or `scram-sha-512`.',
   },
-  PLATEN_KAFKA_USERNAME: { default: 'none', description: 'Who logs in; required with `PLATEN_KAFKA_SASL`.' },
-  PLATEN_KAFKA_PASSWORD: { default: 'none', description: 'Its password; required with `PLATEN_KAFKA_SASL`.' },
-  PLATEN_KAFKA_TLS: { default: 'false', description: 'Speak TLS with the brokers.' },
+  PLATEN_KAFKA_USERNAME: { default: 'none', description: 'User name; required with `PLATEN_KAFKA_SASL`.' },
+  PLATEN_KAFKA_PASSWORD: { default: 'none', description: 'Password; required with `PLATEN_KAFKA_SASL`.' },
+  PLATEN_KAFKA_TLS: { default: 'false', description: 'Connect to the brokers over TLS.' },
   PLATEN_KAFKA_CA_FILE: {
     default: 'the public authorities',
-    description: "PEM file of the certificates that vouch for the brokers, in the place of the system's.",
+    description: 'PEM file of the CA certificates to trust for the brokers, instead of the public authorities.',
   },
   PLATEN_KAFKA_TOPIC_PREFIX: {
     default: 'none',
-    description: 'What the names of topics and groups begin with (`pdf.`), so that a Kafka can be shared.',
+    description: 'Prefix of the names of topics and groups, such as `pdf.`, for a shared Kafka.',
   },
   PLATEN_KAFKA_PARTITIONS: {
     default: '12 for sync, 24 for async and bulk',
     description:
-      'Partitions of the topics that renders wait in, when they are made: at most so many renderers serve a lane at once.',
+      'Partitions of the topics that renders wait in, set when the topics are created: the maximum number of renderers that serve a lane at once.',
   },
   PLATEN_KAFKA_REPLICATION: {
     default: "the brokers'",
-    description: 'How many brokers have a copy of each topic, when it is made.',
+    description: 'Replication factor of each topic, set when the topic is created.',
   },
   PLATEN_KAFKA_IN_SYNC_MIN: {
     default: "the brokers'",
     description:
-      'How many of those have to have a record before it counts as written (`min.insync.replicas`), when a topic is made; at most `PLATEN_KAFKA_REPLICATION`.',
+      '`min.insync.replicas` of each topic, set when the topic is created: how many replicas must have a record before it counts as written; at most `PLATEN_KAFKA_REPLICATION`.',
   },
   PLATEN_KAFKA_EVENT_PARTITIONS: {
     default: '12',
-    description: 'Partitions of `render.events`, when it is made: at most so many `events` processes share it.',
+    description:
+      'Partitions of `render.events`, set when the topic is created: the maximum number of `events` processes that share it.',
   },
   PLATEN_KAFKA_EVENT_DAYS: {
     default: '45',
-    description: `Days for which \`render.events\` keeps events, when it is made: ${KAFKA_EVENT_DAYS_MIN} to ${KAFKA_EVENT_DAYS_MAX}; charges of a month are made anew from them.`,
+    description: `Days for which \`render.events\` keeps events, set when the topic is created: ${KAFKA_EVENT_DAYS_MIN} to ${KAFKA_EVENT_DAYS_MAX}. The charges of a month are rebuilt from these events.`,
   },
 } as const satisfies SettingTable
 
@@ -91,7 +92,7 @@ export function readKafkaSettings(reader: SettingReader<keyof typeof KAFKA_SETTI
   const inSyncMin = numberFrom('PLATEN_KAFKA_IN_SYNC_MIN', [1, REPLICAS_MAX])
   // With fewer copies than this, older brokers accept no record, and newer ones silently require fewer copies.
   if (inSyncMin !== undefined && inSyncMin > (replicas ?? 0))
-    refuse('PLATEN_KAFKA_IN_SYNC_MIN needs a PLATEN_KAFKA_REPLICATION as high')
+    refuse('PLATEN_KAFKA_IN_SYNC_MIN needs a PLATEN_KAFKA_REPLICATION that is at least as high')
   const eventPartitions = numberFrom('PLATEN_KAFKA_EVENT_PARTITIONS', [1, PARTITIONS_MAX])
   const eventDays = numberFrom('PLATEN_KAFKA_EVENT_DAYS', [KAFKA_EVENT_DAYS_MIN, KAFKA_EVENT_DAYS_MAX])
   if (brokers === undefined) return undefined

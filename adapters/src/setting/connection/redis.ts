@@ -9,15 +9,15 @@ export const REDIS_SETTINGS = {
   PLATEN_REDIS_URL: {
     default: 'required',
     description:
-      'Where Redis is: `redis://user:password@host:6379`, `redis+cluster://h1,h2` or `redis+sentinel://h1,h2/primary`; with `rediss` in the place of `redis`, over TLS.',
+      'URL of Redis: `redis://user:password@host:6379`, `redis+cluster://h1,h2` or `redis+sentinel://h1,h2/primary`; with `rediss` instead of `redis`, over TLS.',
   },
   PLATEN_REDIS_CA_FILE: {
     default: 'the public authorities',
-    description: "PEM file of the certificates that vouch for Redis, in the place of the system's.",
+    description: 'PEM file of the CA certificates to trust for Redis, instead of the public authorities.',
   },
   PLATEN_REDIS_SENTINEL_PASSWORD: {
     default: 'none',
-    description: "The Sentinels' own password; that of Redis is in its URL.",
+    description: 'Password of the Sentinels. The password of Redis is in its URL.',
   },
 } as const satisfies SettingTable
 

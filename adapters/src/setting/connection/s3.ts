@@ -7,30 +7,30 @@ import type { SettingReader, SettingTable } from '../setting.ts'
 /** The settings of processes that use S3. */
 export const S3_SETTINGS = {
   PLATEN_S3_ENDPOINT: {
-    default: "Amazon's of the region",
-    description: 'Where S3 is reached from inside: `http://minio.storage:9000`.',
+    default: "Amazon's endpoint of the region",
+    description: 'URL at which the service reaches S3, such as `http://minio.storage:9000`.',
   },
   PLATEN_S3_PUBLIC_ENDPOINT: {
     default: '`PLATEN_S3_ENDPOINT`',
-    description: 'Where callers reach S3 (`https://files.example.com`); `pdf_url` begins with it.',
+    description: 'URL at which callers reach S3, such as `https://files.example.com`; `pdf_url` begins with it.',
   },
   PLATEN_S3_REGION: { default: 'us-east-1', description: 'The region that requests are signed for.' },
   PLATEN_S3_BUCKET: {
     default: 'required',
-    description: 'The bucket of manifests, templates and, unless a tenant says otherwise, PDFs.',
+    description: 'Bucket for manifests, templates and the PDFs of tenants without a bucket of their own.',
   },
   PLATEN_S3_PREFIX: {
     default: 'none',
-    description: 'What every key begins with (`platen/`), so that a bucket can be shared.',
+    description: 'Prefix of every key, such as `platen/`, for a shared bucket.',
   },
   PLATEN_S3_PATH_STYLE: {
     default: 'false',
-    description: 'Put the bucket in the path and not in the host name, as most stores want it that are not Amazon’s.',
+    description: 'Put the bucket in the path instead of the host name; most stores other than Amazon’s need this.',
   },
   PLATEN_INSTALLATION: {
     default: 'platen',
     description:
-      'What this installation is called, the same for all its processes; the first takes the prefix in S3 for it.',
+      'Name of this installation, the same for all its processes; the first process claims the prefix in S3 for it.',
   },
 } as const satisfies SettingTable
 

@@ -24,7 +24,7 @@ export class Fenced extends Error {
 
 /** Makes the error for a publisher whose epoch was superseded. */
 export function fencedBy(theirs: number, ours: number | undefined): Fenced {
-  return new Fenced(`another publisher has taken over: its epoch is ${theirs}, and this one's is ${ours}`)
+  return new Fenced(`another publisher has taken over: its epoch is ${theirs}, the epoch of this one is ${ours}`)
 }
 
 /** The state in Redis. */
@@ -127,7 +127,7 @@ async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSi
         continue
     }
   }
-  throw new Unavailable('Redis lost what was staged before it could be published')
+  throw new Unavailable('Redis lost the staged settings before they were published')
 }
 
 /** Writes a staged hash, which nobody reads yet. It expires if it is never published. */
