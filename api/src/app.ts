@@ -74,7 +74,7 @@ export function buildApp(given: ApiPorts): ApiApp {
     },
     clientErrorHandler: (error, socket) => connectionTracker.refuse(error, socket),
     frameworkErrors: (_error, request, reply) => {
-      const error = new ServiceError('INVALID_PAYLOAD', 'The path of the request is not well encoded.')
+      const error = new ServiceError('INVALID_PAYLOAD', 'The path of the request is not encoded correctly.')
       refuse(ports, orThrottled(error, request, throttle), { request, reply })
     },
   })
@@ -104,7 +104,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connect
     connectionTracker.track(request, reply)
     reply.headers({ 'x-request-id': request.id, ...SAFE_HEADERS })
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
-      throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request has a Host header.')
+      throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request must have a Host header.')
     }
     // Not in a not-found handler: before that, Fastify would parse the body of a request that matches no route.
     if (request.is404) throw unrouted(request, methods)

@@ -34,11 +34,11 @@ export const SETTINGS = {
   },
   PLATEN_ENGINES: {
     default: 'react_pdf,html',
-    description: 'Engines that this installation has renderers of; renders by another are answered 503.',
+    description: 'Engines that this installation has renderers for; requests for other engines are answered 503.',
   },
   PLATEN_API_REPLICAS: {
-    default: 'those that Redis last knew of',
-    description: 'How many API processes share the limits while Redis is away, 1 to 1000.',
+    default: 'the last number known from Redis',
+    description: 'Number of API processes that share the limits while Redis is unavailable: 1 to 1000.',
   },
   ...WEBHOOK_POLICY_SETTINGS,
   ...TRAFFIC_SETTINGS,

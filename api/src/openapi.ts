@@ -31,11 +31,11 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
       description: 'Renders PDF documents from named templates and JSON data, at once or in the background.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/', description: 'Wherever this document was read.' }],
+    servers: [{ url: '/', description: 'The server that returned this document.' }],
     tags: [
-      { name: 'render', description: 'Make PDFs and learn what became of them.' },
-      { name: 'template', description: 'What there is to render.' },
-      { name: 'webhook', description: 'What became of the events sent to `webhook_url`.' },
+      { name: 'render', description: 'Create PDFs and read their status.' },
+      { name: 'template', description: 'List the templates that can be rendered.' },
+      { name: 'webhook', description: 'List and repeat the deliveries of events to `webhook_url`.' },
       { name: 'health', description: 'For load balancers and orchestrators.' },
     ],
     components: {
@@ -63,11 +63,14 @@ export const KEY_REQUIRED = [{ apiKey: [] }]
 
 /** Headers of every answer. */
 export const COMMON_HEADERS: HeaderSchemas = {
-  'X-Request-Id': { type: 'string', description: 'The one sent, where usable, else one made for this request.' },
+  'X-Request-Id': {
+    type: 'string',
+    description: 'The id that the request sent, if it is usable; otherwise a new one.',
+  },
 }
 
 const HEADERS_OF_REFUSALS = {
-  'Retry-After': { type: 'integer', description: 'Seconds after which to try again.' },
+  'Retry-After': { type: 'integer', description: 'Seconds to wait before the next try.' },
   'WWW-Authenticate': { type: 'string', description: '`Bearer`.' },
 } as const satisfies Record<NonNullable<HttpErrorEntry['headers']>[number], HeaderSchema>
 

@@ -118,7 +118,7 @@ export function createClient(options: ClientOptions): Client {
 /** Creates a client with the given clock; for tests. */
 export function createClientWithClock(options: ClientOptions, clock: Clock): Client {
   const { apiKey, brand = 'service', retries = RETRIES, timeoutMs = TIMEOUT_MS } = options
-  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey is no API key')
+  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey is not a valid API key')
   // This form also rejects NaN. Compared with NaN, no count of failures would ever be too high.
   if (!(retries >= 0)) throw new TypeError('retries must be a number from 0')
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
@@ -184,7 +184,7 @@ async function readJson<T>(response: Response): Promise<T> {
     // The service's tests check its answers against the same schemas that these types are checked against.
     return JSON.parse(text) as T
   } catch (cause) {
-    throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is no JSON', status: response.status, cause })
+    throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is not JSON', status: response.status, cause })
   }
 }
 
@@ -197,7 +197,7 @@ function pdfReader(brand: string) {
     const { headers, status } = response
     const renderId = headers.get(`x-${brand}-render-id`)
     if (renderId === null || !headers.get('content-type')?.startsWith('application/pdf')) {
-      throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is no PDF of the service', status })
+      throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is not a PDF from the service', status })
     }
     return {
       pdf: await readBytes(response),

@@ -144,7 +144,7 @@ async function readError(response: Response, brand: string, clock: Clock): Promi
   const text = await response.text()
   const { code, message, details } = refusalIn(text) ?? {
     code: 'INVALID_ANSWER',
-    message: `status ${status} of something that does not speak as the service does`,
+    message: `status ${status} from something that is not the service`,
   }
   return new PlatenError({
     code,

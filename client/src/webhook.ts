@@ -120,7 +120,7 @@ export async function verifyWebhook(
   const nowSeconds = Math.floor(now() / 1000)
   for (const { timestamp } of [signed, ...others]) checkTimestamp(timestamp, nowSeconds, toleranceSeconds)
   if (!(await isSignatureValid(signed, body, keys))) {
-    throw new WebhookVerificationError('signature_mismatch', 'no signature fits this body under this secret')
+    throw new WebhookVerificationError('signature_mismatch', 'no signature matches this body and secret')
   }
   return eventOf(signed, body)
 }
@@ -201,11 +201,14 @@ function valuesOf(headers: WebhookHeaders, name: string): readonly string[] {
 }
 
 function malformed(name: string): WebhookVerificationError {
-  return new WebhookVerificationError('malformed_header', `the header ${name} is not in its form, or was sent twice`)
+  return new WebhookVerificationError('malformed_header', `the header ${name} is malformed, or was sent twice`)
 }
 
 function unknownSignature(name: string, prefix: string): WebhookVerificationError {
-  return new WebhookVerificationError('unknown_signature', `the header ${name} has no signature that begins ${prefix}`)
+  return new WebhookVerificationError(
+    'unknown_signature',
+    `the header ${name} has no signature that begins with ${prefix}`,
+  )
 }
 
 function checkTimestamp(text: string, nowSeconds: number, toleranceSeconds: number): void {
@@ -214,7 +217,7 @@ function checkTimestamp(text: string, nowSeconds: number, toleranceSeconds: numb
     throw new WebhookVerificationError('stale_timestamp', `it was signed ${ageSeconds} seconds ago`)
   }
   if (-ageSeconds > toleranceSeconds) {
-    throw new WebhookVerificationError('future_timestamp', `it is signed for a time ${-ageSeconds} seconds from now`)
+    throw new WebhookVerificationError('future_timestamp', `it was signed ${-ageSeconds} seconds in the future`)
   }
 }
 
@@ -244,7 +247,7 @@ type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 function keysOf(secret: string | readonly string[]): Promise<readonly HmacKey[]> {
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]
   // An empty secret would accept a delivery from anybody who knows that it is empty.
-  if (secrets.length === 0 || !secrets.every(isSecret)) throw new TypeError('there is no webhook secret')
+  if (secrets.length === 0 || !secrets.every(isSecret)) throw new TypeError('no webhook secret was given')
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   return Promise.all(
     secrets.map((text) => crypto.subtle.importKey('raw', new TextEncoder().encode(text), algorithm, false, ['verify'])),
@@ -268,7 +271,7 @@ function eventOf({ deliveryId, timestamp }: SignedHeaders, body: Uint8Array): We
   const about = { deliveryId, timestamp: new Date(Number(timestamp) * 1000) }
   if (isSucceeded(data)) return { ...about, type: 'render.succeeded', renderId: renderIdOf(data.id), data }
   if (isFailed(data)) return { ...about, type: 'render.failed', renderId: renderIdOf(data.id), data }
-  throw new WebhookVerificationError('unknown_event', 'the signature fits, and the event is none that is known here')
+  throw new WebhookVerificationError('unknown_event', 'the signature is valid, but the event is unknown')
 }
 
 function isSucceeded(value: unknown): value is SucceededBody {

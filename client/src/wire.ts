@@ -7,13 +7,13 @@
 export interface RenderRequest {
   /** Template code, in snake or kebab case. */
   readonly template: string
-  /** The payload; it conforms to the template's variables_schema. */
+  /** The payload. It must conform to the template's variables_schema. */
   readonly data: Readonly<Record<string, unknown>>
-  /** Overrides the template's own engine; react_pdf where neither says. */
+  /** Overrides the engine of the template. If neither names an engine, react_pdf. */
   readonly engine?: Engine
-  /** sync (default) answers the PDF, async a render id. */
+  /** sync (default) returns the PDF; async returns a render id. */
   readonly mode?: 'sync' | 'async'
-  /** true selects async, false sync; must agree with mode where both are given. */
+  /** true means async, false means sync. If mode is given too, both must agree. */
   readonly async?: boolean
   readonly options?: RenderOptions
   /** https URL that receives the signed event of this render. */
@@ -26,7 +26,7 @@ export interface RenderOptions {
   /** A named size, or width and height in points. */
   readonly page_size?: PageSizeName | { readonly width: number; readonly height: number }
   readonly orientation?: 'portrait' | 'landscape'
-  /** One length for all sides, or an object of sides. */
+  /** One length for all sides, or an object with a length for each side. */
   readonly margin?: Length | Margin
   readonly filename?: string
 }
@@ -60,10 +60,10 @@ export interface RenderAccepted {
 export interface RenderRecord {
   /** ULID. */
   readonly render_id: string
-  /** Template code. Absent only while a queued render is known by nothing but its id. */
+  /** Template code. Absent only while nothing but the id of a queued render is known. */
   readonly template?: string
   readonly status: RenderStatus
-  /** Only while status is succeeded; good for ten minutes, made anew at every GET. */
+  /** Only while status is succeeded. Valid for ten minutes; every GET returns a new one. */
   readonly pdf_url?: string
   readonly pdf_size_bytes?: number
   /** RFC 3339, UTC. */
@@ -72,7 +72,7 @@ export interface RenderRecord {
   readonly finished_at?: string
   /** Only while status is failed. */
   readonly error?: RenderFailure
-  /** What is wrong with the document all the same. Absent where nothing is. */
+  /** Problems of a document that was rendered nevertheless. Absent if there are none. */
   readonly warnings?: readonly RenderWarning[]
 }
 
@@ -128,15 +128,15 @@ export interface Delivery {
   readonly event: EventType
   /** webhook_url of the render. */
   readonly url: string
-  /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target is one that is not called. */
+  /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called. */
   readonly status: DeliveryStatus
   /** RFC 3339, UTC. */
   readonly created_at: string
   /** Only while status is scheduled. */
   readonly next_attempt_at?: string
-  /** Why it waits for something, or was blocked. */
+  /** Why the delivery is waiting or was blocked. */
   readonly reason?: string
-  /** The oldest first; the last 50. */
+  /** The last 50 attempts, the oldest first. */
   readonly attempts: readonly DeliveryAttempt[]
 }
 
@@ -149,13 +149,13 @@ export interface DeliveryAttempt {
   /** RFC 3339, UTC. */
   readonly started_at: string
   readonly duration_ms: number
-  /** ok: answered 2xx. status: answered otherwise, a redirect too. timeout, dns, connection, tls, protocol: no answer. blocked: the target is one that is not called. */
+  /** ok: answered 2xx. status: answered with another status, including redirects. timeout, dns, connection, tls, protocol: no valid answer. blocked: the target must not be called. */
   readonly result: AttemptResult
-  /** HTTP status, where there was an answer. */
+  /** HTTP status, if there was an answer. */
   readonly status_code?: number
-  /** What went wrong. Absent where nothing did. */
+  /** What went wrong. Absent if the attempt succeeded. */
   readonly message?: string
-  /** The first 4 KiB of the answer, where it is text. */
+  /** The first 4 KiB of the answer, if it is text. */
   readonly response_excerpt?: string
 }
 
@@ -164,7 +164,7 @@ export type AttemptResult = 'ok' | 'status' | 'timeout' | 'dns' | 'connection' |
 /** Answer to POST /deliveries/{id}/redeliver. */
 export interface Redelivery {
   readonly id: string
-  /** As it is until the attempt was made. */
+  /** The status before the new attempt. */
   readonly status: DeliveryStatus
 }
 

@@ -169,6 +169,6 @@ const SPECIAL = blockListsOf(
 
 function requireCidr(text: string): Cidr {
   const cidr = parseCidr(text)
-  if (cidr === undefined) throw new Error(`${text} is no block of addresses`)
+  if (cidr === undefined) throw new Error(`${text} is not a CIDR block`)
   return cidr
 }

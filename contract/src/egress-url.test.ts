@@ -47,9 +47,9 @@ test.for([
 })
 
 test.for([
-  ['https://cdn.example.com:8443/', /only the ports 443 of https and 80 of http/],
-  ['https://cdn.example.com:80/', /only the ports/],
-  ['http://cdn.example.com:443/', /only the ports/],
+  ['https://cdn.example.com:8443/', /only from port 443 for https and port 80 for http/],
+  ['https://cdn.example.com:80/', /only from port 443/],
+  ['http://cdn.example.com:443/', /only from port 443/],
   ['https://user@cdn.example.com/', /with a user or a password/],
   ['https://:secret@cdn.example.com/', /with a user or a password/],
   [`https://cdn.example.com/${'a'.repeat(2048)}`, /longer than 2048 characters/],

@@ -16,7 +16,8 @@ export function egressUrl(text: string, allowedHosts: readonly string[]): URL | 
     throw assetUnavailable(url, `the URL is longer than ${EGRESS_URL_CHARS_MAX} characters`)
   }
   // `URL` drops the default port of the scheme.
-  if (url.port !== '') throw assetUnavailable(url, 'only the ports 443 of https and 80 of http are fetched from')
+  if (url.port !== '')
+    throw assetUnavailable(url, 'files are fetched only from port 443 for https and port 80 for http')
   if (url.username !== '' || url.password !== '')
     throw assetUnavailable(url, 'a URL with a user or a password is not fetched')
   return url

@@ -86,7 +86,7 @@ export const HTTP_ERRORS = {
     retryable: false,
     fault: 'caller',
     operations: [],
-    summary: 'The route exists, but not with this method; `Allow` names those it has.',
+    summary: 'The route exists, but not with this method; `Allow` lists the methods that it has.',
   },
   REQUEST_TIMEOUT: {
     status: 408,
@@ -108,7 +108,7 @@ export const HTTP_ERRORS = {
     retryable: false,
     fault: 'caller',
     operations: ['getRender'],
-    summary: 'The render is past its retention, or was never finished within a day.',
+    summary: 'The render is past its retention, or did not finish within a day.',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
@@ -130,7 +130,7 @@ export const HTTP_ERRORS = {
     fault: 'caller',
     operations: ['createRender'],
     summary:
-      "`data` does not fit the template's `variables_schema`, or the template has no source for the engine asked for.",
+      "`data` does not fit the template's `variables_schema`, or the template has no source for the requested engine.",
   },
   IDEMPOTENCY_MISMATCH: {
     status: 422,
@@ -167,7 +167,7 @@ export const HTTP_ERRORS = {
     retryable: false,
     fault: 'operator',
     operations: KEYED,
-    summary: 'The render failed (its failure code opens the message), or the service has a defect.',
+    summary: 'The render failed (the message begins with its failure code), or the service has a defect.',
   },
   RENDER_UNAVAILABLE: {
     status: 503,
@@ -180,11 +180,11 @@ export const HTTP_ERRORS = {
 } as const satisfies Record<string, HttpErrorEntry>
 
 export const FAILURES = {
-  render_timeout: { retryable: false, fault: 'tenant', summary: 'The deadline of the render ended it.' },
+  render_timeout: { retryable: false, fault: 'tenant', summary: 'The render did not finish before its deadline.' },
   render_crashed: {
     retryable: true,
     fault: 'tenant',
-    summary: 'The render brought its renderer down each of three times.',
+    summary: 'The render crashed its renderer in each of three attempts.',
   },
   template_error: {
     retryable: false,
@@ -195,7 +195,7 @@ export const FAILURES = {
   asset_unavailable: {
     retryable: false,
     fault: 'tenant',
-    summary: 'An image, font or style sheet of the template could not be used, or not be fetched.',
+    summary: 'An image, font or style sheet of the template could not be fetched or used.',
   },
   tenant_suspended: { retryable: false, fault: 'tenant', summary: 'The tenant was suspended before the render began.' },
   expired: { retryable: false, fault: 'operator', summary: 'No renderer took the render within a day.' },

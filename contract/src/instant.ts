@@ -1,7 +1,7 @@
 import type { Instant } from './brand.ts'
 
 /** Describes the expected format in error messages. */
-export const INSTANT_FORMAT = 'a time of RFC 3339, as 2027-01-31T23:59:59Z'
+export const INSTANT_FORMAT = 'an RFC 3339 time such as 2027-01-31T23:59:59Z'
 
 /**
  * Parses an RFC 3339 time, to the millisecond. Undefined if the text is not one. Not supported: what the RFC allows but JavaScript cannot

@@ -58,7 +58,7 @@ export const renderOptionsSchema = {
           properties: { top: length, right: length, bottom: length, left: length },
         },
       ],
-      description: 'One length for all sides, or an object of sides.',
+      description: 'One length for all sides, or an object with a length for each side.',
     },
     filename: { type: 'string', minLength: 1, maxLength: FILENAME_CHARS_MAX, pattern: FILENAME_PATTERN },
   },

@@ -34,6 +34,6 @@ test.for<[string, string]>([
   ['another object', '{"render":{}}'],
 ])('%s is no manifest, and what it says is quoted nowhere', ([, text]) => {
   expect(() => decodeManifest(Buffer.from(text))).toThrow(
-    new UnreadableManifest(`the manifest cannot be read: ${text.length} bytes that are none`),
+    new UnreadableManifest(`the manifest cannot be read: its ${text.length} bytes are not a manifest`),
   )
 })

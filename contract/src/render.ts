@@ -147,7 +147,7 @@ export class UnreadableManifest extends Error {
 export function decodeManifest(bytes: Uint8Array): Manifest {
   const manifest = parsed(bytes)
   if (typeof manifest !== 'object' || manifest === null || !('render' in manifest && 'outcome' in manifest)) {
-    throw new UnreadableManifest(`the manifest cannot be read: ${bytes.byteLength} bytes that are none`)
+    throw new UnreadableManifest(`the manifest cannot be read: its ${bytes.byteLength} bytes are not a manifest`)
   }
   // Written by encodeManifest. A stored shape only ever gains fields.
   return manifest as Manifest

@@ -69,17 +69,17 @@ export type ConditionType = (typeof CONDITION_TYPES)[number]
 /** Every reason a condition can have, with its meaning. A closed set, because people write alerts for them. */
 export const CONDITION_REASONS = {
   Ready: 'The settings in force are those of this generation.',
-  Accepted: 'Whoever the resource names agrees, and nobody older has what it claims.',
+  Accepted: 'Its tenant lists its namespace, and no older resource has the same code, key or storage prefix.',
   TenantNotFound:
     'There is no tenant of the name in `tenantRef`, or it does not list the namespace of this resource; users of a namespace are not told which.',
-  TenantNotReady: 'The tenant has no settings in force itself, so nothing of it is served.',
+  TenantNotReady: 'The tenant itself has no settings in force, so none of its resources are served.',
   CodeTaken: 'An older template of the tenant has the code.',
   KeyTaken: 'An older ApiKey has the same key.',
-  TooManyApiKeys: 'As many older ApiKeys of the tenant are in force as its `apiKeysMax` allows.',
+  TooManyApiKeys: 'The tenant has `apiKeysMax` older ApiKeys in force, and no more are allowed.',
   PrefixTaken: 'The storage prefix is, or overlaps, that of another tenant or of the service.',
-  PlanResolved: 'The plan exists and its limits make sense.',
+  PlanResolved: 'The plan exists, and its limits do not contradict each other.',
   PlanNotFound: 'There is no plan of the name in `planRef`; the last resolved limits stay in force.',
-  PlanNotReady: 'The plan has limits that make no sense; the last resolved limits stay in force.',
+  PlanNotReady: 'The limits of the plan contradict each other; the last resolved limits stay in force.',
   InvalidLimits: 'The limits of the plan contradict each other.',
   InvalidEffectiveLimits:
     'The plan overlaid with the overrides contradicts itself; the last good limits stay in force.',
@@ -94,24 +94,24 @@ export const CONDITION_REASONS = {
   SourceTooLarge: 'A source of the template is over 128 KiB.',
   AssetsTooLarge: 'The assets of the template are over 10 MiB together.',
   NestedTooDeep: 'The spec of the template nests arrays and objects more than 64 levels deep.',
-  Compiled: 'The sources compile, and fill or evaluate with the sample data where there is any.',
-  SchemaInvalid: '`variablesSchema` is no JSON Schema of an object.',
+  Compiled: 'The sources compile, and evaluate with the sample data if there is any.',
+  SchemaInvalid: '`variablesSchema` is not a JSON Schema of an object.',
   CompileError: 'A source does not compile, or fails with the sample data.',
   NotChecked: 'The template was not checked yet.',
-  EngineAllowed: 'The plan allows every engine the template has a source for.',
-  JavaScriptNotInPlan: 'The plan has no page JavaScript: html renders of this template run none.',
+  EngineAllowed: 'The plan allows every engine that the template has a source for.',
+  JavaScriptNotInPlan: 'The plan does not allow page JavaScript: html renders of this template run without it.',
   EngineNotInPlan: 'The plan has no html engine: html renders of this template are refused with 402.',
   SecretMissing: 'The API key or webhook secret of this resource cannot be read; one published earlier stays in force.',
   SecretTaken: "Somebody else's Secret has the name in `secretName`, or that of the tenant's webhook secret.",
   SecretsNotGranted:
-    'The operator may not read Secrets of the namespace; what was published earlier stays in force. The message has the command that mends it.',
-  Published: 'The settings of this generation stand in Redis.',
+    'The operator is not allowed to read Secrets in the namespace; earlier settings stay in force. The message has the command that allows it.',
+  Published: 'The settings of this generation are in Redis.',
   RedisUnavailable: 'Redis cannot be reached; the settings published last stay in force until it can.',
   StoreUnavailable:
     'The artifact store cannot be reached; the settings published last stay in force until the sources are there.',
   Propagated: 'Every API process that is connected enforces this generation.',
   Waiting: 'Some API process does not enforce this generation yet.',
-  RotationPutOff: 'As many webhook secrets sign as may; the newest one does when the overlap of one of them has ended.',
+  RotationPutOff: 'The maximum number of webhook secrets sign; the newest one signs after an overlap has ended.',
 } as const
 export type ConditionReason = keyof typeof CONDITION_REASONS
 

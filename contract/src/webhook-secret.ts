@@ -49,17 +49,15 @@ export function referencedSecret(
   secret: SecretValues | undefined,
 ): ReferencedSecret {
   const fault = (message: string) => ({
-    fault: `webhookSecretRef leads to ${namespace}/${name}/${key}, but ${message}`,
+    fault: `webhookSecretRef names ${namespace}/${name}/${key}, but ${message}`,
   })
   if (secret === undefined) return fault('there is no such Secret: declare it')
   const text = ownValue(secret.stringData, key)
   const encoded = ownValue(secret.data, key)
   if (text === undefined && encoded === undefined) return fault('the Secret has no such key: add it')
   const value = text ?? decoded(encoded ?? '')
-  if (value === undefined) return fault('its data is no base64: encode it, or use stringData')
-  return isWebhookSecret(value)
-    ? { secret: value }
-    : fault(`its value is not ${WEBHOOK_SECRET_FORMAT}: give it another`)
+  if (value === undefined) return fault('its data is not base64: encode it, or use stringData')
+  return isWebhookSecret(value) ? { secret: value } : fault(`its value is not ${WEBHOOK_SECRET_FORMAT}: change it`)
 }
 
 /** The owner of a sealed webhook secret, and the key. */

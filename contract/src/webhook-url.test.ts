@@ -37,11 +37,11 @@ describe('a webhook URL', () => {
       ['https://[::1%25lo]/', 'https://[::1', 'https://256.1.1.1/', 'https://1.2.3.4.5/', 'https://a b/'],
     ],
     [
-      'must not hold a user name or password',
+      'must not contain a user name or password',
       ['https://u@a.example/', 'https://:p@a.example/', 'https://1.1.1.1@10.0.0.1/'],
     ],
     [
-      'must name port 80, 443 or one from 1024',
+      'must use port 80, 443, or 1024 and above',
       ['https://a.example:0/', 'https://a.example:22/', 'https://a.example:1023/'],
     ],
     ['must name a host', ['https://./', 'https://../']],

@@ -18,8 +18,8 @@ export function webhookUrlFault(text: string, { isHttpAllowed, allowCidrs }: Web
   const url = URL.parse(text)
   const isSchemeAllowed = url?.protocol === 'https:' || (isHttpAllowed && url?.protocol === 'http:')
   if (url === null || !isSchemeAllowed) return isHttpAllowed ? 'must be an http or https URL' : 'must be an https URL'
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password'
-  if (!isPortAllowed(url.port)) return 'must name port 80, 443 or one from 1024'
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password'
+  if (!isPortAllowed(url.port)) return 'must use port 80, 443, or 1024 and above'
   const host = hostOf(url)
   if (host === '') return 'must name a host'
   const isAddress = addressClassOf(host) !== 'malformed'

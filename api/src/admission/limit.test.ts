@@ -184,7 +184,7 @@ describe('the monthly quota', () => {
     expect((await api.post(HTML)).statusCode).toBe(202)
     expect((await api.post(HTML)).json().error).toMatchObject({
       code: 'PAYMENT_REQUIRED',
-      message: 'The monthly quota is exhausted: of 6 units 0 are used and 5 reserved.',
+      message: 'The monthly quota is exhausted: 0 of 6 units are used and 5 are reserved.',
     })
     expect((await api.post(ASYNC)).statusCode).toBe(202)
     expect((await api.post(ASYNC)).statusCode).toBe(402)

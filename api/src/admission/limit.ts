@@ -43,8 +43,8 @@ export function requireAdmitted(decision: Decision): Lane {
       throw rateLimited('HTML_RATE_LIMIT_EXCEEDED', 'Too many html renders', decision)
     case 'quota': {
       const { limit, usage } = decision
-      const used = `${usage.charged} are used and ${usage.reserved} reserved`
-      throw new ServiceError('PAYMENT_REQUIRED', `The monthly quota is exhausted: of ${limit} units ${used}.`)
+      const used = `${usage.charged} of ${limit} units are used and ${usage.reserved} are reserved`
+      throw new ServiceError('PAYMENT_REQUIRED', `The monthly quota is exhausted: ${used}.`)
     }
   }
 }

@@ -36,7 +36,7 @@ export function requireEngine(
     throw new ServiceError('PAYMENT_REQUIRED', 'The html engine is not part of the plan.')
   }
   if (!template.engines.includes(engine)) {
-    const message = `must be an engine the template has a source for: ${template.engines.join(', ')}`
+    const message = `must be an engine that the template has a source for: ${template.engines.join(', ')}`
     throw new ServiceError('VALIDATION_FAILED', `The template has no source for the engine ${engine}.`, {
       details: [{ path: '/engine', message }],
     })

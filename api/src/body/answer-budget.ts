@@ -20,7 +20,7 @@ export function openAnswerBudget(): AnswerBudget {
   return {
     require(tenant) {
       if ((held.get(tenant) ?? 0) < ANSWERS_OF_ONE_TENANT_BYTES_MAX) return
-      const message = `The answers that are under way to this tenant may be ${ANSWERS_OF_ONE_TENANT_BYTES_MAX} bytes long together; ask again when some are read, or in mode async.`
+      const message = `The unread answers to this tenant may have at most ${ANSWERS_OF_ONE_TENANT_BYTES_MAX} bytes together; read some of them first, or use mode async.`
       throw new ServiceError('RATE_LIMITED', message, { headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` } })
     },
     hold(tenant, bytes) {

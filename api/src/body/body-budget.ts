@@ -52,12 +52,12 @@ export function openBodyBudget(): BodyBudget {
 const RETRY_AFTER = { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` }
 
 function tooMuch(): ServiceError {
-  const message = `The requests of this key that are under way may be ${BODIES_OF_ONE_KEY_BYTES_MAX} bytes long together; send this one when some are answered.`
+  const message = `The unanswered requests of this key may have at most ${BODIES_OF_ONE_KEY_BYTES_MAX} bytes together; send this one again when some are answered.`
   return new ServiceError('RATE_LIMITED', message, { headers: RETRY_AFTER })
 }
 
 function full(): ServiceError {
-  return new ServiceError('RENDER_UNAVAILABLE', 'Too much is being sent to the service just now; try again shortly.', {
+  return new ServiceError('RENDER_UNAVAILABLE', 'The service is receiving too much data at once; try again shortly.', {
     headers: RETRY_AFTER,
   })
 }

@@ -166,7 +166,7 @@ describe('readBody', () => {
 
   test('refuses a body by its declared length, without reading', async () => {
     const reading = read(['{}'], { 'content-type': 'application/json', 'content-length': `${BODY_BYTES_MAX + 1}` })
-    await expect(reading).rejects.toThrow(`it is ${BODY_BYTES_MAX + 1} bytes long`)
+    await expect(reading).rejects.toThrow(`it has ${BODY_BYTES_MAX + 1}`)
   })
 
   test('refuses a body that breaks off', async () => {

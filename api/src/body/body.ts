@@ -33,7 +33,7 @@ export function parseBody(bytes: Uint8Array): Json {
   const value = parseJson(decodeUtf8(bytes))
   const unsafe = findUnsafeValue(value)
   if (unsafe !== undefined) {
-    throw new ServiceError('INVALID_PAYLOAD', `The body cannot be taken: ${unsafe.path} ${unsafe.message}.`, {
+    throw new ServiceError('INVALID_PAYLOAD', `The body cannot be accepted: ${unsafe.path} ${unsafe.message}.`, {
       details: [unsafe],
     })
   }
@@ -42,7 +42,7 @@ export function parseBody(bytes: Uint8Array): Json {
 
 async function readBytes(request: IncomingMessage, accounts: readonly BodyAccount[]): Promise<Uint8Array> {
   const declared = Number(request.headers['content-length'] ?? 0)
-  if (declared > BODY_BYTES_MAX) throw tooLarge(`it is ${declared} bytes long`)
+  if (declared > BODY_BYTES_MAX) throw tooLarge(`it has ${declared}`)
   const take = (bytes: number, pieces: number) => {
     for (const account of accounts) account.charge(bytes, pieces)
   }
@@ -54,7 +54,7 @@ async function readBytes(request: IncomingMessage, accounts: readonly BodyAccoun
     pieces += 1
     const length = body.length() + chunk.length
     try {
-      if (length > BODY_BYTES_MAX) throw tooLarge('it is longer')
+      if (length > BODY_BYTES_MAX) throw tooLarge('it has more')
       take(length, pieces)
       body.add(chunk)
     } catch (refusal) {
@@ -94,7 +94,7 @@ function growingBytes(expected: number) {
 }
 
 function tooLarge(found: string): ServiceError {
-  return new ServiceError('PAYLOAD_TOO_LARGE', `The body may be ${BODY_BYTES_MAX} bytes long; ${found}.`)
+  return new ServiceError('PAYLOAD_TOO_LARGE', `The body may have at most ${BODY_BYTES_MAX} bytes; ${found}.`)
 }
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i

@@ -195,7 +195,7 @@ function description(headers: HeaderNames): object {
           ...COMMON_HEADERS,
           [headers.renderId]: RENDER_ID,
           [headers.renderMs]: { type: 'integer', description: 'Rendering time in milliseconds.' },
-          'Content-Disposition': { type: 'string', description: 'Offers `options.filename`, or a name made for it.' },
+          'Content-Disposition': { type: 'string', description: 'Has `options.filename`, or a generated file name.' },
           ETag: { type: 'string', description: 'SHA-256 of the PDF; `artifact_id` of the webhook.' },
           ...RATE,
           ...REPLAYED,
@@ -203,11 +203,11 @@ function description(headers: HeaderNames): object {
         content: { 'application/pdf': { schema: { type: 'string', format: 'binary' } } },
       },
       202: {
-        description: 'Accepted, in mode `async`: from here on it will be rendered.',
+        description: 'Accepted, in mode `async`: the render is stored and will be processed.',
         headers: {
           ...COMMON_HEADERS,
           Location: { type: 'string', description: 'The `poll_url`.' },
-          'Retry-After': { type: 'integer', description: 'Seconds after which to poll first.' },
+          'Retry-After': { type: 'integer', description: 'Seconds to wait before the first poll.' },
           ...RATE,
           ...REPLAYED,
         },
@@ -226,28 +226,29 @@ function description(headers: HeaderNames): object {
   }
 }
 
-const RENDER_ID = { type: 'string', description: 'Identifier of the render, once there is one.' } as const
+const RENDER_ID = { type: 'string', description: 'Id of the render, if it already has one.' } as const
 
 const IDEMPOTENCY_KEY = {
   type: 'string',
   pattern: `^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`,
   description:
-    'A name of your choice for this request. For 24 hours the same body under the same name gives the same answer, and one render.',
+    'A key of your choice for this request. For 24 hours, the same body with the same key gets the same answer and makes only one render.',
 } as const
 
 const RATE: HeaderSchemas = {
   'X-RateLimit-Limit': {
     type: 'integer',
-    description: 'Renders a minute in the bucket with the least left. With every answer that looked at the limits.',
+    description:
+      'Renders a minute under the rate limit with the fewest left. Sent with every answer that checked the limits.',
   },
-  'X-RateLimit-Remaining': { type: 'integer', description: 'Renders left in it.' },
-  'X-RateLimit-Reset': { type: 'integer', description: 'Unix seconds by which all of it is free again.' },
+  'X-RateLimit-Remaining': { type: 'integer', description: 'Renders left under this limit.' },
+  'X-RateLimit-Reset': { type: 'integer', description: 'Unix time in seconds when the whole limit is free again.' },
 }
 
 const REPLAYED: HeaderSchemas = {
   'Idempotent-Replayed': {
     type: 'string',
-    description: '`true` where this is the answer to an earlier request with the same `Idempotency-Key`.',
+    description: '`true` if this is the answer to an earlier request with the same `Idempotency-Key`.',
   },
 }
 

@@ -127,6 +127,6 @@ const EXAMPLES: readonly StatusRecord[] = [
     ...CREATED,
     status: 'failed',
     finished_at: '2026-11-21T12:00:25.031Z',
-    error: { code: 'render_timeout', message: 'the render did not end within 25 seconds' },
+    error: { code: 'render_timeout', message: 'the render did not finish within its deadline of 25 seconds' },
   },
 ]

@@ -49,11 +49,16 @@ function liveness(): object {
   return {
     operationId: 'getLiveness',
     tags: ['health'],
-    summary: 'Tell whether this process should be kept',
+    summary: 'Check whether this process is alive',
     response: {
-      200: { description: 'It works.', headers: COMMON_HEADERS, ...livenessSchema, examples: [{ alive: true }] },
+      200: {
+        description: 'The process works.',
+        headers: COMMON_HEADERS,
+        ...livenessSchema,
+        examples: [{ alive: true }],
+      },
       503: {
-        description: 'It should be restarted.',
+        description: 'The process should be restarted.',
         headers: COMMON_HEADERS,
         ...livenessSchema,
         examples: [{ alive: false }],
@@ -66,16 +71,16 @@ function readiness(): object {
   return {
     operationId: 'getReadiness',
     tags: ['health'],
-    summary: 'Tell whether requests may be sent here',
+    summary: 'Check whether this process is ready for requests',
     response: {
       200: {
-        description: 'They may.',
+        description: 'The process is ready.',
         headers: COMMON_HEADERS,
         ...readinessSchema,
         examples: [{ ready: true }],
       },
       503: {
-        description: 'Not now.',
+        description: 'The process is not ready.',
         headers: COMMON_HEADERS,
         ...readinessSchema,
         examples: [{ ready: false }],

@@ -52,7 +52,7 @@ function description(): object {
     response: {
       200: {
         description:
-          'The deliveries. None where the render named no `webhook_url`, has not ended yet, or is no longer kept.',
+          'The deliveries. The list is empty if the render has no `webhook_url`, has not ended yet, or is no longer kept.',
         headers: COMMON_HEADERS,
         ...deliveryListSchema,
         examples: [EXAMPLE],

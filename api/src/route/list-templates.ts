@@ -62,14 +62,14 @@ function description(): object {
     querystring: querySchema,
     response: {
       200: {
-        description: 'One page, in the order of codes; empty past the last.',
+        description: 'One page of templates, sorted by code; empty after the last page.',
         headers: {
           ...COMMON_HEADERS,
           Link: {
             type: 'string',
-            description: 'Pages `first`, `prev`, `next`, `last`, where there are such (RFC 8288).',
+            description: 'Links to the pages `first`, `prev`, `next` and `last`, if they exist (RFC 8288).',
           },
-          'X-Total-Count': { type: 'integer', description: 'Templates on all pages.' },
+          'X-Total-Count': { type: 'integer', description: 'Number of templates on all pages.' },
         },
         ...templateListSchema,
         examples: [EXAMPLE],

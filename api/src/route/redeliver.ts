@@ -33,7 +33,7 @@ export function redeliverRoute(app: FastifyInstance, { deliveries, clock }: ApiP
 }
 
 function tooMany(): ServiceError {
-  return new ServiceError('RATE_LIMITED', 'Many attempts of this delivery are asked for and not yet made.', {
+  return new ServiceError('RATE_LIMITED', 'Too many attempts of this delivery are requested and not yet made.', {
     headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },
   })
 }
@@ -42,13 +42,12 @@ function description(): object {
   return {
     operationId: 'redeliver',
     tags: ['webhook'],
-    summary: 'Attempt a webhook delivery once more',
+    summary: 'Repeat a webhook delivery',
     security: KEY_REQUIRED,
     params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the delivery.' } } },
     response: {
       202: {
-        description:
-          'One attempt more is made at once, under the same delivery id; the retries that are scheduled stay as they are.',
+        description: 'One more attempt is made at once, with the same delivery id. Scheduled retries do not change.',
         headers: COMMON_HEADERS,
         ...redeliverySchema,
         examples: [{ id: '019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71', status: 'exhausted' } satisfies Redelivery],

@@ -17,7 +17,7 @@ export function unrouted(request: FastifyRequest, methods: ReadonlyMap<string, R
   const allowed = [...methods].find(([pattern]) => matches(pattern, path))?.[1]
   if (allowed === undefined) return new ServiceError('NOT_FOUND', 'There is no such route.')
   const allow = [...allowed].join(', ')
-  return new ServiceError('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, { headers: { allow } })
+  return new ServiceError('METHOD_NOT_ALLOWED', `This path allows ${allow}.`, { headers: { allow } })
 }
 
 function matches(pattern: string, path: string): boolean {

@@ -78,8 +78,8 @@ function refusalOf({ code = '' }: ConnectionError): ServiceError {
 
 /** By the error codes of Node's parser and server. */
 const REFUSALS: ReadonlyMap<string, readonly [HttpErrorCode, string]> = new Map([
-  ['ERR_HTTP_REQUEST_TIMEOUT', ['REQUEST_TIMEOUT', `A request is received within ${REQUEST_RECEIVE_MS_MAX} ms.`]],
-  ['HPE_HEADER_OVERFLOW', ['HEADERS_TOO_LARGE', `All headers together may be ${HEADER_BYTES_MAX} bytes long.`]],
+  ['ERR_HTTP_REQUEST_TIMEOUT', ['REQUEST_TIMEOUT', `A request must be received within ${REQUEST_RECEIVE_MS_MAX} ms.`]],
+  ['HPE_HEADER_OVERFLOW', ['HEADERS_TOO_LARGE', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`]],
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', ['PAYLOAD_TOO_LARGE', 'The extensions of a chunk are too long.']],
 ])
 
@@ -104,7 +104,7 @@ export function answerEverything(app: FastifyInstance, { ids, meter }: Omit<Conn
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy())
-    const problem = problemOf(new ServiceError('METHOD_NOT_ALLOWED', 'This is no proxy.'))
+    const problem = problemOf(new ServiceError('METHOD_NOT_ALLOWED', 'This server is not a proxy.'))
     meter.refused(problem)
     socket.end(rawAnswer(problem, requestIdOf(undefined, ids)))
   })

@@ -29,7 +29,10 @@ const ADDRESS_WAIT_MS = 10_000
 
 /** Returns the refusal for an address with too many requests without a valid key. */
 export function tooManyOfAddress(): Throttled {
-  return new Throttled('Too many requests of this address show no good key', { waitMs: ADDRESS_WAIT_MS, closes: true })
+  return new Throttled('Too many requests from this address have no valid API key', {
+    waitMs: ADDRESS_WAIT_MS,
+    closes: true,
+  })
 }
 
 export interface Throttle {
@@ -64,7 +67,7 @@ export function openThrottle(limits: TrafficLimits, clock: Pick<Clock, 'monotoni
   }
   return {
     request(key) {
-      require(requests, [key, 1], `Too many requests: ${limits.keyRequests} a minute of one key are allowed`)
+      require(requests, [key, 1], `Too many requests: ${limits.keyRequests} a minute are allowed for one key`)
       requests.take(key, 1)
     },
     render(key) {
@@ -75,7 +78,7 @@ export function openThrottle(limits: TrafficLimits, clock: Pick<Clock, 'monotoni
         charge(length, pieces) {
           const more = Math.max(length, pieces * BODY_PIECE_BYTES_MIN) - charged
           if (more <= 0) return
-          require(bytes, [key, more], `Too much is sent: ${limits.keyBytes} bytes a minute of one key are allowed`)
+          require(bytes, [key, more], `Too much data: ${limits.keyBytes} bytes a minute are allowed for one key`)
           bytes.take(key, more)
           charged += more
         },

@@ -27,13 +27,12 @@ export function codecOf<T>(version: string, schema: object): Codec<T> {
     version,
     encode(value) {
       const faults = faultsOf(value)
-      assert(faults.length === 0, `what is written does not conform: ${listed(faults)}`)
+      assert(faults.length === 0, `the written value does not conform to its schema: ${listed(faults)}`)
       return JSON.stringify(value)
     },
     decode(found, bytes) {
       if (found === undefined) return { fault: 'it has no version' }
-      if (found !== version)
-        return { fault: `version ${JSON.stringify(found.slice(0, VERSION_CHARS_MAX))} is not known here` }
+      if (found !== version) return { fault: `version ${JSON.stringify(found.slice(0, VERSION_CHARS_MAX))} is unknown` }
       const value = parse(bytes)
       if (value === undefined) return { fault: 'it is not JSON' }
       const faults = faultsOf(value)

@@ -90,8 +90,8 @@ describe('what is no record', () => {
   const bytes = Buffer.from(encode(aRecord()))
   test.for<[string, string | undefined, Uint8Array | null, string]>([
     ['without a version', undefined, bytes, 'it has no version'],
-    ['of a later version', '2', bytes, 'version "2" is not known here'],
-    ['of a version that is no number', '1\n', bytes, 'version "1\\n" is not known here'],
+    ['of a later version', '2', bytes, 'version "2" is unknown'],
+    ['of a version that is no number', '1\n', bytes, 'version "1\\n" is unknown'],
     ['without bytes', version, null, 'it is not JSON'],
     ['of no bytes', version, Buffer.alloc(0), 'it is not JSON'],
     ['of bytes that are no text', version, Buffer.from([0x22, 0xff, 0x22]), 'it is not JSON'],

@@ -18,16 +18,16 @@ export const renderRequestSchema = {
       pattern: TEMPLATE_CODE_PATTERN,
       description: 'Template code, in snake or kebab case.',
     },
-    data: { type: 'object', description: "The payload; it conforms to the template's variables_schema." },
+    data: { type: 'object', description: "The payload. It must conform to the template's variables_schema." },
     engine: {
       type: 'string',
       enum: ENGINES,
-      description: "Overrides the template's own engine; react_pdf where neither says.",
+      description: 'Overrides the engine of the template. If neither names an engine, react_pdf.',
     },
-    mode: { type: 'string', enum: MODES, description: 'sync (default) answers the PDF, async a render id.' },
+    mode: { type: 'string', enum: MODES, description: 'sync (default) returns the PDF; async returns a render id.' },
     async: {
       type: 'boolean',
-      description: 'true selects async, false sync; must agree with mode where both are given.',
+      description: 'true means async, false means sync. If mode is given too, both must agree.',
     },
     options: renderOptionsSchema,
     webhook_url: {

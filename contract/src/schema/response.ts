@@ -27,13 +27,13 @@ export const statusRecordSchema = {
     render_id: renderId,
     template: {
       type: 'string',
-      description: 'Template code. Absent only while a queued render is known by nothing but its id.',
+      description: 'Template code. Absent only while nothing but the id of a queued render is known.',
     },
     status: { type: 'string', enum: ['queued', 'running', 'succeeded', 'failed'] },
     pdf_url: {
       type: 'string',
       format: 'uri',
-      description: 'Only while status is succeeded; good for ten minutes, made anew at every GET.',
+      description: 'Only while status is succeeded. Valid for ten minutes; every GET returns a new one.',
     },
     pdf_size_bytes: { type: 'integer', minimum: 0 },
     created_at: instant,
@@ -59,7 +59,7 @@ export const statusRecordSchema = {
           message: { type: 'string' },
         },
       },
-      description: 'What is wrong with the document all the same. Absent where nothing is.',
+      description: 'Problems of a document that was rendered nevertheless. Absent if there are none.',
     },
   },
 } as const
@@ -99,11 +99,11 @@ const attemptSchema = {
       type: 'string',
       enum: ATTEMPT_RESULTS,
       description:
-        'ok: answered 2xx. status: answered otherwise, a redirect too. timeout, dns, connection, tls, protocol: no answer. blocked: the target is one that is not called.',
+        'ok: answered 2xx. status: answered with another status, including redirects. timeout, dns, connection, tls, protocol: no valid answer. blocked: the target must not be called.',
     },
-    status_code: { type: 'integer', description: 'HTTP status, where there was an answer.' },
-    message: { type: 'string', description: 'What went wrong. Absent where nothing did.' },
-    response_excerpt: { type: 'string', description: 'The first 4 KiB of the answer, where it is text.' },
+    status_code: { type: 'integer', description: 'HTTP status, if there was an answer.' },
+    message: { type: 'string', description: 'What went wrong. Absent if the attempt succeeded.' },
+    response_excerpt: { type: 'string', description: 'The first 4 KiB of the answer, if it is text.' },
   },
 } as const
 
@@ -126,12 +126,12 @@ export const deliveryListSchema = {
             type: 'string',
             enum: DELIVERY_STATUSES,
             description:
-              'scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target is one that is not called.',
+              'scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called.',
           },
           created_at: instant,
           next_attempt_at: { ...instant, description: 'Only while status is scheduled.' },
-          reason: { type: 'string', description: 'Why it waits for something, or was blocked.' },
-          attempts: { type: 'array', items: attemptSchema, description: 'The oldest first; the last 50.' },
+          reason: { type: 'string', description: 'Why the delivery is waiting or was blocked.' },
+          attempts: { type: 'array', items: attemptSchema, description: 'The last 50 attempts, the oldest first.' },
         },
       },
     },
@@ -145,7 +145,7 @@ export const redeliverySchema = {
   required: ['id', 'status'],
   properties: {
     id: { type: 'string', format: 'uuid' },
-    status: { type: 'string', enum: DELIVERY_STATUSES, description: 'As it is until the attempt was made.' },
+    status: { type: 'string', enum: DELIVERY_STATUSES, description: 'The status before the new attempt.' },
   },
 } as const
 export type Redelivery = FromSchema<typeof redeliverySchema>

@@ -25,7 +25,9 @@ export function compilePattern(pattern: string): Pattern {
   const regExp = parse(pattern)
   const size = regExp.programSize()
   if (size > PATTERN_SIZE_MAX)
-    throw new Error(`${quote(pattern)} is too large: ${size} instructions, of which ${PATTERN_SIZE_MAX} are taken`)
+    throw new Error(
+      `${quote(pattern)} is too large: it has ${size} instructions; at most ${PATTERN_SIZE_MAX} are allowed`,
+    )
   let work = 0
   return {
     test(text) {
@@ -99,7 +101,7 @@ function parse(pattern: string): RE2JS {
     return RE2JS.compile(translated)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.replace('error parsing regexp: ', '') : 'it does not parse'
-    throw new Error(`${quote(pattern)} is not taken: ${reason}`, { cause })
+    throw new Error(`${quote(pattern)} is not accepted: ${reason}`, { cause })
   }
 }
 
@@ -121,7 +123,7 @@ function translate(pattern: string): string {
     if (members !== undefined) return spellClass(not === '^', members.replace(MEMBER, spellMember))
     if (/^\(\?<?[=!]$|^\\[k1-9]/.test(part))
       throw new Error(
-        `${quote(pattern)} is not taken: look-around and back-references cannot be matched in linear time`,
+        `${quote(pattern)} is not accepted: look-around and back-references cannot be matched in linear time`,
       )
     if (/^\(\?[a-z-]+:$/.test(part)) throw new Error(`${quote(pattern)} is not taken: no group has flags of its own`)
     switch (part) {

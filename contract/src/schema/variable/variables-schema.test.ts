@@ -102,23 +102,23 @@ describe('a schema is refused', () => {
       'schema is invalid: /properties/a/maxLength must be >= 0',
     ],
     ['that passes for the meta-schema', { $id: 'https://json-schema.org/draft/2020-12/schema' }, 'already exists'],
-    ['that is itself', { $ref: '#' }, 'refers to itself without end'],
+    ['that is itself', { $ref: '#' }, 'refers to itself endlessly'],
     [
       'that is itself by another name',
       { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' },
-      'refers to itself without end',
+      'refers to itself endlessly',
     ],
     ['that promises', { $async: true }, '$async'],
     ['that promises in a corner', { $defs: { a: { $async: true } }, $ref: '#/$defs/a' }, '$async'],
     [
       'with a pattern that is none',
       { properties: { a: { pattern: '(' } } },
-      '/properties/a/pattern: the pattern "(" is not taken: missing closing )',
+      '/properties/a/pattern: the pattern "(" is not accepted: missing closing )',
     ],
     [
       'that looks around',
       { properties: { a: { pattern: '^(?!x)' } } },
-      'the pattern "^(?!x)" is not taken: look-around',
+      'the pattern "^(?!x)" is not accepted: look-around',
     ],
     [
       'that looks back by name',

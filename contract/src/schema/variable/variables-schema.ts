@@ -52,7 +52,7 @@ function compileBounded(schema: JsonObject): Validator {
     return undefinedIfEndless(run)
   }
   if (bounded === undefined || attempt(() => bounded.fits({})) === undefined)
-    throw new Error('it refers to itself without end')
+    throw new Error('it refers to itself endlessly')
   return (value) =>
     attempt(() => bounded.faultsOf(value)) ?? [
       { path: '', message: 'takes more time to check than a request may take' },
@@ -124,7 +124,7 @@ function requireSmall(schema: JsonObject): number {
     }
   }
   const bytes = Buffer.byteLength(JSON.stringify(schema))
-  if (bytes > SCHEMA_BYTES_MAX) throw new Error(`it has ${bytes} bytes, of which ${SCHEMA_BYTES_MAX} are taken`)
+  if (bytes > SCHEMA_BYTES_MAX) throw new Error(`it has ${bytes} bytes; at most ${SCHEMA_BYTES_MAX} are allowed`)
   return types
 }
 
