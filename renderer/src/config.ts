@@ -26,20 +26,20 @@ import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 
 /** The settings of a renderer process. docs/operations.md is generated from this table. */
 export const SETTINGS = {
-  PLATEN_ENGINES: { default: 'react_pdf,html', description: 'Engines that it renders with.' },
-  PLATEN_LANES: { default: 'sync,async,bulk', description: 'Lanes that it takes renders from.' },
+  PLATEN_ENGINES: { default: 'react_pdf,html', description: 'Engines that this process renders with.' },
+  PLATEN_LANES: { default: 'sync,async,bulk', description: 'Lanes that this process takes renders from.' },
   PLATEN_CONCURRENCY: {
     default: 'the number of cores',
     description:
-      'Renders at once, per engine: 1 to 64; one sync render more may begin where other lanes are served too.',
+      'Renders at the same time, per engine: 1 to 64. One more sync render can begin if other lanes are served too.',
   },
   PLATEN_EVENT_KEY: {
     default: 'required',
-    description: 'Secret of the event ids, base64url of at least 32 bytes; the same for all renderers.',
+    description: 'Key that event ids are derived with, base64url of at least 32 bytes; the same for all renderers.',
   },
   PLATEN_TENANT_METRICS: {
     default: 'false',
-    description: 'Count renders by tenant and template, too: for an installation of some hundred templates.',
+    description: 'Also count renders by tenant and template; for installations with a few hundred templates.',
   },
   ...ENGINE_SETTINGS,
   ...PROCESS_SETTINGS,

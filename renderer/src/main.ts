@@ -34,7 +34,7 @@ async function serve(stop: AbortSignal): Promise<void> {
   const { log, redis, kafka, topics, directory, metrics, serviceBucket, starting } = base
   const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(config, base.clock, stack)) }))
   if (config.engines.includes('html') && engines.openHtml === undefined) {
-    throw new Error('PLATEN_ENGINES has html, and there is no Chromium; PLATEN_CHROMIUM says where it is')
+    throw new Error('PLATEN_ENGINES has html, but no Chromium was found: set PLATEN_CHROMIUM to its path')
   }
   const replyLine = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
   const meter = rendererMeter(metrics, { countsTenants: config.countsTenants })

@@ -8,7 +8,7 @@ import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
 import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
 import { runWorker } from './worker.ts'
 
-const REASON = /^the manifest cannot be read: 100 bytes/
+const REASON = /^the manifest cannot be read: its 100 bytes/
 
 /** The damaged manifest in the store: the first half of one. */
 const halfOf = (record: RenderRecord) => encodeManifest(aManifest({ record })).subarray(0, 100)

@@ -105,7 +105,7 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
     },
     launchDedicated: (signal) => dedicated.launch(signal),
     async [Symbol.asyncDispose]() {
-      closing.abort(new Error('the browser supply was closed'))
+      closing.abort(new Error('the browser source was closed'))
       await Promise.allSettled([launching, dedicated.settled()])
       await Promise.all(Array.from(living, (browser) => browser.kill()))
     },

@@ -34,6 +34,6 @@ test('takes the configured path before all others', async () => {
 test.for(['missing', 'text', 'shell/below'])('refuses a configured path that cannot be run: %s', async (name) => {
   const folder = aFolder()
   await expect(findChromium({ configured: join(folder, name), candidates: [join(folder, 'shell')] })).rejects.toThrow(
-    'the configured Chromium is no executable file',
+    'the configured Chromium is not an executable file',
   )
 })

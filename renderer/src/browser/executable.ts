@@ -32,7 +32,7 @@ export interface ChromiumSearch {
 export async function findChromium({ configured, candidates }: ChromiumSearch): Promise<string | undefined> {
   if (configured !== undefined) {
     if (await isExecutable(configured)) return configured
-    throw new Error(`the configured Chromium is no executable file: ${configured}`)
+    throw new Error(`the configured Chromium is not an executable file: ${configured}`)
   }
   for (const path of candidates ?? [...SHELLS, ...(await downloadedShells(PUPPETEER_CACHE)), ...FULL_BROWSERS]) {
     if (await isExecutable(path)) return path

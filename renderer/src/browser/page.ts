@@ -177,7 +177,7 @@ async function enableScripts({ running, page, session, frameId, gone }: PagePart
     else session.send('Page.handleJavaScriptDialog', { accept: false }).catch(() => undefined)
   })
   session.on('Page.frameRequestedNavigation', (request) => {
-    if (request.frameId === frameId) end('left the document, which is printed where it is')
+    if (request.frameId === frameId) end('navigated away from the document')
   })
   page.once('close', () => {
     // A page also closes when its browser exits.

@@ -177,7 +177,7 @@ async function withLayoutError<T>(action: () => Promise<T>): Promise<T> {
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const hint = reason.includes('leaves no room') ? '; paddings and what is fixed take all of it' : ''
+    const hint = reason.includes('leaves no room') ? '; paddings and fixed elements take all of it' : ''
     throw new ServiceError('template_error', `template.tsx: the document cannot be laid out: ${reason}${hint}`, {
       cause,
     })

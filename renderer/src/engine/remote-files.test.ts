@@ -190,7 +190,10 @@ describe('a task', () => {
       page += 1
       throw new FilesNeeded([`https://a.test/${page}`])
     }
-    expect(await supplied(task)).toMatchObject({ code: 'template_error', message: expect.stringContaining('whenever') })
+    expect(await supplied(task)).toMatchObject({
+      code: 'template_error',
+      message: expect.stringContaining('each time'),
+    })
     expect(page).toBe(5)
   })
 
@@ -208,7 +211,7 @@ describe('a task', () => {
   })
 
   test('is given nothing where nothing is fetched', async () => {
-    const failed = expect.objectContaining({ code: 'asset_unavailable', message: 'nothing is fetched here' })
+    const failed = expect.objectContaining({ code: 'asset_unavailable', message: 'this process fetches no files' })
     await expect(NO_REMOTE_FILES.runWithFiles(work, wanting(URL_OF_IT), NEVER)).rejects.toEqual(failed)
     await expect(NO_REMOTE_FILES.fetch(work, URL_OF_IT, NEVER)).rejects.toEqual(failed)
     expect(await NO_REMOTE_FILES.runWithFiles(work, wanting(), NEVER)).toEqual([])

@@ -49,7 +49,7 @@ export const NO_REMOTE_FILES: RemoteFiles = {
 }
 
 function nothingFetched(): ServiceError {
-  return new ServiceError('asset_unavailable', 'nothing is fetched here')
+  return new ServiceError('asset_unavailable', 'this process fetches no files')
 }
 
 interface CachedFile {
@@ -104,7 +104,7 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
           const urls = fetched.map(({ name }) => name)
           lastFetched.set(template, urls.slice(-GUESSED_MAX))
         }
-        throw new ServiceError('template_error', 'the document wants other files whenever it is given some')
+        throw new ServiceError('template_error', 'the document requests other files each time it gets some')
       } finally {
         // When one fetch has failed, the others are not needed.
         over.abort()

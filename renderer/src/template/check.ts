@@ -47,7 +47,7 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
 function schemaFault(text: string): string | undefined {
   // The type declares it as the JSON of an object.
   const schema = JSON.parse(text) as JsonObject
-  return schema['type'] === 'object' ? variablesSchemaFault(schema) : 'needs type: object, as data is an object'
+  return schema['type'] === 'object' ? variablesSchemaFault(schema) : 'needs type: object, because data is an object'
 }
 
 /** Checks one template. For many templates use `openTemplateCheck`. */

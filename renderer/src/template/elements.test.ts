@@ -80,9 +80,9 @@ describe('a tree', () => {
       document(node('Link', { href: 'file:///etc/passwd' })),
       'template.tsx:3: <Link href>: a link must be of http',
     ],
-    ['loose text', document('hello'), 'template.tsx:3: text stands outside <Text>'],
-    ['a page within a page', document(node('Page')), 'template.tsx:3: <Page> cannot stand here'],
-    ['a shape outside a drawing', document(node('Rect')), 'template.tsx:3: <Rect> cannot stand here'],
+    ['loose text', document('hello'), 'template.tsx:3: text must be inside <Text>'],
+    ['a page within a page', document(node('Page')), 'template.tsx:3: <Page> cannot be here'],
+    ['a shape outside a drawing', document(node('Rect')), 'template.tsx:3: <Rect> cannot be here'],
     ['children of an image', document(node('Image', {}, node('Text'))), 'template.tsx:3: <Image> takes no children'],
     [
       'a page of one point',
@@ -127,12 +127,16 @@ describe('a tree', () => {
     [
       'a choice of no texts',
       document(node('Select', { select: [{}] })),
-      'template.tsx:3: <Select select>: must be a list of texts',
+      'template.tsx:3: <Select select>: must be a list of strings',
     ],
-    ['no document', node('Page'), 'template.tsx:3: <Page> cannot stand at the root: a component returns a <Document>'],
+    ['no document', node('Page'), 'template.tsx:3: <Page> cannot be at the root: a component returns a <Document>'],
     ['a text for a document', 'hello', 'template.tsx: the component must return exactly one <Document>'],
-    ['no node at all', 7, 'template.tsx: the component gave no element tree'],
-    ['a node without props', { type: 'Document', children: [] }, 'template.tsx: the component gave no element tree'],
+    ['no node at all', 7, 'template.tsx: the component returned no element tree'],
+    [
+      'a node without props',
+      { type: 'Document', children: [] },
+      'template.tsx: the component returned no element tree',
+    ],
   ] as const)('with %s is refused', ([, root, message]) => {
     expect(() => translated(root)).toThrow(
       expect.objectContaining({ code: 'template_error', message: expect.stringContaining(message) }),
@@ -147,7 +151,7 @@ describe('a tree', () => {
     ['a path', '/etc/passwd', 'template.tsx: image /etc/passwd: an image must be an asset'],
     ['a URL', 'https://example.com/a.png', 'template.tsx: image of example.com: the host is not among the allowed'],
     ['a source', { uri: 'file:///etc/passwd' }, 'template.tsx: image file:///etc/passwd: an image must be an asset'],
-    ['bytes', { data: [1, 2], format: 'png' }, 'template.tsx:3: <Image src>: must be a text such as asset:logo.png'],
+    ['bytes', { data: [1, 2], format: 'png' }, 'template.tsx:3: <Image src>: must be a string such as asset:logo.png'],
   ] as const)('with %s for an image is refused as asset_unavailable', ([, src, message]) => {
     expect(() => translated(document(node('Image', { src })))).toThrow(
       expect.objectContaining({ code: 'asset_unavailable', message: expect.stringContaining(message) }),
@@ -356,7 +360,7 @@ describe('a render function', () => {
     const [page] = childrenOf(document_)
     const [text] = childrenOf(page as ReactElement<Props>)
     const render = text?.props['render'] as (page: Props) => unknown
-    expect(() => render({ pageNumber: 1, totalPages: 4, secret: 1 })).toThrow(/<View> cannot stand in <Text>/)
+    expect(() => render({ pageNumber: 1, totalPages: 4, secret: 1 })).toThrow(/<View> cannot be in <Text>/)
     expect(calls).toEqual([[5, { pageNumber: 1, totalPages: 4 }]])
   })
 

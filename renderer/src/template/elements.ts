@@ -129,7 +129,7 @@ function textOf(text: string, spot: ElementContext, context: TranslationContext)
   }
   // `{count && <Text/>}` leaves a 0, and JSX leaves blanks. Both are common and must not be printed.
   if (['', '0', 'NaN'].includes(text.trim())) return null
-  throw spot.faults('text stands outside <Text>')
+  throw spot.faults('text must be inside <Text>')
 }
 
 /**
@@ -150,8 +150,7 @@ function elementOf(node: Node, spot: ElementContext, context: TranslationContext
   const primitive = primitiveOf(type, spot.parentKind)
   if (primitive === undefined)
     throw faults(`<${type}> is not an element here${suggestion(type, Object.keys(PRIMITIVES))}`)
-  if (!primitive.within.includes(spot.parentKind))
-    throw faults(`<${type}> cannot stand ${PARENT_NAMES[spot.parentKind]}`)
+  if (!primitive.within.includes(spot.parentKind)) throw faults(`<${type}> cannot be ${PARENT_NAMES[spot.parentKind]}`)
   const props = { ...propsOf(node, primitive, { faults, context }), ...spot.mark }
   Object.assign(props, drawingProps(props, primitive, spot))
   if (context.page !== undefined) props['style'] = sizedStyle(primitive.tag, props)
@@ -225,7 +224,7 @@ function propsOf(
 function addressOf(value: Json, faults: Faults): string {
   const address = isObject(value) ? value['uri'] : value
   if (typeof address === 'string') return address
-  throw new ServiceError('asset_unavailable', faults('must be a text such as asset:logo.png, or { uri }').message)
+  throw new ServiceError('asset_unavailable', faults('must be a string such as asset:logo.png, or { uri }').message)
 }
 
 function isString(child: Node | string): child is string {
@@ -332,7 +331,7 @@ function familyOf(props: Props): readonly string[] | undefined {
 
 /** Checks the structure of the nodes: depth and fields, but not the props. Everything below can rely on it. */
 function listOf(nodes: Json | undefined, depth: number, faults: Faults): readonly (Node | string)[] {
-  if (!Array.isArray(nodes)) throw faults('the component gave no element tree')
+  if (!Array.isArray(nodes)) throw faults('the component returned no element tree')
   if (depth > ELEMENT_DEPTH_MAX && nodes.length > 0) {
     throw faults(`elements are nested more than ${ELEMENT_DEPTH_MAX} deep`)
   }
@@ -340,9 +339,9 @@ function listOf(nodes: Json | undefined, depth: number, faults: Faults): readonl
 }
 
 function nodeOf(node: Json, depth: number, faults: Faults): Node {
-  if (!isObject(node)) throw faults('the component gave no element tree')
+  if (!isObject(node)) throw faults('the component returned no element tree')
   const { type, props, children, line, render } = node
-  if (typeof type !== 'string' || !isObject(props)) throw faults('the component gave no element tree')
+  if (typeof type !== 'string' || !isObject(props)) throw faults('the component returned no element tree')
   return {
     type,
     props,

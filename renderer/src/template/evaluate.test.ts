@@ -113,7 +113,7 @@ describe('a template that is wrong', () => {
     [
       'hands on a function',
       "import { Text } from '@react-pdf/renderer'\nexport default () => <Text onClick={() => 1} />",
-      'template.tsx:2:28: <Text onClick>: a function is possible as render only',
+      'template.tsx:2:28: <Text onClick>: only render can be a function',
     ],
     [
       'has a class for a component',

@@ -94,7 +94,7 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
       isBroken = true
       // Native recursion, for example in the parser, can exhaust the thread's own stack before QuickJS notices.
       const isStack = cause instanceof RangeError
-      throw templateError(isStack ? RECURSED : `${TEMPLATE_FILE}: the template brought its sandbox down`, cause)
+      throw templateError(isStack ? RECURSED : `${TEMPLATE_FILE}: the template crashed its sandbox`, cause)
     }
     if (result.error === undefined) return result.value
     throw faultOf({ machine, program }, result.error)
@@ -180,7 +180,7 @@ function treeOf(context: QuickJSContext, answer: QuickJSHandle): Json {
     // JSON.parse only returns Json.
     return JSON.parse(json) as Json
   } catch (cause) {
-    throw new ServiceError('template_error', `${TEMPLATE_FILE}: the component gave no element tree`, { cause })
+    throw new ServiceError('template_error', `${TEMPLATE_FILE}: the component returned no element tree`, { cause })
   }
 }
 
@@ -265,7 +265,7 @@ function internalFault(message: string): ServiceError {
     case 'out of memory':
       return templateError(`${TEMPLATE_FILE}: the template needs more than ${SANDBOX_MEMORY_BYTES_MAX / 2 ** 20} MiB`)
     case 'string too long':
-      return templateError(`${TEMPLATE_FILE}: the template made a text of more than ${STRING_CHARS_MAX} characters`)
+      return templateError(`${TEMPLATE_FILE}: the template made a string of more than ${STRING_CHARS_MAX} characters`)
     case 'stack overflow':
       return templateError(RECURSED)
     default:

@@ -24,7 +24,7 @@ export function classifyError(error: unknown, interruptions: Interruptions, dead
   if (interruptions.callerGone.aborted)
     return failed('canceled', 'the caller closed the connection before the render ended')
   if (interruptions.deadline.aborted) {
-    return failed('render_timeout', `the render was ended by its deadline of ${deadlineMs / 1000} seconds`)
+    return failed('render_timeout', `the render did not finish within its deadline of ${deadlineMs / 1000} seconds`)
   }
   if (error instanceof ServiceError && isFailureCode(error.code)) {
     return FAILURES[error.code].retryable ? { kind: 'retry' } : failed(error.code, error.message)
@@ -36,14 +36,14 @@ export function classifyError(error: unknown, interruptions: Interruptions, dead
 export function crashed(attempts: number): Failure {
   return {
     code: 'render_crashed',
-    message: `the render brought its renderer down ${attempts} times and is not tried again`,
+    message: `the render crashed its renderer ${attempts} times and is not tried again`,
   }
 }
 
 /** What callers see of a defect in our code. */
 export const DEFECT: Failure = {
   code: 'internal',
-  message: 'the service failed to render this document; its log has the cause under the render id',
+  message: 'the service failed to render this document; the log of the service has the cause under the render id',
 }
 
 /** The failure of a render that waited until its deadline for its inputs, or for its PDF to be stored. */

@@ -55,7 +55,7 @@ export async function render(
 
 function refuseOversize({ byteLength }: Uint8Array): void {
   if (byteLength <= PDF_BYTES_MAX) return
-  throw new ServiceError('template_error', `the PDF is ${byteLength} bytes; at most ${PDF_BYTES_MAX} are allowed`)
+  throw new ServiceError('template_error', `the PDF has ${byteLength} bytes; at most ${PDF_BYTES_MAX} are allowed`)
 }
 
 /** A failure of the template concerns the tenant and is in the outcome. Only our own failures get a log line here. */

@@ -77,7 +77,7 @@ function parseJson(bytes: Uint8Array): unknown {
 
 function verified(bytes: Uint8Array, { address, digest }: { address: ArtifactAddress; digest: string }): Uint8Array {
   if (sha256(bytes) === digest) return bytes
-  throw new Error(`the object at ${address.bucket}/${address.key} is not what was put there: its SHA-256 is another`)
+  throw new Error(`the object at ${address.bucket}/${address.key} was changed: its SHA-256 differs`)
 }
 
 async function readObject(

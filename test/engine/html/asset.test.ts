@@ -120,8 +120,8 @@ describe('an asset', () => {
       aPng(RED).subarray(0, 20),
       'the document: the asset x.png is damaged: it cannot be shown as an image',
     ],
-    ['is a text', Buffer.from('GIF90a'), 'the document: the asset x.png is no image and no font that can be shown'],
-    ['is empty', Buffer.alloc(0), 'the document: the asset x.png is no image and no font that can be shown'],
+    ['is a text', Buffer.from('GIF90a'), 'the document: the asset x.png is not an image or a font that can be shown'],
+    ['is empty', Buffer.alloc(0), 'the document: the asset x.png is not an image or a font that can be shown'],
     [
       'is a font',
       aDejaVuFont('DejaVuSansMono'),
@@ -134,7 +134,7 @@ describe('an asset', () => {
 
   test('is no style sheet', async () => {
     const html = '<link rel="stylesheet" href="asset:red.png">'
-    const message = 'the document: the asset red.png can be an image or a font of the document, and nothing else'
+    const message = 'the document: the asset red.png can be used only as an image or a font of the document'
     const failed = expect.objectContaining({ code: 'asset_unavailable', message })
     await expect(render(html, { assets: [RED_PNG] })).rejects.toEqual(failed)
   })

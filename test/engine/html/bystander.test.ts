@@ -151,7 +151,7 @@ describe('a document beside others', () => {
     const parts = { tenant: 'attacker', javascript: true, javascriptEnabled: true }
     await expect(opened.render(aWork(`<script>${BLOBS}</script>`, parts))).rejects.toMatchObject({
       code: 'template_error',
-      message: 'the document needs more than 1024 MiB of memory in the browser beside its page',
+      message: 'the document needs more than 1024 MiB of memory in the browser outside its page',
     })
     host.give('victim')
     expect(textOf(await victim)).toBe('victim')

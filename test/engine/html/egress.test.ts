@@ -261,12 +261,17 @@ describe('a document fails with asset_unavailable', () => {
       BACKGROUND,
       'the file is not an SVG: its root is another element',
     ],
-    ['an image is a text', giving('nothing of the kind'), '<img src="URL">', 'it gave no image that can be shown'],
+    [
+      'an image is a text',
+      giving('nothing of the kind'),
+      '<img src="URL">',
+      'the file is not an image that can be shown',
+    ],
     [
       'an image is damaged behind its beginning',
       giving(aPng(RED).subarray(0, 30)),
       '<img src="URL">',
-      'what it gave cannot be shown as an image',
+      'the file cannot be shown as an image',
     ],
     ['an image is damaged', giving(aPng(RED).subarray(0, 20)), BACKGROUND, 'the image is damaged'],
     [
@@ -279,9 +284,9 @@ describe('a document fails with asset_unavailable', () => {
       'an image is a font',
       giving(aDejaVuFont('DejaVuSansMono')),
       '<img src="URL">',
-      'it gave no image that can be shown',
+      'the file is not an image that can be shown',
     ],
-    ['a font is an image', giving(aPng(RED)), FAR_FONT(), 'it gave no font that can be shown'],
+    ['a font is an image', giving(aPng(RED)), FAR_FONT(), 'the file is not a font that can be shown'],
     [
       'a font is damaged',
       giving(aDejaVuFont('DejaVuSansMono').subarray(0, 5000)),
@@ -292,7 +297,7 @@ describe('a document fails with asset_unavailable', () => {
       'a style sheet is another text',
       giving('{"secret": 1}', 'application/json'),
       '<link rel="stylesheet" href="URL">',
-      'it gave no style sheet: its Content-Type is not text/css',
+      'the file is not a style sheet: its Content-Type is not text/css',
     ],
     [
       'a redirect leads elsewhere',
@@ -306,7 +311,7 @@ describe('a document fails with asset_unavailable', () => {
       'HEADER',
       'it answered with the status 404',
     ],
-    ['an image of the header is a text', giving('a text'), 'HEADER', 'it gave no image that can be shown'],
+    ['an image of the header is a text', giving('a text'), 'HEADER', 'the file is not an image that can be shown'],
   ])('where %s', async ([, answer, html, reason]) => {
     host.answer('/file?token=secret', answer)
     const url = `${ORIGIN}/file?token=secret`
@@ -319,7 +324,7 @@ describe('a document fails with asset_unavailable', () => {
   })
 
   test('where the URL is one that is not fetched', async () => {
-    const message = `the document: ${HOST}: only the ports 443 of https and 80 of http are fetched from`
+    const message = `the document: ${HOST}: files are fetched only from port 443 for https and port 80 for http`
     const failed = expect.objectContaining({ code: 'asset_unavailable', message })
     await expect(render(`<img src="https://${HOST}:8443/red.png">`)).rejects.toEqual(failed)
     expect(host.asked).toEqual([])
@@ -331,7 +336,7 @@ describe('a document fails with asset_unavailable', () => {
     const paths = Array.from({ length: Math.ceil(EGRESS_RENDER_BYTES_MAX / size) + 1 }, (_, at) => `/large-${at}.png`)
     for (const path of paths) host.answer(path, giving(bitmap))
     const images = paths.map((path) => `<img src="${ORIGIN}${path}">`)
-    const message = expect.stringContaining('with this, the files of other hosts have more than 33554432 bytes')
+    const message = expect.stringContaining('with this file, the files of other hosts have more than 33554432 bytes')
     await expect(render(images.join(''))).rejects.toMatchObject({ code: 'asset_unavailable', message })
   })
 })

@@ -149,6 +149,6 @@ describe('a script', () => {
 test('frames may not ask for assets without end', async () => {
   const assets = Array.from({ length: 60 }, (_, index) => anAsset(`${index}.png`, aPng([0, 0, index])))
   const frame = `<iframe srcdoc="${assets.map(({ name }) => `<img src=asset:${name}>`).join('')}"></iframe>`
-  const message = 'the document asks for assets more than 1000 times'
+  const message = 'the document requests assets more than 1000 times'
   await expect(opened.render(aWork(frame.repeat(20), { assets }))).rejects.toThrow(message)
 })

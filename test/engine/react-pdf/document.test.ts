@@ -336,7 +336,7 @@ describe('a failure', () => {
       'of what a render function returns',
       { document: '<Page><View render={() => <Page />} /></Page>' },
       'template_error',
-      /^template\.tsx:3:\d+: <Page> cannot stand here/,
+      /^template\.tsx:3:\d+: <Page> cannot be here/,
     ],
     [
       'of an image',
@@ -348,7 +348,7 @@ describe('a failure', () => {
       'of layout',
       { document: '<Page style={{ padding: 500 }}><Text>a</Text></Page>' },
       'template_error',
-      /^template\.tsx: the document cannot be laid out: .*leaves no room.*; paddings and what is fixed take all of it$/,
+      /^template\.tsx: the document cannot be laid out: .*leaves no room.*; paddings and fixed elements take all of it$/,
     ],
   ] as const)('%s keeps its code and place on the way out of its thread', async ([, fields, code, message]) => {
     await expect(render(fields)).rejects.toMatchObject({

@@ -151,7 +151,7 @@ describe('a document fails with asset_unavailable', () => {
     [
       'at another port',
       `https://${HOST}:8443/a?token=secret`,
-      /only the ports 443 of https and 80 of http are fetched from/,
+      /files are fetched only from port 443 for https and port 80 for http/,
     ],
     ['with a password', `https://user:secret@${HOST}/a`, /a URL with a user or a password is not fetched/],
     ['of nowhere', 'https://', /image of no host: the host is not among/],

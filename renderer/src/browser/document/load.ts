@@ -95,7 +95,7 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
       const hosts = document.remote?.allowedHosts ?? []
       const { broken, ...findings } = await run<DocumentFacts>(inspectScript(document.coverage, hosts))
       if (broken === '') return findings
-      if (hosts.includes(broken)) throw notShown(`${broken}: what it gave cannot be shown as an image`)
+      if (hosts.includes(broken)) throw notShown(`${broken}: the file cannot be shown as an image`)
       const { name } = assetNamed(document.assets, broken, 'the document')
       throw notShown(`the asset ${name} is damaged: it cannot be shown as an image`)
     },

@@ -88,7 +88,7 @@ export function openPageMemory(clock: Clock): PageMemory {
   }
 }
 
-const OWN = `${BROWSER_OWN_MEMORY_BYTES_MAX / 2 ** 20} MiB of memory in the browser beside its page`
+const OWN = `${BROWSER_OWN_MEMORY_BYTES_MAX / 2 ** 20} MiB of memory in the browser outside its page`
 
 function tooLarge(what: string): ServiceError {
   return new ServiceError('template_error', `the document needs more than ${what}`)

@@ -53,13 +53,14 @@ export function answerRequests(session: CDPSession, onFault: (fault: unknown) =>
     const url = asset === undefined ? remoteUrlFor(request.url, resourceType, document.remote) : undefined
     if (asset === undefined && url === undefined) {
       document.chars += request.url.length
-      if (document.chars > REFUSED_CHARS_MAX) throw excess('refers to too much outside of it')
+      if (document.chars > REFUSED_CHARS_MAX)
+        throw excess(`requests refused URLs with more than ${REFUSED_CHARS_MAX} characters together`)
       // `Aborted`, because any other reason would replace a document that redirects its reader with an error page.
       session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }).catch(() => undefined)
       return
     }
     document.count += 1
-    if (document.count > ASSET_REQUESTS_MAX) throw excess(`asks for assets more than ${ASSET_REQUESTS_MAX} times`)
+    if (document.count > ASSET_REQUESTS_MAX) throw excess(`requests assets more than ${ASSET_REQUESTS_MAX} times`)
     if (asset !== undefined) {
       if (request.url === ASSET_SCHEME + asset.name) served.set(asset.name, asset.digest)
       fulfil(requestId, { bytes: asset.bytes, type: assetTypeOf(asset) })
@@ -123,7 +124,10 @@ async function fetchFor(
     const file = await document.remote.fetch(url.href, document.ended)
     document.bytes += file.bytes.byteLength
     if (document.bytes > EGRESS_RENDER_BYTES_MAX) {
-      throw assetUnavailable(url, `with this, the files of other hosts have more than ${EGRESS_RENDER_BYTES_MAX} bytes`)
+      throw assetUnavailable(
+        url,
+        `with this file, the files of other hosts have more than ${EGRESS_RENDER_BYTES_MAX} bytes together`,
+      )
     }
     return { ...file, type: fileTypeOf(file, wanted, url) }
   } catch (error) {
@@ -146,7 +150,7 @@ function assetFor(url: string, type: Paused['resourceType'], assets: readonly As
   const name = url.slice(ASSET_SCHEME.length)
   const asset = assetNamed(assets, name, 'the document')
   if (type === 'Image') return asset
-  const reason = 'can be an image or a font of the document, and nothing else'
+  const reason = 'can be used only as an image or a font of the document'
   throw new ServiceError('asset_unavailable', `the document: the asset ${asset.name} ${reason}`)
 }
 
@@ -173,11 +177,11 @@ function assetTypeOf({ name, bytes }: Asset): string {
 function fileTypeOf({ bytes, type }: RemoteFile, wanted: Paused['resourceType'], url: URL): string {
   if (wanted === 'Stylesheet') {
     if (type === 'text/css') return type
-    throw assetUnavailable(url, 'it gave no style sheet: its Content-Type is not text/css')
+    throw assetUnavailable(url, 'the file is not a style sheet: its Content-Type is not text/css')
   }
   const kind = kindOf(bytes)
   if (kind === undefined || isFontKind(kind) !== (wanted === 'Font')) {
-    throw assetUnavailable(url, `it gave no ${wanted === 'Font' ? 'font' : 'image'} that can be shown`)
+    throw assetUnavailable(url, `the file is not ${wanted === 'Font' ? 'a font' : 'an image'} that can be shown`)
   }
   if (!isFontKind(kind)) checkRemoteImage(kind, bytes, url)
   return ASSET_KINDS[kind].mediaType

@@ -226,14 +226,14 @@ export function primitiveOf(name: string, parentKind: ParentKind): Primitive | u
 
 /** Props of react-pdf that have no meaning here or would do harm, and why. */
 export const REFUSED_PROPS: Readonly<Record<string, string>> = {
-  onRender: 'the service renders, and nothing of the template runs after it',
+  onRender: 'nothing of the template runs after rendering',
   ownerPassword: 'a PDF of the service is not encrypted',
   userPassword: 'a PDF of the service is not encrypted',
   permissions: 'a PDF of the service is not encrypted',
   conformance: 'the service makes no PDF/A',
   creationDate: 'documents carry no date, so that equal input gives equal bytes',
   modificationDate: 'documents carry no date, so that equal input gives equal bytes',
-  layout: 'what repeats on every page is an element with fixed',
+  layout: 'use an element with fixed for what repeats on every page',
   srcSet: 'an image has one source here',
   sizes: 'an image has one source here',
   hyphenationCallback: 'hyphenation is off; a soft hyphen says where a word may break',

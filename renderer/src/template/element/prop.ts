@@ -28,7 +28,7 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
       throw faults('must be a number')
     case 'text':
       if (isScalar(value)) return String(value)
-      throw faults('must be a text')
+      throw faults('must be a string')
     case 'name':
       // Written into the PDF unchanged. Any character other than a letter could begin another entry.
       if (typeof value === 'string' && /^[a-z]+$/i.test(value)) return value
@@ -36,7 +36,7 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
     case 'scalar':
       if (typeof value === 'number' || (typeof value === 'string' && MEASURE.test(value)))
         return boundedOf(value, faults)
-      throw faults('must be a number, or a text that begins with one')
+      throw faults('must be a number, or a string that begins with one')
     case 'points':
       if (typeof value === 'string' && /^[\s\d.,e+-]*$/i.test(value)) return value
       throw faults('must be pairs of numbers such as 0,0 10,20')
@@ -49,7 +49,7 @@ export function propValue(kind: Exclude<PropKind, 'image'>, value: Json, scope: 
       return linkOf(value, faults)
     case 'list':
       if (Array.isArray(value) && value.every(isScalar)) return value.map(String)
-      throw faults('must be a list of texts')
+      throw faults('must be a list of strings')
     case 'size':
       return sizeOf(value, faults)
     case 'bookmark':
@@ -94,7 +94,7 @@ function isObject(value: Json | undefined): value is JsonObject {
 
 function fieldsOf(value: Json, kinds: Readonly<Record<string, 'text' | 'number' | 'flag'>>, scope: PropScope): Props {
   const { faults } = scope
-  if (!isObject(value)) throw faults('is not of a form this prop takes')
+  if (!isObject(value)) throw faults('is not a value that this prop takes')
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, field]) => {
       const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined
@@ -107,7 +107,7 @@ function fieldsOf(value: Json, kinds: Readonly<Record<string, 'text' | 'number' 
 
 /** Readers act on links. Only schemes that open a page, a mail or a call are allowed, and anchors inside the document. */
 function linkOf(value: Json, faults: Faults): string {
-  if (typeof value !== 'string') throw faults('must be a text')
+  if (typeof value !== 'string') throw faults('must be a string')
   const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(value)?.[1]?.toLowerCase()
   if (scheme === undefined || ['http', 'https', 'mailto', 'tel'].includes(scheme)) return value
   throw faults('a link must be of http, https, mailto or tel, or an anchor such as #terms')
@@ -164,7 +164,7 @@ function styleValue(name: string, value: Json, scope: PropScope): unknown {
   if (isScalar(value)) return boundedOf(value, (message) => faults(`the style ${name} ${message}`))
   if (name === 'fontFeatureSettings' || name === 'transform' || name === 'gradientTransform')
     return copyOf(value, faults)
-  throw faults(`the style ${name} must be a number or a text`)
+  throw faults(`the style ${name} must be a number or a string`)
 }
 
 /** A copy of at most two levels, for the few styles that are lists or records. */

@@ -19,8 +19,8 @@ describe('a style takes', () => {
   })
 
   test.for<[name: string, fault: string, ...values: Json[]]>([
-    ['color', 'must be a text', 5, ['red']],
-    ['borderStyle', 'must be a text', 3],
+    ['color', 'must be a string', 5, ['red']],
+    ['borderStyle', 'must be a string', 3],
     ['opacity', 'must be a number', 'x', '50%'],
     ['width', 'must be a number, a length such as 5mm, a percentage or auto', 'abc', '1em', '5 mm', {}],
     ['borderWidth', 'must be a number or a length such as 5mm', 'a lot', 'auto', '5%'],

@@ -19,7 +19,7 @@ const isNumber = (value: Json): boolean => typeof value === 'number' || (isText(
 const isLength = (value: Json): boolean => typeof value === 'number' || (isText(value) && LENGTH.test(value))
 const isSize = (value: Json): boolean => isLength(value) || (isText(value) && (value === 'auto' || PERCENT.test(value)))
 
-const TEXT: Form = { words: 'must be a text', fits: isText }
+const TEXT: Form = { words: 'must be a string', fits: isText }
 const NUMBER: Form = { words: 'must be a number', fits: isNumber }
 const POINTS: Form = { words: 'must be a number of points', fits: (value) => typeof value === 'number' }
 const PLAIN_LENGTH: Form = { words: 'must be a number or a length such as 5mm', fits: isLength }

@@ -187,12 +187,12 @@ describe('locale filters', () => {
   })
 
   test.for([
-    ['{{ 1 | currency }}', 'the currency code must be a text'],
+    ['{{ 1 | currency }}', 'the currency code must be a string'],
     ['{{ 1 | currency: "EURO" }}', 'the currency code must have three letters'],
     ['{{ 1 | number: "not a locale" }}', 'the locale must be a tag such as en-US'],
     ['{{ 1 | number: "en", 999 }}', 'the digits must be a number from 0 to 100'],
     ['{{ "soon" | date: "en" }}', 'the value is not a date'],
-    ['{{ "now" | date: "%Y" }}', 'now is not known here: pass the date in the data'],
+    ['{{ "now" | date: "%Y" }}', 'now is not available: pass the date in the data'],
     ['{{ "2026-11-21" | date_to_string }}', 'there is no filter date_to_string'],
     ['{{ "2026-11-21" | date: "en", "huge" }}', 'the date style must be one of full, long, medium, short'],
     ['{{ "2026-11-21" | date: "en", "long", "Mars/Base" }}', 'there is no such time zone'],

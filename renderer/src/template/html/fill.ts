@@ -219,7 +219,7 @@ function fillFaultOf(error: unknown): string {
   return LIMIT_REASONS[cause.message] ?? UNFIT
 }
 
-const UNFIT = 'a value does not fit the filter or the tag that it is given to'
+const UNFIT = 'a value does not fit its filter or tag'
 
 /** LiquidJS does not list inner and closing tags, such as `else` and `endif`, as tags of their own. */
 function known(tags: object): string[] {

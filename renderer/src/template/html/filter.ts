@@ -96,7 +96,7 @@ function isNothing(value: unknown): value is null | undefined | '' {
 }
 
 function textOf(value: unknown, what: string): string {
-  if (typeof value !== 'string' || value === '') throw new FilterError(`${what} must be a text`)
+  if (typeof value !== 'string' || value === '') throw new FilterError(`${what} must be a string`)
   return value
 }
 
@@ -112,7 +112,7 @@ export const IMPURE_FILTERS = ['sample', 'date_to_xmlschema', 'date_to_rfc822', 
 /** Epoch milliseconds of an ISO 8601 text, or of a number of seconds, as in Liquid. */
 function instantOf(value: unknown): number {
   if (value === 'now' || value === 'today')
-    throw new FilterError(`${value} is not known here: pass the date in the data`)
+    throw new FilterError(`${value} is not available: pass the date in the data`)
   const seconds = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
   const instant =
     typeof seconds === 'number' ? seconds * 1000 : typeof value === 'string' ? Date.parse(value) : Number.NaN

@@ -95,7 +95,7 @@ describe('a header', () => {
     const text = anAsset('x.txt', Buffer.from('x'))
     const refused = new ServiceError(
       'asset_unavailable',
-      'template.html: the asset x.txt is no image and no font that can be shown',
+      'template.html: the asset x.txt is not an image or a font that can be shown',
     )
     expect(() => withAssetsInside(part('<img src="asset:x.txt">'), [text])).toThrow(refused)
   })

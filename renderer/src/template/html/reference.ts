@@ -185,7 +185,7 @@ export function withRemoteInside({ name: place, html }: Part, remote: RemoteImag
       return mention
     }
     const type = mediaTypeOf(file.bytes)
-    if (type?.startsWith('image/') !== true) throw assetUnavailable(url, 'it gave no image that can be shown')
+    if (type?.startsWith('image/') !== true) throw assetUnavailable(url, 'the file is not an image that can be shown')
     return grow(mention, opening + dataUrlOf(file.bytes, type))
   })
 }
@@ -194,5 +194,8 @@ const REMOTE_IMAGE = /((?:\bsrc\s{0,9}=\s{0,9}|\burl\(\s{0,9})["']?)(https?:\/\/
 
 /** The error for an asset whose bytes Chromium cannot show. */
 export function unusableAsset(name: string, place: string): ServiceError {
-  return new ServiceError('asset_unavailable', `${place}: the asset ${name} is no image and no font that can be shown`)
+  return new ServiceError(
+    'asset_unavailable',
+    `${place}: the asset ${name} is not an image or a font that can be shown`,
+  )
 }

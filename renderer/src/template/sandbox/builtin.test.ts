@@ -69,8 +69,8 @@ describe('people’s numbers, dates and words', () => {
     ["new Intl.DateTimeFormat('en-US', { timeZone: 'Moon/Tycho' })", /Invalid time zone/],
     ["new Intl.DisplayNames('en-US')", /the option type is required/],
     ["new Intl.RelativeTimeFormat().format(1, 'dog')", /Invalid unit argument/],
-    ['new Intl.ListFormat().format(Array.from({ length: 1001 }, String))', /the list has more than 1000 texts/],
-    ["'a'.localeCompare('b'.repeat(10001))", /the text is longer than 10000 characters/],
+    ['new Intl.ListFormat().format(Array.from({ length: 1001 }, String))', /the list has more than 1000 strings/],
+    ["'a'.localeCompare('b'.repeat(10001))", /the string is longer than 10000 characters/],
   ] as const)('%s is an error the author can read', async ([expression, message]) => {
     await expect(valueOf(expression)).rejects.toThrow(message)
   })
@@ -84,7 +84,7 @@ describe('equal input gives equal output:', () => {
     'new Intl.DateTimeFormat().format()',
     'new (class extends Date {})()',
   ])('%s is refused, as now is not known', async (expression) => {
-    await expect(valueOf(expression)).rejects.toThrow('now is not known here: pass the date in the data')
+    await expect(valueOf(expression)).rejects.toThrow('now is not available: pass the date in the data')
   })
 
   test('chance is the same in every evaluation', async () => {

@@ -49,7 +49,7 @@ define(String.prototype, {
   localeCompare(other, locales, options) { return ask('collator', 'compare', locales ?? null, options ?? null, String(this), String(other)) },
 })
 
-const noNow = () => { throw faultOfUse('now is not known here: pass the date in the data') }
+const noNow = () => { throw faultOfUse('now is not available: pass the date in the data') }
 const Clock = Date
 const { UTC } = Clock
 const localParts = ['FullYear', 'Month', 'Date', 'Hours', 'Minutes', 'Seconds', 'Milliseconds'].map((part) => Clock.prototype['get' + part])

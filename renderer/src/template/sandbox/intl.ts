@@ -19,7 +19,7 @@ type Formatter = Readonly<Record<string, Method>>
 
 /** The answer to a question that is too long to be read. */
 export const LONG_QUESTION = JSON.stringify({
-  error: `what is to be formatted is longer than ${QUESTION_CHARS_MAX} characters`,
+  error: `the values to format are longer than ${QUESTION_CHARS_MAX} characters`,
 })
 
 /**
@@ -172,14 +172,14 @@ function instantOf(value: unknown): number {
 }
 
 function textOf(value: unknown): string {
-  if (typeof value !== 'string') throw new TypeError('the value must be a text')
-  if (value.length > TEXT_CHARS_MAX) throw new RangeError(`the text is longer than ${TEXT_CHARS_MAX} characters`)
+  if (typeof value !== 'string') throw new TypeError('the value must be a string')
+  if (value.length > TEXT_CHARS_MAX) throw new RangeError(`the string is longer than ${TEXT_CHARS_MAX} characters`)
   return value
 }
 
 function textsOf(values: unknown): string[] {
   const list: readonly unknown[] = Array.isArray(values) ? values : []
-  if (list.length > LIST_MAX) throw new RangeError(`the list has more than ${LIST_MAX} texts`)
+  if (list.length > LIST_MAX) throw new RangeError(`the list has more than ${LIST_MAX} strings`)
   return list.map(textOf)
 }
 

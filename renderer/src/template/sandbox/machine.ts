@@ -100,7 +100,7 @@ function limitGrowth(memory: Memory, onRefusal: () => void): void {
   memory.grow = (pages) => {
     if (memory.buffer.byteLength + pages * PAGE_BYTES <= SANDBOX_MEMORY_BYTES_MAX) return grow(pages)
     onRefusal()
-    throw new RangeError('no more memory')
+    throw new RangeError('out of memory')
   }
 }
 

@@ -20,7 +20,7 @@ describe('what is not there is named, with its place and what to do:', () => {
   test.for([
     ['React.useState(1)', 'useState is not available: a template is laid out once'],
     ['React.useMyOwn(1)', 'useMyOwn is not available: a template is laid out once'],
-    ['React.createContext()', 'createContext is not available: hand values on as props'],
+    ['React.createContext()', 'createContext is not available: pass values as props'],
     ['class A extends React.Component {}', 'Component is not available: write a function'],
     [
       'React.creatElement',
@@ -70,16 +70,16 @@ describe('an element that cannot be is named, with its place:', () => {
     ['<View>{Promise.resolve()}</View>', '2:22: a child cannot be asynchronous: pass what it waits for in the data'],
     ['<View><Late /></View>', '2:28: a component cannot be asynchronous: pass what it waits for in the data'],
     ['<View><Classy /></View>', '2:28: class components are not available: write a function'],
-    ['<View onClick={() => 1} />', '2:28: <View onClick>: a function is possible as render only'],
+    ['<View onClick={() => 1} />', '2:28: <View onClick>: only render can be a function'],
     ['<Text\n  hyphenationCallback={() => 1} />', /^3:3: <Text hyphenationCallback>: hyphenation is off/],
-    ['<PDF.Document onRender={() => 1} />', /^2:36: <Document onRender>: the service renders/],
+    ['<PDF.Document onRender={() => 1} />', /^2:36: <Document onRender>: nothing of the template runs/],
     [
       '<View><Missing.Part /></View>',
       '2: an element has no type: is its component imported, and exported where it is defined?',
     ],
     [
       '<View>{React.createElement({})}</View>',
-      '2:22: an element is of no type that can be drawn: a component is a function',
+      '2:22: the type of an element cannot be drawn: a component is a function',
     ],
   ] as const)('%s', async ([jsx, message]) => {
     const parts = 'const Late = async () => null; class Classy { render() {} }; const Missing = {}'

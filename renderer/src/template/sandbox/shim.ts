@@ -9,7 +9,7 @@ import { BUILTINS } from './builtin.ts'
 /** Names that `react` and `@react-pdf/renderer` have elsewhere, and why they are missing here. */
 const ABSENT = {
   react: {
-    createContext: 'hand values on as props',
+    createContext: 'pass values as props',
     Component: 'write a function',
     PureComponent: 'write a function',
     lazy: 'a template is one file',
@@ -171,13 +171,13 @@ const expandHere = ({ type, props, line }, into) => {
     if (typeof result?.then === 'function') throw fault('a component cannot be asynchronous: pass what it waits for in the data')
     return expand(result, into)
   }
-  if (typeof type !== 'string') throw fault('an element is of no type that can be drawn: a component is a function')
+  if (typeof type !== 'string') throw fault('the type of an element cannot be drawn: a component is a function')
   const node = { type, props: {}, children: [], line }
   for (const key of Object.keys(props)) {
     const value = props[key]
     if (key === 'children' || key === 'key' || value === undefined) continue
     if (typeof value === 'function' && key === 'render') node.render = renders.push(value) - 1
-    else if (typeof value === 'function') throw fault(\`<\${type} \${key}>: \${REFUSED_PROPS[key] ?? 'a function is possible as render only'}\`, { prop: key })
+    else if (typeof value === 'function') throw fault(\`<\${type} \${key}>: \${REFUSED_PROPS[key] ?? 'only render can be a function'}\`, { prop: key })
     else node.props[key] = value
   }
   expand(props.children, node.children)

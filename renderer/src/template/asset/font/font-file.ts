@@ -76,10 +76,10 @@ function unfitnessOf(tables: Tables): string | undefined {
   const has = (...tags: readonly string[]) => tags.every((tag) => tables.has(tag))
   if (has('COLR', 'CPAL')) return 'a color font: react_pdf draws fonts of one color'
   if (!has('glyf', 'loca') && !has('CFF '))
-    return 'a font without outlines of TrueType or CFF, which is what react_pdf draws'
+    return 'a font without TrueType or CFF outlines, and react_pdf draws no others'
   // react-pdf would draw it, but always in its default weight.
   return has('fvar')
-    ? 'a variable font: react_pdf takes each weight as a font of its own (fonttools varLib.instancer makes them)'
+    ? 'a variable font: react_pdf needs a separate font for each weight (fonttools varLib.instancer makes them)'
     : undefined
 }
 

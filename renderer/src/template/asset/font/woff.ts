@@ -35,6 +35,6 @@ export function refuseLarge(lengths: readonly number[]): void {
   if (bytes <= FONT_BYTES_MAX) return
   throw new ServiceError(
     'asset_unavailable',
-    `the font has ${bytes} bytes unpacked; at most ${FONT_BYTES_MAX} are taken`,
+    `the font has ${bytes} bytes unpacked; at most ${FONT_BYTES_MAX} are allowed`,
   )
 }
