@@ -85,22 +85,22 @@ test('docs/sizing.md has the sizes that its formula gives', async () => {
 function errorsDocument(): string {
   return `# Errors
 
-Made from \`contract/src/error.ts\` by \`npx vitest run test/docs.test.ts -u\`; do not edit.
+Generated from \`contract/src/error.ts\` by \`npx vitest run test/docs.test.ts -u\`; do not edit.
 
 Every refusal has the body \`{"error": {"code": …, "message": …, "request_id": …}}\`.
-The message says what to do, and \`details\` names each fault by a JSON pointer where there are several.
-Neither ever repeats a value that was sent.
+The message says what to do. If a request has several faults, \`details\` lists them, each with a JSON pointer.
+Neither repeats a value from the request.
 
 The column *retry* says whether the same request, unchanged, may succeed later.
-The column *fault* says who can mend it: the *caller*, the *tenant* (its template or its plan), or the *operator* of the service.
+The column *fault* says who can fix it: the *caller*, the *tenant* (its template or its plan), or the *operator* of the service.
 
 ## Answers to a request
 
 ${table(['code', 'status', 'retry', 'fault', 'meaning'], rowsOf(HTTP_ERRORS))}
 ## How a render fails
 
-These stand in \`error.code\` of a status record and in \`error_code\` of a webhook.
-A sync render that fails is answered with \`INTERNAL_ERROR\`, and one of these codes opens the message.
+These codes are in \`error.code\` of a status record and in \`error_code\` of a webhook.
+A failed sync render is answered with \`INTERNAL_ERROR\`, and the message begins with one of these codes.
 
 ${table(
   ['code', 'retry', 'fault', 'meaning'],
@@ -108,7 +108,7 @@ ${table(
 )}
 ## What a render warns of
 
-These stand in \`warnings\` of the status record of a render that succeeded.
+These codes are in \`warnings\` of the status record of a render that succeeded.
 
 ${table(
   ['code', 'meaning'],

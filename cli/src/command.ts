@@ -21,30 +21,30 @@ const USAGE = `usage: platen check <folder> [--no-render]
 
   check     read a folder of manifests as the service would, render every template with its sample
             data, and print what is wrong; nothing is written, and no service needs to run
-    --no-render        compile and check the templates, and render none
+    --no-render        compile and check the templates, but render none
 
   preview   render one template of a folder, by its code, its name or namespace/name, to a PDF
-    --data <file>      JSON to render in place of the template's sampleData; - reads standard input
-    --engine <engine>  react_pdf or html, in place of the template's own
-    -o <file>          where the PDF goes; <code>.pdf in the current folder where not said
+    --data <file>      JSON to render instead of the template's sampleData; - reads standard input
+    --engine <engine>  react_pdf or html, instead of the template's own
+    -o <file>          where to write the PDF; by default <code>.pdf in the current folder
     --watch            render again whenever a manifest or the data is saved, until Ctrl-C
 
   publish   publish a folder to a cluster: template sources and assets in S3, then plans,
             tenants, templates and keys in Redis, and wait up to 10 s until every API process
-            enforces them; where anything is refused, nothing is published
+            enforces them; if anything is refused, nothing is published
     --watch            publish again whenever a manifest is saved, or Redis has lost what was
                        published, until Ctrl-C or until another publish takes over
 
 publish reads PLATEN_REDIS_URL, PLATEN_REDIS_CA_FILE, PLATEN_S3_ENDPOINT, PLATEN_S3_REGION,
 PLATEN_S3_BUCKET, PLATEN_S3_PREFIX, PLATEN_S3_PATH_STYLE, PLATEN_INSTALLATION, PLATEN_SEAL_KEY and
-PLATEN_BRAND. Identities, generated API keys and webhook secrets are kept in PLATEN_DATA_DIR, which
-has to be the same each time: with another, every tenant is a new one.
+PLATEN_BRAND. Identities, generated API keys and webhook secrets are kept in PLATEN_DATA_DIR. Use the
+same folder each time: with another folder, every tenant is a new one.
 
-PLATEN_CHROMIUM is the path of the browser to render html with, none to go without, and the one that
-is found where not set. PLATEN_EGRESS_ALLOW_CIDRS means what it means to the service.
+PLATEN_CHROMIUM is the path of the browser that renders html; with none, html is not rendered; if not
+set, a browser is searched for. PLATEN_EGRESS_ALLOW_CIDRS has the same meaning as for the service.
 
-The exit code is 0 when nothing is wrong, 1 when something is, and 2 when the command was called wrongly,
-which includes settings that are missing.
+The exit code is 0 when nothing is wrong, 1 when something is wrong, and 2 when the arguments are wrong
+or a setting is missing.
 `
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const

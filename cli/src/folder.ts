@@ -43,7 +43,7 @@ export function manifestDiagnostics(
   locations: Locations,
   dir: string,
 ): readonly Diagnostic[] {
-  if (files.size === 0) return [{ file: dir, message: 'the folder holds no *.yaml', isWarning: false }]
+  if (files.size === 0) return [{ file: dir, message: 'the folder contains no *.yaml', isWarning: false }]
   return faults.map((fault) => ({
     ...locations.ofFault(fault),
     ...(fault.place !== undefined && { resource: fault.place }),

@@ -212,7 +212,7 @@ function dataToRender(
   const { sampleData } = template.spec
   if (given === undefined && sampleData === undefined) {
     const resource = labelOf(template)
-    const message = 'has no sampleData: add it, or bring data with --data <file>'
+    const message = 'has no sampleData: add it, or pass data with --data <file>'
     return { diagnostics: [{ ...locations.ofField(resource, '/spec'), resource, message, isWarning: false }] }
   }
   const read = given === undefined ? checkedSampleData(template, locations) : readData(template, given)

@@ -160,7 +160,7 @@ function printReview(dir: string, { folder, compiled, checks }: Review, print: (
   const unchecked = [...compiled.templates.values()].filter(isUnchecked).length
   if (unchecked > 0) print(`${count(unchecked, 'template')} still to be checked\n`)
   const faults = diagnostics.filter(({ isWarning }) => !isWarning).length
-  if (faults > 0) print(`${count(faults, 'fault')}: what is refused keeps its last good state, if it has one\n`)
+  if (faults > 0) print(`${count(faults, 'fault')}: refused resources keep their last good state, if they have one\n`)
   return faults
 }
 

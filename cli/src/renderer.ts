@@ -114,7 +114,9 @@ async function render(
   } catch (error) {
     signal.throwIfAborted()
     if (deadline.aborted)
-      return { failure: { code: 'render_timeout', message: `it was not done by its deadline of ${seconds} s` } }
+      return {
+        failure: { code: 'render_timeout', message: `the render did not finish within its deadline of ${seconds} s` },
+      }
     return { failure: failureOf(error) }
   }
 }

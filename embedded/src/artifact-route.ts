@@ -25,7 +25,7 @@ export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: File
     stack.defer(() => file.close())
     const { digest, bytes } = await contentOf(file)
     if (digest !== pdfDigestIn(grant.address.key)) {
-      throw new Error(`the PDF at ${grant.address.bucket}/${grant.address.key} is not what was stored`)
+      throw new Error(`the PDF at ${grant.address.bucket}/${grant.address.key} differs from the stored one`)
     }
     // From here on the stream closes the file.
     stack.move()

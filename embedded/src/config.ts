@@ -51,7 +51,8 @@ export const SETTINGS = {
   PLATEN_HOST: { default: '127.0.0.1', description: 'Address to listen on; `0.0.0.0` for every interface.' },
   PLATEN_DATA_DIR: {
     default: './data',
-    description: 'Folder of everything that must last: database, PDFs, generated keys. One process at a time.',
+    description:
+      'Folder for everything that must last: database, PDFs, generated keys. Only one process at a time can use it.',
   },
   PLATEN_MANIFESTS_DIR: {
     default: './examples',
@@ -59,7 +60,8 @@ export const SETTINGS = {
   },
   PLATEN_PUBLIC_URL: {
     default: 'the listen address',
-    description: 'Where callers reach this service (`https://pdf.example.com`); `pdf_url` begins with it.',
+    description:
+      'URL at which callers reach this service, such as `https://pdf.example.com`; `pdf_url` begins with it.',
   },
   PLATEN_ID_KEYS: {
     default: 'generated in the data folder',
@@ -78,10 +80,10 @@ export const SETTINGS = {
     description:
       'Port of `/livez`, `/readyz` and, for Prometheus, `/metrics`, on the address of `PLATEN_HOST`; 0 takes any free one.',
   },
-  PLATEN_LOG_LEVEL: { default: 'info', description: 'Least level logged: `debug`, `info`, `warn` or `error`.' },
+  PLATEN_LOG_LEVEL: { default: 'info', description: 'Lowest level to log: `debug`, `info`, `warn` or `error`.' },
   PLATEN_RENDER_SLOTS: {
     default: 'the number of cores',
-    description: 'Renders at once, per engine: 1 to 64; one sync render more may always begin.',
+    description: 'Renders at the same time, per engine: 1 to 64. One more sync render can always begin.',
   },
 } as const satisfies SettingTable
 

@@ -15,19 +15,22 @@ import type { SealKey } from '@platen/contract/seal.ts'
 
 /** The settings of an operator. docs/operations.md is generated from it. */
 export const SETTINGS = {
-  PLATEN_BRAND: { default: 'service', description: 'Opens the prefix of generated API keys (`service_live_`).' },
+  PLATEN_BRAND: {
+    default: 'service',
+    description: 'First word of the prefix of generated API keys (`service_live_`).',
+  },
   PLATEN_NAMESPACE: {
     default: 'platen',
-    description: 'Namespace of the operator itself: its Lease is there, and the webhook secrets it generates.',
+    description: 'Namespace of the operator, of its Lease and of the webhook secrets that it generates.',
   },
   PLATEN_INSTANCE: {
     default: 'the name of the host',
-    description: 'What this process is called in the Lease and in events; in a pod its name.',
+    description: 'Name of this process in the Lease and in events; in a pod, the name of the pod.',
   },
   PLATEN_KUBECONFIG: {
     default: 'none',
     description:
-      'Path of a kubeconfig; without one `KUBECONFIG`, `~/.kube/config` or the service account of the pod is taken.',
+      'Path of a kubeconfig. If not set, `KUBECONFIG`, `~/.kube/config` or the service account of the pod is used.',
   },
   ...SEAL_SETTINGS,
   ...PROCESS_SETTINGS,

@@ -45,7 +45,7 @@ export async function loadOrCreateApiKey(
   const key = text.trim()
   if (environmentReader(brand)(key) !== environment)
     throw new Error(
-      `${path} holds no key that begins with ${keyPrefix(brand, environment)}: remove it to have one made`,
+      `${path} holds no key that begins with ${keyPrefix(brand, environment)}: remove it to have a new one generated`,
     )
   return { hash: hashOfKey(key), path, isNew }
 }
@@ -75,7 +75,7 @@ export async function loadOrCreateWebhookSecret(
   const secret = soundSecret(text)
   if (secret !== undefined) return { secret, isNew }
   throw new Error(
-    `${path} does not hold ${WEBHOOK_SECRET_FORMAT}: mend it, or remove it to have one made, and start again`,
+    `${path} does not hold ${WEBHOOK_SECRET_FORMAT}: fix it, or remove it to have a new one generated, and start again`,
   )
 }
 

@@ -43,7 +43,7 @@ test('a PDF that was damaged on the disk is served to nobody, and again when it 
     ])
     expect((await fetched('HEAD')).status).toBe(500)
   }
-  expect(service.log()).toContain('is not what was stored')
+  expect(service.log()).toContain('differs from the stored one')
   await writeFile(path, whole)
   expect(await fetched()).toEqual({ status: 200, bytes: whole })
 })

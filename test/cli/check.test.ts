@@ -94,7 +94,7 @@ describe('platen check', () => {
     const bad = await platen('check', folder)
     expect(bad.code).toBe(1)
     expect(bad.out).toContain(
-      'all.yaml:9:50: Tenant acme: SecretMissing: webhookSecretRef leads to a/hook/bad, but its value is not 24 to 512',
+      'all.yaml:9:50: Tenant acme: SecretMissing: webhookSecretRef names a/hook/bad, but its value is not 24 to 512',
     )
     expect(good.out + bad.out).not.toMatch(/brought-along|too-short/)
   })
@@ -130,7 +130,7 @@ describe('platen check', () => {
       expect.stringMatching(/all\.yaml:\d+:\d+: Template team-acme\/crowded: template_error: .*no room/),
       expect.stringMatching(/Template team-acme\/misfit: \/spec\/sampleData\/number: is required$/),
       expect.stringMatching(
-        /Template team-acme\/endless: render_timeout: html: it was not done by its deadline of 2 s$/,
+        /Template team-acme\/endless: render_timeout: html: the render did not finish within its deadline of 2 s$/,
       ),
       '1 file, 7 resources, 4 previews: 3 faults',
       '',

@@ -80,9 +80,12 @@ describe('a preview', () => {
     const run = (cidrs: string) =>
       folder.platen(['preview', '.', 'letter'], { env: { PLATEN_EGRESS_ALLOW_CIDRS: cidrs } })
     const closed = await run('')
-    expect([closed.code, closed.out]).toEqual([1, expect.stringContaining('127.77.7.7: it leads to no public address')])
+    expect([closed.code, closed.out]).toEqual([
+      1,
+      expect.stringContaining('127.77.7.7: it does not lead to a public address'),
+    ])
     expect((await run('127.77.0.0/16')).out).toContain(
-      '127.77.7.7: it could not be reached or broke off (ECONNREFUSED)',
+      '127.77.7.7: it could not be reached, or the connection broke (ECONNREFUSED)',
     )
   })
 
@@ -138,7 +141,7 @@ describe('a preview', () => {
     const before = await folder.read('letter.yaml')
     const { code, out, err } = await preview('letter', '-o', 'letter.yaml')
     expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toBe('platen: letter.yaml is there and is no PDF: choose another file with -o\n')
+    expect(err).toBe('platen: letter.yaml exists and is not a PDF: choose another file with -o\n')
     expect(await folder.read('letter.yaml')).toEqual(before)
   })
 })
@@ -207,7 +210,7 @@ data.json:3:10: /data/age: is not a known field
     const { code, out } = await previewLetter()
     expect([code, out]).toEqual([
       1,
-      'letter.yaml:5:3: Template team-acme/letter: has no sampleData: add it, or bring data with --data <file>\n',
+      'letter.yaml:5:3: Template team-acme/letter: has no sampleData: add it, or pass data with --data <file>\n',
     ])
   })
 })
@@ -284,7 +287,7 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
     await folder.write('platform.yaml', PLATFORM.replace('spec: {html', 'spec: {renderTimeoutSeconds: 1, html'))
     const source = 'for (;;) {}\nexport default () => null\n'
     expect(await told(`${head}${reactPdf(source)}${SAMPLE}`)).toBe(
-      'letter.yaml:7:5: Template team-acme/letter: render_timeout: react_pdf: it was not done by its deadline of 1 s\n',
+      'letter.yaml:7:5: Template team-acme/letter: render_timeout: react_pdf: the render did not finish within its deadline of 1 s\n',
     )
   })
 
@@ -372,7 +375,7 @@ test('without a browser html is not rendered, and the command says what to do', 
   const { code, err } = await folder.platen(['preview', '.', 'letter'], { env: { PLATEN_CHROMIUM: 'none' } })
   expect([code, err]).toEqual([2, `platen: ${told}\n`])
   const wrong = await folder.platen(['preview', '.', 'letter'], { env: { PLATEN_CHROMIUM: '/nowhere' } })
-  expect([wrong.code, wrong.err]).toEqual([2, 'platen: the configured Chromium is no executable file: /nowhere\n'])
+  expect([wrong.code, wrong.err]).toEqual([2, 'platen: the configured Chromium is not an executable file: /nowhere\n'])
 })
 
 test('a setting that is wrong is named', async () => {

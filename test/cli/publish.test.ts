@@ -114,7 +114,7 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     const { code, out, err } = await folder.spawned(['publish', '.'])
     expect({ code, err }).toEqual({ code: 1, err: '' })
     expect(out).toMatch(/^letter\.yaml:\d+:\d+: Template team-acme\/letter: CompileError: /m)
-    expect(out).toMatch(/^1 fault: what is refused keeps its last good state, if it has one$/m)
+    expect(out).toMatch(/^1 fault: refused resources keep their last good state, if they have one$/m)
     expect(out).toMatch(/^published revision \d{13}: .* 1 template, 2 keys; /m)
     await using reader = await aReader(redis)
     expect(reader.current()).toMatchObject({ revision: revision + 1, templates: letter })
@@ -134,7 +134,7 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
   test.for([
     ['Redis', { PLATEN_REDIS_URL: 'redis://127.0.0.1:1' }, /cannot connect to Redis/],
     ['Redis with the wrong password', { password: 'wrong' }, /cannot connect to Redis: WRONGPASS/],
-    ['S3', { PLATEN_S3_ENDPOINT: 'http://127.0.0.1:1' }, /S3 did not do what it was asked: ECONNREFUSED/],
+    ['S3', { PLATEN_S3_ENDPOINT: 'http://127.0.0.1:1' }, /the request to S3 failed: ECONNREFUSED/],
     ['the bucket', { PLATEN_S3_BUCKET: 'elsewhere' }, /there is no bucket elsewhere/],
   ] as const)(
     'fails with a reason where it cannot reach %s',

@@ -182,7 +182,7 @@ const FAULTS: readonly Fault[] = [
     'html to render and no Chromium',
     ['renderer'],
     () => ({ PLATEN_ENGINES: 'html', PLATEN_CHROMIUM: 'none' }),
-    /PLATEN_ENGINES has html, and there is no Chromium; PLATEN_CHROMIUM/,
+    /PLATEN_ENGINES has html, but no Chromium was found: set PLATEN_CHROMIUM/,
   ],
 ]
 

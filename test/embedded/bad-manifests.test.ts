@@ -36,7 +36,7 @@ const BAD: readonly (readonly [what: string, Bad])[] = [
     'a plan that prices html out of its quota',
     resource(
       plan('htmlEngineEnabled: true, htmlEngineRenderMultiplier: 25, renderLimitMonthly: 24'),
-      'no html render could ever be paid for',
+      'the quota would never allow an html render',
     ),
   ],
   ['a plan with JavaScript and no html', resource(plan('javascriptEnabled: true'), 'needs htmlEngineEnabled')],
@@ -92,7 +92,7 @@ const BAD: readonly (readonly [what: string, Bad])[] = [
     resource(schema('$ref: "http://169.254.169.254/schema"'), "can't resolve reference http://169.254.169.254"),
   ],
   ['a $ref to a file', resource(schema('$ref: "file:///etc/passwd"'), "can't resolve reference file:///etc/passwd")],
-  ['a $ref without end', resource(schema('$ref: "#"'), 'refers to itself without end')],
+  ['a $ref without end', resource(schema('$ref: "#"'), 'refers to itself endlessly')],
   [
     'a pattern that looks around',
     resource(schema('properties: {a: {pattern: "^(?=x)"}}'), 'look-around and back-references'),

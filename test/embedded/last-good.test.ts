@@ -32,7 +32,7 @@ describe('a change that may not be made', () => {
       line: 1,
       place: 'Template team-acme/letter',
       path: '/spec/version',
-      detail: 'may not go down: it was 3',
+      detail: 'cannot be decreased: it was 3',
     })
     expect(versionOf(service)).toEqual([3])
     await rm(join(folder.dir, 'letter.yaml'))

@@ -87,7 +87,7 @@ describe('a rotation that is asked for', () => {
       resource: 'Tenant acme',
       file: 'all.yaml',
       path: '/metadata/annotations/platen.dev~1rotate-webhook-secret',
-      detail: 'has no effect with webhookSecretRef: the secret rotates when the Secret has another value',
+      detail: 'has no effect with webhookSecretRef: the secret rotates when the value in the Secret changes',
     })
     expect(await folder.signing(service)).toEqual([OWN])
     await folder.declare(rotatedAt('2026-11-21T10:00:00Z', REFERRING), aSecretOf('second-0123456789-0123456789'))
@@ -115,7 +115,7 @@ describe('a rotation that is asked for', () => {
     expect(await service.logged('manifest refused')).toMatchObject({
       place: 'Tenant acme',
       path: '/metadata/annotations/platen.dev~1rotate-webhook-secret',
-      detail: 'must be a time of RFC 3339, as 2027-01-31T23:59:59Z',
+      detail: 'must be an RFC 3339 time such as 2027-01-31T23:59:59Z',
     })
     expect(await folder.signing(service)).toEqual(first)
   })

@@ -67,7 +67,7 @@ describe('a generated API key', () => {
     const { path } = await loadOrCreateApiKey(key(), ids)
     await writeFile(path, text)
     const refusal = await loadOrCreateApiKey(key(), ids).catch((error: Error) => error.message)
-    expect(refusal).toBe(`${path} holds no key that begins with service_live_: remove it to have one made`)
+    expect(refusal).toBe(`${path} holds no key that begins with service_live_: remove it to have a new one generated`)
     expect(await readFile(path, 'utf8')).toBe(text)
   })
 

@@ -63,7 +63,7 @@ describe('a tenant that references no secret', () => {
       await using service = await folder.follow()
       expect(tenantOf(service)).toMatchObject({ suspended: false })
       expect(tenantOf(service)).not.toHaveProperty('webhookSecrets')
-      const detail = `${folder.file} does not hold 24 to 512 printable ASCII characters without spaces or line ends: mend it, or remove it to have one made, and start again; webhooks wait until then`
+      const detail = `${folder.file} does not hold 24 to 512 printable ASCII characters without spaces or line ends: fix it, or remove it to have a new one generated, and start again; webhooks wait until then`
       expect(service.lines).toContainEqual({
         message: 'resource refused',
         fields: { resource: 'Tenant acme', file: 'all.yaml', reason: 'SecretMissing', detail },
@@ -128,7 +128,7 @@ describe('a secret that is referenced', () => {
     expect(await folder.once()).toEqual([OWN])
   })
 
-  const lead = 'webhookSecretRef leads to team-acme/hook/signing, but'
+  const lead = 'webhookSecretRef names team-acme/hook/signing, but'
   const form = '24 to 512 printable ASCII characters without spaces or line ends'
   test.for([
     [
@@ -143,13 +143,17 @@ describe('a secret that is referenced', () => {
     ],
     ['has no such key', aSecret(`stringData: {other: ${OWN}}`), `${lead} the Secret has no such key: add it`],
     ['is empty', aSecret(''), `${lead} the Secret has no such key: add it`],
-    ['is no base64', aSecret(`data: {signing: ${OWN}}`), `${lead} its data is no base64: encode it, or use stringData`],
-    ['is too short', aSecretOf('x'.repeat(23)), `${lead} its value is not ${form}: give it another`],
-    ['ends in a line end', aSecretOf(`${OWN}\n`), `${lead} its value is not ${form}: give it another`],
+    [
+      'is no base64',
+      aSecret(`data: {signing: ${OWN}}`),
+      `${lead} its data is not base64: encode it, or use stringData`,
+    ],
+    ['is too short', aSecretOf('x'.repeat(23)), `${lead} its value is not ${form}: change it`],
+    ['ends in a line end', aSecretOf(`${OWN}\n`), `${lead} its value is not ${form}: change it`],
     [
       'is no text',
       aSecret(`data: {signing: ${Buffer.alloc(32, 0xff).toString('base64')}}`),
-      `${lead} its value is not ${form}: give it another`,
+      `${lead} its value is not ${form}: change it`,
     ],
   ])(
     'that %s leaves its tenant served, and is told; once it is there, it signs',

@@ -135,9 +135,11 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
   test('an image is fetched from a listed host, at public addresses and those the operator opens', async () => {
     const failureOf = async (logo: string) => (await recordOf({ template: 'far', engine, data: { logo } })).error
     const code = 'asset_unavailable'
-    const closed = expect.stringContaining(`${CLOSED}: it leads to no public address`)
+    const closed = expect.stringContaining(`${CLOSED}: it does not lead to a public address`)
     expect(await failureOf(`http://${CLOSED}/logo.png`)).toEqual({ code, message: closed })
-    const unreachable = expect.stringContaining(`${OPEN}: it could not be reached or broke off (ECONNREFUSED)`)
+    const unreachable = expect.stringContaining(
+      `${OPEN}: it could not be reached, or the connection broke (ECONNREFUSED)`,
+    )
     expect(await failureOf(`https://${OPEN}/logo.png`)).toEqual({ code, message: unreachable })
   })
 

@@ -86,7 +86,7 @@ export function at(address: string): LookupAddress {
 /** Returns a network from text that must be valid. */
 export function aCidr(text: string): Cidr {
   const cidr = parseCidr(text)
-  if (cidr === undefined) throw new Error(`${text} is no block of addresses`)
+  if (cidr === undefined) throw new Error(`${text} is not a CIDR block`)
   return cidr
 }
 

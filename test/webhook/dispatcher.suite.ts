@@ -276,7 +276,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     tenants = [aTenant({ incarnation: 'made anew' })]
     const event = await happen()
     start()
-    expect(await endOf(event.id)).toMatchObject({ status: 'blocked', reason: 'the tenant is no more' })
+    expect(await endOf(event.id)).toMatchObject({ status: 'blocked', reason: 'the tenant no longer exists' })
     expect(receiver.received).toEqual([])
   })
 

@@ -31,7 +31,7 @@ async function targetOf(path: string): Promise<string> {
   try {
     const target = await realpath(path)
     if ((await stat(target)).isFile() && (await beginsAsPdf(target))) return target
-    throw new UsageError(`${path} is there and is no PDF: choose another file with -o`)
+    throw new UsageError(`${path} exists and is not a PDF: choose another file with -o`)
   } catch (cause) {
     if (!isErrno(cause)) throw cause
     if (cause.code !== 'ENOENT') throw new UsageError(`${path} cannot be written (${cause.code})`, { cause })

@@ -180,7 +180,7 @@ function reducedBy(next: NextStatus, overMs: number): NextStatus {
   return next.status === 'scheduled' ? { ...next, waitMs: Math.max(Math.ceil(next.waitMs - overMs), 0) } : next
 }
 
-const TENANT_GONE: WebhookResponse = { result: 'blocked', message: 'the tenant is no more' }
+const TENANT_GONE: WebhookResponse = { result: 'blocked', message: 'the tenant no longer exists' }
 
 function call(
   { sender, clock, settings }: Dispatch,

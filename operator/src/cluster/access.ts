@@ -68,11 +68,11 @@ function serverOf(config: KubeConfig): string {
   if (cluster === null) throw new Error('the kubeconfig has no current context, or its context has no cluster')
   const isDefault = cluster.server === CLIENT_NODE_DEFAULT && cluster.name === 'cluster'
   if (isDefault || cluster.server.includes('//undefined')) {
-    throw new Error('there is no API server: set KUBECONFIG, or run in a pod with a service account')
+    throw new Error('no API server is configured: set KUBECONFIG, or run in a pod with a service account')
   }
-  if (!URL.canParse(cluster.server)) throw new Error('the server of the kubeconfig is no URL')
+  if (!URL.canParse(cluster.server)) throw new Error('the server in the kubeconfig is not a URL')
   if (cluster.server.startsWith('http:') && !cluster.skipTLSVerify) {
-    throw new Error('the server of the kubeconfig has no TLS: credentials do not go there')
+    throw new Error('the server in the kubeconfig does not use TLS: credentials are not sent to it')
   }
   return cluster.server.replace(/\/+$/, '')
 }

@@ -74,7 +74,7 @@ function leaseGuardedClient(client: LeaderPorts['client'], { isHeld, lost }: Hel
     call: (...given: Arguments) => Promise<Answer>,
   ): ((...given: Arguments) => Promise<Answer>) => {
     return async (...given) => {
-      if (!isHeld()) throw lost.reason ?? new Error('the lease is held no more')
+      if (!isHeld()) throw lost.reason ?? new Error('the lease is no longer held')
       return call(...given)
     }
   }

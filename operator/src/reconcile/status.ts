@@ -119,7 +119,7 @@ function progressFindings(progress: Progress): readonly Finding[] {
   if (progress.step === 'published')
     return [
       published,
-      fails('Propagated', 'Waiting', isCertain ? enforcing : 'it is not known yet which API processes there are'),
+      fails('Propagated', 'Waiting', isCertain ? enforcing : 'it is not known yet which API processes are running'),
     ]
   return [published, holds('Propagated', 'Propagated', all === 0 ? 'no API process is connected' : '')]
 }

@@ -159,20 +159,20 @@ describe('a rotation', () => {
 })
 
 describe('the key in force stays', () => {
-  const hints = 'have a new key made by the annotation platen.dev/rotate of ApiKey team-acme/ci'
+  const hints = 'request a new key with the annotation platen.dev/rotate on ApiKey team-acme/ci'
   const predecessor = { ...first.secret, owners: first.secret.owners.map((owner) => ({ ...owner, uid: 'older' })) }
 
   test.for([
     ['Secret is gone', undefined, 'is gone'],
-    ['key was edited', withData(first.secret, { key: 'mine' }), 'has another key'],
-    ['key and hash were edited', withData(first.secret, { key: 'mine', sha256: hashOfKey('mine') }), 'has another key'],
+    ['key was edited', withData(first.secret, { key: 'mine' }), 'has a key'],
+    ['key and hash were edited', withData(first.secret, { key: 'mine', sha256: hashOfKey('mine') }), 'has a key'],
     ['key was removed', { ...first.secret, data: without(first.secret.data, { key: 1 }) }, 'no longer has a key'],
-    ['Secret is one from before', predecessor, 'is that of an ApiKey which had the name before'],
+    ['Secret is one from before', predecessor, 'belongs to an earlier ApiKey of the same name'],
   ] as const)('where its %s', ([, secret, what]) => {
     const { found, status, isNew } = decideKey(look({ secret, status: first.status }))
     expect({ status, isNew }).toEqual({ status: first.status, isNew: false })
     expect(found).toEqual({
-      fault: `Secret team-acme/ci-key ${what}${what === 'has another key' ? ' than the one that was made' : ''}: restore it, or ${hints}; the last key stays in force until then`,
+      fault: `Secret team-acme/ci-key ${what}${what === 'has a key' ? ' other than the generated one' : ''}: restore it, or ${hints}; the last key stays in force until then`,
       kept: { hash },
     })
   })
@@ -182,7 +182,7 @@ describe('the key in force stays', () => {
     const third = settled({ ...second, asked: asked(9) })
     for (const { secret } of [first, second])
       expect(decideKey(look({ secret, status: third.status, asked: asked(9) })).found).toMatchObject({
-        fault: expect.stringContaining('has another key'),
+        fault: expect.stringContaining('has a key other than the generated one'),
         kept: { hash: hashOf(third), replaced: { hash: hashOf(second) } },
       })
   })
@@ -247,7 +247,7 @@ describe('a Secret of the name', () => {
     expect(verdict).toEqual({
       found: {
         fault:
-          'Secret team-acme/ci-key is not of ApiKey team-acme/ci: remove it, or declare another ApiKey with another secretName',
+          'Secret team-acme/ci-key does not belong to ApiKey team-acme/ci: remove it, or declare another ApiKey with another secretName',
         reason: 'SecretTaken',
         ...(kept && { kept }),
       },

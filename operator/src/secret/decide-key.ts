@@ -66,7 +66,7 @@ export function decideKey(input: KeyInput): KeyDecision {
       ? keepWithFault(input, known, { fault: immutableFault(resource) })
       : replaceKey(input, known)
   if (own === undefined) {
-    const what = ownership === 'predecessor' ? 'is that of an ApiKey which had the name before' : 'is gone'
+    const what = ownership === 'predecessor' ? 'belongs to an earlier ApiKey of the same name' : 'is gone'
     return keepWithFault(input, known, { fault: missingFault(resource, what) })
   }
   return keepAndRepair(input, { ...known, hash: known.hash }, own)
@@ -165,7 +165,7 @@ function keepAndRepair(
     ...repairOf(own, wantedOf(resource, next), isOver ? OVERLAP_FIELDS : []),
   }
   if (isSound) return { ...decision, found: foundOf(known) }
-  const what = key === undefined ? 'no longer has a key' : 'has another key than the one that was made'
+  const what = key === undefined ? 'no longer has a key' : 'has a key other than the generated one'
   return { ...decision, found: { fault: missingFault(resource, what), kept: foundOf(known) } }
 }
 
@@ -242,15 +242,15 @@ function ownerOf({ metadata }: ApiKeyResource) {
 }
 
 function takenFault(resource: ApiKeyResource): string {
-  return `${secretOf(resource)} is not of ${labelOf(resource)}: remove it, or declare another ApiKey with another secretName`
+  return `${secretOf(resource)} does not belong to ${labelOf(resource)}: remove it, or declare another ApiKey with another secretName`
 }
 
 function immutableFault(resource: ApiKeyResource): string {
-  return `${secretOf(resource)} is immutable, so that no new key can be written: remove it`
+  return `${secretOf(resource)} is immutable, so no new key can be written to it: remove it`
 }
 
 function missingFault(resource: ApiKeyResource, what: string): string {
-  return `${secretOf(resource)} ${what}: restore it, or have a new key made by the annotation ${ROTATE_KEY_ANNOTATION} of ${labelOf(resource)}; the last key stays in force until then`
+  return `${secretOf(resource)} ${what}: restore it, or request a new key with the annotation ${ROTATE_KEY_ANNOTATION} on ${labelOf(resource)}; the last key stays in force until then`
 }
 
 function secretOf({ metadata, spec }: ApiKeyResource): string {

@@ -52,7 +52,7 @@ describe('the webhook secret of a tenant', () => {
   })
 
   test('is not made again where it is gone, before somebody asks for it', () => {
-    const hint = 'restore it, or have a new one made by the annotation platen.dev/rotate-webhook-secret of Tenant acme'
+    const hint = 'restore it, or request a new one with the annotation platen.dev/rotate-webhook-secret on Tenant acme'
     expect(decideWebhookSecret(look({ status: first.status }))).toEqual({
       found: { fault: `Secret platen-system/acme-webhook is gone: ${hint}` },
       status: first.status,
@@ -83,7 +83,7 @@ describe('the webhook secret of a tenant', () => {
       expect({ found, isNew }).toEqual({
         found: {
           fault:
-            'Secret platen-system/acme-webhook has not 24 to 512 printable ASCII characters without spaces or line ends in its key secret: restore it, or have a new one made by the annotation platen.dev/rotate-webhook-secret of Tenant acme',
+            'Secret platen-system/acme-webhook does not have 24 to 512 printable ASCII characters without spaces or line ends in its key secret: restore it, or request a new one with the annotation platen.dev/rotate-webhook-secret on Tenant acme',
         },
         isNew: false,
       })
@@ -104,7 +104,7 @@ describe('the webhook secret of a tenant', () => {
     for (const status of [{}, first.status])
       expect(decideWebhookSecret(look({ secret, status, asked: asked(7) }))).toEqual({
         found: {
-          fault: 'Secret platen-system/acme-webhook is not of Tenant acme: remove it',
+          fault: 'Secret platen-system/acme-webhook does not belong to Tenant acme: remove it',
           reason: 'SecretTaken',
         },
         status,
@@ -124,7 +124,7 @@ describe('the webhook secret of a tenant', () => {
   test('stays away from one of a tenant before it, where its own is gone', () => {
     const owners = first.secret.owners.map((owner) => ({ ...owner, uid: 'older' }))
     expect(decideWebhookSecret(look({ ...known, secret: { ...first.secret, owners } })).found).toMatchObject({
-      fault: expect.stringContaining('is that of a Tenant which had the name before'),
+      fault: expect.stringContaining('belongs to an earlier Tenant of the same name'),
     })
   })
 })

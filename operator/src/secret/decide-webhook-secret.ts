@@ -59,15 +59,18 @@ export function decideWebhookSecret(input: WebhookSecretDecisionInput): WebhookS
   const own = isOwn ? secret : undefined
   const label = `Secret ${place.namespace}/${place.name}`
   if (secret !== undefined && !isOwn && ownership !== 'predecessor')
-    return keepWithFault(input, { fault: `${label} is not of ${labelOf(resource)}: remove it`, reason: 'SecretTaken' })
+    return keepWithFault(input, {
+      fault: `${label} does not belong to ${labelOf(resource)}: remove it`,
+      reason: 'SecretTaken',
+    })
   const isAsked = asked !== undefined && !servedOf(input, own).includes(asked.at)
   if (isAsked || (own === undefined && !wasMade)) {
     if (secret?.isImmutable === true)
-      return keepWithFault(input, { fault: `${label} is immutable, so that no new secret can be written: remove it` })
+      return keepWithFault(input, { fault: `${label} is immutable, so no new secret can be written to it: remove it` })
     return replaceSecret(input, own)
   }
   if (own === undefined) {
-    const what = secret === undefined ? 'is gone' : 'is that of a Tenant which had the name before'
+    const what = secret === undefined ? 'is gone' : 'belongs to an earlier Tenant of the same name'
     return keepWithFault(input, { fault: missingFault(input, `${label} ${what}`) })
   }
   return keepAndRepair(input, own)
@@ -98,7 +101,7 @@ function keepAndRepair(input: WebhookSecretDecisionInput, own: ClusterSecret): W
     ...repairOf(own, wantedOf(input, next), isOver ? OVERLAP_FIELDS : []),
   }
   if (secret !== undefined && isWebhookSecret(secret)) return { ...decision, found: foundOf({ ...next, secret }) }
-  const what = `Secret ${place.namespace}/${place.name} has not ${WEBHOOK_SECRET_FORMAT} in its key secret`
+  const what = `Secret ${place.namespace}/${place.name} does not have ${WEBHOOK_SECRET_FORMAT} in its key secret`
   return { ...decision, found: { fault: missingFault(input, what) } }
 }
 
@@ -167,5 +170,5 @@ function isSameLocation(one: SecretLocation | undefined, other: SecretLocation):
 
 /** `compile` adds what happens meanwhile: it depends on what was published. */
 function missingFault({ resource }: WebhookSecretDecisionInput, what: string): string {
-  return `${what}: restore it, or have a new one made by the annotation ${ROTATE_ANNOTATION} of ${labelOf(resource)}`
+  return `${what}: restore it, or request a new one with the annotation ${ROTATE_ANNOTATION} on ${labelOf(resource)}`
 }

@@ -42,7 +42,7 @@ export async function reconcileKeySecret(
   signal: AbortSignal,
 ): Promise<ReconciledKeySecret> {
   const { environment = 'live', secretName } = resource.spec
-  assert(secretName !== undefined, 'a key that was brought along has no Secret')
+  assert(secretName !== undefined, 'an ApiKey with sha256 has no Secret')
   const { asked, ignored } = readRotationRequest(rotation, ROTATE_KEY_ANNOTATION)
   const makeKey = () => newApiKey(brand, environment, ids)
   const place = { namespace: resource.metadata.namespace, name: secretName }

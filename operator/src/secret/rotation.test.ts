@@ -24,7 +24,7 @@ describe('an annotation', () => {
 
   test.for(['', 'now', '2027-01-31'])('%j is told to be no time, without being quoted', (text) => {
     expect(readRotationRequest(text, 'rotate')).toEqual({
-      ignored: 'annotation rotate asks for no rotation: it must be a time of RFC 3339, as 2027-01-31T23:59:59Z',
+      ignored: 'annotation rotate requests no rotation: it must be an RFC 3339 time such as 2027-01-31T23:59:59Z',
     })
   })
 })

@@ -28,7 +28,7 @@ export function readRotationRequest(
   if (text === undefined) return {}
   const at = parseInstant(text)
   if (at !== undefined) return { asked: { at, text } }
-  return { ignored: `annotation ${name} asks for no rotation: it must be ${INSTANT_FORMAT}` }
+  return { ignored: `annotation ${name} requests no rotation: it must be ${INSTANT_FORMAT}` }
 }
 
 /** Returns the rotations that a Secret has served. */

@@ -43,7 +43,7 @@ export class SecretsNotGranted extends Error {
   readonly place: SecretLocation
 
   constructor(place: SecretLocation, options: ErrorOptions) {
-    super(`Secrets of ${place.namespace} are not granted`, options)
+    super(`access to the Secrets of ${place.namespace} is not granted`, options)
     this.place = place
   }
 
@@ -51,7 +51,10 @@ export class SecretsNotGranted extends Error {
   refusal(operator: string): { readonly fault: string; readonly reason: 'SecretsNotGranted' } {
     const { namespace } = this.place
     const command = `kubectl create rolebinding platen-operator-secrets --namespace=${namespace} --clusterrole=platen-operator-secrets --serviceaccount=${operator}:platen-operator`
-    return { fault: `the operator may not read Secrets of ${namespace}: ${command}`, reason: 'SecretsNotGranted' }
+    return {
+      fault: `the operator is not allowed to read the Secrets of ${namespace}; this allows it: ${command}`,
+      reason: 'SecretsNotGranted',
+    }
   }
 }
 

@@ -15,7 +15,7 @@ test.for([
     'a tenant that wants to rotate what is not its own',
     aTenantResource({ metadata: { rotateWebhookSecretAt: 5 }, spec: { webhookSecretRef } }),
     [
-      '/metadata/annotations/platen.dev~1rotate-webhook-secret has no effect with webhookSecretRef: the secret rotates when the Secret has another value',
+      '/metadata/annotations/platen.dev~1rotate-webhook-secret has no effect with webhookSecretRef: the secret rotates when the value in the Secret changes',
     ],
   ],
   ['a key with an overlap', anApiKeyResource({ spec: { overlapHours: 0 } }), ['/spec/overlapHours has no effect yet']],

@@ -38,4 +38,4 @@ function ofApiKey({ spec }: ApiKeyResource): readonly IgnoredField[] {
 }
 
 const NOT_YET = 'has no effect yet'
-const WITH_REFERENCE = 'has no effect with webhookSecretRef: the secret rotates when the Secret has another value'
+const WITH_REFERENCE = 'has no effect with webhookSecretRef: the secret rotates when the value in the Secret changes'

@@ -21,7 +21,8 @@ export function overlay(base: Limits, layer: LimitLayer): MergedLimits {
     return { contradiction: 'javascriptEnabled needs htmlEngineEnabled: true' }
   if (neverAffordsHtml(limits))
     return {
-      contradiction: 'htmlEngineRenderMultiplier is over renderLimitMonthly: no html render could ever be paid for',
+      contradiction:
+        'htmlEngineRenderMultiplier is greater than renderLimitMonthly: the quota would never allow an html render',
     }
   return { limits }
 }

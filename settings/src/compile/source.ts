@@ -93,7 +93,7 @@ function readSource(
   if (bytes > TEMPLATE_SOURCE_BYTES_MAX)
     return refuse(
       'SourceTooLarge',
-      `the source of ${part} has ${bytes} bytes; at most ${TEMPLATE_SOURCE_BYTES_MAX} are taken`,
+      `the source of ${part} has ${bytes} bytes; at most ${TEMPLATE_SOURCE_BYTES_MAX} are allowed`,
     )
   return text
 }
@@ -117,7 +117,7 @@ function resolveAssets(
     assets.push({ name, bytes, digest: sha256(bytes) as AssetDigest })
   }
   return bytesInAll > ASSETS_BYTES_MAX
-    ? refuse('AssetsTooLarge', `the assets have ${bytesInAll} bytes; at most ${ASSETS_BYTES_MAX} are taken`)
+    ? refuse('AssetsTooLarge', `the assets have ${bytesInAll} bytes; at most ${ASSETS_BYTES_MAX} are allowed`)
     : assets
 }
 

@@ -101,7 +101,7 @@ export function compileTenants({
               fails(
                 'Ready',
                 'InvalidEffectiveLimits',
-                `with the limits of the plan, overrides contradict: ${merged.contradiction}`,
+                `overrides contradict the limits of the plan: ${merged.contradiction}`,
               ),
             ]
           : []),
@@ -143,7 +143,7 @@ function secretMissing({ fault, reason }: FoundFault, secrets: readonly WebhookS
 function rotationPostponed(secrets: readonly WebhookSecret[]): Finding {
   const ends = secrets.flatMap(({ until }) => until ?? [])
   const first = new Date(Math.min(...ends)).toISOString()
-  const message = `${secrets.length} webhook secrets sign, as many as may: the newest does with the first change of the manifests after ${first}, when an overlap ends`
+  const message = `the new webhook secret does not sign yet: ${secrets.length} secrets sign, and no more may; it will sign after the first change of the manifests after ${first}, when an overlap ends`
   return fails('Ready', 'RotationPutOff', message)
 }
 
@@ -167,7 +167,7 @@ function findPlan({ spec }: TenantResource, plan: PlanResult | undefined): { fin
   const { name } = spec.planRef
   if (plan === undefined) return { finding: fails('PlanResolved', 'PlanNotFound', `there is no Plan ${name}`) }
   if (plan.settings === undefined)
-    return { finding: fails('PlanResolved', 'PlanNotReady', `Plan ${name} is not ready: mend its limits`) }
+    return { finding: fails('PlanResolved', 'PlanNotReady', `Plan ${name} is not ready: fix its limits`) }
   return { finding: holds('PlanResolved', 'PlanResolved'), limits: plan.settings }
 }
 

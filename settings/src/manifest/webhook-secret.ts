@@ -112,7 +112,7 @@ export function secretFinder(options: SecretOptions): FindSecrets {
         read.set(uid, had.current)
         return had
       } catch (cause) {
-        return { fault: cause instanceof Error ? cause.message : 'its file cannot be had' }
+        return { fault: cause instanceof Error ? cause.message : 'its file cannot be read' }
       }
     }
     const tenants = resources.filter((resource) => resource.kind === 'Tenant')

@@ -69,15 +69,15 @@ describe('it is refused', () => {
   test('without anything that says where the API server is, rather than to ask whoever is on localhost', async () => {
     vi.stubEnv('KUBECONFIG', '')
     vi.stubEnv('HOME', folder)
-    await expect(loadAccess()).rejects.toThrow('there is no API server: set KUBECONFIG, or run in a pod')
+    await expect(loadAccess()).rejects.toThrow('no API server is configured: set KUBECONFIG, or run in a pod')
   })
 
   test.for<[string, object]>([
-    ['it has no TLS', { server: 'http://api.example.test' }],
-    ['is no URL', { server: 'api' }],
-  ])('a server of which %s', async ([why, cluster]) => {
+    ['does not use TLS', { server: 'http://api.example.test' }],
+    ['is not a URL', { server: 'api' }],
+  ])('a server that %s', async ([why, cluster]) => {
     await written(cluster)
-    await expect(loadAccess(file)).rejects.toThrow(why.replace('it has', 'the server of the kubeconfig has'))
+    await expect(loadAccess(file)).rejects.toThrow(`the server in the kubeconfig ${why}`)
   })
 
   test.for([

@@ -88,7 +88,7 @@ test("somebody else's Secret is not touched", async () => {
   await rig.kubectl(...own)
   await rig.apply(aTenant('polite'), anApiKey('polite', 'polite', { secretName: 'password' }))
   const { Ready } = await rig.says('apikey/polite', { Ready: 'SecretTaken' })
-  expect(Ready).toContain('Secret team-acme/password is not of ApiKey team-acme/polite: remove it')
+  expect(Ready).toContain('Secret team-acme/password does not belong to ApiKey team-acme/polite: remove it')
   expect(hashesOf('polite')).toEqual([])
   await rig.kubectl('delete', 'secret', 'password', `--namespace=${TEAM}`)
   // The audit finds it out.
@@ -102,7 +102,7 @@ test('a Secret that is gone revokes nothing, and is made anew when somebody asks
   const before = (await rig.publishes('careless', () => hashesOf('careless').length === 1)).keys
   await rig.kubectl('delete', 'secret', 'careless-key', `--namespace=${TEAM}`)
   const { Ready } = await rig.says('apikey/careless', { Ready: 'SecretMissing', Published: 'Published' })
-  expect(Ready).toContain('Secret team-acme/careless-key is gone: restore it, or have a new key made by the annotation')
+  expect(Ready).toContain('Secret team-acme/careless-key is gone: restore it, or request a new key with the annotation')
   expect(rig.published('careless').keys).toEqual(before)
   await rig.cluster.stop()
   await rig.cluster.start()

@@ -172,7 +172,7 @@ test('a Secret that somebody has edited is found out and put right', async () =>
   const chosen = `service_live_${'c'.repeat(43)}`
   await edit({ stringData: { key: chosen } })
   const { Ready } = await rig.says('apikey/edited', { Ready: 'SecretMissing' })
-  expect(Ready).toContain('Secret team-acme/edited-key has another key than the one that was made')
+  expect(Ready).toContain('Secret team-acme/edited-key has a key other than the generated one')
   expect(hashesOf('acme')).not.toContain(hashOfKey(chosen))
   expect(hashesOf('acme')).toContain(before['sha256'])
 })

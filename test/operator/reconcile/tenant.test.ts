@@ -42,7 +42,7 @@ test('limits that contradict each other leave those before in force', async () =
   await rig.says('tenant/contrary', { Ready: 'Ready' })
   await rig.apply(aPlan('contrary', { htmlEngineEnabled: true, renderLimitMonthly: 3, htmlEngineRenderMultiplier: 5 }))
   const plan = await rig.says('plan/contrary', { Ready: 'InvalidLimits' })
-  expect(plan['Ready']).toContain('htmlEngineRenderMultiplier is over renderLimitMonthly')
+  expect(plan['Ready']).toContain('htmlEngineRenderMultiplier is greater than renderLimitMonthly')
   expect(rig.published('contrary').tenant?.limits).toMatchObject({ renderLimitMonthly: 100 })
   await rig.apply(aPlan('contrary', { htmlEngineEnabled: true, renderLimitMonthly: 200 }))
   await rig.publishes('contrary', ({ tenant }) => tenant?.limits.renderLimitMonthly === 200)
@@ -51,7 +51,7 @@ test('limits that contradict each other leave those before in force', async () =
     aTenant('contrary', { planRef: { name: 'contrary' }, overrides: { htmlEngineRenderMultiplier: 300 } }),
   )
   const tenant = await rig.says('tenant/contrary', { Ready: 'InvalidEffectiveLimits' })
-  expect(tenant['Ready']).toContain('with the limits of the plan, overrides contradict: htmlEngineRenderMultiplier')
+  expect(tenant['Ready']).toContain('overrides contradict the limits of the plan: htmlEngineRenderMultiplier')
   expect(rig.published('contrary').tenant?.limits).toMatchObject({ htmlEngineRenderMultiplier: 1 })
 })
 
@@ -59,7 +59,7 @@ test('a plan that never made sense gives its tenants nothing', async () => {
   await rig.apply(aPlan('absurd', { htmlEngineEnabled: true, renderLimitMonthly: 3, htmlEngineRenderMultiplier: 5 }))
   await rig.apply(aTenant('absurd', { planRef: { name: 'absurd' } }))
   const { PlanResolved } = await rig.says('tenant/absurd', { Ready: 'PlanNotReady', PlanResolved: 'PlanNotReady' })
-  expect(PlanResolved).toBe('Plan absurd is not ready: mend its limits')
+  expect(PlanResolved).toBe('Plan absurd is not ready: fix its limits')
   expect(rig.published('absurd').tenant).toBeUndefined()
 })
 

@@ -122,7 +122,10 @@ describe('a key', () => {
     await vault.edit('edited', { key: 'mine', keyId: 'x', tenant: null, theirs: 'y' })
     const settled = await settle({ name: 'edited', status })
     expect(settled).toMatchObject({
-      found: { fault: expect.stringContaining('has another key'), kept: { hash: status.sha256 } },
+      found: {
+        fault: expect.stringContaining('has a key other than the generated one'),
+        kept: { hash: status.sha256 },
+      },
       repaired: ['data.keyId', 'data.tenant'],
     })
     const { keyId, sha256 } = status
@@ -151,7 +154,7 @@ describe('a key', () => {
   test('is asked for in vain by what is no time', async () => {
     const { status } = await settle({ name: 'vain' })
     const settled = await settle({ name: 'vain', status, rotate: 'now' })
-    expect(settled).toMatchObject({ isNew: false, ignored: expect.stringContaining('must be a time of RFC 3339') })
+    expect(settled).toMatchObject({ isNew: false, ignored: expect.stringContaining('must be an RFC 3339 time') })
     expect(settled).not.toHaveProperty('status.rotation')
   })
 })

@@ -74,7 +74,7 @@ test('three dashes that begin no document are a part of their text', () => {
 test('a file of more documents than anybody looks at is left as it was', () => {
   const { documents, faults, hasUnknown } = parse('---\n'.repeat(MANIFEST_DOCUMENTS_MAX + 1))
   expect([documents, hasUnknown]).toEqual([[], true])
-  expect(faults).toEqual([{ file: 'all.yaml', message: `holds more than ${MANIFEST_DOCUMENTS_MAX} documents` }])
+  expect(faults).toEqual([{ file: 'all.yaml', message: `contains more than ${MANIFEST_DOCUMENTS_MAX} documents` }])
 })
 
 describe('a faulty document', () => {

@@ -84,9 +84,9 @@ export function parseManifests({ text, file, read, known }: FileToParse): Parsed
   }
   if (documents.length > 0 || faults.length > 0) return { documents, faults, refused, hasUnknown, parts }
   const message = isTooLong
-    ? `holds more than ${MANIFEST_DOCUMENTS_MAX} documents`
+    ? `contains more than ${MANIFEST_DOCUMENTS_MAX} documents`
     : // A writer may have truncated the file and not filled it yet.
-      'holds no document: remove it if that is meant'
+      'contains no document: remove it if that is intended'
   return { documents, faults: [{ file, message }], refused, hasUnknown: true, parts }
 }
 
@@ -136,10 +136,11 @@ function valueOf(document: Document): { readonly json: JsonObject } | { readonly
 function jsonObject(value: unknown): { readonly json: JsonObject } | { readonly fault: string } {
   const rest: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }]
   for (let nodes = 1, node = rest.pop(); node !== undefined; nodes++, node = rest.pop()) {
-    if (nodes > MANIFEST_NODES_MAX) return { fault: `holds more than ${MANIFEST_NODES_MAX} values` }
+    if (nodes > MANIFEST_NODES_MAX) return { fault: `contains more than ${MANIFEST_NODES_MAX} values` }
     if (node.depth > JSON_DEPTH_MAX) return { fault: `is nested more than ${JSON_DEPTH_MAX} levels deep` }
     if (isScalarJson(node.value)) continue
-    if (!Array.isArray(node.value) && !isPlainObject(node.value)) return { fault: 'holds a value that JSON has not' }
+    if (!Array.isArray(node.value) && !isPlainObject(node.value))
+      return { fault: 'contains a value that JSON does not have' }
     if (Object.hasOwn(node.value, '__proto__')) return { fault: 'has a field named __proto__' }
     for (const child of Object.values(node.value)) rest.push({ value: child, depth: node.depth + 1 })
   }
