@@ -1,8 +1,8 @@
--- How far the views in this Redis are made of the event log.
--- KEYS  1 hash: `beginning`, and the next offset of each partition      2 hash: account, units it is charged in a month
+-- How far the views in this Redis include the event log.
+-- KEYS  1 hash: `beginning`, and the next offset of each partition      2 hash: account -> units charged in a month
 local CHECKPOINTS, CHARGED = KEYS[1], KEYS[2]
 
--- A Redis that was started again, or that took the place of another, may have lost what it had said it has.
+-- A Redis that was restarted, or that replaced another, may have lost data that it had acknowledged.
 local function server()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or ''
 end

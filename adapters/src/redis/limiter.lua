@@ -1,11 +1,11 @@
--- What one account may still ask for: the algorithm of contract/src/limiter-state.ts, decided where all API processes meet.
--- KEYS  1 holdings: render -> what it holds, as JSON      2 lapses: render, by when its holding lapses
---       3 sums of the holdings: units of a month, outstanding renders of an engine
---       4 charges of the month: units in sum, the renders they are of, in buckets, and a name for this count, which is another one
---         where an earlier was lost      5 renders that ended without a charge
---       when one is reserved: 6 settings: a revision, and its limits as JSON      from 7 on rate buckets: second -> renders admitted in it
---       when one is settled: from 6 on the rate buckets it was counted in
--- All are of one account, hence of one hash slot. All expire: by what Redis itself sees of time, while `now` may be the caller's.
+-- The limiter of one account: the algorithm of contract/src/limiter-state.ts, inside Redis because all API processes share it.
+-- KEYS  1 holdings: render -> its reservation, as JSON      2 lapses: renders, sorted by the time when their reservation expires
+--       3 sums of the reservations: units of a month, outstanding renders of an engine
+--       4 charges of the month: `units` (their sum), the charged renders in buckets, and `count` (a name of this count; a count that
+--         begins after a loss has another name)      5 renders that ended without a charge
+--       to reserve: 6 settings: a revision, and its limits as JSON      from 7 on rate buckets: second -> renders admitted in it
+--       to complete: from 6 on the rate buckets in which the render was counted
+-- All keys belong to one account and are in one hash slot. All expire by the clock of Redis, while `now` may come from the caller.
 local HOLDINGS, LAPSES, SUMS, CHARGES, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local SECOND_MS = 1000
 local COUNTED_MS = request.windowMs + SECOND_MS
@@ -14,12 +14,12 @@ local function sumOf(name)
   return tonumber(redis.call('HGET', SUMS, name) or 0)
 end
 
--- A sum never falls below nothing, should Redis have evicted it.
+-- A sum never becomes negative, even if Redis has evicted it.
 local function add(name, amount)
   if amount ~= 0 and redis.call('HINCRBY', SUMS, name, amount) <= 0 then redis.call('HDEL', SUMS, name) end
 end
 
-local function tally(holding, sign)
+local function addToSums(holding, sign)
   add('units ' .. holding.period, sign * holding.units)
   if holding.mode == 'async' then add('outstanding ' .. holding.engine, sign) end
 end
@@ -34,7 +34,7 @@ local function release(id)
   redis.call('ZREM', LAPSES, id)
   if not holding then return nil end
   redis.call('HDEL', HOLDINGS, id)
-  tally(holding, -1)
+  addToSums(holding, -1)
   return holding
 end
 
@@ -44,11 +44,11 @@ local function hold(entry, holdMs)
   }
   redis.call('HSET', HOLDINGS, request.id, cjson.encode(holding))
   redis.call('ZADD', LAPSES, now + holdMs, request.id)
-  tally(holding, 1)
+  addToSums(holding, 1)
   for _, key in ipairs({HOLDINGS, LAPSES, SUMS}) do redis.call('PEXPIRE', key, request.keptMs) end
 end
 
-local function lapse()
+local function releaseExpired()
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', LAPSES, '-inf', now)) do release(id) end
 end
 
@@ -60,24 +60,24 @@ local function freeAt(second)
   return second * SECOND_MS + COUNTED_MS
 end
 
--- A second that is more than a window ahead was counted before the clock was set back, and would stand in the way for as long.
+-- A second more than a window ahead was counted before the clock was set back. It must not refuse renders for that long.
 local function isCounted(second)
   local left = freeAt(second) - now
   return left > 0 and left <= COUNTED_MS + request.windowMs
 end
 
--- Those of the caller, unless newer ones are published that it has not heard of yet.
+-- The limits of the caller, unless newer ones are published that it does not know yet.
 local function limitsInForce()
   local revision, text = unpack(redis.call('HMGET', KEYS[6], 'revision', 'limits'))
   if not text or tonumber(revision) <= request.revision then return request.limits end
   local isJson, limits = pcall(cjson.decode, text)
   if not isJson then return request.limits end
-  -- An older operator may have written them, which knows fewer limits than the caller.
+  -- An older operator, which knows fewer limits than the caller, may have written them.
   return setmetatable(limits, {__index = request.defaults})
 end
 
--- How long until so many places are free, by the fields and values of a bucket.
-local function waitFor(places, flat)
+-- How long until `count` more renders fit into a bucket. `flat` has its fields and values.
+local function waitFor(count, flat)
   local window = {}
   for i = 1, #flat, 2 do
     local second = tonumber(flat[i])
@@ -87,14 +87,14 @@ local function waitFor(places, flat)
   local free = 0
   for _, slot in ipairs(window) do
     free = free + slot.count
-    if free >= places then return freeAt(slot.second) - now end
+    if free >= count then return freeAt(slot.second) - now end
   end
   return request.windowMs
 end
 
-local function look(bucket, limit)
+local function readBucket(bucket, limit)
   local flat, used, newest = redis.call('HGETALL', bucket.key), 0, nil
-  -- A busy bucket has sixty fields: nothing is made of each here.
+  -- A busy bucket has sixty fields, so this loop allocates nothing for each.
   for i = 1, #flat, 2 do
     local second = tonumber(flat[i])
     if isCounted(second) then
@@ -113,30 +113,30 @@ local function look(bucket, limit)
   }
 end
 
-local function tightest(looks)
-  local best = looks[1]
-  for _, each in ipairs(looks) do
+local function tightest(rates)
+  local best = rates[1]
+  for _, each in ipairs(rates) do
     local isTighter = each.remaining < best.remaining or (each.remaining == best.remaining and each.limit < best.limit)
     if isTighter then best = each end
   end
   return {limit = best.limit, remaining = best.remaining, resetAt = best.resetAt}
 end
 
-local function refusalByRate(looks)
+local function refusalByRate(rates)
   local reason, retryAfterMs = nil, 0
-  for _, each in ipairs(looks) do
+  for _, each in ipairs(rates) do
     if each.retryAfterMs > 0 then
       if reason ~= 'rate' then reason = each.reason end
       retryAfterMs = math.max(retryAfterMs, each.retryAfterMs)
     end
   end
-  return reason and {kind = 'refused', reason = reason, retryAfterMs = retryAfterMs, rate = tightest(looks)}
+  return reason and {kind = 'refused', reason = reason, retryAfterMs = retryAfterMs, rate = tightest(rates)}
 end
 
-local function refusalByQuota(looks, limit)
+local function refusalByQuota(rates, limit)
   local used = usage()
   if not limit or request.units == 0 or used.charged + used.reserved + request.units <= limit then return nil end
-  return {kind = 'refused', reason = 'quota', limit = limit, usage = used, rate = tightest(looks)}
+  return {kind = 'refused', reason = 'quota', limit = limit, usage = used, rate = tightest(rates)}
 end
 
 local function lane(fairShare)
@@ -144,18 +144,18 @@ local function lane(fairShare)
   return sumOf('outstanding ' .. request.engine) < fairShare and 'async' or 'bulk'
 end
 
-local function admit(looks, buckets, fairShare)
+local function admit(rates, buckets, fairShare)
   local second, keys = math.floor(now / SECOND_MS), {}
   for i, bucket in ipairs(buckets) do
     keys[i] = bucket.key
     redis.call('HINCRBY', bucket.key, second, 1)
     redis.call('PEXPIRE', bucket.key, COUNTED_MS + request.windowMs)
-    looks[i].remaining = looks[i].remaining - 1
-    looks[i].resetAt = freeAt(second)
+    rates[i].remaining = rates[i].remaining - 1
+    rates[i].resetAt = freeAt(second)
   end
   local used = usage()
   used.reserved = used.reserved + request.units
-  local decision = {kind = 'admitted', lane = lane(fairShare), rate = tightest(looks), usage = used}
+  local decision = {kind = 'admitted', lane = lane(fairShare), rate = tightest(rates), usage = used}
   release(request.id)
   hold({decision = decision, second = second, buckets = keys}, request.holdMs)
   return decision
@@ -164,24 +164,24 @@ end
 local operations = {}
 
 function operations.reserve()
-  lapse()
+  releaseExpired()
   local known = holdingOf(request.id)
   if known and known.entry then return known.entry.decision end
-  local limits, looks, buckets = limitsInForce(), {}, {}
+  local limits, rates, buckets = limitsInForce(), {}, {}
   for _, bucket in ipairs(request.buckets) do
     local otherwise = bucket.otherwise
     local limit = limits[bucket.limit] or otherwise and limits[otherwise.limit] * otherwise.times
     if limit then
-      looks[#looks + 1] = look(bucket, limit)
+      rates[#rates + 1] = readBucket(bucket, limit)
       buckets[#buckets + 1] = bucket
     end
   end
-  return refusalByRate(looks) or refusalByQuota(looks, limits.renderLimitMonthly)
-    or admit(looks, buckets, limits.asyncFairShare)
+  return refusalByRate(rates) or refusalByQuota(rates, limits.renderLimitMonthly)
+    or admit(rates, buckets, limits.asyncFairShare)
 end
 
--- Who is charged for is known as long as the charge is, and in the same key: so whatever Redis loses, to settle all anew gives the
--- sum that it was. A render is 13 characters of its id, the tag among them, and stands under two others that are random as well.
+-- The charged renders are in the same key as the sum, and kept as long. So after any loss, completing all renders again gives the same
+-- sum. Each render is stored as the last 13 characters of its id, under a field of two more random characters.
 local function bucketOf(id)
   return string.sub(id, 12, 13), string.sub(id, 14) .. ','
 end
@@ -204,16 +204,16 @@ local function hasEnded()
   return isCharged() or redis.call('SISMEMBER', ENDED, request.id) == 1
 end
 
--- The word of the queue may come after the render has ended already.
+-- The confirmation from the queue may arrive after the render has ended.
 function operations.confirm()
-  lapse()
+  releaseExpired()
   if hasEnded() then return nil end
   local before = release(request.id)
   hold(before and before.entry, request.holdMs)
 end
 
-function operations.settle()
-  lapse()
+function operations.complete()
+  releaseExpired()
   if hasEnded() then return nil end
   local holding = release(request.id)
   for i = 6, #KEYS do
@@ -227,11 +227,11 @@ function operations.settle()
 end
 
 function operations.usage()
-  lapse()
+  releaseExpired()
   return usage()
 end
 
-function operations.tally()
+function operations.chargeTotal()
   return {charged = tonumber(redis.call('HGET', CHARGES, 'units') or 0), count = redis.call('HGET', CHARGES, 'count') or nil}
 end
 

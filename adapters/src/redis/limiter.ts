@@ -49,7 +49,7 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
       const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
       const keys = [...keysOf(account, period), endedKey(account, id), ...buckets]
       const charge = chargeOf(manifest, units)
-      await run(keys, { operation: 'settle', id, charge }, signal)
+      await run(keys, { operation: 'complete', id, charge }, signal)
     },
     async usage(account, period, signal) {
       // The script returns the type of the port.
@@ -57,7 +57,7 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
     },
     async chargeTotal(account, period, signal) {
       // The script returns the type of the port.
-      return (await run(keysOf(account, period), { operation: 'tally' }, signal)) as ChargeTotal
+      return (await run(keysOf(account, period), { operation: 'chargeTotal' }, signal)) as ChargeTotal
     },
   }
 }

@@ -1,6 +1,6 @@
--- What is known of one render. Its attempts are counted and its claims granted here, where all renderers meet.
--- KEYS[1]  hash: view (id, template and acceptance, as JSON) once it was opened or has ended, or what a claim says it is (claimed, the
---          same), attempts and how many of them were given back, owner and lapse of the claim, outcome (as JSON)
+-- The state of one render. It counts attempts and grants claims, because all renderers share Redis.
+-- KEYS[1]  hash: view (id, template and time of acceptance, as JSON) once the render was marked as queued or has ended; claimed (the same
+--          from a claim); attempts; returned (attempts that were given back); owner and lapse (end) of the claim; outcome (as JSON)
 local RENDER = KEYS[1]
 
 local function get(field)
@@ -13,11 +13,11 @@ end
 
 local operations = {}
 
-function operations.open()
+function operations.markQueued()
   if redis.call('HSETNX', RENDER, 'view', request.view) == 1 then redis.call('PEXPIRE', RENDER, request.keptMs) end
 end
 
--- The fence is the number of the attempt, as every claim is one. A render that nobody has opened may be one whose end Redis has lost.
+-- Every claim is an attempt, so the number of the attempt is the fence. A render without `view` may have ended before Redis lost it.
 function operations.claim()
   if get('outcome') then return {kind = 'settled'} end
   local owner, lapse, attempts = get('owner'), tonumber(get('lapse') or 0), tonumber(get('attempts') or 0)
@@ -30,7 +30,7 @@ function operations.claim()
   return {kind = 'granted', claim = {id = request.id, fence = attempts + 1, attempt = attempts + 1}}
 end
 
--- Redis may have come back with nothing, or from before the claim: whoever holds it does not begin anew for that, but goes on.
+-- Redis may have come back empty, or older than the claim. The holder then keeps its claim and continues.
 function operations.renew()
   local isUnknown = not get('outcome') and not get('attempts')
   if not isUnknown and not isHeldBy(request.owner, request.fence) then return false end
@@ -45,7 +45,7 @@ function operations.release()
   redis.call('HDEL', RENDER, 'owner', 'lapse')
 end
 
-function operations.settle()
+function operations.complete()
   if get('outcome') then return nil end
   redis.call('HSET', RENDER, 'view', request.view, 'outcome', request.outcome)
   redis.call('HDEL', RENDER, 'owner', 'lapse')

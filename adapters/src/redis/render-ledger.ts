@@ -12,7 +12,7 @@ import type { RedisConnection } from './connect.ts'
 import { openScript } from './script.ts'
 
 /** How long an ended render is kept: as long as its record may come back from the queue. */
-const SETTLED_KEPT_MS = QUEUE_AGE_MS_MAX
+const ENDED_KEPT_MS = QUEUE_AGE_MS_MAX
 
 /** Makes the ledger in Redis. Without a clock it uses the time of Redis, so that a lease is the same to every process. */
 export function redisRenderLedger(redis: RedisConnection, clock?: Clock): RenderLedger {
@@ -21,7 +21,7 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Render
     script.run({ keys: [`platen:render:{${id}}`], request: { id, ...request } }, signal)
   return {
     async markQueued(record, signal) {
-      await run(record.id, { operation: 'open', view: queuedView(record), keptMs: VIEW_KEPT_MS }, signal)
+      await run(record.id, { operation: 'markQueued', view: queuedView(record), keptMs: VIEW_KEPT_MS }, signal)
     },
     async claim(record, { owner, leaseMs }, signal) {
       const kept = { view: queuedView(record), keptMs: VIEW_KEPT_MS }
@@ -38,11 +38,11 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Render
     },
     async complete(manifest, signal) {
       const { state, ...view } = viewOf(manifest)
-      const ending = { view: JSON.stringify(view), outcome: JSON.stringify(state), keptMs: SETTLED_KEPT_MS }
-      await run(view.id, { operation: 'settle', ...ending }, signal)
+      const ending = { view: JSON.stringify(view), outcome: JSON.stringify(state), keptMs: ENDED_KEPT_MS }
+      await run(view.id, { operation: 'complete', ...ending }, signal)
     },
     async find(id, signal) {
-      // Only the script writes this value, from the requests `open`, `claim` and `settle`.
+      // Only the script writes this value, from the requests `markQueued`, `claim` and `complete`.
       const found = (await run(id, { operation: 'find' }, signal)) as Found | undefined
       if (found === undefined) return undefined
       const { view, mayHaveEnded } = found

@@ -1,9 +1,9 @@
--- The settings of all tenants, as one publisher writes them and many processes follow.
--- KEYS  1 meta: schema, epoch, revision, mark (names this revision and no other), entry (its place in the log), since (when
---         account of the readers began: those who are there report again and again, and so are known a while later)
---       2-4 tenants, keys, templates: name -> value, as JSON      5 log of the last revisions, with what each has changed
---       6 readers: process -> what it enforces      7-9 what was staged to replace 2-4
--- All are in one hash slot.
+-- The settings of all tenants. One publisher writes them, and many processes follow them.
+-- KEYS  1 meta: schema, epoch, revision, mark (the unique id of this revision), entry (its id in the log), since (when reports of
+--         readers began to be kept; readers report repeatedly, so all are known a while later)
+--       2-4 tenants, keys, templates: name -> value, as JSON      5 log of the last revisions, each with its changes
+--       6 readers: process -> the revision that it enforces      7-9 staged replacements of 2-4
+-- All keys are in one hash slot.
 local META, LOG, READERS = KEYS[1], KEYS[5], KEYS[6]
 local HASHES = {tenants = KEYS[2], keys = KEYS[3], templates = KEYS[4]}
 local STAGED = {tenants = KEYS[7], keys = KEYS[8], templates = KEYS[9]}
@@ -12,7 +12,7 @@ local function meta(name)
   return redis.call('HGET', META, name)
 end
 
--- 0 also where it is damaged. What is below is told to the last digit by cjson.
+-- Returns 0 also for a damaged value. cjson writes smaller numbers exactly.
 local function number(name)
   local value = tonumber(meta(name)) or 0
   return value < 1e14 and value or 0
@@ -22,8 +22,8 @@ local function epoch()
   return number('epoch')
 end
 
--- From here on the revision counts.
-local function record(changes, kept)
+-- Makes the revision the current one.
+local function commit(changes, kept)
   local entry = redis.call(
     'XADD', LOG, 'MAXLEN', '=', kept, '*',
     'mark', request.mark, 'after', meta('mark') or '', 'revision', request.revision, 'changes', changes
@@ -35,7 +35,8 @@ local function record(changes, kept)
   return {kind = 'published'}
 end
 
--- Why this may not be published, or that it is already: a call is sent again when the connection breaks before its answer.
+-- Why the request must not be published, or that it is published already: a call is sent again if its connection breaks before the
+-- answer.
 local function refusal()
   if epoch() > request.epoch then return {kind = 'fenced', epoch = epoch()} end
   if meta('mark') == request.mark then return {kind = 'published'} end
@@ -48,11 +49,11 @@ function operations.claim()
   if claimed < epoch() then return {kind = 'fenced', epoch = epoch()} end
   redis.call('HSET', META, 'epoch', claimed)
   redis.call('HSETNX', META, 'since', now)
-  local standing = {kind = 'claimed', epoch = claimed, now = now}
-  standing.schema, standing.revision = number('schema'), number('revision')
-  -- Without its place in the log readers do not take it.
-  standing.mark = meta('entry') and meta('mark') or nil
-  return standing
+  local current = {kind = 'claimed', epoch = claimed, now = now}
+  current.schema, current.revision = number('schema'), number('revision')
+  -- Readers ignore a revision without an id in the log.
+  current.mark = meta('entry') and meta('mark') or nil
+  return current
 end
 
 function operations.change()
@@ -68,7 +69,7 @@ function operations.change()
       end
     end
   end
-  return record(request.changes, request.kept)
+  return commit(request.changes, request.kept)
 end
 
 function operations.replace()
@@ -79,21 +80,21 @@ function operations.replace()
     if redis.call('HLEN', STAGED[kind]) ~= count then return {kind = 'incomplete'} end
   end
   for kind, count in pairs(request.counts) do
-    -- Taken out first, as renaming over a large hash would free it before anything else is served.
+    -- Unlinked first, because renaming over a large hash frees it at once and blocks Redis.
     redis.call('UNLINK', HASHES[kind])
     if count > 0 then
       redis.call('RENAME', STAGED[kind], HASHES[kind])
       redis.call('PERSIST', HASHES[kind])
     end
   end
-  return record('', 1)
+  return commit('', 1)
 end
 
 function operations.leave()
   redis.call('HDEL', READERS, request.reader)
 end
 
--- The reports of those that are still there.
+-- The reports of readers that are still connected.
 function operations.readers()
   local flat, reports = redis.call('HGETALL', READERS), {}
   for i = 1, #flat, 2 do
@@ -107,7 +108,7 @@ function operations.readers()
   return {count = #reports, reports = reports, epoch = epoch(), knownMs = now - (tonumber(meta('since')) or now)}
 end
 
--- Answers how many do so.
+-- Returns the number of readers.
 function operations.report()
   local report = {mark = request.mark, revision = request.revision, at = now}
   redis.call('HSET', READERS, request.reader, cjson.encode(report))
