@@ -1,4 +1,4 @@
--- Accepted renders that are not done. AUTOINCREMENT, as readers hold cursors and a sequence must never be given twice.
+-- Accepted renders that are not done. AUTOINCREMENT, because readers hold cursors, so no sequence may be used twice.
 CREATE TABLE queue (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -8,7 +8,7 @@ CREATE TABLE queue (
 ) STRICT;
 CREATE INDEX queue_line ON queue (engine, lane, sequence);
 
--- What is known of a render. Every claim is an attempt, so `attempts` is the fence as well.
+-- The state of each render. Every claim is an attempt, so `attempts` is also the fence.
 CREATE TABLE render (
   id TEXT PRIMARY KEY,
   template TEXT NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE render (
   owner TEXT,
   lease_until INTEGER,
   outcome TEXT CHECK (json_valid(outcome)),
-  -- When it was accepted, or since it has ended, when it did: what pruning goes by.
+  -- When the render was accepted, or after its end, when it ended. Pruning uses it.
   dated INTEGER NOT NULL,
   CHECK ((outcome IS NOT NULL) = (status IN ('succeeded', 'failed'))),
   CHECK (owner IS NULL OR (status = 'running' AND lease_until IS NOT NULL))
@@ -26,7 +26,7 @@ CREATE TABLE render (
 CREATE INDEX render_held ON render (id) WHERE owner IS NOT NULL;
 CREATE INDEX render_dated ON render (dated);
 
--- What happened to renders, in the order it was recorded. AUTOINCREMENT for the same reason as above.
+-- Events of renders, in the order in which they were recorded. AUTOINCREMENT for the same reason as above.
 CREATE TABLE event (
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -35,7 +35,7 @@ CREATE TABLE event (
 ) STRICT;
 CREATE INDEX event_dated ON event (dated);
 
--- How far each reader of the events is through.
+-- How far each reader has read the events.
 CREATE TABLE event_reader (
   reader TEXT PRIMARY KEY,
   position INTEGER NOT NULL

@@ -1,4 +1,4 @@
--- The units of each render that succeeded, once, in the month of its reservation.
+-- The units of each render that succeeded, charged once, in the month of its reservation.
 CREATE TABLE charge (
   id TEXT PRIMARY KEY,
   account TEXT NOT NULL,

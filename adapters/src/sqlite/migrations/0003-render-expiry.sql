@@ -1,5 +1,5 @@
--- When a render is to be removed, and where what belongs to it stands: the ledger is the index of what is kept. A render that
--- ended is kept by its plan; one that did not has a day more, in which every render ends.
+-- When to remove a render, and where its data is stored: the ledger is the index of stored data. The plan says how long a render that
+-- ended is kept; others are kept a day longer, because every render ends within a day.
 CREATE TABLE render_kept (
   id TEXT PRIMARY KEY,
   template TEXT NOT NULL,
@@ -10,7 +10,7 @@ CREATE TABLE render_kept (
   lease_until INTEGER,
   outcome TEXT CHECK (json_valid(outcome)),
   expires_at INTEGER NOT NULL,
-  -- Bucket and prefix of its tenant at acceptance. NULL, from before this was kept: nothing but the manifest is known.
+  -- Bucket and prefix of its tenant at acceptance. NULL for older renders: only their manifest is known.
   storage TEXT CHECK (json_valid(storage)),
   CHECK ((outcome IS NOT NULL) = (status IN ('succeeded', 'failed'))),
   CHECK (owner IS NULL OR (status = 'running' AND lease_until IS NOT NULL))

@@ -1,4 +1,4 @@
--- Renders that brought their renderers down, as they were put in the queue, for people to look at.
+-- Renders that crashed their renderers, as they were queued, for people to examine.
 CREATE TABLE dead_letter (
   id TEXT PRIMARY KEY,
   record TEXT NOT NULL CHECK (json_valid(record)),

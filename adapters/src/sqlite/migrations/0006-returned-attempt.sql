@@ -1,2 +1,2 @@
--- Attempts that were given back, as their renderer had to go: they do not count towards those a render has, and their numbers stay taken.
+-- Attempts that were given back because their renderer was stopped. They do not count towards the limit, but keep their numbers.
 ALTER TABLE render ADD COLUMN returned INTEGER NOT NULL DEFAULT 0;
