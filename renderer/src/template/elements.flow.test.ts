@@ -20,8 +20,8 @@ describe('fixed elements', () => {
 
   test('that end a page in the flow are carried to its front, for a frame to set them down', () => {
     const page = pageOf(document(fixed('header'), plain('a'), fixed('footer')))
-    const [carrier, ...content] = childrenOf(page)
-    expect(carrier?.props).toMatchObject({ isCarrier: true, fixed: true, style: { height: 0 } })
+    const [holder, ...content] = childrenOf(page)
+    expect(holder?.props).toMatchObject({ holdsFooter: true, fixed: true, style: { height: 0 } })
     expect(idsOf(content)).toEqual(['header', 'a'])
     const layout = page.props['layout'] as (props: Props) => readonly ReactElement<Props>[]
     const probe = createElement('FRAGMENT', { node: { type: 'VIEW', props: { id: 'probe' } } } as Props)
@@ -71,7 +71,7 @@ test('react-pdf’s own pagination gets every child in its place, and what ends 
   )
   expect(page?.props).toMatchObject({ experimentalPagination: false })
   expect(childrenOf(page as ReactElement<Props>).map(({ key, props }) => key ?? props['id'])).toEqual([
-    'patience',
+    'pagination-guard',
     'a',
     'b',
   ])

@@ -14,11 +14,11 @@ const node = (type: string, fields: Fields, ...children: LayoutNode[]): LayoutNo
 const view = (fields: Fields = {}, ...children: LayoutNode[]) =>
   node('VIEW', { box: { top: 0, height: 20 }, ...fields }, ...children)
 const text = (fields: Fields = {}) => node('TEXT', { box: { top: 0, height: 12 }, ...fields })
-const sheet = {}
+const pageGroup = {}
 const page = (fields: Fields, ...children: LayoutNode[]) =>
   node(
     'PAGE',
-    { style: { height: 400 }, box: { height: 400 }, ...fields, props: { sheet, ...fields.props } },
+    { style: { height: 400 }, box: { height: 400 }, ...fields, props: { pageGroup, ...fields.props } },
     ...children,
   )
 const document = (...pages: LayoutNode[]): LayoutNode => ({ type: 'DOCUMENT', children: pages })
@@ -73,7 +73,7 @@ describe('the fast pagination is good for', () => {
   test.for<[what: string, LayoutNode]>([
     ['a layout nothing is known of', {}],
     ['rows and colours on one page', document(page({}, view(row, text()), view(coloured)))],
-    ['the same on two that are not one', document(page({}, text()), page({ props: { sheet: {} } }, view(row)))],
+    ['the same on two that are not one', document(page({}, text()), page({ props: { pageGroup: {} } }, view(row)))],
     ['text over pages', document(page({}, text(full)), page({}, text({ wasSplit: true })))],
     ['rows that do not wrap', document(page({}, text()), page({}, view({ style: row.style, props: { wrap: false } })))],
     [

@@ -42,19 +42,19 @@ test('children are put back into their places when a page is built, at any depth
   expect(laidOut({ children, pageNumber: 1 })).toBe('overlay a b(y x)')
 })
 
-test('what is covered is uncovered, and put into its place as well', () => {
-  const cover = { type: 'VIEW', props: { isCover: true }, children: [node('number', 2), node('stamp', 0)] }
-  expect(laidOut({ children: [part(cover), part(node('a', 1))], subPageNumber: 1 })).toBe('stamp a number')
+test('the children of an overlay are taken out of it and put into their places', () => {
+  const overlay = { type: 'VIEW', props: { isOverlay: true }, children: [node('number', 2), node('stamp', 0)] }
+  expect(laidOut({ children: [part(overlay), part(node('a', 1))], subPageNumber: 1 })).toBe('stamp a number')
 })
 
-test('a footer is what its carrier holds where there is one, and made anew where there is none', () => {
-  const carrier: TestNode = {
+test('a footer comes from its holder if there is one, and is created again if there is none', () => {
+  const holder: TestNode = {
     type: 'VIEW',
-    props: { isCarrier: true },
+    props: { holdsFooter: true },
     children: [{ type: 'VIEW', props: {}, children: [node('footer', 0)] }],
   }
   const measured = () => [part(node('measured', 0))]
   const page = { pageNumber: 3, subPageNumber: 2 }
-  expect(laidOut({ children: [part(carrier), part(node('a', 0))], ...page }, measured)).toBe('a footer')
+  expect(laidOut({ children: [part(holder), part(node('a', 0))], ...page }, measured)).toBe('a footer')
   expect(laidOut({ children: [part(node('probe', 0))], ...page }, measured)).toBe('probe measured')
 })

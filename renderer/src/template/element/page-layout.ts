@@ -33,15 +33,15 @@ export const FRAGMENT = 'FRAGMENT'
 /**
  * Props that we add to react-pdf's nodes: the place of a node among its siblings, and marks of the boxes that carry others to the front.
  */
-const INDEX = 'placeAmongSiblings'
-const FOOTER_HOLDER = 'isCarrier'
-const OVERLAY = 'isCover'
+const INDEX = 'siblingIndex'
+const FOOTER_HOLDER = 'holdsFooter'
+const OVERLAY = 'isOverlay'
 /** Marks a node with a `render` function. react-pdf removes the function after it has run. */
 export const DYNAMIC_MARK = 'isDynamic'
 /** Marks a page that reserves space for a footer. */
 export const FOOTER_MARK = 'hasFooter'
 /** Marks all pages of one `<Page>`. The value is an object that they share. */
-export const PAGE_GROUP_MARK = 'sheet'
+export const PAGE_GROUP_MARK = 'pageGroup'
 
 type Child = Parameters<typeof isPinned>[0]
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { EndlessPagination, openPaginationGuard } from './pagination-guard.ts'
 
 test('a length that is read for ever comes to an end, however many elements have it', () => {
-  const patience = openPaginationGuard(1)
-  const lengths = [patience(), patience()].map(
+  const guard = openPaginationGuard(1)
+  const lengths = [guard(), guard()].map(
     ({ props }) => (props as { style: { width: { toString(): string } } }).style.width,
   )
   const read = () => {

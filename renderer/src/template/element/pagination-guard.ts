@@ -8,7 +8,7 @@ import type { Props } from './prop.ts'
 
 /** Thrown through react-pdf's layout. */
 export class EndlessPagination extends Error {
-  override readonly name = 'OutOfPatience'
+  override readonly name = 'EndlessPagination'
 }
 
 /** Limits how often a length is converted for one page. Some twenty times are normal, with page numbers and everything else. */
@@ -26,5 +26,6 @@ export function openPaginationGuard(pages: number): () => ReactElement {
       return '0%'
     },
   }
-  return () => createElement('VIEW', { key: 'patience', fixed: true, style: { position: 'absolute', width } } as Props)
+  return () =>
+    createElement('VIEW', { key: 'pagination-guard', fixed: true, style: { position: 'absolute', width } } as Props)
 }
