@@ -52,7 +52,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       'platen_queue_lag_renders{namespace="pdf",engine="html",lane="bulk"}': '0x20',
     },
     labels: { namespace: 'pdf' },
-    says: '1 API processes are there, and no events process has told of the queue for 10 minutes.',
+    says: '1 API processes are running, but no events process has reported the queue for 10 minutes.',
   },
   {
     alert: 'PlatenRequestsFail',
@@ -68,7 +68,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       'platen_http_requests_total{namespace="pdf",route="/api/v1/render",status="5xx"}': '0+60x30',
     },
     labels: { namespace: 'pdf' },
-    says: '10% of requests fail by a fault of the service.',
+    says: '10% of requests fail because of the service.',
   },
   {
     alert: 'PlatenRendersFail',
@@ -95,7 +95,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       'platen_tenant_renders_total{tenant="c",template="t",environment="test",outcome="template_error"}': '0+9x90',
     },
     labels: { namespace: 'pdf', tenant: 'acme', template: 'invoice' },
-    says: '75% of the renders of invoice of the tenant acme fail by the template.',
+    says: '75% of the renders of invoice of the tenant acme fail because of the template.',
   },
   {
     alert: 'PlatenRendererMemory',
@@ -112,7 +112,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [`platen_build_info{${TARGET},deployable="api"}`]: '1x20',
     },
     labels: { namespace: 'pdf', job: 'platen', instance: '10.1.0.7:9090', deployable: 'renderer' },
-    says: '10.1.0.7:9090 uses 95% of the memory it may have.',
+    says: '10.1.0.7:9090 uses 95% of its memory limit.',
   },
   {
     alert: 'PlatenEventLoopHeld',
@@ -126,7 +126,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [`platen_build_info{${TARGET},deployable="api"}`]: '1x20',
     },
     labels: { namespace: 'pdf', job: 'platen', instance: '10.1.0.7:9090', deployable: 'api' },
-    says: 'The event loop of 10.1.0.7:9090 (api) was held for 2.5s.',
+    says: 'The event loop of 10.1.0.7:9090 (api) was blocked for 2.5s.',
   },
   {
     alert: 'PlatenWebhooksExhausted',
@@ -140,7 +140,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       'platen_webhook_deliveries_ended_total{namespace="pdf",status="delivered"}': '0+30x90',
     },
     labels: { namespace: 'pdf' },
-    says: '25% of the deliveries of the last hour were given up after all their attempts.',
+    says: '25% of the deliveries of the last hour failed in all their attempts.',
   },
   {
     alert: 'PlatenWebhooksUnsigned',
@@ -151,7 +151,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       'platen_webhook_deferrals_total{namespace="pdf",reason="no_room"}': '0+9x30',
     },
     labels: { namespace: 'pdf' },
-    says: '20 times in 10 minutes a delivery was put off for want of a secret that can be read.',
+    says: '20 times in 10 minutes, a delivery was deferred because its secret cannot be read.',
   },
   {
     alert: 'PlatenProjectionBehind',
@@ -192,7 +192,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: { 'controller_runtime_reconcile_errors_total{namespace="pdf",controller="tenant"}': '0+1x40' },
     quiet: { 'controller_runtime_reconcile_errors_total{namespace="pdf",controller="tenant"}': '0x10 2x30' },
     labels: { namespace: 'pdf', controller: 'tenant' },
-    says: '10 attempts at resources have failed in 10 minutes.',
+    says: '10 reconciliations have failed in 10 minutes.',
   },
   {
     alert: 'PlatenSettingsNotFollowed',
@@ -200,7 +200,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: { [`platen_directory_age_seconds{${TARGET}}`]: '0+60x20' },
     quiet: { [`platen_directory_age_seconds{${TARGET}}`]: '55x20' },
     labels: { namespace: 'pdf', job: 'platen', instance: '10.1.0.7:9090' },
-    says: '10.1.0.7:9090 last knew its settings to be those published 10m 0s ago.',
+    says: '10.1.0.7:9090 last confirmed 10m 0s ago that its settings are the published ones.',
   },
   {
     alert: 'PlatenRedisAway',

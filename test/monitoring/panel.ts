@@ -26,14 +26,14 @@ const quantile = (of: string, metric: string, by = '') =>
 const CALLERS: readonly Panel[] = [
   {
     title: 'Requests',
-    description: 'Answers of the API by their class, without probes. 5xx has failing templates in it, too.',
+    description: 'Answers of the API by status class, without probes. 5xx includes failing templates.',
     unit: 'reqps',
     queries: { '{{status}}': `sum by (status) (rate(platen_http_requests_total{${IN},route=~"/api/.+"}${RATE}))` },
   },
   {
     title: 'Requests that fail by the service',
     description:
-      'The share of requests that is answered 500 or 503 by a fault of ours: what callers may reproach us with.',
+      'Share of requests that are answered 500 or 503 because of the service, not because of callers or templates.',
     unit: 'percentunit',
     queries: {
       'of all': `sum(rate(platen_requests_refused_total{${IN},fault="operator"}${RATE})) / sum(rate(platen_http_requests_total{${IN},route=~"/api/.+"}${RATE}))`,
@@ -49,7 +49,7 @@ const CALLERS: readonly Panel[] = [
   },
   {
     title: 'Wait of sync callers',
-    description: 'From the queue to the answer. After ten seconds without a renderer the answer is 503.',
+    description: 'From queueing to the answer. After ten seconds without a renderer the answer is 503.',
     unit: 's',
     queries: Object.fromEntries(
       ['0.5', '0.95', '0.99'].map((of) => [`quantile ${of}`, quantile(of, 'platen_sync_wait_seconds')]),
@@ -61,20 +61,20 @@ const QUEUE: readonly Panel[] = [
   {
     title: 'Oldest render',
     description:
-      'How long ago the oldest render was accepted that is not done. It rises by a second each second where nothing is done.',
+      'Age of the oldest unfinished render since it was accepted. If no render ends, it rises by a second each second.',
     unit: 's',
     queries: { '{{engine}} {{lane}}': `max by (engine, lane) (platen_queue_oldest_seconds{${IN}})` },
   },
   {
     title: 'Renders that wait',
-    description: 'Accepted and not done, by line: what renderers are scaled by.',
+    description: 'Accepted and unfinished, by engine and lane. Renderers are scaled by it.',
     unit: 'short',
     queries: { '{{engine}} {{lane}}': `max by (engine, lane) (platen_queue_lag_renders{${IN}})` },
   },
   {
     title: 'Slots busy',
     description:
-      'Of the slots of all renderers. One of each renderer is for sync renders alone, so async load leaves it free.',
+      'Share of the slots of all renderers. One slot of each renderer is only for sync renders, so async load leaves it free.',
     unit: 'short',
     queries: {
       '{{engine}} busy': `sum by (engine) (platen_slots_busy{${IN}})`,
@@ -83,28 +83,29 @@ const QUEUE: readonly Panel[] = [
   },
   {
     title: 'Renders ended by outcome',
-    description: '`internal` and `expired` are faults of ours; the others are of templates, data or callers.',
+    description:
+      '`internal` and `expired` are faults of the service; the others are faults of templates, data or callers.',
     unit: 'cps',
     queries: { '{{outcome}}': `sum by (outcome) (rate(platen_renders_ended_total{${IN}}${RATE}))` },
   },
   {
     title: 'Time of a render',
-    description: 'The 95th percentile of the last attempt, without waiting.',
+    description: '95th percentile of the duration of the last attempt, without waiting.',
     unit: 's',
     queries: { '{{engine}}': quantile('0.95', 'platen_render_duration_seconds', ', engine') },
   },
   {
     title: 'Memory of renderers',
     description:
-      'The share of its limit that a container uses and cannot give back, browsers included. At 100 % it is killed.',
+      'Share of its memory limit that a container uses, including browsers, without memory that the kernel can free. At 100 % it is killed.',
     unit: 'percentunit',
     queries: {
       '{{instance}}': `platen_memory_used_bytes{${IN}} / platen_memory_limit_bytes{${IN}} * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN},deployable="renderer"}`,
     },
   },
   {
-    title: 'Event loop held',
-    description: 'The longest time in the last minutes for which a process answered nobody.',
+    title: 'Event loop blocked',
+    description: 'Longest time in the last minutes during which a process answered nobody.',
     unit: 's',
     queries: {
       '{{deployable}} {{instance}}': `platen_event_loop_delay_max_seconds{${IN}} * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN}}`,
@@ -115,24 +116,24 @@ const QUEUE: readonly Panel[] = [
 const AFTERWARDS: readonly Panel[] = [
   {
     title: 'Webhook calls by result',
-    description: '`ok` is a receiver that took it. All others are tried again by the schedule.',
+    description: '`ok`: the receiver accepted the delivery. All others are retried by the schedule.',
     unit: 'cps',
     queries: { '{{result}}': `sum by (result) (rate(platen_webhook_attempts_total{${IN}}${RATE}))` },
   },
   {
-    title: 'Deliveries given up or put off',
+    title: 'Deliveries failed or deferred',
     description:
       'Ended without success, deferred for lack of a secret or of room, or dead-lettered because unreadable.',
     unit: 'cps',
     queries: {
       '{{status}}': `sum by (status) (rate(platen_webhook_deliveries_ended_total{${IN},status=~"exhausted|gone|blocked"}${RATE}))`,
-      'put off: {{reason}}': `sum by (reason) (rate(platen_webhook_deferrals_total{${IN}}${RATE}))`,
+      'deferred: {{reason}}': `sum by (reason) (rate(platen_webhook_deferrals_total{${IN}}${RATE}))`,
       'dead letter: {{record}}': `sum by (record) (rate(platen_webhook_dead_letters_total{${IN}}${RATE}))`,
     },
   },
   {
     title: 'Events not in Redis yet',
-    description: 'Until they are, quotas are looked at without what was charged last.',
+    description: 'Until they are in Redis, quotas are checked without the latest charges.',
     unit: 'short',
     queries: { events: `sum(platen_projection_lag_events{${IN}})` },
   },
@@ -141,28 +142,28 @@ const AFTERWARDS: readonly Panel[] = [
 const SETTINGS: readonly Panel[] = [
   {
     title: 'Operators that lead',
-    description: 'One. At 0 nothing that is declared comes into force.',
+    description: 'Should be 1. At 0, declared changes do not take effect.',
     unit: 'short',
     queries: { '{{namespace}}': `sum by (namespace) (leader_election_master_status{${IN}})` },
   },
   {
     title: 'Age of settings',
-    description: 'How long ago each API process last knew its settings to be those published.',
+    description: 'Time since each API process last confirmed that its settings are the published ones.',
     unit: 's',
     queries: { '{{instance}}': `platen_directory_age_seconds{${IN}}` },
   },
   {
     title: 'Reconciles that fail',
-    description: 'By controller, and what somebody else had changed and was put right.',
+    description: 'By controller; and repairs of what somebody else had changed.',
     unit: 'cps',
     queries: {
       '{{controller}}': `sum by (controller) (rate(controller_runtime_reconcile_errors_total{${IN}}${RATE}))`,
-      'put right: {{kind}}': `sum by (kind) (rate(platen_operator_repairs_total{${IN}}${RATE}))`,
+      'repaired: {{kind}}': `sum by (kind) (rate(platen_operator_repairs_total{${IN}}${RATE}))`,
     },
   },
   {
     title: 'Resources that wait',
-    description: 'Keys that wait for a worker of the operator; it should come down to 0.',
+    description: 'Keys waiting for a worker of the operator; should fall to 0.',
     unit: 'short',
     queries: { '{{name}}': `sum by (name) (workqueue_depth{${IN}})` },
   },
@@ -174,7 +175,7 @@ const SETTINGS: readonly Panel[] = [
   },
   {
     title: 'What expires',
-    description: 'How long the certificates of CA files have, and how many ApiKeys expire within a week.',
+    description: 'Time until the certificates of CA files expire, and ApiKeys that expire within a week.',
     unit: 'short',
     queries: {
       'days of the CA file for {{vouches_for}}': `(min by (vouches_for) (platen_certificate_expiry_timestamp_seconds{${IN}}) - time()) / 86400`,
@@ -191,13 +192,13 @@ const BY_TEMPLATE = 'template_error|render_timeout|render_crashed|page_limit|ass
 const TENANTS: readonly Panel[] = [
   {
     title: 'Renders by tenant',
-    description: 'Live renders that came to their end, whatever end.',
+    description: 'Live renders that ended, with any outcome.',
     unit: 'cps',
     queries: { '{{tenant}}': `sum by (tenant) (rate(${RENDERS}{${LIVE}}${RATE}))` },
   },
   {
     title: 'Share that fails by template',
-    description: 'Of the live renders of a template, those that fail by its source, its data or its files.',
+    description: 'Share of the live renders of a template that fail because of its source, its data or its files.',
     unit: 'percentunit',
     queries: {
       '{{tenant}} {{template}}': `sum by (tenant, template) (rate(${RENDERS}{${LIVE},outcome=~"${BY_TEMPLATE}"}${RATE})) / sum by (tenant, template) (rate(${RENDERS}{${LIVE}}${RATE}))`,
@@ -211,7 +212,7 @@ const TENANTS: readonly Panel[] = [
   },
   {
     title: 'Templates that are used most',
-    description: 'The ten with the most live renders in the time that is shown.',
+    description: 'The ten templates with the most live renders in the selected time range.',
     unit: 'short',
     queries: {
       '{{tenant}} {{template}}': `topk(10, sum by (tenant, template) (increase(${RENDERS}{${LIVE}}[$__range])))`,
@@ -219,7 +220,7 @@ const TENANTS: readonly Panel[] = [
   },
   {
     title: 'Live and sandbox',
-    description: 'Renders by the environment of the key they were asked for with.',
+    description: 'Renders by the environment of their API key.',
     unit: 'cps',
     queries: { '{{environment}}': `sum by (environment) (rate(${RENDERS}{${OF_TENANT}}${RATE}))` },
   },
@@ -229,7 +230,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
   platform: {
     uid: 'platen-platform',
     title: 'Platen: platform',
-    description: 'What callers feel, what waits, and what the processes are about. docs/runbook.md says what to do.',
+    description: 'What callers notice, what waits, and the state of the processes. docs/runbook.md says what to do.',
     variables: { metric: 'platen_build_info', labels: [] },
     panels: [...CALLERS, ...QUEUE, ...AFTERWARDS, ...SETTINGS],
   },
