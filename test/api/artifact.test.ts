@@ -13,7 +13,7 @@ import { aRecord, NEVER } from '../fixture/build.ts'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, submit } from '../topology/service.ts'
-import { line } from './line.ts'
+import { openRaw } from './raw-connection.ts'
 
 const MIB = 1024 * 1024
 
@@ -68,7 +68,7 @@ test('readers who take nothing of a document hold no more of it than they were s
   const before = held()
   const readers = await Promise.all(
     Array.from({ length: 50 }, async () => {
-      const reader = line(port)
+      const reader = openRaw(port)
       reader.send(`GET ${url} HTTP/1.1`, 'Host: test', '', '')
       await reader.until((received) => received.includes('200 OK'))
       reader.socket.pause()

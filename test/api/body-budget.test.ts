@@ -13,7 +13,7 @@ import { expect, test } from 'vitest'
 import { FOREIGN_KEY, LIVE_KEY } from '../fixture/api.ts'
 import { NEVER } from '../fixture/build.ts'
 import { until } from '../time/until.ts'
-import { exchange, line, listening } from './line.ts'
+import { exchange, listening, openRaw } from './raw-connection.ts'
 
 const [KEY, FOREIGN] = [LIVE_KEY, FOREIGN_KEY].map((key) => `Authorization: Bearer ${key}`) as [string, string]
 const HEAD = ['POST /api/v1/render HTTP/1.1', 'Host: a', 'Content-Type: application/json'] as const
@@ -22,7 +22,7 @@ const PIECE_BYTES = 1024 * 1024
 
 test('bodies under way have room for so many bytes of a key, and those of others have theirs', async () => {
   const { port } = await listening()
-  const lines = Array.from({ length: 100 }, () => line(port))
+  const lines = Array.from({ length: 100 }, () => openRaw(port))
   for (const { send } of lines) send(...HEAD, KEY, `Content-Length: ${BODY_BYTES_MAX}`, '', '{"template":"invoice",')
   const fit = Math.floor(BODIES_OF_ONE_KEY_BYTES_MAX / BODY_BYTES_MAX)
   const refused = await Promise.all(lines.slice(fit).map(({ end }) => end()))
@@ -42,7 +42,7 @@ test('bodies under way have room for so many bytes of a key, and those of others
 async function answering(api: Awaited<ReturnType<typeof listening>>, pdf: Uint8Array) {
   const consumer = await api.ports.queue.consume('react_pdf', NEVER)
   return async () => {
-    const caller = line(api.port)
+    const caller = openRaw(api.port)
     const body = '{"template":"invoice","data":{}}'
     caller.send(...HEAD, KEY, `Content-Length: ${body.length}`, '', body)
     let id: RenderId | undefined

@@ -16,7 +16,7 @@ export async function listening(): Promise<Api & { readonly port: number }> {
 }
 
 /** One connection, as bytes. */
-export interface Line extends Disposable {
+export interface RawConnection extends Disposable {
   readonly socket: Socket
   readonly send: (...text: readonly string[]) => void
   /** Resolves with what has come so far when it is enough. Rejects when the connection ends first. */
@@ -25,7 +25,7 @@ export interface Line extends Disposable {
   readonly end: () => Promise<string>
 }
 
-export function line(port: number): Line {
+export function openRaw(port: number): RawConnection {
   const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: false })
   let received = ''
   let failure: Error | undefined
@@ -40,7 +40,7 @@ export function line(port: number): Line {
   })
   socket.on('close', () => (failure === undefined ? ended.resolve(received) : ended.reject(failure)))
   ended.promise.catch(() => {})
-  const opening: Line = {
+  const opening: RawConnection = {
     socket,
     send: (...text) => void socket.write(text.join('\r\n')),
     until: (isEnough) =>
@@ -64,7 +64,7 @@ export function line(port: number): Line {
 
 /** Sends a whole message and gives everything that comes back until the connection closes. */
 export async function exchange(port: number, ...text: readonly string[]): Promise<string> {
-  const { send, end } = line(port)
+  const { send, end } = openRaw(port)
   send(...text)
   return await end()
 }

@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY } from '../fixture/api.ts'
 import { NEVER } from '../fixture/build.ts'
 import { until } from '../time/until.ts'
-import { exchange, line, listening } from './line.ts'
+import { exchange, listening, openRaw } from './raw-connection.ts'
 
 const MIB = 1024 * 1024
 const KEY = `Authorization: Bearer ${LIVE_KEY}`
@@ -45,7 +45,7 @@ function get(path: string, ...headers: readonly string[]): string {
 describe('a body', () => {
   test('arrives in chunks that split its characters', async () => {
     const { port } = await listening()
-    const { socket, send, end } = line(port)
+    const { socket, send, end } = openRaw(port)
     send(post('Transfer-Encoding: chunked', 'Connection: close'))
     for (const byte of Buffer.from(ASYNC)) socket.write(Buffer.from([0x31, 0x0d, 0x0a, byte, 0x0d, 0x0a]))
     send('0\r\n\r\n')
@@ -54,7 +54,7 @@ describe('a body', () => {
 
   test('is asked for where the caller waits to be asked', async () => {
     const { port } = await listening()
-    const { send, until, end } = line(port)
+    const { send, until, end } = openRaw(port)
     send(post('Expect: 100-continue', `Content-Length: ${Buffer.byteLength(ASYNC)}`, 'Connection: close'))
     await until((received) => received.includes('100 Continue'))
     send(ASYNC)
@@ -89,7 +89,7 @@ describe('a body', () => {
     'that is too large is refused while it is still being sent: %s',
     async ([, length, key, status, code]) => {
       const { port } = await listening()
-      const { socket, send, until, end } = line(port)
+      const { socket, send, until, end } = openRaw(port)
       const isChunked = length.startsWith('Transfer')
       const piece = isChunked ? `${MIB.toString(16)}\r\n${' '.repeat(MIB)}\r\n` : ' '.repeat(MIB)
       send('POST /api/v1/render HTTP/1.1', 'Host: test', key, JSON_TYPE, length, '', '')
@@ -106,7 +106,7 @@ describe('a body', () => {
 
   test('that never ends is cut off', async () => {
     const { port } = await listening()
-    const { socket, send, until } = line(port)
+    const { socket, send, until } = openRaw(port)
     send(post(`Content-Length: ${1024 * MIB}`))
     const closed = new Promise((resolve) => socket.once('close', resolve))
     const piece = Buffer.alloc(MIB, ' ')
@@ -130,7 +130,7 @@ describe('a body', () => {
 
   test('that was received whole and refused leaves the connection open', async () => {
     const { port } = await listening()
-    const { send, until } = line(port)
+    const { send, until } = openRaw(port)
     send(`${post('Content-Length: 1')}{`)
     expect(read(await until(isComplete)).code).toBe('INVALID_PAYLOAD')
     send(get('/livez'))
@@ -153,7 +153,7 @@ describe('what is no request', () => {
     ['a call for a proxy', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 405, 'METHOD_NOT_ALLOWED'],
   ] as const)('is answered in the error shape, and counted: %s', async ([, bytes, status, code]) => {
     const { port, metrics } = await listening()
-    const { send, until } = line(port)
+    const { send, until } = openRaw(port)
     send(bytes)
     expect(read(await until(isComplete))).toMatchObject({ status, code })
     expect(await metrics.text()).toContain(`platen_requests_refused_total{code="${code}",fault="caller"} 1\n`)
@@ -161,7 +161,7 @@ describe('what is no request', () => {
 
   test('is answered also when it goes on for megabytes', async () => {
     const { port } = await listening()
-    const { send, end } = line(port)
+    const { send, end } = openRaw(port)
     send(get('/livez', `X-Filler: ${'x'.repeat(4 * MIB)}`))
     expect(read(await end()).code).toBe('HEADERS_TOO_LARGE')
   })
@@ -179,7 +179,7 @@ describe('what is no request', () => {
 
   test('is not answered where an answer would be taken for that of a request before it', async () => {
     const { port, ports } = await listening()
-    const { send, end } = line(port)
+    const { send, end } = openRaw(port)
     const body = '{"template":"invoice","data":{}}'
     send(`${post(`Content-Length: ${body.length}`)}${body}`)
     await using consumer = await ports.queue.consume('react_pdf', NEVER)
@@ -200,7 +200,7 @@ describe('HTTP/1.0', () => {
 describe('a sync render', () => {
   /** A request on its way, and the record a renderer has taken for it. */
   async function begun(api: Api & { port: number }) {
-    const caller = line(api.port)
+    const caller = openRaw(api.port)
     const body = '{"template":"invoice","data":{}}'
     caller.send(`${post(`Content-Length: ${body.length}`)}${body}`)
     const consumer = await api.ports.queue.consume('react_pdf', NEVER)
@@ -215,7 +215,7 @@ describe('a sync render', () => {
 
   test('that no renderer has taken is abandoned when the caller leaves, and costs nothing', async () => {
     const api = await listening()
-    const caller = line(api.port)
+    const caller = openRaw(api.port)
     const body = '{"template":"invoice","data":{}}'
     caller.send(`${post(`Content-Length: ${body.length}`)}${body}`)
     await using consumer = await api.ports.queue.consume('react_pdf', NEVER)
@@ -239,7 +239,7 @@ describe('a sync render', () => {
     ['resets the connection', 1, (socket) => void socket.resetAndDestroy()],
   ])('is told to its renderer when the caller %s', async ([, count, leave]) => {
     const api = await listening()
-    const caller = line(api.port)
+    const caller = openRaw(api.port)
     const body = '{"template":"invoice","data":{}}'
     caller.send(`${post(`Content-Length: ${body.length}`)}${body}`.repeat(count))
     await using consumer = await api.ports.queue.consume('react_pdf', NEVER)

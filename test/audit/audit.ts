@@ -13,8 +13,8 @@ export interface Advisory {
   readonly url: string
 }
 
-/** What became of a look: advisories that have to be acted on, or why there was none. */
-export type Look = { readonly advisories: readonly Advisory[] } | { readonly reason: string }
+/** The result of an audit: all advisories, or why there was no audit. */
+export type AuditResult = { readonly advisories: readonly Advisory[] } | { readonly reason: string }
 
 export interface AuditOptions {
   /** Where `package.json` and `package-lock.json` are. */
@@ -30,7 +30,7 @@ const SEVERE = ['high', 'critical']
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 
 /** Asks the registry for advisories of high and critical severity. Rejects only when there is no `package.json`. */
-export async function audit({ folder, registry, timeoutMs }: AuditOptions): Promise<Look> {
+export async function audit({ folder, registry, timeoutMs }: AuditOptions): Promise<AuditResult> {
   const where = registry === undefined ? [] : [`--registry=${registry}`]
   const { workspaces: names }: { readonly workspaces: readonly string[] } = JSON.parse(
     await readFile(join(folder, 'package.json'), 'utf8'),
@@ -46,15 +46,15 @@ export async function audit({ folder, registry, timeoutMs }: AuditOptions): Prom
     ...workspaces,
   ]
   const { promise, resolve } = Promise.withResolvers<string>()
-  // It exits with 1 where it has found something, and where it could not look.
+  // It exits with 1 if it found something, and also if it could not check.
   execFile('npm', args, { cwd: folder, timeout: timeoutMs, maxBuffer: OUTPUT_BYTES_MAX }, (_error, output) =>
     resolve(output),
   )
-  return lookOf(await promise)
+  return resultOf(await promise)
 }
 
 /** Reads what npm has written. */
-export function lookOf(output: string): Look {
+export function resultOf(output: string): AuditResult {
   const report = parsed(output)
   if (!isObject(report)) return { reason: 'npm audit gave no answer' }
   const vulnerabilities = report['vulnerabilities']

@@ -12,12 +12,12 @@ const CALM = 16
 const GROWTH_MAX = 0.3
 
 test('mixed renders, one in ten hostile, end as they should and leave nothing behind', async () => {
-  const { looks, surprises, atOnce, strays, exitCode } = await soak({ renders: 2 * EVERY, every: EVERY, calm: CALM })
+  const { samples, surprises, atOnce, strays, exitCode } = await soak({ renders: 2 * EVERY, every: EVERY, calm: CALM })
   expect(surprises).toEqual([])
   expect(atOnce).toEqual({ react_pdf: SLOTS, html: SLOTS })
   expect(strays).toEqual([])
   expect(exitCode).toBe(0)
-  const [level = 0, later = 0] = looks.map(({ pss }) => pss)
+  const [level = 0, later = 0] = samples.map(({ pss }) => pss)
   expect(level).toBeGreaterThan(0)
   expect(later / level).toBeLessThan(1 + GROWTH_MAX)
 })

@@ -174,7 +174,7 @@ describe('platen check', () => {
     const { code, out } = await platen('check', join(folder, 'empty'))
     expect([code, out]).toEqual([
       1,
-      `${folder}/empty: the folder holds no *.yaml\n0 files, 0 resources, 0 previews: 1 fault\n`,
+      `${folder}/empty: the folder contains no *.yaml\n0 files, 0 resources, 0 previews: 1 fault\n`,
     ])
   })
 })

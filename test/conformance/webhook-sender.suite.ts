@@ -121,16 +121,16 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
       ['hangs up', ({ socket }) => socket.end(), 'connection', /closed the connection without an answer$/],
       ['hangs up in its status line', raw('HTTP/1.1 20'), 'connection', /closed the connection without an answer$/],
       ['hangs up in its headers', raw('HTTP/1.1 200 OK\r\nx:'), 'connection', /closed the connection without/],
-      ['speaks another protocol', raw('220 mail.example ESMTP\r\n'), 'protocol', /no HTTP \(.*Expected HTTP\//],
-      ['has no end of headers', hugeHead(), 'protocol', /no HTTP \(Headers Overflow/],
+      ['speaks another protocol', raw('220 mail.example ESMTP\r\n'), 'protocol', /not valid HTTP \(.*Expected HTTP\//],
+      ['has no end of headers', hugeHead(), 'protocol', /not valid HTTP \(Headers Overflow/],
       [
         'gives two lengths',
         saying('200 OK', 'content-length: 1', 'content-length: 2'),
         'protocol',
-        /no HTTP \(.*length/,
+        /not valid HTTP \(.*length/,
       ],
-      ['gives no length', saying('200 OK', 'content-length: x'), 'protocol', /no HTTP \(.*Content-Length/],
-      ['breaks a header in two', saying('200 OK', 'x: a\rb'), 'protocol', /no HTTP \(.*expected LF/],
+      ['gives no length', saying('200 OK', 'content-length: x'), 'protocol', /not valid HTTP \(.*Content-Length/],
+      ['breaks a header in two', saying('200 OK', 'x: a\rb'), 'protocol', /not valid HTTP \(.*expected LF/],
       ['wants the body it was given', saying('100 Continue'), 'protocol', /100 Continue without being asked to/],
     ])('tells of a receiver that %s', async ([, listener, result, message]) => {
       const answer = await postTo(listener)

@@ -103,7 +103,7 @@ const BAD: readonly (readonly [what: string, Bad])[] = [
   ],
   [
     'a pattern of megabytes',
-    resource(schema(`properties: {a: {pattern: "${'a?'.repeat(40_000)}"}}`), 'bytes, of which'),
+    resource(schema(`properties: {a: {pattern: "${'a?'.repeat(40_000)}"}}`), 'bytes; at most'),
   ],
   [
     'a schema of thousands of properties',

@@ -130,7 +130,7 @@ describe('after a restart', () => {
     await writeFile(path, damage(await readFile(path, 'utf8')))
     await using service = await folder.follow()
     expect(service.lines.map(({ message }) => message)).toContain(
-      'last good settings unreadable, what is refused now has none',
+      'last good settings unreadable, refused resources have no settings',
     )
     expect(service.current().tenants.get(ACME)?.storage.prefix).toBe('acme/')
   })

@@ -144,7 +144,7 @@ describe('a secret that is referenced', () => {
     ['has no such key', aSecret(`stringData: {other: ${OWN}}`), `${lead} the Secret has no such key: add it`],
     ['is empty', aSecret(''), `${lead} the Secret has no such key: add it`],
     [
-      'is no base64',
+      'is not base64',
       aSecret(`data: {signing: ${OWN}}`),
       `${lead} its data is not base64: encode it, or use stringData`,
     ],

@@ -38,7 +38,7 @@ test.for(IS_LONG ? ACTS : ACTS.slice(0, 1))('%s', async ([, act], { signal }) =>
   expect(broken).toEqual([])
   const violations = await until(
     async () => {
-      await load.look()
+      await load.poll()
       const facts = await readFacts(scene, team.tenant, signal)
       return judge({ exchanges: load.exchanges, issued: load.issued(), outages, facts })
     },

@@ -1,14 +1,14 @@
 /** `make soak`: what two thousand mixed renders, one in ten hostile, leave behind. RENDERS=500 makes fewer. */
-import { type Look, SLOTS, soak } from './soak.ts'
+import { type Sample, SLOTS, soak } from './soak.ts'
 
 const EVERY = 200
-/** How far memory may go beyond what it was at the first look. */
+/** How far memory may rise above the first sample. */
 const GROWTH_MAX = 0.1
 
 const renders = Math.max(Number(process.env['RENDERS'] ?? 2000), 2 * EVERY)
 const begunAt = performance.now()
-const report = await soak({ renders, every: EVERY, onLook: tell })
-const [first, ...later] = report.looks
+const report = await soak({ renders, every: EVERY, onSample: printSample })
+const [first, ...later] = report.samples
 const level = first?.pss ?? 0
 const highest = Math.max(...later.map(({ pss }) => pss))
 const verdicts = [
@@ -24,7 +24,7 @@ const verdicts = [
 ]
 if (verdicts.includes(false)) process.exitCode = 1
 
-function tell({ renders: done, pss, servicePss, processes }: Look): void {
+function printSample({ renders: done, pss, servicePss, processes }: Sample): void {
   const minutes = (performance.now() - begunAt) / 60_000
   process.stdout.write(
     `${String(done).padStart(6)} renders  ${mib(pss)} MiB in ${processes} processes, ${mib(servicePss)} of the service  ${minutes.toFixed(1)} min\n`,

@@ -11,15 +11,15 @@ import { membersOf, pssOf, treeOf } from './process-tree.ts'
 
 export interface SoakOptions {
   readonly renders: number
-  /** After how many renders the memory is looked at, again and again; first for the level that it is held against. */
+  /** The number of renders between samples of the memory. The first sample is the level for all others. */
   readonly every: number
-  /** Renders right before each look; 40 if absent. */
+  /** Renders right before each sample; 40 if absent. */
   readonly calm?: number
-  /** Told of each look. */
-  readonly onLook?: (look: Look) => void
+  /** Called with each sample. */
+  readonly onSample?: (sample: Sample) => void
 }
 
-export interface Look {
+export interface Sample {
   readonly renders: number
   /** Memory of the whole tree, in bytes, when nothing is being rendered; and how much of it is the service's own process. */
   readonly pss: number
@@ -28,7 +28,7 @@ export interface Look {
 }
 
 export interface SoakReport {
-  readonly looks: readonly Look[]
+  readonly samples: readonly Sample[]
   /** Renders that ended otherwise than expected, the first of each kind in words. */
   readonly surprises: readonly string[]
   /** Renders that were under way at the same time in each engine, afterwards. */
@@ -47,7 +47,7 @@ const CALM = 40
 const FIRST = 200
 
 /** Starts a service, soaks it, stops it. */
-export async function soak({ renders, every, calm = CALM, onLook }: SoakOptions): Promise<SoakReport> {
+export async function soak({ renders, every, calm = CALM, onSample }: SoakOptions): Promise<SoakReport> {
   const temporary = await mkdtempDisposable(join(tmpdir(), 'platen-soak-'))
   await using _folder = temporary
   await using service = await startEmbedded({ PLATEN_RENDER_SLOTS: `${SLOTS}`, TMPDIR: temporary.path })
@@ -57,7 +57,7 @@ export async function soak({ renders, every, calm = CALM, onLook }: SoakOptions)
     await until(list, (answer) => Buffer.from(answer.body).includes(`"${body.template}"`))
   }
 
-  const looks: Look[] = []
+  const samples: Sample[] = []
   const surprises = new Set<string>()
   const groups = new Set<number>()
   for (let done = 0; done < renders; done += every) {
@@ -71,9 +71,9 @@ export async function soak({ renders, every, calm = CALM, onLook }: SoakOptions)
     const tree = treeOf(service.pid())
     for (const { group } of tree) groups.add(group)
     const servicePss = pssOf(tree.filter(({ pid }) => pid === service.pid()))
-    const look = { renders: done + every, pss: pssOf(tree), servicePss, processes: tree.length }
-    looks.push(look)
-    onLook?.(look)
+    const sample = { renders: done + every, pss: pssOf(tree), servicePss, processes: tree.length }
+    samples.push(sample)
+    onSample?.(sample)
   }
   const atOnce = { react_pdf: await slotsOf(service, 'react_pdf'), html: await slotsOf(service, 'html') }
   for (const { group } of treeOf(service.pid())) groups.add(group)
@@ -81,7 +81,7 @@ export async function soak({ renders, every, calm = CALM, onLook }: SoakOptions)
   groups.delete(treeOf(process.pid).find(({ pid }) => pid === process.pid)?.group ?? 0)
   const exitCode = await service.stop()
   return {
-    looks,
+    samples,
     surprises: [...surprises],
     atOnce,
     strays: await straysOf(service, { groups, temporary: temporary.path }),
@@ -150,13 +150,13 @@ async function slotsOf(service: EmbeddedService, engine: 'react_pdf' | 'html'): 
     }),
   )
   let most = 0
-  const look = async () => {
+  const readStatuses = async () => {
     const records = await Promise.all(ids.map((id) => request(service, { key: HOSTILE, path: `/api/v1/render/${id}` })))
     const statuses = records.map((record) => record.json()['status'])
     most = Math.max(most, statuses.filter((status) => status === 'running').length)
     return statuses
   }
-  await until(look, (statuses) => statuses.every((status) => status === 'failed'))
+  await until(readStatuses, (statuses) => statuses.every((status) => status === 'failed'))
   return most
 }
 

@@ -60,7 +60,7 @@ describe('a look at an object', () => {
     })
     await add('a')
     await clock.advance(3_600_000)
-    const given = ['error', 'terminal', 'reconcile failed for good']
+    const given = ['error', 'terminal', 'reconcile failed, not retried']
     expect(told).toEqual(given)
     await add('a')
     expect(told).toEqual([...given, ...given])

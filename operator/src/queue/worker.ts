@@ -72,7 +72,7 @@ async function processKey(key: string, options: WorkerOptions, signal: AbortSign
     if (err instanceof TerminalError) {
       queue.forget(key)
       meter.failedTerminally()
-      log.error({ err, key }, 'reconcile failed for good')
+      log.error({ err, key }, 'reconcile failed, not retried')
       return
     }
     log.warn({ err, key, waitMs: queue.retry(key) }, 'reconcile failed')

@@ -85,7 +85,7 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
   const read = resourceReader()
   const load = makeLoader(options, read, await loadIdentities(dataDir))
   const kept = await loadLastGood(dataDir, read)
-  if (kept === 'damaged') log.warn({ dataDir }, 'last good settings unreadable, what is refused now has none')
+  if (kept === 'damaged') log.warn({ dataDir }, 'last good settings unreadable, refused resources have no settings')
   const nothing = { folder: EMPTY_FOLDER, previous: NO_PREVIOUS, checks: new Map() }
   const last = kept === undefined || kept === 'damaged' ? nothing : kept
   return { state: { ...last, answers: last.checks, isWaiting: false, reported: new Map() }, load }

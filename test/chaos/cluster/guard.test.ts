@@ -53,7 +53,7 @@ const GUARDS: readonly Guard[] = [
       find: 'id: uuidOf(bytes)',
       replace: 'id: crypto.randomUUID()',
     },
-    run: tellAgain('after manifest, before event'),
+    run: redeliver('after manifest, before event'),
   },
   {
     promise: 'I3',
@@ -68,7 +68,7 @@ const GUARDS: readonly Guard[] = [
     async run({ trial, signal }) {
       const { load } = trial
       await trial.strike(stepNamed('after claim'), 'api')
-      await lookUntil(load, ({ shown }) => shown?.status === 'failed', signal)
+      await pollUntil(load, ({ shown }) => shown?.status === 'failed', signal)
     },
   },
   {
@@ -80,7 +80,7 @@ const GUARDS: readonly Guard[] = [
       find: 'if (!(await artifacts.create(',
       replace: 'if (!(await (async (...manifest) => (await artifacts.put(...manifest), true))(',
     },
-    run: tellAgain('after artifact, before manifest'),
+    run: redeliver('after artifact, before manifest'),
   },
   {
     promise: 'I5',
@@ -99,7 +99,7 @@ const GUARDS: readonly Guard[] = [
             (open) => open.length > 0,
           )
           await wipe(rig)
-          await trial.load.look()
+          await trial.load.poll()
         }),
       ),
   },
@@ -168,15 +168,15 @@ function at(step: string, away: (ground: Ground) => Promise<void>): Guard['run']
  * render has ended; the events processes are down, so nobody restores that from the events. Only async renders are used: a sync render that
  * is delivered again has no waiting caller.
  */
-function tellAgain(step: string): Guard['run'] {
+function redeliver(step: string): Guard['run'] {
   return async ({ rig, trial, signal }) => {
     // The first commits may belong to renders of an earlier trial, which are unknown to these callers.
     const { load } = trial
     const isAsync = (id?: string) => load.exchanges.some(({ kind, render }) => kind === 'async' && render === id)
     const hasEnded = ({ render, shown }: Exchange) => isTerminal(shown) && isAsync(render)
-    await lookUntil(load, hasEnded, signal)
+    await pollUntil(load, hasEnded, signal)
     await trial.at(COMMITS_ASYNC, async () => {
-      await load.look()
+      await load.poll()
       await killed(rig, 'events', async () => {
         const ids = new Set(load.exchanges.filter(hasEnded).map(({ render }) => render))
         const { actor, server, point } = stepNamed(step)
@@ -194,8 +194,8 @@ function tellAgain(step: string): Guard['run'] {
 }
 
 /** Asks for all open renders until one exchange matches. */
-async function lookUntil(load: Load, isWanted: (exchange: Exchange) => boolean, signal: AbortSignal): Promise<void> {
-  while (!load.exchanges.some(isWanted)) await Promise.all([load.look(), sleep(WAIT_MS, undefined, { signal })])
+async function pollUntil(load: Load, isWanted: (exchange: Exchange) => boolean, signal: AbortSignal): Promise<void> {
+  while (!load.exchanges.some(isWanted)) await Promise.all([load.poll(), sleep(WAIT_MS, undefined, { signal })])
 }
 
 /** Returns the id of a render in webhooks. */

@@ -95,18 +95,22 @@ describe('a script', () => {
   })
 
   test.for([
-    ['location', `location = 'http://127.0.0.1/'`, 'left the document'],
+    ['location', `location = 'http://127.0.0.1/'`, 'navigated away'],
     [
       'location after a time',
       `setTimeout(() => location.href = 'about:blank'); for (let i = 0; i < 1e7; i += 1);`,
-      'left',
+      'navigated away',
     ],
-    ['reload', 'location.reload()', 'left the document'],
-    ['a document of its own', `location = URL.createObjectURL(new Blob(['other'], { type: 'text/html' }))`, 'left'],
+    ['reload', 'location.reload()', 'navigated away'],
+    [
+      'a document of its own',
+      `location = URL.createObjectURL(new Blob(['other'], { type: 'text/html' }))`,
+      'navigated away',
+    ],
     [
       'a form',
       `document.body.append(Object.assign(document.createElement('form'), { action: 'about:blank' })); document.forms[0].submit()`,
-      'left',
+      'navigated away',
     ],
     ['close', 'close()', 'closed the page'],
     ['close at the end', `addEventListener('load', () => requestAnimationFrame(() => close()))`, 'closed the page'],

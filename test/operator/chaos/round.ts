@@ -75,7 +75,7 @@ export function openRounds({ rig, revocations, seed, sequences }: RoundOptions):
         ...young.map((sequence) => sequence.begin().then(() => walk(sequence, pauses))),
         ...old.map((sequence) => walk(sequence, pauses)),
         ...soon.map((sequence) => sequence.clear()),
-        sleep(beginMs).then(() => strike(fault, { rig, revocations, signal })),
+        sleep(beginMs).then(() => injectFault(fault, { rig, revocations, signal })),
       ])
       await Promise.all(late.map((sequence) => sequence.clear()))
       await settled(`after ${fault.name}`)
@@ -94,7 +94,7 @@ async function walk({ step }: Sequence, pauses: () => number): Promise<void> {
 }
 
 /** Until it is over, and an operator leads again, nobody is held to time. */
-async function strike(
+async function injectFault(
   fault: Fault,
   { rig, revocations, signal }: { rig: ChaosRig; revocations: Revocations; signal: AbortSignal },
 ): Promise<void> {
@@ -104,20 +104,20 @@ async function strike(
 }
 
 function countsOf(sequences: readonly Sequence[]): Pick<Row, 'steps' | 'refused'> {
-  const told = sequences.flatMap((sequence) => sequence.told)
-  return { steps: told.length, refused: told.filter((what) => what.includes('Error: ')).length }
+  const history = sequences.flatMap((sequence) => sequence.history)
+  return { steps: history.length, refused: history.filter((what) => what.includes('Error: ')).length }
 }
 
 /** What was done in the sequences that an error names. */
 function historyOf(sequences: readonly Sequence[], error: string): readonly string[] {
   const named = sequences.filter(({ name }) => new RegExp(`\\b${name}\\b`).test(error))
-  return named.flatMap(({ name, told }) => told.map((what) => `${name}: ${what}`))
+  return named.flatMap(({ name, history }) => history.map((what) => `${name}: ${what}`))
 }
 
 /** One line of a table. */
 export function lineOf({ fault, steps, refused, seconds }: Row): string {
-  const told = `${steps} steps, ${refused} of them refused`
-  return `${seconds.toFixed(1).padStart(6)} s  ${fault.padEnd(22)}  ${told}`
+  const counts = `${steps} steps, ${refused} of them refused`
+  return `${seconds.toFixed(1).padStart(6)} s  ${fault.padEnd(22)}  ${counts}`
 }
 
 /** How long keys outlived their revocation. */

@@ -8,7 +8,7 @@ import type { KeyHash, TenantId } from '@platen/contract/tenant.ts'
 import { type PackedStatus, unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { shuffled } from '../../run/form.ts'
-import type { Place, Resources } from '../rig/resources.ts'
+import type { ObjectRef, Resources } from '../rig/resources.ts'
 import { type Chance, type Declaration, declarationsOf, putConfigMap } from './declaration.ts'
 import type { Revocation, Revocations } from './revocation.ts'
 import type { ChaosRig } from './rig.ts'
@@ -23,7 +23,7 @@ export interface Sequence {
   /** Removes all there is. */
   readonly clear: () => Promise<void>
   /** What was done, in words. */
-  readonly told: readonly string[]
+  readonly history: readonly string[]
 }
 
 export interface SequenceOptions {
@@ -44,51 +44,51 @@ export function aSequence({ name, rig, revocations, deeds, random }: SequenceOpt
   const overlaps = new Map<Declaration, unknown>()
   const withSecret = declarations.filter(({ hasSecret }) => hasSecret)
   let [rotations, edits] = [0, 0]
-  const told: string[] = []
+  const history: string[] = []
   const attempt = async (what: string, act: () => Promise<unknown>): Promise<boolean> => {
     const outcome = await act().then(
       () => undefined,
       (error: unknown) => String(error),
     )
-    told.push(outcome === undefined ? what : `${what}: ${outcome}`)
+    history.push(outcome === undefined ? what : `${what}: ${outcome}`)
     return outcome === undefined
   }
   const put = async (declaration: Declaration, spec: object) => {
-    const { place } = declaration
+    const { ref } = declaration
     // It may bring back what is measured on its way out.
-    if (place.kind !== 'Template') revocations.forget(name)
+    if (ref.kind !== 'Template') revocations.forget(name)
     const revoked = revocationOf(rig, declaration)
     // What is asked for already may be done by this.
-    deeds.ended.delete(place.name)
+    deeds.ended.delete(ref.name)
     overlaps.delete(declaration)
-    const isDone = await attempt(`put ${place.kind} ${place.name} ${JSON.stringify(spec)}`, () =>
-      write(resources, place, spec),
+    const isDone = await attempt(`put ${ref.kind} ${ref.name} ${JSON.stringify(spec)}`, () =>
+      write(resources, ref, spec),
     )
     if (isDone && 'overlapHours' in spec) overlaps.set(declaration, spec.overlapHours)
-    if (isDone && 'suspended' in spec && spec.suspended === true) measure(revoked, `${place.kind} suspended`)
+    if (isDone && 'suspended' in spec && spec.suspended === true) measure(revoked, `${ref.kind} suspended`)
   }
   const remove = async (declaration: Declaration) => {
-    const { place } = declaration
-    const revoked = resources.get(place) && revocationOf(rig, declaration)
-    const isDone = await attempt(`remove ${place.kind} ${place.name}`, () => resources.remove(place))
-    if (isDone) measure(revoked, `${place.kind} removed`)
+    const { ref } = declaration
+    const revoked = resources.get(ref) && revocationOf(rig, declaration)
+    const isDone = await attempt(`remove ${ref.kind} ${ref.name}`, () => resources.remove(ref))
+    if (isDone) measure(revoked, `${ref.kind} removed`)
   }
   const rotate = async (declaration: Declaration) => {
-    const { place } = declaration
-    const hashes = hashesIn(resources.get(place)?.status)
+    const { ref } = declaration
+    const hashes = hashesIn(resources.get(ref)?.status)
     rotations++
     const time = new Date(FIRST_ROTATION + rotations * SECOND_MS).toISOString()
     const at = chance(time, time, time, 'as soon as you can')
-    const isDone = await attempt(`rotate ${place.kind} ${place.name} ${at}`, () => resources.rotate(place, at))
-    if (isDone && at === time && overlaps.get(declaration) === 0) deeds.ended.set(place.name, hashes)
+    const isDone = await attempt(`rotate ${ref.kind} ${ref.name} ${at}`, () => resources.rotate(ref, at))
+    if (isDone && at === time && overlaps.get(declaration) === 0) deeds.ended.set(ref.name, hashes)
   }
-  const edit = async ({ place }: Declaration) => {
-    const resource = resources.get(place)?.resource
+  const edit = async ({ ref }: Declaration) => {
+    const resource = resources.get(ref)?.resource
     const secret = resource && secretOf(resource)
     if (resource === undefined || secret === undefined) return
     deeds.edited.add(labelOf(resource))
     const text = `somebody-has-edited-${name}-${++edits}`
-    await attempt(`edit ${text} in the Secret of ${place.kind} ${place.name}`, () =>
+    await attempt(`edit ${text} in the Secret of ${ref.kind} ${ref.name}`, () =>
       tamper(rig.rig.kube, secret, { chance, text }),
     )
   }
@@ -97,7 +97,7 @@ export function aSequence({ name, rig, revocations, deeds, random }: SequenceOpt
   }
   return {
     name,
-    told,
+    history,
     async begin() {
       await attempt('put ConfigMap', () => putConfigMap(rig, name, chance))
       for (const declaration of declarations) await put(declaration, declaration.sound)
@@ -125,18 +125,18 @@ const EDIT_SHARE = 0.1
 const REMOVAL_SHARE = 0.25
 
 /** Changes it where it is there, else declares it. */
-async function write(resources: Resources, place: Place, spec: object): Promise<void> {
-  if (resources.get(place) === undefined) await resources.create(place, spec)
-  else await resources.patch(place, spec)
+async function write(resources: Resources, ref: ObjectRef, spec: object): Promise<void> {
+  if (resources.get(ref) === undefined) await resources.create(ref, spec)
+  else await resources.patch(ref, spec)
 }
 
 /** By what it shows that a tenant or key is not let in any more; undefined where it is not now. */
-function revocationOf({ rig, resources }: ChaosRig, { place, hash }: Declaration): Revocation['holds'] | undefined {
-  const hashes = hash === undefined ? hashesIn(resources.get(place)?.status) : [hash]
+function revocationOf({ rig, resources }: ChaosRig, { ref, hash }: Declaration): Revocation['holds'] | undefined {
+  const hashes = hash === undefined ? hashesIn(resources.get(ref)?.status) : [hash]
   const holds = ({ tenants, keys }: DirectorySnapshot) =>
-    place.kind === 'Tenant'
+    ref.kind === 'Tenant'
       ? // A tenant's id is its resource's name.
-        tenants.get(place.name as TenantId)?.suspended !== false
+        tenants.get(ref.name as TenantId)?.suspended !== false
       : hashes.every((each) => keys.get(each)?.suspended !== false)
   return holds(rig.directory()) ? undefined : holds
 }

@@ -1,7 +1,7 @@
 /** Where the resources of a lane are, and what is declared of them. */
 import { createHash } from 'node:crypto'
 import { hashOfKey } from '@platen/contract/api-key.ts'
-import type { Place } from '../rig/resources.ts'
+import type { ObjectRef } from '../rig/resources.ts'
 import { TEAM } from '../rig/rig.ts'
 import type { KeyModel, LaneModel, TemplateModel, TenantModel } from './model.ts'
 
@@ -13,19 +13,19 @@ export function keyText(seed: string): string {
   return `service_live_${createHash('sha256').update(seed).digest('hex')}`
 }
 
-export function planPlace({ plan }: LaneModel): Place {
+export function planRefOf({ plan }: LaneModel): ObjectRef {
   return { kind: 'Plan', name: plan.name }
 }
 
-export function tenantPlace({ name }: TenantModel): Place {
+export function tenantRefOf({ name }: TenantModel): ObjectRef {
   return { kind: 'Tenant', name }
 }
 
-export function templatePlace({ name }: Pick<TemplateModel, 'name'>): Place {
+export function templateRefOf({ name }: Pick<TemplateModel, 'name'>): ObjectRef {
   return { kind: 'Template', namespace: TEAM, name }
 }
 
-export function keyPlace({ name }: KeyModel): Place {
+export function keyRefOf({ name }: KeyModel): ObjectRef {
   return { kind: 'ApiKey', namespace: TEAM, name }
 }
 

@@ -1,5 +1,5 @@
 /** A template that is changed, removed, and declared anew. */
-import { STEADY, steadySpec, templatePlace, templateSpec } from './declaration.ts'
+import { STEADY, steadySpec, templateRefOf, templateSpec } from './declaration.ts'
 import type { TenantModel } from './model.ts'
 import type { Change, Scene } from './scene.ts'
 
@@ -18,11 +18,11 @@ export function declareTemplate(scene: Scene, tenant: TenantModel): Change {
 
 /** The one that stays as it is. */
 export function declareSteady({ resources }: Scene, tenant: TenantModel): Change {
-  const place = templatePlace({ name: `${tenant.name}-${STEADY}` })
+  const ref = templateRefOf({ name: `${tenant.name}-${STEADY}` })
   return {
     what: 'template declared',
-    name: place.name,
-    make: async (signal) => resources.untilPropagated(place, await resources.create(place, steadySpec(tenant)), signal),
+    name: ref.name,
+    make: async (signal) => resources.untilPropagated(ref, await resources.create(ref, steadySpec(tenant)), signal),
   }
 }
 
@@ -31,7 +31,7 @@ function replaceTemplate(scene: Scene, tenant: TenantModel): Change {
     what: 'template replaced',
     name: tenant.template.name,
     async make(signal) {
-      await scene.resources.remove(templatePlace(tenant.template))
+      await scene.resources.remove(templateRefOf(tenant.template))
       await declare(scene, tenant, signal)
     },
   }
@@ -40,8 +40,8 @@ function replaceTemplate(scene: Scene, tenant: TenantModel): Change {
 async function declare({ resources, nextTag }: Scene, tenant: TenantModel, signal: AbortSignal): Promise<void> {
   const { template } = tenant
   Object.assign(template, { isDeclared: true, isPublished: true, tag: nextTag() })
-  const written = await resources.create(templatePlace(template), templateSpec(tenant))
-  await resources.untilPropagated(templatePlace(template), written, signal)
+  const written = await resources.create(templateRefOf(template), templateSpec(tenant))
+  await resources.untilPropagated(templateRefOf(template), written, signal)
 }
 
 function patchTemplate(
@@ -56,8 +56,8 @@ function patchTemplate(
     async make(signal) {
       if (what === 'schema') template.tag = nextTag()
       else template.isPublished = what === 'published'
-      const written = await resources.patch(templatePlace(template), templateSpec(tenant))
-      await resources.untilPropagated(templatePlace(template), written, signal)
+      const written = await resources.patch(templateRefOf(template), templateSpec(tenant))
+      await resources.untilPropagated(templateRefOf(template), written, signal)
     },
   }
 }
@@ -74,7 +74,7 @@ function removeTemplate({ resources, rig }: Scene, tenant: TenantModel): Change 
     isUnpromised: true,
     async make() {
       Object.assign(template, { isDeclared: false, mayLinger: template.isPublished })
-      await resources.remove(templatePlace(template))
+      await resources.remove(templateRefOf(template))
       await rig.publishes(tenant.name, ({ templates }) => templates.every(({ code }) => code !== template.name))
     },
   }

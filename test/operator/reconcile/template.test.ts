@@ -167,7 +167,7 @@ test('sources and assets of ConfigMaps have limits of their own', async () => {
   await create('large', { data: { 'page.html': 'x'.repeat(128 * 1024 + 1) } })
   await rig.apply(aTemplate('large', 'acme', fromConfigMap('large')))
   const { SourceResolved } = await rig.says('template/large', { Ready: 'SourceTooLarge' })
-  expect(SourceResolved).toBe('the source of template has 131073 bytes; at most 131072 are taken')
+  expect(SourceResolved).toBe('the source of template has 131073 bytes; at most 131072 are allowed')
 
   const names = Array.from({ length: 11 }, (_, at) => `photo-${at}`)
   const photo = Buffer.alloc(1_000_000).toString('base64')
@@ -175,5 +175,5 @@ test('sources and assets of ConfigMaps have limits of their own', async () => {
   const assets = names.map((name) => ({ name, configMapKeyRef: { name, key: 'file' } }))
   await rig.apply(aTemplate('album', 'acme', { ...inline('x'), assets }))
   const album = await rig.says('template/album', { Ready: 'AssetsTooLarge', SourceResolved: 'AssetsTooLarge' })
-  expect(album['SourceResolved']).toBe('the assets have 11000000 bytes; at most 10485760 are taken')
+  expect(album['SourceResolved']).toBe('the assets have 11000000 bytes; at most 10485760 are allowed')
 })

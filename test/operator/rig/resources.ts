@@ -15,7 +15,7 @@ import { SILENT } from '../../fixture/build.ts'
 import { ADMIN, type KubeAnswer, type KubeApi } from '../../topology/server/kube.ts'
 
 /** One resource; `namespace` for Templates and ApiKeys alone. */
-export interface Place {
+export interface ObjectRef {
   readonly kind: Kind
   readonly namespace?: string
   readonly name: string
@@ -23,22 +23,22 @@ export interface Place {
 
 export interface Resources extends AsyncDisposable {
   /** Each throws what the API server says where it refuses. */
-  readonly create: (place: Place, spec: object) => Promise<Written>
+  readonly create: (ref: ObjectRef, spec: object) => Promise<Written>
   /** Of the spec, as JSON merge patch. */
-  readonly patch: (place: Place, spec: object) => Promise<Written>
+  readonly patch: (ref: ObjectRef, spec: object) => Promise<Written>
   /** Asks, by the annotation of a Tenant or ApiKey, for another of what stands in its Secret. */
-  readonly rotate: (place: Place, at: string) => Promise<Written>
-  readonly remove: (place: Place) => Promise<void>
+  readonly rotate: (ref: ObjectRef, at: string) => Promise<Written>
+  readonly remove: (ref: ObjectRef) => Promise<void>
   /** As it was seen last. */
-  readonly get: (place: Place) => ResourceView | undefined
+  readonly get: (ref: ObjectRef) => ResourceView | undefined
   /** Resolves when something holds that depends on what is seen. Rejects with the signal's reason. */
   readonly until: (holds: () => boolean, signal: AbortSignal) => Promise<void>
   /** As `kubectl wait --for=condition=Propagated` does, for the generation that was written or a later one. */
-  readonly untilPropagated: (place: Place, written: Written, signal: AbortSignal) => Promise<void>
+  readonly untilPropagated: (ref: ObjectRef, written: Written, signal: AbortSignal) => Promise<void>
   /** As `kubectl wait --for=jsonpath` does: what is told of the resource is as wanted. */
-  readonly untilTold: (place: Place, isWanted: (status: Status) => boolean, signal: AbortSignal) => Promise<void>
+  readonly untilTold: (ref: ObjectRef, isWanted: (status: Status) => boolean, signal: AbortSignal) => Promise<void>
   /** As `kubectl wait --for=delete`: that object of the name is there no more. */
-  readonly untilGone: (place: Place, written: Pick<Written, 'uid'>, signal: AbortSignal) => Promise<void>
+  readonly untilGone: (ref: ObjectRef, written: Pick<Written, 'uid'>, signal: AbortSignal) => Promise<void>
 }
 
 /** What the API server made of a write. */
@@ -65,7 +65,7 @@ export async function openResources(kube: KubeApi): Promise<Resources> {
     openResourceCache({ client, clock, ids, log: SILENT, meter: METER, onChange, onConfigMap: nothing }),
   )
   await inventory.synced
-  const get: Resources['get'] = (place) => inventory.get(keyOf(place))
+  const get: Resources['get'] = (ref) => inventory.get(keyOf(ref))
   const until: Resources['until'] = async (holds, signal) => {
     const changed = openNotifier()
     const look = () => changed.notify()
@@ -73,42 +73,42 @@ export async function openResources(kube: KubeApi): Promise<Resources> {
     using _ = { [Symbol.dispose]: () => void waiting.delete(look) }
     while (!holds()) await changed.wait(signal)
   }
-  const write = async (place: Place, call: { method: string; path: string; body: object; type?: string }) => {
-    const { uid, generation } = metadataIn(await kube.request(call), place)
+  const write = async (ref: ObjectRef, call: { method: string; path: string; body: object; type?: string }) => {
+    const { uid, generation } = metadataIn(await kube.request(call), ref)
     return { uid, generation }
   }
-  const merge = (place: Place, body: object) =>
-    write(place, { method: 'PATCH', type: 'application/merge-patch+json', path: pathTo(place), body })
+  const merge = (ref: ObjectRef, body: object) =>
+    write(ref, { method: 'PATCH', type: 'application/merge-patch+json', path: pathTo(ref), body })
   const owned = stack.move()
   return {
     get,
     until,
-    create: (place, spec) => {
-      const { kind, name, namespace } = place
+    create: (ref, spec) => {
+      const { kind, name, namespace } = ref
       const metadata = { name, ...(namespace !== undefined && { namespace }) }
       const body = { apiVersion: API_VERSION, kind, metadata, spec }
-      return write(place, { method: 'POST', path: collectionOf(place), body })
+      return write(ref, { method: 'POST', path: collectionOf(ref), body })
     },
-    patch: (place, spec) => merge(place, { spec }),
-    rotate: (place, at) => {
-      const annotation = place.kind === 'Tenant' ? ROTATE_ANNOTATION : ROTATE_KEY_ANNOTATION
-      return merge(place, { metadata: { annotations: { [annotation]: at } } })
+    patch: (ref, spec) => merge(ref, { spec }),
+    rotate: (ref, at) => {
+      const annotation = ref.kind === 'Tenant' ? ROTATE_ANNOTATION : ROTATE_KEY_ANNOTATION
+      return merge(ref, { metadata: { annotations: { [annotation]: at } } })
     },
-    async remove(place) {
-      const answer = await kube.request({ method: 'DELETE', path: pathTo(place) })
-      if (answer.status !== 404) refuse(answer, place)
+    async remove(ref) {
+      const answer = await kube.request({ method: 'DELETE', path: pathTo(ref) })
+      if (answer.status !== 404) refuse(answer, ref)
     },
-    untilPropagated: (place, { uid, generation }, signal) =>
+    untilPropagated: (ref, { uid, generation }, signal) =>
       until(() => {
-        const seen = get(place)
+        const seen = get(ref)
         return seen?.resource.metadata.uid === uid && propagatedGeneration(seen) >= generation
       }, signal),
-    untilTold: (place, isWanted, signal) =>
+    untilTold: (ref, isWanted, signal) =>
       until(() => {
-        const seen = get(place)
+        const seen = get(ref)
         return seen !== undefined && isWanted(unpackStatus(seen.status))
       }, signal),
-    untilGone: (place, { uid }, signal) => until(() => get(place)?.resource.metadata.uid !== uid, signal),
+    untilGone: (ref, { uid }, signal) => until(() => get(ref)?.resource.metadata.uid !== uid, signal),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -120,25 +120,25 @@ function propagatedGeneration({ status }: ResourceView): number {
   return propagated?.observedGeneration ?? 0
 }
 
-function metadataIn(answer: KubeAnswer, place: Place): Written {
-  refuse(answer, place)
+function metadataIn(answer: KubeAnswer, ref: ObjectRef): Written {
+  refuse(answer, ref)
   // An object, as it was not refused.
   return answer.body['metadata'] as Written
 }
 
-function refuse({ status, body }: KubeAnswer, place: Place): void {
-  if (status >= 300) throw new Error(`${keyOf(place)}: ${status} ${String(body['message'])}`)
+function refuse({ status, body }: KubeAnswer, ref: ObjectRef): void {
+  if (status >= 300) throw new Error(`${keyOf(ref)}: ${status} ${String(body['message'])}`)
 }
 
-function keyOf({ kind, namespace, name }: Place): string {
+function keyOf({ kind, namespace, name }: ObjectRef): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
 }
 
-function collectionOf({ kind, namespace }: Place): string {
+function collectionOf({ kind, namespace }: ObjectRef): string {
   const own = namespace === undefined ? {} : { namespace }
   return pathOf({ group: 'platen.dev', version: 'v1alpha1', plural: PLURALS[kind], ...own })
 }
 
-function pathTo(place: Place): string {
-  return `${collectionOf(place)}/${place.name}`
+function pathTo(ref: ObjectRef): string {
+  return `${collectionOf(ref)}/${ref.name}`
 }

@@ -45,7 +45,7 @@ export interface Load {
   /** Sends one sync render. Resolves with the status. */
   probe(): Promise<number>
   /** Asks for every open render. */
-  look(): Promise<void>
+  poll(): Promise<void>
   /** Stops the callers. Resolves when all of them have their answers. */
   stop(): Promise<void>
 }
@@ -116,7 +116,7 @@ export function beginLoad(options: LoadOptions): Load {
     issued: () => [...known.keys()],
     open: openOnes,
     probe: () => post('sync'),
-    async look() {
+    async poll() {
       for (const id of openOnes()) await get(id)
     },
     async stop() {

@@ -79,7 +79,7 @@ export async function beginTrial({ rig, random, patienceMs = PATIENCE_MS, signal
       await load.stop()
       const deadline = performance.now() + patienceMs
       for (;;) {
-        await load.look()
+        await load.poll()
         const facts = await readFacts(rig, tenant.name, signal)
         const violations = judge({ exchanges: load.exchanges, issued: load.issued(), outages, facts })
         if (!violations.some(mayStillCome) || performance.now() > deadline) return violations
