@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
+import { NEVER } from '../../test/fixture/build.ts'
 import { openFairSemaphore } from './fair-semaphore.ts'
-
-const NEVER = new AbortController().signal
 
 /** Acquires permits. `begun` lists the holders in order. */
 function scene(options: Parameters<typeof openFairSemaphore>[0]) {

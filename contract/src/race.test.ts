@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { raceAbort } from './race.ts'
 
@@ -17,6 +18,6 @@ describe('a promise that races an abort', () => {
     const late = Promise.withResolvers<never>()
     await expect(raceAbort(late.promise, AbortSignal.abort('gone'))).rejects.toBe('gone')
     late.reject(new Error('unheard'))
-    await new Promise((resolve) => setImmediate(resolve))
+    await setImmediate()
   })
 })

@@ -1,18 +1,17 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { ConfigError, unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { describe, expect, test } from 'vitest'
+import { aFolder } from '../../test/fixture/lifetime.ts'
 import { readConfig, SETTINGS } from './config.ts'
 
 const key = Buffer.alloc(32, 1).toString('base64url')
 
 describe('the settings', () => {
-  test('take the certificates of a file, and nothing else that is in it', ({ onTestFinished }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'platen-config-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+  test('take the certificates of a file, and nothing else that is in it', () => {
+    const folder = aFolder()
     const [first = '', second = ''] = rootCertificates
     const read = (content: string) => {
       const path = join(folder, 'ca.pem')

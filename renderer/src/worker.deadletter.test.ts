@@ -4,7 +4,7 @@ import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
-import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
+import { aManifest, aRecord, type LogLine, logTo, NEVER } from '../../test/fixture/build.ts'
 import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
 import { runWorker } from './worker.ts'
 
@@ -15,12 +15,8 @@ const halfOf = (record: RenderRecord) => encodeManifest(aManifest({ record })).s
 
 /** A worker of one slot with one render in its queue. Either the manifest of the render gets damaged, or its engine throws `crash`. */
 async function aWorker(record: RenderRecord, crash?: Error) {
-  const lines: { level: string; message: string; fields: object }[] = []
-  const into = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message })
-  const ports = {
-    ...workerPorts(),
-    log: { debug: into('debug'), info: into('info'), warn: into('warn'), error: into('error') },
-  }
+  const lines: LogLine[] = []
+  const ports = { ...workerPorts(), log: logTo((line) => lines.push(line)) }
   const counted: string[] = []
   const engine = anEngine(async ({ render }) => {
     if (render === record.id && crash !== undefined) throw crash

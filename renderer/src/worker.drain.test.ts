@@ -1,11 +1,12 @@
 /** A worker that drains, and renders that other workers hold. */
+import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '@platen/contract/error.ts'
 import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { HELD_POLL_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { describe, expect, test } from 'vitest'
-import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
+import { aManifest, aRecord, logTo, NEVER } from '../../test/fixture/build.ts'
 import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
 import type { RenderWork } from './port/engine.ts'
 import { runWorker } from './worker.ts'
@@ -19,8 +20,7 @@ type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
 async function aWorker(records: readonly RenderRecord[], script: Script, slots = 1) {
   const ports = workerPorts()
   const lines: string[] = []
-  const write = (_fields: object, message: string) => void lines.push(message)
-  const log = { debug: () => {}, info: write, warn: write, error: write }
+  const log = logTo(({ level, message }) => level !== 'debug' && lines.push(message))
   const begun = Promise.withResolvers<void>()
   const worked: string[] = []
   const engine = anEngine(
@@ -56,7 +56,7 @@ function inBucket(record: RenderRecord) {
 }
 
 async function turns(count = 20): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+  for (let i = 0; i < count; i++) await setImmediate()
 }
 
 describe('a worker that stops', () => {

@@ -1,7 +1,6 @@
 /** The PDFs that the embedded service serves itself. */
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -10,6 +9,7 @@ import { serveArtifacts } from '@platen/embedded/artifact-route.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { anApi } from '../fixture/api.ts'
 import { aRecord, NEVER } from '../fixture/build.ts'
+import { aFolder } from '../fixture/lifetime.ts'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, submit } from '../topology/service.ts'
@@ -49,8 +49,7 @@ test('a PDF that was damaged on the disk is served to nobody, and again when it 
 })
 
 test('readers who take nothing of a document hold no more of it than they were sent', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'platen-artifact-'))
-  onTestFinished(() => rm(root, { recursive: true }))
+  const root = aFolder()
   const clock = systemClock()
   const store = await openFileArtifactStore({ root, clock, publicUrl: () => '', urlKey: Buffer.alloc(32) })
   const { app } = anApi({ ports: { clock } })

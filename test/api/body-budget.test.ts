@@ -12,7 +12,7 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test } from 'vitest'
 import { FOREIGN_KEY, LIVE_KEY } from '../fixture/api.ts'
 import { NEVER } from '../fixture/build.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { exchange, listening, openRaw } from './raw-connection.ts'
 
 const [KEY, FOREIGN] = [LIVE_KEY, FOREIGN_KEY].map((key) => `Authorization: Bearer ${key}`) as [string, string]
@@ -32,10 +32,7 @@ test('bodies under way have room for so many bytes of a key, and those of others
   }
   expect(await exchange(port, ...HEAD, FOREIGN, ...SMALL)).toMatch(/^HTTP\/1\.1 400 /)
   for (const { socket } of lines) socket.destroy()
-  await until(
-    () => exchange(port, ...HEAD, KEY, ...SMALL),
-    (answer) => answer.startsWith('HTTP/1.1 400 '),
-  )
+  await poll(() => exchange(port, ...HEAD, KEY, ...SMALL)).until((answer) => answer.startsWith('HTTP/1.1 400 '))
 })
 
 /** Makes callers of sync renders who have heard that this PDF is coming. */
@@ -75,10 +72,7 @@ test('answers under way have room for so many bytes of a tenant, and those of ot
     429, 404, 404,
   ])
   caller.socket.resume()
-  await until(
-    () => statusOf(KEY),
-    (status) => status === 404,
-  )
+  await poll(() => statusOf(KEY)).until((status) => status === 404)
 })
 
 test('an answer that nobody reads is given up, and one that is read slowly is not', async () => {
@@ -101,7 +95,7 @@ test('an answer that nobody reads is given up, and one that is read slowly is no
   })()
   const connections = () => promisify(api.app.server.getConnections.bind(api.app.server))()
   expect(await connections()).toBe(2)
-  await until(connections, (count) => count === 1)
+  await poll(connections).until((count) => count === 1)
   over.abort()
   await reading
   const answer = await slow.until((received) => received.length > pdf.length)

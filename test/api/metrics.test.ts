@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
 import { expectHeldLoopTold } from '../time/hold-loop.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Receiver } from '../topology/receiver.ts'
-import { render, submit } from '../topology/service.ts'
+import { render, request, submit } from '../topology/service.ts'
 
 let service: EmbeddedService
 let receiver: Receiver
@@ -46,8 +46,7 @@ test('webhooks are counted by how they went, from zero on', async () => {
   await receiver.until(1)
   receiver.answer(answering(500))
   await submit(service, ACME_LIVE, told)
-  const after = await until(
-    () => scraped(),
+  const after = await poll(() => scraped()).until(
     (now) => now.get('platen_webhook_deliveries_ended_total{status="exhausted"}') === 1,
   )
   expect(after.get('platen_webhook_deliveries_ended_total{status="delivered"}')).toBe(1)
@@ -84,7 +83,7 @@ test('a render is counted by what it was and how it ended, and by whoever waited
   // Renders are counted beside their answers, and answers when they have gone out.
   const isOver = ({ succeeded, failed, times }: Record<string, number>) =>
     succeeded === 1 && failed === 1 && times === 3
-  expect(await until(more, isOver)).toEqual({
+  expect(await poll(more).until(isOver)).toEqual({
     requests: 2,
     times: 3,
     accepted: 1,
@@ -95,10 +94,7 @@ test('a render is counted by what it was and how it ended, and by whoever waited
     rendered: 2,
     refused: 1,
   })
-  const after = await until(
-    () => scraped(),
-    (now) => now.get('platen_slots_busy{engine="react_pdf"}') === 0,
-  )
+  const after = await poll(() => scraped()).until((now) => now.get('platen_slots_busy{engine="react_pdf"}') === 0)
   expect(after.get('platen_sync_renders_waiting')).toBe(0)
   expect(after.get('platen_slots{engine="react_pdf"}')).toBeGreaterThan(1)
   expect(after.get('platen_directory_revision')).toBeGreaterThan(0)
@@ -153,20 +149,13 @@ test('no label names a tenant, a host or an id', async () => {
 test('a service that drains is alive, not ready, and seen to be at work', async () => {
   await using draining = await startEmbedded({ PLATEN_METRICS_PORT: '0', PLATEN_CHROMIUM: 'none' })
   const caller = new AbortController()
-  const answer = fetch(`${draining.url()}/api/v1/render`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${PATIENT_LIVE}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ template: 'busy', data: { rounds: 1e15 } }),
-    signal: caller.signal,
-  })
+  const endless = { template: 'busy', data: { rounds: 1e15 } }
+  const answer = request(draining, { key: PATIENT_LIVE, body: endless, signal: caller.signal })
   const atWork = (seen: ReadonlyMap<string, number>) => seen.get('platen_slots_busy{engine="react_pdf"}') === 1
-  await until(() => scraped(draining), atWork)
+  await poll(() => scraped(draining)).until(atWork)
   expect((await fetch(metricsUrl('/readyz', draining))).status).toBe(200)
   const stopped = draining.stop()
-  await until(
-    () => fetch(metricsUrl('/readyz', draining)),
-    ({ status }) => status === 503,
-  )
+  await poll(() => fetch(metricsUrl('/readyz', draining))).until(({ status }) => status === 503)
   expect((await fetch(metricsUrl('/livez', draining))).status).toBe(200)
   expect((await scraped(draining)).get('platen_sync_renders_waiting')).toBe(1)
   caller.abort()

@@ -3,13 +3,12 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type Health, openProbes, type ProbeOptions, type Probes } from '@platen/adapters/http/probe-server.ts'
 import { HEADER_BYTES_MAX, PROBE_CONNECTIONS_MAX } from '@platen/contract/limit.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import { afterEach, describe, expect, test } from 'vitest'
+import { logTo, SILENT } from '../fixture/build.ts'
 
-const ignore = () => undefined
 const QUIET = {
   metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'platen_up 1\n' },
-  log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+  log: SILENT,
 }
 
 const opened: AsyncDisposable[] = []
@@ -22,8 +21,7 @@ async function serve(
   options: Partial<ProbeOptions & Health> = {},
 ): Promise<Probes & { readonly lines: readonly string[] }> {
   const lines: string[] = []
-  const write = (_fields: object, message: string) => void lines.push(message)
-  const log: Log = { debug: write, info: write, warn: write, error: write }
+  const log = logTo(({ message }) => lines.push(message))
   const server = await openProbes({ host: '127.0.0.1', port: 0, ...QUIET, log, ...options })
   server.serving({ isAlive: () => true, isReady: () => ({ ready: true, detail: { disk: 'ok' } }), ...options })
   opened.push(server)

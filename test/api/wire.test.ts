@@ -9,7 +9,7 @@ import type { RenderRecord } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY } from '../fixture/api.ts'
 import { NEVER } from '../fixture/build.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { exchange, listening, openRaw } from './raw-connection.ts'
 
 const MIB = 1024 * 1024
@@ -228,7 +228,7 @@ describe('a sync render', () => {
     expect(await api.ports.limiter.usage(account, period, NEVER)).toEqual({ charged: 0, reserved: 1 })
     caller.socket.destroy()
     const usage = () => api.ports.limiter.usage(account, period, NEVER)
-    await until(usage, ({ reserved }) => reserved === 0)
+    await poll(usage).until(({ reserved }) => reserved === 0)
     expect((await api.ports.ledger.find(id, NEVER))?.state).toMatchObject({ error: { code: 'canceled' } })
   })
 

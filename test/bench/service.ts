@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render-options.ts'
-import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
+import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { render, request, type Service, type TestedService } from '../topology/service.ts'
 import { HTML, invoiceData, TSX } from './invoice.ts'
@@ -12,14 +12,6 @@ import { type Contender, timed } from './measure.ts'
 export const MEASURED_LIVE = `service_live_${'B'.repeat(43)}`
 /** The key of a tenant whose renders are in the other's way. */
 export const CROWDING_LIVE = `service_live_${'C'.repeat(43)}`
-
-const LIMITS = {
-  htmlEngineEnabled: true,
-  renderTimeoutSeconds: 60,
-  syncRateLimitPerMinute: 1_000_000,
-  asyncRateLimitPerMinute: 1_000_000,
-  htmlRateLimitPerMinute: 1_000_000,
-}
 
 /** Starts the embedded service with the invoice as a template of two tenants. */
 export async function startMeasured(slots: number, env: Record<string, string> = {}): Promise<EmbeddedService> {
@@ -37,7 +29,7 @@ export function settingsFor(slots: number): Record<string, string> {
 export async function publishMeasured(service: TestedService, more: readonly object[] = []): Promise<void> {
   const invoice = { ...tsx(TSX), ...html(HTML) }
   const documents = [
-    plan('measured', LIMITS),
+    plan('measured', { ...UNLIMITED, renderTimeoutSeconds: 60 }),
     ...(['measured', 'crowding'] as const).flatMap((name) => [
       tenant(name, 'measured'),
       key(name, 'live', name === 'measured' ? MEASURED_LIVE : CROWDING_LIVE),
@@ -47,7 +39,7 @@ export async function publishMeasured(service: TestedService, more: readonly obj
   ]
   await writeFile(join(service.manifestsDir, 'bench.yaml'), manifestOf(documents))
   const isThere = () => request(service, { key: CROWDING_LIVE, path: '/api/v1/templates' })
-  await until(isThere, ({ status }) => status === 200)
+  await poll(isThere).until(({ status }) => status === 200)
 }
 
 /** Sync renders in one engine; `more` is added to each request. The service stays its opener's to close. */

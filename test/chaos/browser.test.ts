@@ -2,19 +2,18 @@
  * Tests a Chromium that fails to start for longer than the longest render deadline: the answers to callers, and the fate of waiting
  * renders.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { aFolder } from '../fixture/lifetime.ts'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, render, statusOf, submit } from '../topology/service.ts'
 
 test('without a browser that starts html is refused, react_pdf works, and what was accepted ends when it does start', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'platen-chromium-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = aFolder()
   const executable = join(folder, 'chromium')
   writeFileSync(executable, '#!/bin/sh\nexit 1\n', { mode: 0o755 })
   await using service = await startEmbedded({ PLATEN_CHROMIUM: executable, PLATEN_METRICS_PORT: '0' })
@@ -25,7 +24,7 @@ test('without a browser that starts html is refused, react_pdf works, and what w
   }
   const id = await submit(service, ACME_LIVE, order)
 
-  const answer = await until(readiness, ({ body }) => body.includes('"html":"broken"'))
+  const answer = await poll(readiness).until(({ body }) => body.includes('"html":"broken"'))
   expect(answer).toEqual({ status: 200, body: expect.stringContaining('"react_pdf":"running"') })
   const refusal = await render(service, ACME_LIVE, order)
   expect([refusal.status, refusal.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])

@@ -7,9 +7,9 @@ import { DatabaseSync } from 'node:sqlite'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { isAbandoned, type Manifest } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
-import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { ended, render, request } from '../topology/service.ts'
 
@@ -22,16 +22,8 @@ const PAGE = `
 import { Document, Page, Text } from '@react-pdf/renderer'
 export default function Letter({ data }) { return <Document><Page><Text>{data.text.trim()}</Text></Page></Document> }
 `
-const MANY = 1_000_000
 const RESOURCES = [
-  plan('counted', {
-    htmlEngineEnabled: true,
-    htmlEngineRenderMultiplier: MULTIPLIER,
-    renderLimitMonthly: MANY,
-    syncRateLimitPerMinute: MANY,
-    asyncRateLimitPerMinute: MANY,
-    htmlRateLimitPerMinute: MANY,
-  }),
+  plan('counted', { ...UNLIMITED, htmlEngineRenderMultiplier: MULTIPLIER }),
   tenant('counted', 'counted'),
   key('counted', 'live', COUNTED_LIVE),
   key('counted', 'test', COUNTED_TEST),
@@ -119,7 +111,7 @@ test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each
   await using service = await startEmbedded()
   await writeFile(join(service.manifestsDir, 'counted.yaml'), manifestOf(RESOURCES))
   const look = () => request(service, { key: COUNTED_LIVE, path: '/api/v1/templates' })
-  await until(look, ({ status }) => status === 200)
+  await poll(look).until(({ status }) => status === 200)
   // Renders once with each engine, so that both engines and the folder of manifests exist.
   for (const engine of ['html', 'react_pdf']) {
     const { headers } = await render(service, COUNTED_LIVE, { template: 'letter', data: { text: 'first' }, engine })

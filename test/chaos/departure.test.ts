@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
-import { html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { html, key, LETTER_TSX, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { ended, render, request } from '../topology/service.ts'
 
@@ -15,12 +15,6 @@ const HOLDERS = Array.from({ length: SYNC_SLOTS + 1 }, (_, at) => ({
   secret: `service_live_${String(at).repeat(43)}`,
 }))
 
-const LETTER = `
-import { Document, Page, Text } from '@react-pdf/renderer'
-export default ({ data }) => {
-  while (data.isEndless);
-  return <Document><Page><Text>A letter</Text></Page></Document>
-}`
 const LETTER_HTML = '<p>A letter<script>while ({{ isEndless }});</script>'
 
 const LIMITS = {
@@ -36,7 +30,7 @@ const RESOURCES = [
   ...[{ name: 'frugal', secret: FRUGAL }, ...HOLDERS].flatMap(({ name, secret }) => [
     tenant(name, secret === FRUGAL ? 'frugal' : 'lavish'),
     key(name, 'live', secret),
-    template(name, 'letter', { ...tsx(LETTER), html: { ...html(LETTER_HTML).html, javascript: true } }),
+    template(name, 'letter', { ...tsx(LETTER_TSX), html: { ...html(LETTER_HTML).html, javascript: true } }),
   ]),
 ]
 
@@ -45,7 +39,7 @@ async function aService(): Promise<EmbeddedService> {
   await writeFile(join(service.manifestsDir, 'departure.yaml'), manifestOf(RESOURCES))
   for (const secret of [FRUGAL, ...HOLDERS.map((holder) => holder.secret)]) {
     const list = () => request(service, { key: secret, path: '/api/v1/templates' })
-    await until(list, (answer) => Buffer.from(answer.body).includes('"letter"'))
+    await poll(list).until((answer) => Buffer.from(answer.body).includes('"letter"'))
   }
   return service
 }
@@ -53,12 +47,8 @@ async function aService(): Promise<EmbeddedService> {
 /** Starts a sync render that never ends. `leave` disconnects its caller. */
 function endless(service: EmbeddedService, secret: string, engine: string) {
   const controller = new AbortController()
-  const answer = fetch(`${service.url()}/api/v1/render`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ template: 'letter', engine, data: { isEndless: true } }),
-    signal: controller.signal,
-  }).catch(() => undefined)
+  const body = { template: 'letter', engine, data: { isEndless: true } }
+  const answer = request(service, { key: secret, body, signal: controller.signal }).catch(() => undefined)
   return { answer, leave: () => controller.abort() }
 }
 
@@ -69,10 +59,7 @@ function told(service: EmbeddedService, words: string): number {
 
 /** Waits until the log contains the words `lines` times. */
 async function logged(service: EmbeddedService, words: string, lines: number): Promise<void> {
-  await until(
-    async () => told(service, words),
-    (count) => count === lines,
-  )
+  await poll(() => told(service, words)).until((count) => count === lines)
 }
 
 /** Starts sync renders that hold `slots` slots, each of another tenant. */
@@ -92,7 +79,7 @@ describe.for(['react_pdf', 'html'])('in %s', (engine) => {
     await answer
     // Its quota is one render, and it held the last slot. Without the quota the next render is refused; without the slot it never starts.
     const next = () => render(service, FRUGAL, { template: 'letter', engine, data: { isEndless: false } })
-    const { status } = await until(next, (answered) => answered.status !== 402)
+    const { status } = await poll(next).until((answered) => answered.status !== 402)
     expect(status).toBe(200)
     expect(service.log()).toContain('"code":"canceled"')
     for (const other of others) other.leave()
@@ -108,7 +95,7 @@ describe.for(['react_pdf', 'html'])('in %s', (engine) => {
     const ask = () => render(service, FRUGAL, order)
     expect((await ask()).status).toBe(402)
     second.leave()
-    const accepted = await until(ask, ({ status }) => status === 202)
+    const accepted = await poll(ask).until(({ status }) => status === 202)
     expect(told(service, 'render started')).toBe(SYNC_SLOTS + 1)
     for (const other of others) other.leave()
     const id = String(accepted.json()['render_id'])

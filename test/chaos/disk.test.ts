@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ACME_LIVE, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, reaches, render, request, submit } from '../topology/service.ts'
 
@@ -71,7 +71,7 @@ test.skipIf(!isMountable)(
     })
     const readiness = () => request(service, { key: ACME_LIVE, path: '/readyz' })
     const order = { template: 'invoice', data: invoice(3) }
-    await until(readiness, ({ status }) => status === 200)
+    await poll(readiness).until(({ status }) => status === 200)
     const before = await submit(service, ACME_LIVE, order)
     await ended(service, ACME_LIVE, before)
     const accepted = await Promise.all([
@@ -84,7 +84,7 @@ test.skipIf(!isMountable)(
 
     // The first refusal comes before the service has checked its disk, the others after.
     const refusals = [await render(service, ACME_LIVE, { ...order, mode: 'async' })]
-    const full = await until(readiness, ({ status }) => status === 503)
+    const full = await poll(readiness).until(({ status }) => status === 503)
     expect(full.json()).toEqual({ ready: false })
     expect(await (await fetch(`${service.probesUrl()}/readyz`)).json()).toMatchObject({
       ready: false,
@@ -98,14 +98,11 @@ test.skipIf(!isMountable)(
     expect((await request(service, { key: ACME_LIVE, path: '/livez' })).status).toBe(200)
     expect((await request(service, { key: ACME_LIVE, path: `/api/v1/render/${before}` })).status).toBe(200)
     // The first finished render cannot be stored. It is not rendered again.
-    await until(
-      async () => service.log(),
-      (log) => log.includes('port unavailable, retrying'),
-    )
+    await poll(() => service.log()).until((log) => log.includes('port unavailable, retrying'))
 
     rmSync(filler)
     for (const id of accepted) expect(await ended(service, PATIENT_LIVE, id)).toMatchObject({ status: 'succeeded' })
-    await until(readiness, ({ status }) => status === 200)
+    await poll(readiness).until(({ status }) => status === 200)
     expect((await render(service, ACME_LIVE, order)).status).toBe(200)
     expect(await service.stop()).toBe(0)
     expect(service.log()).not.toMatch(/failed by a defect|render not completed/)

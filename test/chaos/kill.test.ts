@@ -8,7 +8,7 @@ import { ACME_LIVE, invoice, manifestOf, PATIENT_LIVE } from '../fixture/manifes
 import { IS_LONG } from '../run/form.ts'
 import { HOSTILE, RESOURCES } from '../soak/document.ts'
 import { membersOf, processes, treeOf } from '../soak/process-tree.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { type EmbeddedService, spawnService, startEmbedded } from '../topology/embedded.ts'
 import { ended, reaches, render, request, submit } from '../topology/service.ts'
 
@@ -85,10 +85,7 @@ test('a render whose process was killed three times ends as render_crashed', asy
   const id = await submit(service, PATIENT_LIVE, { template: 'busy', data: { rounds: 1e15 } })
   for (let kills = 0; kills < 3; kills++) {
     // After a restart the state is still "running" for a while, from the previous attempt.
-    await until(
-      async () => service.log(),
-      (log) => log.includes('render started'),
-    )
+    await poll(() => service.log()).until((log) => log.includes('render started'))
     await service.kill()
     await service.start()
   }
@@ -122,10 +119,7 @@ describe('of one service', () => {
     expect((await render(service, ACME_LIVE, body)).status).toBe(200)
     expect(processesNaming(service.dataDir).length).toBeGreaterThan(0)
     await service.kill()
-    await until(
-      async () => processesNaming(service.dataDir),
-      (left) => left.length === 0,
-    )
+    await poll(() => processesNaming(service.dataDir)).until((left) => left.length === 0)
   })
 })
 
@@ -152,7 +146,7 @@ describe('SIGTERM', () => {
     await using service = await startEmbedded({ PLATEN_RENDER_SLOTS: '1' })
     await writeFile(join(service.manifestsDir, 'soak.yaml'), manifestOf(RESOURCES))
     const list = () => request(service, { key: HOSTILE, path: '/api/v1/templates' })
-    await until(list, (answer) => Buffer.from(answer.body).includes('"endless-script"'))
+    await poll(list).until((answer) => Buffer.from(answer.body).includes('"endless-script"'))
     const begun = [
       { template: 'endless-component', data: {} },
       { template: 'endless-script', data: {}, engine: 'html' },

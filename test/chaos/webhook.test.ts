@@ -1,12 +1,13 @@
 /** kill -9 of the service between an event and its recorded delivery: no due delivery is lost, and repetitions have the same id. */
 import type { DeliveryList } from '@platen/contract/schema/response.ts'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { shared } from '../fixture/lifetime.ts'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'
-import { until } from '../time/until.ts'
-import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
+import { poll } from '../time/poll.ts'
+import { startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
-import { request, type Service, submit } from '../topology/service.ts'
+import { request, submit } from '../topology/service.ts'
 
 type Delivery = DeliveryList['deliveries'][number]
 
@@ -14,14 +15,10 @@ const SETTINGS = { ...LOOPBACK_ALLOWED, PLATEN_CHROMIUM: 'none' }
 const RENDERS = IS_LONG ? 60 : 24
 const KILLS = IS_LONG ? 5 : 3
 
-let service: EmbeddedService
-beforeAll(async () => {
-  service = await startEmbedded(SETTINGS)
-})
-afterAll(() => service[Symbol.asyncDispose]())
+const service = shared(() => startEmbedded(SETTINGS))
 
-async function deliveriesOf(service: Service, id: string): Promise<readonly Delivery[]> {
-  const answer = await request(service, { key: ACME_LIVE, path: `/api/v1/render/${id}/deliveries` })
+async function deliveriesOf(id: string): Promise<readonly Delivery[]> {
+  const answer = await request(service(), { key: ACME_LIVE, path: `/api/v1/render/${id}/deliveries` })
   // Tests of the API compare its answers with this schema.
   return answer.json()['deliveries'] as readonly Delivery[]
 }
@@ -41,18 +38,18 @@ test(`of ${RENDERS} deliveries under ${KILLS} kills each arrives, under one id`,
   const ids: string[] = []
   while (ids.length < RENDERS) {
     const body = { template: 'invoice', data: invoice(1), webhook_url: `${receiver.url}/${ids.length}` }
-    ids.push(await submit(service, ACME_LIVE, body))
+    ids.push(await submit(service(), ACME_LIVE, body))
   }
   for (let kill = 1; kill <= KILLS; kill++) {
     // The kill comes at an event: this many calls have arrived, and others are under way.
     await receiver.until(Math.floor((kill * RENDERS) / KILLS))
-    await service.kill()
-    await service.start()
+    await service().kill()
+    await service().start()
   }
   const deliveries: (readonly Delivery[])[] = []
   for (const id of ids) {
     const isDelivered = (found: readonly Delivery[]) => found[0]?.status === 'delivered'
-    deliveries.push(await until(() => deliveriesOf(service, id), isDelivered))
+    deliveries.push(await poll(() => deliveriesOf(id)).until(isDelivered))
   }
   expect(deliveries.map(({ length }) => length)).toEqual(Array(RENDERS).fill(1))
   const delivered = deliveries.flat().map(({ id }) => id)
@@ -65,14 +62,14 @@ test(`of ${RENDERS} deliveries under ${KILLS} kills each arrives, under one id`,
 test('the ladder goes on where it was', async () => {
   await using receiver = await aReceiver()
   receiver.answer(answering(500))
-  const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1), webhook_url: receiver.url })
+  const id = await submit(service(), ACME_LIVE, { template: 'invoice', data: invoice(1), webhook_url: receiver.url })
   const hasMade = (count: number) => (found: readonly Delivery[]) => found[0]?.attempts.length === count
-  const before = await until(() => deliveriesOf(service, id), hasMade(2))
-  await service.kill()
-  await service.start()
-  expect(await deliveriesOf(service, id)).toEqual(before)
+  const before = await poll(() => deliveriesOf(id)).until(hasMade(2))
+  await service().kill()
+  await service().start()
+  expect(await deliveriesOf(id)).toEqual(before)
   receiver.answer(answering(204))
-  const [after] = await until(() => deliveriesOf(service, id), hasMade(3))
+  const [after] = await poll(() => deliveriesOf(id)).until(hasMade(3))
   expect(after).toMatchObject({ status: 'delivered', id: before[0]?.id })
   expect(Date.parse(String(after?.attempts[2]?.started_at))).toBeGreaterThanOrEqual(
     Date.parse(String(before[0]?.next_attempt_at)),
@@ -84,17 +81,14 @@ test('a call whose answer was not written down is made again, under the same id'
   // The process is killed while the answer is on its way. It may not have recorded the answer, so the receiver may see the delivery twice.
   let killed: Promise<void> | undefined
   receiver.answer((incoming, response) => {
-    killed ??= service.kill()
+    killed ??= service().kill()
     answering(204)(incoming, response)
   })
-  const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1), webhook_url: receiver.url })
+  const id = await submit(service(), ACME_LIVE, { template: 'invoice', data: invoice(1), webhook_url: receiver.url })
   await receiver.until(1)
   await killed
-  await service.start()
-  const [delivery] = await until(
-    () => deliveriesOf(service, id),
-    ([only]) => only?.status === 'delivered',
-  )
+  await service().start()
+  const [delivery] = await poll(() => deliveriesOf(id)).until(([only]) => only?.status === 'delivered')
   expect(receiver.received.length).toBeLessThanOrEqual(2)
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([delivery?.id]))
 })

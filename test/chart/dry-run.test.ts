@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { ROOT } from '../architecture/source-tree.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { borrowKube } from '../topology/run-server.ts'
 import { binaryOf } from '../topology/server/binary.ts'
 import { ADMIN, type KubeApi } from '../topology/server/kube.ts'
@@ -26,11 +26,7 @@ beforeAll(async () => {
   }
   // By the server, as what the client would note of itself is longer than an annotation may be.
   expect(await kube.kubectl(['apply', '--server-side', FOREIGN_CRDS])).toMatchObject({ code: 0 })
-  for (const path of foreignKinds())
-    await until(
-      () => kube.request({ path }),
-      ({ status }) => status === 200,
-    )
+  for (const path of foreignKinds()) await poll(() => kube.request({ path })).until(({ status }) => status === 200)
 })
 afterAll(async () => {
   await kube.kubectl(['delete', '--ignore-not-found', FOREIGN_CRDS])

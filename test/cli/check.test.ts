@@ -1,18 +1,17 @@
 /** `platen check` as people run it; in a process of its own where its exit code or its streams are looked at first. */
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { aFolder } from '../fixture/lifetime.ts'
 import { block, KEY, LETTER, MAIN, PLAN, platen, platenWith, ROOT, run, TENANT, templateHead } from './command.ts'
 
 const template = (source: string) => `${templateHead('letter')}  reactPdf: {source: {inline: "${source}"}}\n`
 const GOOD = "import { Document } from '@react-pdf/renderer'; export default () => <Document />"
 
 let folder = ''
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'platen-check-'))
+beforeEach(() => {
+  folder = aFolder()
 })
-afterEach(() => rm(folder, { recursive: true }))
 
 describe('platen check', () => {
   test('finds no fault with the examples, called as the documents say', async () => {

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { runCommand } from '@platen/cli/command.ts'
 import { NEVER } from '../fixture/build.ts'
 import { processOf } from '../soak/process-tree.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 export const MAIN = join(ROOT, 'cli/src/main.ts')
@@ -185,7 +185,7 @@ function follow(cwd: string, args: readonly string[], env: Readonly<Record<strin
 export async function works(pid: number): Promise<void> {
   const busy = async () => processOf(pid)?.busy ?? Number.NaN
   const begun = await busy()
-  await until(busy, (now) => now - begun >= WORK_SECONDS)
+  await poll(busy).until((now) => now - begun >= WORK_SECONDS)
 }
 
 const WORK_SECONDS = 1

@@ -6,11 +6,11 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { templateKey } from '@platen/contract/render.ts'
 import { openWebhookSecret } from '@platen/contract/webhook-secret.ts'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aReader } from '../conformance/directory-harness.ts'
-import { settingsOf } from '../conformance/redis-harness.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import { hasServer } from '../topology/server/binary.ts'
-import { type RedisServer, startRedis } from '../topology/server/redis.ts'
+import { type RedisServer, redisSettings, startRedis } from '../topology/server/redis.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { type Folder, KEY, makeFolder, PLATFORM, reactPdf, SAMPLE, SCHEMA, templateHead } from './command.ts'
 
@@ -30,26 +30,27 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     servers = new AsyncDisposableStack()
     redisServer = servers.use(await startRedis({ password: 'a secret' }))
     s3 = servers.use(await startS3())
-    redis = servers.use(await connectRedis(settingsOf(redisServer), AbortSignal.timeout(PATIENCE_MS)))
+    redis = servers.use(await connectRedis(redisSettings(redisServer), AbortSignal.timeout(PATIENCE_MS)))
   })
   afterAll(() => servers.disposeAsync())
 
   beforeEach(async ({ signal }) => {
     await redis.call((client) => client.flushall(), signal)
     await s3.empty()
-    folder = await makeFolder({
-      PLATEN_REDIS_URL: redisServer.url,
-      PLATEN_S3_ENDPOINT: s3.endpoint,
-      PLATEN_S3_BUCKET: 'platen',
-      PLATEN_S3_PATH_STYLE: 'true',
-      PLATEN_SEAL_KEY: SEAL_KEY.toString('base64'),
-      AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
-    })
+    folder = ofTest(
+      await makeFolder({
+        PLATEN_REDIS_URL: redisServer.url,
+        PLATEN_S3_ENDPOINT: s3.endpoint,
+        PLATEN_S3_BUCKET: 'platen',
+        PLATEN_S3_PATH_STYLE: 'true',
+        PLATEN_SEAL_KEY: SEAL_KEY.toString('base64'),
+        AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+      }),
+    )
     await folder.write('platform.yaml', [PLATFORM, KEY].join('---\n'))
     await folder.write('letter.yaml', LETTER)
   })
-  afterEach(() => folder[Symbol.asyncDispose]())
 
   test('puts sources into S3 and settings into Redis, and waits for those who enforce them', async ({ signal }) => {
     await using one = await aReader(redis, { reader: 'one' })

@@ -1,6 +1,7 @@
 /** `platen preview --watch` as people run it: in a process of its own, with the real engines, until they have enough. */
 import { rename } from 'node:fs/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ofTest } from '../fixture/lifetime.ts'
 import { processOf, treeOf } from '../soak/process-tree.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import {
@@ -18,10 +19,9 @@ import {
 
 let folder: Folder
 beforeEach(async () => {
-  folder = await makeFolder()
+  folder = ofTest(await makeFolder())
   await folder.write('platform.yaml', PLATFORM)
 })
-afterEach(() => folder[Symbol.asyncDispose]())
 
 const preview = (...args: string[]) => folder.platen(['preview', '.', ...args])
 const textOf = async (name: string) => (await inspectPdf(await folder.read(name))).text

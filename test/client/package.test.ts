@@ -1,6 +1,6 @@
 /** The npm package: what is in it, what compilers make of it, and where it runs. */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -37,22 +37,19 @@ describe('the package', () => {
     ['Node', '"lib": ["es2022"], "types": ["node"]'],
   ] as const)('has types that a strict compiler takes who knows %s', async ([, options]) => {
     await mkdir(join(ROOT, 'out'), { recursive: true })
-    const folder = await mkdtemp(join(ROOT, 'out/consumer-'))
-    try {
-      await writeFile(join(folder, 'consumer.ts'), CONSUMER)
-      const strict = '"module": "nodenext", "strict": true, "exactOptionalPropertyTypes": true, "noEmit": true'
-      // What Node's types say of each other is not ours to judge.
-      const skip = `"skipLibCheck": ${options.includes('node')}`
-      await writeFile(
-        join(folder, 'tsconfig.json'),
-        `{ "compilerOptions": { ${strict}, ${skip}, ${options} }, "include": ["consumer.ts"] }`,
-      )
-      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
-      const { stdout } = await run(process.execPath, [tsc, '--project', folder]).catch((error) => error)
-      expect(stdout).toBe('')
-    } finally {
-      await rm(folder, { recursive: true })
-    }
+    await using temporary = await mkdtempDisposable(join(ROOT, 'out/consumer-'))
+    const folder = temporary.path
+    await writeFile(join(folder, 'consumer.ts'), CONSUMER)
+    const strict = '"module": "nodenext", "strict": true, "exactOptionalPropertyTypes": true, "noEmit": true'
+    // What Node's types say of each other is not ours to judge.
+    const skip = `"skipLibCheck": ${options.includes('node')}`
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      `{ "compilerOptions": { ${strict}, ${skip}, ${options} }, "include": ["consumer.ts"] }`,
+    )
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const { stdout } = await run(process.execPath, [tsc, '--project', folder]).catch((error) => error)
+    expect(stdout).toBe('')
   })
 })
 

@@ -4,8 +4,9 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ROOT, readText } from '../architecture/source-tree.ts'
+import { shared } from '../fixture/lifetime.ts'
 import { buildClient, machineNode } from './built.ts'
 
 const SECRET = 'service_webhook_secret'
@@ -19,27 +20,23 @@ const RENDER_ID = '01J2HW8QBEFY09M6SC7N75YR3H'
 beforeAll(buildClient)
 
 describe.for(['fastify', 'express'])('the receiver with %s', (name) => {
-  let receiver: Receiver
-  beforeAll(async () => {
-    receiver = await start(`${name}.mjs`)
-  })
-  afterAll(() => receiver[Symbol.asyncDispose]())
+  const receiver = shared(() => start(`${name}.mjs`))
 
   test(`has fewer than ${LINES_MAX} lines`, () => {
     expect(readText(`examples/receiver/${name}.mjs`).trimEnd().split('\n').length).toBeLessThan(LINES_MAX)
   })
 
   test('answers 204, and does its work', async () => {
-    expect(await receiver.deliver({ id: aDelivery(1) })).toEqual([204, ''])
-    expect(await receiver.line()).toBe(`render.failed ${RENDER_ID}`)
+    expect(await receiver().deliver({ id: aDelivery(1) })).toEqual([204, ''])
+    expect(await receiver().line()).toBe(`render.failed ${RENDER_ID}`)
   })
 
   test('answers 204 to what it has taken already, and works once', async () => {
-    for (let times = 0; times < 3; times++) expect((await receiver.deliver({ id: aDelivery(2) }))[0]).toBe(204)
-    expect((await receiver.deliver({ id: aDelivery(3), body: BODY.replace('6071', '6072') }))[0]).toBe(204)
-    expect(await receiver.line()).toBe(`render.failed ${RENDER_ID}`)
+    for (let times = 0; times < 3; times++) expect((await receiver().deliver({ id: aDelivery(2) }))[0]).toBe(204)
+    expect((await receiver().deliver({ id: aDelivery(3), body: BODY.replace('6071', '6072') }))[0]).toBe(204)
+    expect(await receiver().line()).toBe(`render.failed ${RENDER_ID}`)
     // The line of another render is the next one: of the one that came three times there is none more.
-    expect(await receiver.line()).toBe(`render.failed ${RENDER_ID.slice(0, -1)}J`)
+    expect(await receiver().line()).toBe(`render.failed ${RENDER_ID.slice(0, -1)}J`)
   })
 
   test.for<[string, Partial<Sent>, number, string]>([
@@ -53,15 +50,15 @@ describe.for(['fastify', 'express'])('the receiver with %s', (name) => {
     ['another type', { type: 'text/plain', id: 'x' }, 400, 'malformed_header'],
     ['100 KB', { sentBody: BODY.padEnd(100_000) }, 413, ''],
   ])('refuses what has %s', async ([, sent, status, code]) => {
-    const [answered, text] = await receiver.deliver({ id: aDelivery(4), ...sent })
+    const [answered, text] = await receiver().deliver({ id: aDelivery(4), ...sent })
     expect(answered).toBe(status)
     expect(text).toContain(code)
     expect(text).not.toContain(SECRET)
   })
 
   test('has done nothing for what it refused', async () => {
-    expect((await receiver.deliver({ id: aDelivery(5), body: BODY.replace('6071', '6073') }))[0]).toBe(204)
-    expect(await receiver.line()).toBe(`render.failed ${RENDER_ID.slice(0, -1)}K`)
+    expect((await receiver().deliver({ id: aDelivery(5), body: BODY.replace('6071', '6073') }))[0]).toBe(204)
+    expect(await receiver().line()).toBe(`render.failed ${RENDER_ID.slice(0, -1)}K`)
   })
 })
 

@@ -4,22 +4,19 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { webhookBodyOf } from '@platen/contract/event.ts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Client, type ClientOptions, createClient, PlatenError, verifyWebhook } from '../../client/src/index.ts'
 import { readText } from '../architecture/source-tree.ts'
 import { aFailure, aManifest, anEvent } from '../fixture/build.ts'
+import { shared } from '../fixture/lifetime.ts'
 import { ACME_LIVE, invoice, METERED_LIVE, NARROW_LIVE } from '../fixture/manifests.ts'
-import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
+import { startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 
-let service: EmbeddedService
-beforeAll(async () => {
-  service = await startEmbedded()
-})
-afterAll(() => service[Symbol.asyncDispose]())
+const service = shared(() => startEmbedded())
 
 const aClient = (options: Partial<ClientOptions> = {}): Client =>
-  createClient({ baseUrl: `${service.url()}/api/v1`, apiKey: ACME_LIVE, ...options })
+  createClient({ baseUrl: `${service().url()}/api/v1`, apiKey: ACME_LIVE, ...options })
 
 /** The error a call ends with. */
 async function errorOf(call: Promise<unknown>): Promise<PlatenError> {
@@ -159,10 +156,10 @@ describe('a line that breaks', () => {
     await using line = await aLine({ swallow: 0 })
     const client = aClient({ baseUrl: line.url, retries: 20 })
     const { renderId } = await client.renderAsync({ template: 'invoice', data: invoice(1) })
-    await service.kill()
+    await service().kill()
     const waiting = client.waitForRender(renderId)
     await line.refusal()
-    await service.start()
+    await service().start()
     expect((await waiting).status).toBe('succeeded')
   })
 })
@@ -219,7 +216,7 @@ async function aLine({ swallow }: { readonly swallow: number }) {
   const refused = Promise.withResolvers<void>()
   const server = createServer((near) => {
     const isCut = opened++ < swallow
-    const far = connect(Number(new URL(service.url()).port), '127.0.0.1')
+    const far = connect(Number(new URL(service().url()).port), '127.0.0.1')
     near.on('error', () => far.destroy()).on('close', () => far.destroy())
     far.on('close', () => near.destroy())
     far.on('error', () => refused.resolve())

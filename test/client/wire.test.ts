@@ -4,7 +4,7 @@
  * field would show there.
  */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ROOT } from '../architecture/source-tree.ts'
@@ -149,19 +149,16 @@ async function refuted(claims: readonly Claim[]): Promise<readonly string[]> {
     return `const s${at} = ${literal} as const; export const c${at}: Equal<FromSchema<typeof s${at}>, ${type}> = ${isEqual}`
   })
   await mkdir(join(ROOT, 'out'), { recursive: true })
-  const folder = await mkdtemp(join(ROOT, 'out/wire-'))
-  try {
-    await writeFile(join(folder, 'claim.ts'), HEAD + lines.join('\n'))
-    await writeFile(join(folder, 'tsconfig.json'), '{ "extends": "../../tsconfig.json", "include": ["claim.ts"] }')
-    const output = await compilerOutput(folder)
-    const first = HEAD.split('\n').length
-    return output
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => claims[Number(/claim\.ts\((\d+),/.exec(line)?.[1]) - first]?.label ?? line)
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  await using temporary = await mkdtempDisposable(join(ROOT, 'out/wire-'))
+  const folder = temporary.path
+  await writeFile(join(folder, 'claim.ts'), HEAD + lines.join('\n'))
+  await writeFile(join(folder, 'tsconfig.json'), '{ "extends": "../../tsconfig.json", "include": ["claim.ts"] }')
+  const output = await compilerOutput(folder)
+  const first = HEAD.split('\n').length
+  return output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => claims[Number(/claim\.ts\((\d+),/.exec(line)?.[1]) - first]?.label ?? line)
 }
 
 function compilerOutput(project: string): Promise<string> {

@@ -6,28 +6,23 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { decodeManifest, MANIFEST_PREFIX, type Manifest } from '@platen/contract/render.ts'
-import { key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { key, LETTER_TSX, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { poll } from '../time/poll.ts'
 import { type Cluster, SERVICE_BUCKET } from '../topology/cluster/cluster.ts'
 import { openClusterStores } from '../topology/cluster/store.ts'
 import { startTestCluster, type TestCluster, type TestClusterOptions } from '../topology/cluster/test-cluster.ts'
+import { redisSettings } from '../topology/server/redis.ts'
 
 export interface ClusterHarnessOptions extends Omit<TestClusterOptions, 'manifests'> {
   readonly documents: readonly object[]
 }
 
-/** A letter, or when the data says so, a render that takes its time, or ends by its deadline alone. */
-const LETTER = `
-import { Document, Page, Text } from '@react-pdf/renderer'
-export default ({ data }) => {
-  while (data.isEndless);
-  for (let round = 0; round < data.rounds; round++);
-  return <Document><Page><Text>A letter</Text></Page></Document>
-}`
+/** What to ask for a letter of such a tenant. */
+export const LETTER = { template: 'letter', data: {} }
 
 /** A tenant with a plan, a live key and the template `letter`. */
 export function aTenant(name: string, liveKey: string, limits: object): readonly object[] {
-  return [plan(name, limits), tenant(name, name), key(name, 'live', liveKey), template(name, 'letter', tsx(LETTER))]
+  return [plan(name, limits), tenant(name, name), key(name, 'live', liveKey), template(name, 'letter', tsx(LETTER_TSX))]
 }
 
 /** Starts a cluster without a browser. */
@@ -41,12 +36,9 @@ export function connectTo(broker: string, signal: AbortSignal): Promise<KafkaCon
   return connectKafka({ brokers: [broker], clientId: 'test' }, { clock: systemClock(), log: openLog('error') }, signal)
 }
 
-const REDIS_CALL_MS_MAX = 5000
-
 /** A connection of the test's own to the Redis of a cluster; the caller closes it. */
 export function redisOf({ redis }: Pick<Cluster, 'redis'>, signal: AbortSignal): Promise<RedisConnection> {
-  const location = { kind: 'server', address: redis } as const
-  return connectRedis({ location, callMsMax: REDIS_CALL_MS_MAX, clock: systemClock() }, signal)
+  return connectRedis(redisSettings(redis), signal)
 }
 
 /** Every manifest in S3. */
@@ -64,7 +56,7 @@ export async function manifestsIn(cluster: Cluster, signal: AbortSignal): Promis
 export async function eventsIn(cluster: Cluster, least: number, signal: AbortSignal): Promise<readonly RenderEvent[]> {
   await using connection = await connectTo(cluster.broker, signal)
   const count = () => countEvents(connection, cluster.topicPrefix)
-  const total = await until(count, (found) => found >= least)
+  const total = await poll(count).until((found) => found >= least)
   const events: RenderEvent[] = []
   const follow = kafkaEventLog(connection, { prefix: cluster.topicPrefix }).follow(`test-${total}`, signal)
   for await (const { event } of follow) if (events.push(event) === total) break

@@ -1,9 +1,9 @@
 /** Several API processes as one service: their callers cannot tell which of them answers. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../time/until.ts'
-import type { TestCluster } from '../topology/cluster/test-cluster.ts'
+import { expect, test } from 'vitest'
+import { shared } from '../fixture/lifetime.ts'
+import { poll } from '../time/poll.ts'
 import { ended, type RenderAnswer, render, request } from '../topology/service.ts'
-import { aCluster, aTenant, eventsIn, manifestsIn } from './harness.ts'
+import { aCluster, aTenant, eventsIn, LETTER, manifestsIn } from './harness.ts'
 
 const LIMITED_LIVE = `service_live_${'L'.repeat(43)}`
 const ROOMY_LIVE = `service_live_${'R'.repeat(43)}`
@@ -11,19 +11,16 @@ const APIS = [0, 1, 2]
 const LIMIT = 30
 const ASKED = 3 * LIMIT
 const KEYS = 10
-const LETTER = { template: 'letter', data: {} }
 
-let cluster: TestCluster
-beforeAll(async () => {
-  cluster = await aCluster({
+const cluster = shared(() =>
+  aCluster({
     apis: APIS.length,
     documents: [
       ...aTenant('limited', LIMITED_LIVE, { syncRateLimitPerMinute: LIMIT, asyncRateLimitPerMinute: LIMIT }),
       ...aTenant('roomy', ROOMY_LIVE, { syncRateLimitPerMinute: 10_000, asyncRateLimitPerMinute: 10_000 }),
     ],
-  })
-})
-afterAll(() => cluster[Symbol.asyncDispose]())
+  }),
+)
 
 const idOf = (answer: RenderAnswer) => String(answer.json()['render_id'])
 const codeOf = (answer: RenderAnswer) => (answer.json()['error'] as { code?: unknown }).code
@@ -35,14 +32,14 @@ test.for([
   'of 90 %s requests to three at once, those 30 are admitted that the plan allows',
   async ([mode, admitted]) => {
     const requests = Array.from({ length: ASKED }, async (_, at) => {
-      return await render(cluster.at(at % APIS.length), LIMITED_LIVE, { ...LETTER, mode })
+      return await render(cluster().at(at % APIS.length), LIMITED_LIVE, { ...LETTER, mode })
     })
     const answers = await Promise.all(requests)
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length
     expect({ admitted: count(admitted), refused: count(429) }).toEqual({ admitted: LIMIT, refused: ASKED - LIMIT })
     if (mode === 'sync') return
     for (const answer of answers.filter(({ status }) => status === admitted)) {
-      expect((await ended(cluster.at(0), LIMITED_LIVE, idOf(answer))).status).toBe('succeeded')
+      expect((await ended(cluster().at(0), LIMITED_LIVE, idOf(answer))).status).toBe('succeeded')
     }
   },
 )
@@ -50,9 +47,8 @@ test.for([
 test('one Idempotency-Key sent to all of them at once is one render', async ({ signal }) => {
   const keys = Array.from({ length: KEYS }, (_, at) => `order-${at}`)
   const send = (api: number, name: string) =>
-    request(cluster.at(api), {
+    request(cluster().at(api), {
       key: ROOMY_LIVE,
-      path: '/api/v1/render',
       body: { ...LETTER, mode: 'async' },
       headers: { 'idempotency-key': name },
     })
@@ -64,23 +60,18 @@ test('one Idempotency-Key sent to all of them at once is one render', async ({ s
       expect([refused.status, codeOf(refused)]).toEqual([409, 'IDEMPOTENCY_IN_PROGRESS'])
     }
     const later = await Promise.all(
-      APIS.map((api) =>
-        until(
-          () => send(api, name),
-          ({ status }) => status === 202,
-        ),
-      ),
+      APIS.map((api) => poll(() => send(api, name)).until(({ status }) => status === 202)),
     )
     const [id = '', ...others] = new Set([...first, ...later].filter(({ status }) => status === 202).map(idOf))
     expect(others).toEqual([])
     ids.push(id)
   }
   expect(new Set(ids).size).toBe(keys.length)
-  for (const id of ids) expect((await ended(cluster.at(1), ROOMY_LIVE, id)).status).toBe('succeeded')
-  const made = (await manifestsIn(cluster, signal)).filter(({ render: { tenant } }) => tenant === 'roomy')
+  for (const id of ids) expect((await ended(cluster().at(1), ROOMY_LIVE, id)).status).toBe('succeeded')
+  const made = (await manifestsIn(cluster(), signal)).filter(({ render: { tenant } }) => tenant === 'roomy')
   expect(made.map(({ render: { id } }) => String(id)).sort()).toEqual(ids.toSorted())
   // Those of the tenant above are there as well, of both modes.
-  const events = await eventsIn(cluster, 2 * LIMIT + keys.length, signal)
+  const events = await eventsIn(cluster(), 2 * LIMIT + keys.length, signal)
   const told = events.map(({ manifest }) => manifest.render).filter(({ tenant }) => tenant === 'roomy')
   expect(told.map(({ id }) => String(id)).sort()).toEqual(ids.toSorted())
 })

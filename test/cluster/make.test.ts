@@ -1,18 +1,18 @@
 /** What `make cluster` runs, as people have it: it says where everything is, serves, and leaves nothing behind. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
 import { ROOT } from '../architecture/source-tree.ts'
-import { until } from '../time/until.ts'
+import { aFolder } from '../fixture/lifetime.ts'
+import { poll } from '../time/poll.ts'
 import { startMade } from '../topology/cluster/made.ts'
+import { render } from '../topology/service.ts'
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'platen-make-'))
+beforeEach(() => {
+  folder = aFolder()
 })
-afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 const start = (signal: AbortSignal) => startMade({ what: 'cluster', folder, env: { PLATEN_CHROMIUM: 'none' } }, signal)
 
@@ -30,13 +30,9 @@ test('says where everything is, renders by each API process, and leaves no proce
   const invoice = parseDocument(await readFile(join(ROOT, 'examples/invoice.yaml'), 'utf8')).toJS()
   const data = invoice.spec.sampleData
   for (const at of [port, port + 1]) {
-    const answer = await fetch(`http://127.0.0.1:${at}/api/v1/render`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ template: 'invoice', engine: 'react_pdf', data }),
-    })
-    const body = Buffer.from(await answer.arrayBuffer())
-    expect([answer.status, body.subarray(0, 5).toString()]).toEqual([200, '%PDF-'])
+    const service = { url: () => `http://127.0.0.1:${at}` }
+    const { status, body } = await render(service, key, { template: 'invoice', engine: 'react_pdf', data })
+    expect([status, Buffer.from(body).toString('latin1', 0, 5)]).toEqual([200, '%PDF-'])
   }
   // Three servers, publish, two API processes, a renderer and events, at the least.
   expect((await left()).length).toBeGreaterThanOrEqual(8)
@@ -51,11 +47,6 @@ test('leaves no process behind when it is killed itself', async ({ signal }) => 
   const { child, exited, left } = made
   child.kill('SIGKILL')
   expect(await exited).toBeNull()
-  expect(await until(left, (commands) => commands.length === 0)).toEqual([])
-  expect(
-    await until(
-      () => readdir(folder),
-      (names) => names.length === 1,
-    ),
-  ).toEqual(['data'])
+  expect(await poll(left).until((commands) => commands.length === 0)).toEqual([])
+  expect(await poll(() => readdir(folder)).until((names) => names.length === 1)).toEqual(['data'])
 })

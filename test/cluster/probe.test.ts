@@ -1,10 +1,10 @@
 /** What orchestrators are told by each process while it serves, while what it stands on is away, and while it drains. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { shared } from '../fixture/lifetime.ts'
 import { expectDocumented } from '../monitoring/documented.ts'
 import { expectHeldLoopTold } from '../time/hold-loop.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import type { Deployable } from '../topology/cluster/cluster.ts'
-import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
 import { render, request, submit } from '../topology/service.ts'
 import { aCluster, aTenant } from './harness.ts'
@@ -14,16 +14,14 @@ const ENDLESS = { template: 'letter', data: { isEndless: true } }
 /** Long enough for a drain to be looked at. */
 const DEADLINE_S = 6
 
-let cluster: TestCluster
-beforeAll(async () => {
+const cluster = shared(() => {
   const documents = aTenant('acme', LIVE, { renderTimeoutSeconds: DEADLINE_S })
   const settings = { ...LOOPBACK_ALLOWED, PLATEN_TENANT_METRICS: 'true' }
-  cluster = await aCluster({ documents, settings })
+  return aCluster({ documents, settings })
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 function processOf(name: Deployable) {
-  const [process] = cluster.processes(name)
+  const [process] = cluster().processes(name)
   if (process === undefined) throw new Error(`there is no process of ${name}`)
   return process
 }
@@ -66,7 +64,7 @@ test('events tell what waits in the queue', async () => {
   const isTold = (lines: readonly string[]) =>
     lines.includes('platen_queue_lag_renders{engine="react_pdf",lane="async"} 0') &&
     lines.includes('platen_queue_oldest_seconds{engine="html",lane="sync"} 0')
-  await until(tells, isTold)
+  await poll(tells).until(isTold)
 })
 
 test.for<Deployable>(['api', 'renderer', 'events'])('%s tells for how long its event loop was held', async (name) => {
@@ -75,12 +73,12 @@ test.for<Deployable>(['api', 'renderer', 'events'])('%s tells for how long its e
 })
 
 test('an API process without Redis says so, stays ready and tells what is published', async () => {
-  const service = cluster.at(0)
+  const service = cluster().at(0)
   const isConnected = (wanted: boolean) => (answer: { detail: unknown }) =>
     (answer.detail as { directory: { isConnected: boolean } }).directory.isConnected === wanted
-  await cluster.redis.kill()
+  await cluster().redis.kill()
   try {
-    const away = await until(() => readiness('api'), isConnected(false))
+    const away = await poll(() => readiness('api')).until(isConnected(false))
     expect(away).toEqual({
       status: 200,
       detail: {
@@ -90,7 +88,7 @@ test('an API process without Redis says so, stays ready and tells what is publis
     })
     expect((await ask('api', '/livez')).status).toBe(200)
     const linesOf = async () => (await ask('api', '/metrics')).body.split('\n')
-    const metrics = await until(linesOf, (lines) => lines.includes('platen_redis_up 0'))
+    const metrics = await poll(linesOf).until((lines) => lines.includes('platen_redis_up 0'))
     expect(metrics).toContain('platen_directory_connected 0')
     const templates = await request(service, { key: LIVE, path: '/api/v1/templates' })
     expect([templates.status, templates.json()]).toMatchObject([200, { templates: [{ code: 'letter' }] }])
@@ -102,15 +100,15 @@ test('an API process without Redis says so, stays ready and tells what is publis
       .filter((line) => line.includes('redis unavailable'))
     expect(lines).toHaveLength(1)
   } finally {
-    await cluster.redis.start()
+    await cluster().redis.start()
   }
-  await until(() => readiness('api'), isConnected(true))
+  await poll(() => readiness('api')).until(isConnected(true))
   const served = () => render(service, LIVE, { template: 'letter', data: {} })
-  expect((await until(served, ({ status }) => status === 200)).status).toBe(200)
+  expect((await poll(served).until(({ status }) => status === 200)).status).toBe(200)
 })
 
 test('each process that drains is alive and not ready, and ends with 0 when what it has in hand is done', async () => {
-  const service = cluster.at(0)
+  const service = cluster().at(0)
   await using receiver = await aReceiver()
   const called = Promise.withResolvers<() => void>()
   receiver.answer((_request, response) => called.resolve(() => response.writeHead(204).end()))
@@ -118,18 +116,11 @@ test('each process that drains is alive and not ready, and ends with 0 when what
   await submit(service, LIVE, { template: 'letter', data: {}, webhook_url: receiver.url })
   const answerCall = await called.promise
   const waiting = render(service, LIVE, ENDLESS)
-  await until(async () => (await ask('renderer', '/metrics')).body, busy)
+  await poll(async () => (await ask('renderer', '/metrics')).body).until(busy)
   const names = ['api', 'renderer', 'events'] as const
   const stopping = names.map((name) => processOf(name).stop())
   for (const name of names) {
-    expect(
-      (
-        await until(
-          () => readiness(name),
-          ({ status }) => status === 503,
-        )
-      ).status,
-    ).toBe(503)
+    expect((await poll(() => readiness(name)).until(({ status }) => status === 503)).status).toBe(503)
     expect((await ask(name, '/livez')).status).toBe(200)
     expect((await ask(name, '/metrics')).status).toBe(200)
   }

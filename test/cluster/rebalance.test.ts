@@ -1,9 +1,9 @@
 /** Partitions that are shared out anew all the time: what a renderer has in hand it goes on with, and nothing is done twice or lost. */
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { shared } from '../fixture/lifetime.ts'
 import { IS_LONG } from '../run/form.ts'
-import { until } from '../time/until.ts'
-import type { TestCluster } from '../topology/cluster/test-cluster.ts'
+import { poll } from '../time/poll.ts'
 import { ended, submit } from '../topology/service.ts'
 import { aCluster, aTenant, connectTo, manifestsIn } from './harness.ts'
 
@@ -17,22 +17,20 @@ const ROUNDS = IS_LONG ? 15 : 3
 /** Renders that end between a change and the next. */
 const SOME = SLOTS
 
-let cluster: TestCluster
-beforeAll(async () => {
-  cluster = await aCluster({
+const cluster = shared(() =>
+  aCluster({
     documents: aTenant('acme', LIVE, { asyncRateLimitPerMinute: 100_000, asyncFairShare: 2 * OUTSTANDING }),
     settings: { PLATEN_CONCURRENCY: `${SLOTS}`, PLATEN_LOG_LEVEL: 'debug' },
-  })
-})
-afterAll(() => cluster[Symbol.asyncDispose]())
+  }),
+)
 
 test('while somebody joins and leaves their group, renders are begun once each, and all of them end', async ({
   signal,
 }) => {
   const load = beginLoad()
-  const group = `${cluster.topicPrefix}render.react_pdf.async`
-  await using connection = await connectTo(cluster.broker, signal)
-  const halved = async () => sharesOf(cluster.log()).filter((partitions) => partitions === 1).length
+  const group = `${cluster().topicPrefix}render.react_pdf.async`
+  await using connection = await connectTo(cluster().broker, signal)
+  const halved = async () => sharesOf(cluster().log()).filter((partitions) => partitions === 1).length
   for (let round = 0; round < ROUNDS; round++) {
     const before = await halved()
     {
@@ -42,24 +40,26 @@ test('while somebody joins and leaves their group, renders are begun once each, 
         { group, topics: [group], onRecords: () => undefined },
         signal,
       )
-      await until(halved, (count) => count > before)
+      await poll(halved).until((count) => count > before)
     }
     await load.more()
   }
   const ids = await load.end()
 
-  const [{ begun, over } = NOTHING] = cluster.processes('renderer').map((each) => marksOf(each.log()))
+  const [{ begun, over } = NOTHING] = cluster()
+    .processes('renderer')
+    .map((each) => marksOf(each.log()))
   expect(begun.toSorted()).toEqual(ids.toSorted())
   expect(over.toSorted()).toEqual(ids.toSorted())
-  expect(sharesOf(cluster.log())).toEqual(expect.arrayContaining([1, 2]))
-  const manifests = await manifestsIn(cluster, signal)
+  expect(sharesOf(cluster().log())).toEqual(expect.arrayContaining([1, 2]))
+  const manifests = await manifestsIn(cluster(), signal)
   expect(manifests.map(({ render: { id } }) => String(id)).sort()).toEqual(ids.toSorted())
   expect(new Set(manifests.map(({ outcome }) => outcome.status))).toEqual(new Set(['succeeded']))
 })
 
 /** Callers who each ask for the next render when they have got the last. */
 function beginLoad() {
-  const service = cluster.at(0)
+  const service = cluster().at(0)
   const over = new AbortController()
   const ids: string[] = []
   let done = 0
@@ -76,10 +76,7 @@ function beginLoad() {
     /** Resolves when so many more have ended. */
     async more() {
       const wanted = done + SOME
-      await until(
-        async () => done,
-        (count) => count >= wanted,
-      )
+      await poll(() => done).until((count) => count >= wanted)
     },
     /** Every id there was. */
     async end() {

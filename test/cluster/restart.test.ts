@@ -1,25 +1,22 @@
 /** Renderers that come and go under load: what one leaves the other takes, and no caller sees it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../time/until.ts'
-import type { TestCluster } from '../topology/cluster/test-cluster.ts'
+import { expect, test } from 'vitest'
+import { shared } from '../fixture/lifetime.ts'
+import { poll } from '../time/poll.ts'
 import { ended, render, type Service, submit } from '../topology/service.ts'
-import { aCluster, aTenant, eventsIn, manifestsIn } from './harness.ts'
+import { aCluster, aTenant, eventsIn, LETTER, manifestsIn } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
-const LETTER = { template: 'letter', data: {} }
 const SYNC_CALLERS = 2
 /** Between an answer and the next request: processes that start need the cores, too. */
 const PAUSE_MS = 100
 /** Answers between one event and the next: the load is there, and goes on. */
 const SOME = 8
 
-let cluster: TestCluster
-beforeAll(async () => {
+const cluster = shared(() => {
   const limits = { syncRateLimitPerMinute: 100_000, asyncRateLimitPerMinute: 100_000 }
-  cluster = await aCluster({ renderers: 2, documents: aTenant('acme', LIVE, limits) })
+  return aCluster({ renderers: 2, documents: aTenant('acme', LIVE, limits) })
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 /** Callers of sync renders and one of async renders, each asking for the next when it has got the last. */
 function beginLoad(service: Service) {
@@ -46,10 +43,7 @@ function beginLoad(service: Service) {
     /** Resolves when so many more have been answered. */
     async more() {
       const wanted = statuses.length + SOME
-      await until(
-        async () => statuses.length,
-        (count) => count >= wanted,
-      )
+      await poll(() => statuses.length).until((count) => count >= wanted)
     },
     async end() {
       over.abort()
@@ -59,8 +53,8 @@ function beginLoad(service: Service) {
 }
 
 test('renderers stopped and started one after the other fail no request, and render each once', async ({ signal }) => {
-  const service = cluster.at(0)
-  const [first, second] = cluster.processes('renderer')
+  const service = cluster().at(0)
+  const [first, second] = cluster().processes('renderer')
   const load = beginLoad(service)
   for (const renderer of [first, first, second]) {
     await load.more()
@@ -72,11 +66,11 @@ test('renderers stopped and started one after the other fail no request, and ren
   await load.end()
   expect(new Set(load.statuses)).toEqual(new Set([200]))
   const total = load.statuses.length + load.ids.length
-  const manifests = await manifestsIn(cluster, signal)
+  const manifests = await manifestsIn(cluster(), signal)
   const succeeded = manifests.filter(({ outcome: { status } }) => status === 'succeeded')
   expect([manifests.length, succeeded.length]).toEqual([total, total])
   // After a rebalance an event may be there again, under its id.
-  const events = await eventsIn(cluster, total, signal)
+  const events = await eventsIn(cluster(), total, signal)
   expect(new Set(events.map(({ id }) => id)).size).toBe(total)
   expect(new Set(events.map(({ manifest }) => manifest.render.id))).toEqual(
     new Set(manifests.map(({ render: { id } }) => id)),
@@ -85,8 +79,8 @@ test('renderers stopped and started one after the other fail no request, and ren
 
 // Decision 0017: it is missed after seven seconds, and a caller waits ten for a renderer.
 test('a renderer killed with nothing in its hands is missed in time for who asks then', async () => {
-  const service = cluster.at(0)
-  const [first] = cluster.processes('renderer')
+  const service = cluster().at(0)
+  const [first] = cluster().processes('renderer')
   await first?.kill()
   const asked = Array.from({ length: 8 }, () => render(service, LIVE, LETTER))
   const ids = await Promise.all(Array.from({ length: 8 }, () => submit(service, LIVE, LETTER)))

@@ -1,34 +1,18 @@
 /** Renderers that have to go while they have renders in hand: what they end in time they end, the rest others do, and no caller sees it. */
 import type { Manifest } from '@platen/contract/render.ts'
-import { afterAll, assert, beforeAll, expect, test } from 'vitest'
-import { key, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
-import type { TestCluster } from '../topology/cluster/test-cluster.ts'
+import { assert, expect, test } from 'vitest'
+import { shared } from '../fixture/lifetime.ts'
+import { poll } from '../time/poll.ts'
 import type { ServerProcess } from '../topology/server/process.ts'
 import { ended, render, submit } from '../topology/service.ts'
-import { aCluster, manifestsIn } from './harness.ts'
+import { aCluster, aTenant, LETTER, manifestsIn } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
-const LETTER = { template: 'letter', data: {} }
-/** A letter after so many rounds of a loop. */
-const LETTER_AFTER = `
-import { Document, Page, Text } from '@react-pdf/renderer'
-export default ({ data }) => {
-  for (let round = 0; round < (data.rounds ?? 0); round++);
-  return <Document><Page><Text>A letter</Text></Page></Document>
-}`
 /** Seconds of one core: far longer than it takes others to have what is given up. */
 const LONG = { template: 'letter', data: { rounds: 15_000_000 } }
 
 /** A few of them: they are under way for longer than a drain of no time at all. */
 const SHORTER = { template: 'letter', data: { rounds: 3_000_000 } }
-
-const DOCUMENTS = [
-  plan('acme', { renderTimeoutSeconds: 120 }),
-  tenant('acme', 'acme'),
-  key('acme', 'live', LIVE),
-  template('acme', 'letter', tsx(LETTER_AFTER)),
-]
 
 /** The renders that a process has begun since it was started, each as often as that. */
 function begunBy(renderer: ServerProcess): readonly string[] {
@@ -45,29 +29,30 @@ function renders(renderer: ServerProcess, message: string): readonly string[] {
 
 /** The renderer that has begun a render, once one has. */
 async function renderedBy(isIt: (ids: readonly string[]) => boolean): Promise<ServerProcess> {
-  const find = async () => cluster.processes('renderer').find((each) => isIt(begunBy(each)))
-  const found = await until(find, (each) => each !== undefined)
+  const find = async () =>
+    cluster()
+      .processes('renderer')
+      .find((each) => isIt(begunBy(each)))
+  const found = await poll(find).until((each) => each !== undefined)
   assert(found !== undefined)
   return found
 }
 
 /** Of the renderers that are started next. */
 let drainSeconds = '0'
-let cluster: TestCluster
-beforeAll(async () => {
+const cluster = shared(() => {
   const settingsOf = () => ({ PLATEN_LOG_LEVEL: 'debug', PLATEN_DRAIN_SECONDS: drainSeconds })
-  cluster = await aCluster({ renderers: 2, documents: DOCUMENTS, settingsOf })
+  return aCluster({ renderers: 2, documents: aTenant('acme', LIVE, { renderTimeoutSeconds: 120 }), settingsOf })
 })
-afterAll(() => cluster[Symbol.asyncDispose]())
 
 /** The manifests of some renders, the first to end first. */
 async function ownManifests(ids: readonly string[], signal: AbortSignal): Promise<readonly Manifest[]> {
-  const own = (await manifestsIn(cluster, signal)).filter(({ render: { id } }) => ids.includes(id))
+  const own = (await manifestsIn(cluster(), signal)).filter(({ render: { id } }) => ids.includes(id))
   return own.toSorted((a, b) => a.outcome.finishedAt - b.outcome.finishedAt)
 }
 
 test('a renderer whose drain is over leaves what it has in hand, and another renders it', async ({ signal }) => {
-  const service = cluster.at(0)
+  const service = cluster().at(0)
   const sync = render(service, LIVE, SHORTER)
   const busy = await renderedBy((ids) => ids.length > 0)
   const ids = await Promise.all(Array.from({ length: 4 }, () => submit(service, LIVE, SHORTER)))
@@ -78,7 +63,9 @@ test('a renderer whose drain is over leaves what it has in hand, and another ren
   for (const id of ids) expect((await ended(service, LIVE, id)).status).toBe('succeeded')
   const left = renders(busy, 'render handed over')
   expect(left.length).toBeGreaterThan(0)
-  const others = cluster.processes('renderer').filter((each) => each !== busy)
+  const others = cluster()
+    .processes('renderer')
+    .filter((each) => each !== busy)
   expect(others.flatMap(begunBy)).toEqual(expect.arrayContaining([...left]))
   const all = [...ids, `${answer.headers.get('x-service-render-id')}`]
   const manifests = await ownManifests(all, signal)
@@ -87,18 +74,15 @@ test('a renderer whose drain is over leaves what it has in hand, and another ren
 })
 
 test('a renderer that drains ends what it has in hand, and holds nothing else up meanwhile', async ({ signal }) => {
-  const service = cluster.at(0)
-  const renderers = cluster.processes('renderer')
+  const service = cluster().at(0)
+  const renderers = cluster().processes('renderer')
   await Promise.all(renderers.map((each) => each.stop()))
   drainSeconds = '60'
   await Promise.all(renderers.map((each) => each.start()))
   const id = await submit(service, LIVE, LONG)
   const busy = await renderedBy((ids) => ids.includes(id))
   const stopped = busy.stop()
-  await until(
-    async () => busy.log(),
-    (log) => log.includes('renderer drain started'),
-  )
+  await poll(() => busy.log()).until((log) => log.includes('renderer drain started'))
   // Those that wait in its partitions are taken by the other while it still has a render in hand.
   const short = await Promise.all(Array.from({ length: 4 }, () => render(service, LIVE, LETTER)))
   expect(short.map(({ status }) => status)).toEqual([200, 200, 200, 200])

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { spawnService } from '../topology/embedded.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
@@ -41,9 +41,8 @@ test('an events process with the wrong seal key is not ready, says why, and send
     })
   }
   const ask = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text()
-  const told = await until(
-    () => ask('/metrics').catch(() => ''),
-    (metrics) => /^platen_webhook_deferrals_total{reason="secret_unreadable"} 1$/m.test(metrics),
+  const told = await poll(() => ask('/metrics').catch(() => '')).until((metrics) =>
+    /^platen_webhook_deferrals_total{reason="secret_unreadable"} 1$/m.test(metrics),
   )
   expect(told).toMatch(/^platen_webhook_deferrals_total{reason="secret_missing"} 0$/m)
   expect(JSON.parse(await ask('/readyz'))).toMatchObject({ ready: false, detail: { canSign: false } })

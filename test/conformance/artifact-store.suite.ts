@@ -1,8 +1,9 @@
 /** The promises of every artifact store. The doc comments of the port describe them. */
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { NOON } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import { all, type Harness } from './harness.ts'
 
 export interface ArtifactStoreHarness extends Harness<ArtifactStore> {
@@ -22,10 +23,9 @@ export function describeArtifactStore(name: string, makeHarness: () => Promise<A
     let harness: ArtifactStoreHarness
     let store: ArtifactStore
     beforeEach(async () => {
-      harness = await makeHarness()
+      harness = ofTest(await makeHarness())
       store = await harness.open()
     })
-    afterEach(() => harness[Symbol.asyncDispose]())
 
     test.for([
       ['nothing', new Uint8Array()],

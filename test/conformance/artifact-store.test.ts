@@ -13,7 +13,7 @@ import { NOON } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { type ArtifactStoreHarness, describeArtifactStore } from './artifact-store.suite.ts'
-import { memoryHarness } from './harness.ts'
+import { memoryHarness, opened } from './harness.ts'
 
 describeArtifactStore('memory', () => memoryHarness(memoryArtifactStore))
 describeArtifactStore('files', fileHarness)
@@ -56,8 +56,7 @@ test('nothing is left in the draft folder after any write', async ({ signal }) =
 })
 
 test('what the file system refuses is Unavailable', async ({ signal }) => {
-  await using harness = await fileHarness()
-  const store = await harness.open()
+  const store = await opened(fileHarness())
   await store.put({ bucket: 'platen', key: 'a' }, Buffer.from('a file'), signal)
   const below = { bucket: 'platen', key: 'a/b' }
   await expect(store.put(below, Buffer.from('needs a folder'), signal)).rejects.toThrow(Unavailable)

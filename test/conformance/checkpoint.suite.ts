@@ -1,7 +1,7 @@
 /** The promises of every checkpoint store. */
 import type { Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import { assert, describe, expect, test } from 'vitest'
-import type { Harness } from './harness.ts'
+import { type Harness, opened } from './harness.ts'
 
 const RANGE = { first: 3, end: 100 }
 const PERIOD = '2026-11'
@@ -17,8 +17,7 @@ export interface CheckpointHarness extends Harness<Checkpoints> {
 export function describeCheckpoints(name: string, make: () => Promise<CheckpointHarness>): void {
   describe(`checkpoints: ${name}`, () => {
     test('begin with the first event there is, then where they were moved to', async ({ signal }) => {
-      await using harness = await make()
-      const checkpoints = await harness.open()
+      const checkpoints = await opened(make())
       const begun = await checkpoints.begin(0, RANGE, signal)
       expect(begun).toMatchObject({ partition: 0, offset: 3 })
       const moved = await checkpoints.advance(begun, { to: 10, period: PERIOD, charged: NOBODY }, signal)
@@ -32,16 +31,14 @@ export function describeCheckpoints(name: string, make: () => Promise<Checkpoint
       { name: 'more events than there are', known: 50, range: { first: 0, end: 10 }, offset: 0 },
       { name: 'all there are', known: 50, range: { first: 0, end: 50 }, offset: 50 },
     ])('that know of $name begin at $offset', async ({ known, range, offset }, { signal }) => {
-      await using harness = await make()
-      const checkpoints = await harness.open()
+      const checkpoints = await opened(make())
       const begun = await checkpoints.begin(0, RANGE, signal)
       await checkpoints.advance(begun, { to: known, period: PERIOD, charged: NOBODY }, signal)
       expect(await checkpoints.begin(0, range, signal)).toMatchObject({ offset })
     })
 
     test('are not moved by who was overtaken', async ({ signal }) => {
-      await using harness = await make()
-      const checkpoints = await harness.open()
+      const checkpoints = await opened(make())
       const begun = await checkpoints.begin(0, RANGE, signal)
       const to = (offset: number) => ({ to: offset, period: PERIOD, charged: new Map([['a', offset]]) })
       expect(await checkpoints.advance(begun, to(10), signal)).toBeDefined()
@@ -75,8 +72,7 @@ export function describeCheckpoints(name: string, make: () => Promise<Checkpoint
     })
 
     test('know the most that accounts were charged in a month', async ({ signal }) => {
-      await using harness = await make()
-      const checkpoints = await harness.open()
+      const checkpoints = await opened(make())
       expect((await checkpoints.charged(PERIOD, signal)).units).toEqual(new Map())
       let checkpoint = await checkpoints.begin(0, RANGE, signal)
       const tell = async (period: string, charged: Readonly<Record<string, number>>) => {
@@ -97,8 +93,7 @@ export function describeCheckpoints(name: string, make: () => Promise<Checkpoint
     })
 
     test('are forgotten on request, once', async ({ signal }) => {
-      await using harness = await make()
-      const checkpoints = await harness.open()
+      const checkpoints = await opened(make())
       const begun = await checkpoints.begin(0, RANGE, signal)
       const applied = { to: 10, period: PERIOD, charged: new Map([['a', 1]]) }
       const moved = await checkpoints.advance(begun, applied, signal)

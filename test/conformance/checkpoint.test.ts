@@ -1,12 +1,11 @@
 import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { describeCheckpoints } from './checkpoint.suite.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
 describeOnRedis('on a real server', (redis) => {
   describeCheckpoints('redis', async () => {
-    const harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    const connection = await redis.emptied()
     return {
       open: async () => redisCheckpoints(connection),
       wipe: async () => void (await connection.call((client) => client.flushall(), AbortSignal.timeout(5000))),
@@ -15,9 +14,9 @@ describeOnRedis('on a real server', (redis) => {
         await redis.server().start()
         // The client finds it by itself; a call before that is refused.
         const ping = () => connection.call((client) => client.ping(), AbortSignal.timeout(5000)).catch(String)
-        await until(ping, (answer) => answer === 'PONG')
+        await poll(ping).until((answer) => answer === 'PONG')
       },
-      [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose](),
+      [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
     }
   })
 })

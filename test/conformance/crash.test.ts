@@ -3,8 +3,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, open, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
@@ -17,19 +16,19 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { aManifest, anEvent, aRecord } from '../fixture/build.ts'
+import { aFolder } from '../fixture/lifetime.ts'
 import { all } from './harness.ts'
 
 let folder: string
 let path: string
 const children: ChildProcess[] = []
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'platen-crash-'))
+beforeEach(() => {
+  folder = aFolder()
   path = join(folder, 'platen.db')
 })
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
-  await rm(folder, { recursive: true })
 })
 
 test('a process killed at any moment loses no render it has answered for', { timeout: 60_000 }, async ({ signal }) => {

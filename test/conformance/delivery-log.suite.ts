@@ -1,11 +1,13 @@
 /** The promises of every delivery log. The doc comments of the port describe them. */
+import { setImmediate } from 'node:timers/promises'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog, DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/webhook-limit.ts'
-import { afterEach, assert, beforeEach, describe, expect, test } from 'vitest'
+import { assert, beforeEach, describe, expect, test } from 'vitest'
 import { aDelivery, NOON } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import { all, type Harness } from './harness.ts'
 
 const FAILED: Attempt = {
@@ -27,10 +29,9 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
     let log: DeliveryLog
     beforeEach(async () => {
       clock = manualClock(NOON)
-      harness = await makeHarness(clock)
+      harness = ofTest(await makeHarness(clock))
       log = await harness.open()
     })
-    afterEach(() => harness[Symbol.asyncDispose]())
 
     test('gives a delivery as it was scheduled, at once', async ({ signal }) => {
       const delivery = aDelivery({ body: '{"ж":"\u2028"}' })
@@ -248,5 +249,5 @@ async function takeAll(log: DeliveryLog, count: number, signal: AbortSignal): Pr
 
 /** Resolves when the consumer waits for a timer. */
 async function untilArmed(clock: ManualClock): Promise<void> {
-  while (clock.armed() === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (clock.armed() === 0) await setImmediate()
 }

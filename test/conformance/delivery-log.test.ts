@@ -12,7 +12,7 @@ import { aDelivery, NEVER } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { describeDeliveryLog } from './delivery-log.suite.ts'
-import { memoryHarness, sqliteHarness } from './harness.ts'
+import { memoryHarness, opened, sqliteHarness } from './harness.ts'
 import { deliveryHarness } from './kafka-delivery-harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 
@@ -62,8 +62,7 @@ describeOnKafka('on Kafka', (kafka) => {
 
   test('forgets the deliveries of a render, and leaves nothing of them', async ({ signal }) => {
     const artifacts = memoryArtifactStore()
-    await using harness = await deliveryHarness(kafka, { clock: manualClock(), artifacts })
-    const log = await harness.open()
+    const log = await opened(deliveryHarness(kafka, { clock: manualClock(), artifacts }))
     const [gone, kept] = [aDelivery(), aDelivery()]
     await log.schedule([gone], signal)
     await log.redeliver(gone.id, signal)

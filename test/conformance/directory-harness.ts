@@ -10,7 +10,7 @@ import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/c
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
-import { aTemplate, aTenant } from '../fixture/build.ts'
+import { aTemplate, aTenant, type LogLine, logTo } from '../fixture/build.ts'
 
 /** Far longer than any operation takes. */
 const PATIENCE_MS = 20_000
@@ -91,17 +91,10 @@ export function ofAccounts(revision: number, numbers: readonly number[]): Direct
   })
 }
 
-export interface LogLine {
-  readonly level: keyof Log
-  readonly message: string
-  readonly fields: object
-}
-
 /** Returns a log that keeps every line. */
 export function recordingLog(): Log & { readonly lines: readonly LogLine[] } {
   const lines: LogLine[] = []
-  const keep = (level: keyof Log) => (fields: object, message: string) => void lines.push({ level, message, fields })
-  return { lines, debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') }
+  return { lines, ...logTo((line) => lines.push(line)) }
 }
 
 /** A connection whose owner dies at call `number` and makes no further calls. */

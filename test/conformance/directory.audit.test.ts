@@ -31,8 +31,7 @@ const ROUNDS = IS_LONG ? 150 : 30
 
 describeOnRedis('an audit of the directory in Redis', (redis) => {
   test('finds nothing, and changes nothing, where all is as it was published', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     expect(await publisher.audit(signal)).toEqual([])
     await publisher.publish(ofAccounts(1, MANY), signal)
@@ -44,8 +43,7 @@ describeOnRedis('an audit of the directory in Redis', (redis) => {
   })
 
   test('tells what was lost, changed and nobody’s, and who took it takes what is good', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     await publisher.publish(ofAccounts(1, MANY), signal)
     await connection.call((client) => client.hset(`${PREFIX}:tenants`, { 'tenant-7': '{}' }), signal)
@@ -77,8 +75,7 @@ describeOnRedis('an audit of the directory in Redis', (redis) => {
   test('leaves Redis as it was published, whatever is published, damaged, flushed and claimed before', async ({
     signal,
   }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     let publisher = await aPublisher(connection)
     await using reader = await aReader(connection, { reader: 'one' })
     let accounts: Accounts = new Map(FEW.map((number) => [number, anAccount(number)]))
@@ -114,8 +111,7 @@ describeOnRedis('an audit of the directory in Redis', (redis) => {
     ['a small change', [...MANY, 700]],
     ['all that there is', [LARGE, LARGE + 1]],
   ] as const)('takes %s for no damage, at whichever of its calls it is published', async ([, accounts], { signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const interrupted = interruptible(connection)
     const publisher = await aPublisher(interrupted)
     await using reader = await aReader(connection)
@@ -138,8 +134,7 @@ describeOnRedis('an audit of the directory in Redis', (redis) => {
   })
 
   test('is refused to who has been overtaken, and writes nothing then', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const one = await aPublisher(connection)
     await one.publish(ofAccounts(1, FEW), signal)
     const two = await aPublisher(connection)

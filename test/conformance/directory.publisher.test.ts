@@ -22,8 +22,7 @@ const ALL = Array.from({ length: 12 }, (_, i) => LARGE + i)
 
 describeOnRedis('the publisher of the directory in Redis', (redis) => {
   test('takes no reader for one of its own that has the number of a revision and another mark', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     await (await aPublisher(connection)).publish(ofAccounts(1000, FEW), signal)
     const [clock, slow] = [manualClock(NOON), gate()]
     await using reader = await aReader(behind(connection, slow), { clock, reader: 'one' })
@@ -45,8 +44,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   })
 
   test('numbers what it publishes into an empty Redis above all that readers may still hold', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const one = await aPublisher(connection)
     const first = one.nextRevision()
     await one.publish(ofAccounts(first, FEW), signal)
@@ -68,8 +66,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   test.for([1, 1_795_000_000_000, 99_999_999_999_998])(
     'keeps the number %d to the last digit',
     async (revision, { signal }) => {
-      await using harness = await redis.harness((connection) => connection)
-      const connection = await harness.open()
+      await using connection = await redis.emptied()
       const publisher = await aPublisher(connection)
       await using reader = await aReader(connection, { reader: 'one' })
       for (const next of [revision, revision + 1]) {
@@ -83,8 +80,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   )
 
   test('says of no revision that all enforce it while one of them does not', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     await using stack = new AsyncDisposableStack()
     const gates = ['one', 'two', 'three'].map((name) => ({ name, slow: gate() }))
     const readers = await Promise.all(
@@ -114,8 +110,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   })
 
   test('waits for a reader that has begun to load, or is loaded by it', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     await publisher.publish(ofAccounts(1, FEW), signal)
     const waited = new Set<boolean>()
@@ -137,8 +132,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   test('says that it is not certain until readers have had the time to tell an emptied Redis of themselves', async ({
     signal,
   }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     await publisher.publish(ofAccounts(1, FEW), signal)
     expect(await publisher.enforced(signal)).toEqual({ all: 0, behind: 0, revision: 1, isCertain: false })
@@ -158,8 +152,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   })
 
   test('counts nobody out while Redis answers late, as it hears the others late, too', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     let [passedMs, lateMs] = [0, 0]
     const clock = { ...systemClock(), monotonic: () => systemClock().monotonic() + passedMs }
     const late: RedisConnection = {
@@ -191,8 +184,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   })
 
   test('takes nobody for gone who has not yet reported to a Redis that has lost all', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const clock = manualClock()
     await using one = await aReader(connection, { reader: 'one', clock })
     const other = await aReader(connection, { reader: 'other', clock })
@@ -215,8 +207,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     ['a small change', [1, 2, 4]],
     ['all that there is', ALL],
   ] as const)('finds out what has become of %s whose answer it has not had', async ([, accounts], { signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const found = new Set<number>()
     // Opening takes the first five calls.
     for (let calls = 5; ; calls++) {
@@ -240,8 +231,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   })
 
   test('is believed at once where one that is late has published into an emptied Redis', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const late = await aPublisher(connection)
     const publisher = await aPublisher(connection)
     await publisher.publish(ofAccounts(5, FEW), signal)
@@ -262,8 +252,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   })
 
   test('does one thing after the other, and nothing that nobody waits for any more', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     const gone = new AbortController()
     const all = [1, 2, 3, 4, 5, 6].map((revision) => publisher.publish(ofAccounts(revision, [revision]), signal))
@@ -280,8 +269,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   })
 
   test('knows as settings what others have published, and tells what of it is damaged', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const damaged: string[] = []
     const onDamage = (kind: string, name: string) => damaged.push(`${kind} ${name}`)
     const first = await aPublisher(connection)
@@ -305,8 +293,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   })
 
   test('goes above the epoch that Redis knows, and below it none publishes', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     expect(await readEpoch(connection, signal)).toBe(0)
     await aPublisher(connection, 7)
     expect(await readEpoch(connection, signal)).toBe(7)

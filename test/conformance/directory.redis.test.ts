@@ -46,8 +46,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     ['a small change', [1, 2, 4]],
     ['all that there is', ALL],
   ] as const)('is of one revision whenever who publishes %s dies', async ([, accounts], { signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const before = ofAccounts(1, FEW)
     const after = ofAccounts(2, accounts)
     await (await aPublisher(connection)).publish(before, signal)
@@ -65,8 +64,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   })
 
   test('is written by whoever took over last, and by nobody before', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const [one, two] = [await aPublisher(connection), await aPublisher(connection)]
     expect(two.epoch).toBe(one.epoch + 1)
     await expect(one.publish(ofAccounts(1, ALL), signal)).rejects.toThrow(Fenced)
@@ -89,8 +87,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     ['a small change', FEW],
     ['all that there is', ALL],
   ] as const)('refuses to write %s whenever the right to was lost before', async ([, accounts], { signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const before = ofAccounts(1, [1, 2])
     await (await aPublisher(connection)).publish(before, signal)
     // The first call takes the right to publish.
@@ -110,8 +107,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   })
 
   test('is whole where Redis was emptied while it was published', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const snapshot = ofAccounts(1, ALL)
     let isEmptied = true
     for (let calls = 0; isEmptied; calls++) {
@@ -131,8 +127,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   test.for(['is emptied', 'gets a small change', 'gets all anew'] as const)(
     'is whole to who loads it while Redis %s',
     async (what, { signal }) => {
-      await using harness = await redis.harness((connection) => connection)
-      const connection = await harness.open()
+      await using connection = await redis.emptied()
       const first = ofAccounts(1, MANY)
       const second = ofAccounts(2, what === 'gets all anew' ? ALL : [...MANY, 700])
       for (let calls = 0, hasHappened = true; hasHappened; calls += 3) {
@@ -154,8 +149,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   )
 
   test('takes no step that does not follow on what is held', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     const copy = openCopy({ redis: connection, clock: systemClock(), log: recordingLog() })
     await publisher.publish(ofAccounts(1, [1]), signal)
@@ -171,8 +165,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   })
 
   test('is loaded anew by who has missed more than is kept', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     await publisher.publish(ofAccounts(1, FEW), signal)
     const held = gate()
@@ -189,8 +182,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   })
 
   test('stays in force where Redis has lost it, and is there again when it is mended', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     const snapshot = ofAccounts(3, FEW)
     await publisher.publish(snapshot, signal)
@@ -221,8 +213,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   test('takes a lower revision for that of a replica that lagged, until it has stood for a while', async ({
     signal,
   }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     await (await aPublisher(connection)).publish(ofAccounts(7, FEW), signal)
     const clock = manualClock(NOON)
     await using reader = await aReader(connection, { clock })
@@ -241,8 +232,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   test('says which of its readers enforce the last revision, and waits for none that only follows or has gone', async ({
     signal,
   }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     expect(await publisher.readers(signal)).toEqual({ all: 0, enforcing: 0 })
     const slow = gate()
@@ -271,8 +261,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     ['no object', '[]'],
     ['of another shape', '{"incarnation":"i","suspended":false,"limits":[],"storage":{"bucket":"b","prefix":"p"}}'],
   ])('serves the last good of a value that is %s, and all others', async ([, text], { signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const snapshot = ofAccounts(1, FEW)
     await (await aPublisher(connection)).publish(snapshot, signal)
     const log = recordingLog()
@@ -301,8 +290,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   })
 
   test('is not read where a newer version has written it', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     await (await aPublisher(connection)).publish(ofAccounts(1, FEW), signal)
     await connection.call((client) => client.hset(META, { schema: 2 }), signal)
     await using reader = await aReader(connection)
@@ -311,8 +299,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   })
 
   test('is never seen in part, by those who follow nor by those who begin', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     // Even revisions suspend every tenant. Every third revision has so many changes that it replaces everything.
     const at = (revision: number): DirectorySnapshot => {
@@ -344,8 +331,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   })
 
   test(`is the same to every reader after each of ${CHANGES} random changes`, async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     await using stack = new AsyncDisposableStack()
     const publisher = await aPublisher(connection)
     const readers = await Promise.all(['one', 'two', 'three'].map((reader) => aReader(connection, { reader })))
@@ -367,8 +353,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   })
 
   test('stands in one hash slot of a Cluster', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     // The limits of the accounts come first, with two calls each.
     const dying = await aPublisher(dyingAt(connection, 2 * ALL.length + 5))
     await expect(dying.publish(ofAccounts(1, ALL), signal)).rejects.toThrow(Unavailable)

@@ -65,8 +65,7 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
   test.for(OPERATORS)(
     'is read whole after %s, by a fresh process and by one that follows',
     async ([, written, known], { signal }) => {
-      await using harness = await redis.harness((connection) => connection)
-      const connection = await harness.open()
+      await using connection = await redis.emptied()
       await using following = await aReader(connection)
       await (await aPublisher(connection)).publish(written, signal)
       await following.refresh(signal)
@@ -81,8 +80,7 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
   test.for(OPERATORS)(
     'is left alone by an operator that comes after %s, and wants the same',
     async ([, written, known], { signal }) => {
-      await using harness = await redis.harness((connection) => connection)
-      const connection = await harness.open()
+      await using connection = await redis.emptied()
       await (await aPublisher(connection)).publish(written, signal)
       const [values, mark] = [await valuesIn(connection, signal), (await readMeta(connection, signal))?.revisionId]
       // Leadership may change between the versions several times while both run.
@@ -101,8 +99,7 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
   test.for(OPERATORS)(
     'changes what is wanted otherwise after %s, and nothing beside it',
     async ([, written, known], { signal }) => {
-      await using harness = await redis.harness((connection) => connection)
-      const connection = await harness.open()
+      await using connection = await redis.emptied()
       await (await aPublisher(connection)).publish(written, signal)
       const values = await valuesIn(connection, signal)
       await using reader = await aReader(connection)
@@ -126,8 +123,7 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
   )
 
   test('is written as readers of earlier versions demand it, with every field they know', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const { tenant } = anAccount(1)
     await (await aPublisher(connection)).publish(aSnapshot(1, { tenants: [tenant] }), signal)
     const { tenants } = await valuesIn(connection, signal)

@@ -1,8 +1,9 @@
 /** The promises of every directory with its publisher. The doc comments of the port describe them. */
 import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { ApiKey, KeyHash, TemplateCode } from '@platen/contract/tenant.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { aTemplate, aTenant } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import type { Harness } from './harness.ts'
 
 export function describeDirectory(
@@ -13,10 +14,9 @@ export function describeDirectory(
     let harness: Harness<Directory & DirectoryPublisher>
     let directory: Directory & DirectoryPublisher
     beforeEach(async () => {
-      harness = await makeHarness()
+      harness = ofTest(await makeHarness())
       directory = await harness.open()
     })
-    afterEach(() => harness[Symbol.asyncDispose]())
 
     test('knows nobody before anything was published', () => {
       const { tenants, keys, templates } = directory.current()

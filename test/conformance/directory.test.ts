@@ -10,8 +10,7 @@ describeDirectory('memory', () => memoryHarness(memoryDirectory))
 describeOnRedis('redis', (redis) => {
   describeDirectory('redis', async () => {
     await using stack = new AsyncDisposableStack()
-    const harness = stack.use(await redis.harness((connection) => connection))
-    const port = stack.use(await publishedDirectory(await harness.open()))
+    const port = stack.use(await publishedDirectory(stack.use(await redis.emptied())))
     const owned = stack.move()
     return { open: async () => port, [Symbol.asyncDispose]: () => owned.disposeAsync() }
   })

@@ -7,8 +7,9 @@ import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { EGRESS_BYTES_MAX, EGRESS_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import { aHost, giving, HOST, type TestHost } from '../topology/host.ts'
 
 const OTHER = `www.${HOST}`
@@ -30,11 +31,10 @@ export function describeEgress(name: string, open: (host: TestHost, clock: Clock
       expect.objectContaining({ code: 'asset_unavailable', message: expect.stringMatching(reason) })
 
     beforeEach(async () => {
-      host = await aHost()
+      host = ofTest(await aHost())
       clock = manualClock()
       egress = open(host, clock)
     })
-    afterEach(() => host[Symbol.asyncDispose]())
 
     test.for(['http', 'https'])('gives what a host gives over %s, and says little of itself', async (scheme) => {
       host.answer('/a.png?b=c', giving('the bytes', 'Image/PNG; charset=x'))

@@ -1,8 +1,9 @@
 /** The promises of every event log. The doc comments of the port describe them. */
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import { EXPIRY_RENDERS_MAX } from '@platen/contract/retention-limit.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import { all, type Harness } from './harness.ts'
 
 /** More than a reader fetches at once. */
@@ -13,10 +14,9 @@ export function describeEventLog(name: string, makeHarness: () => Promise<Harnes
     let harness: Harness<EventLog>
     let log: EventLog
     beforeEach(async () => {
-      harness = await makeHarness()
+      harness = ofTest(await makeHarness())
       log = await harness.open()
     })
-    afterEach(() => harness[Symbol.asyncDispose]())
 
     test('gives out an event as it was appended', async ({ signal }) => {
       const events = [anEvent(), anEvent(aManifest({ outcome: aFailure(), attempt: 3 }))]

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { afterAll } from 'vitest'
+import { ofTest } from '../fixture/lifetime.ts'
 
 /** Timeout of waits: on a shared machine a process may get no CPU time for seconds. */
 export const PATIENCE = { timeout: 30_000 }
@@ -19,6 +20,11 @@ export interface Harness<Port> extends AsyncDisposable {
    * True when progress is one position per partition. After `reopen`, everything from the oldest unfinished record on is delivered again.
    */
   readonly isPositional?: boolean
+}
+
+/** Opens the port of a harness. Both last until the test is over. */
+export async function opened<Port>(making: Promise<Harness<Port>>): Promise<Port> {
+  return ofTest(await making).open()
 }
 
 /** Collects all values of an async iterable. */

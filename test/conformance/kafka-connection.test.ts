@@ -6,10 +6,11 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { LANES } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
 import { ConfigResourceTypes } from 'kafkajs'
-import { afterAll, assert, beforeAll, describe, expect, test } from 'vitest'
+import { assert, describe, expect, test } from 'vitest'
+import { shared } from '../fixture/lifetime.ts'
 import { aCertificate } from '../topology/host.ts'
 import { hasServer } from '../topology/server/binary.ts'
-import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
+import { startKafka } from '../topology/server/kafka.ts'
 import { connectTo, describeOnKafka } from './kafka-harness.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -147,53 +148,51 @@ describeOnKafka('the topics in Kafka', (kafka) => {
 })
 
 describe.skipIf(!hasServer('kafka'))('a Kafka with TLS and passwords', () => {
-  let server: KafkaServer & { access: NonNullable<KafkaServer['access']> }
-  beforeAll(async () => {
+  const server = shared(async () => {
     const { access, ...rest } = await startKafka({ secured: true })
     assert(access !== undefined, 'it was asked for')
-    server = { ...rest, access }
+    return { ...rest, access }
   })
-  afterAll(async () => await server[Symbol.asyncDispose]())
 
   test('serves who has the password', async ({ signal }) => {
-    const { tls, user } = server.access
-    await using connection = await connectTo(server, { tls, sasl: user })
+    const { tls, user } = server().access
+    await using connection = await connectTo(server(), { tls, sasl: user })
     await prepareTopics(connection, [aTopic('secret', 1)], { settings: { prefix: '' }, signal })
     await connection.send('secret', [{ key: 'a', value: 'b' }], signal)
   })
 
   test('refuses a wrong password, and says whose', async () => {
-    const { tls, user } = server.access
-    const connecting = connectTo(server, { tls, sasl: { ...user, password: 'wrong' } })
+    const { tls, user } = server().access
+    const connecting = connectTo(server(), { tls, sasl: { ...user, password: 'wrong' } })
     await expect(connecting).rejects.toThrow(/^Kafka refused the credentials of platen \(plain\): /)
     await expect(connecting).rejects.not.toThrow('wrong')
   })
 
   test('refuses a mechanism that it does not have', async () => {
-    const { tls, user } = server.access
-    const connecting = connectTo(server, { tls, sasl: { ...user, mechanism: 'scram-sha-512' } })
+    const { tls, user } = server().access
+    const connecting = connectTo(server(), { tls, sasl: { ...user, mechanism: 'scram-sha-512' } })
     await expect(connecting).rejects.toThrow('The broker does not support the requested SASL mechanism')
   })
 
   test.for(['another authority', 'another name', 'no TLS', 'no password'] as const)(
     'is refused with %s',
     async (fault) => {
-      const { tls, user } = server.access
+      const { tls, user } = server().access
       const [settings, reason] = {
         'another authority': [{ tls: { ...tls, ca: aCertificate().cert }, sasl: user }, 'self-signed certificate'],
         'another name': [{ tls: { ...tls, servername: 'other.example.test' }, sasl: user }, 'does not match'],
         'no TLS': [{ sasl: user }, ''],
         'no password': [{ tls }, ''],
       }[fault] as [object, string]
-      await expect(connectTo(server, settings)).rejects.toThrow(
-        new RegExp(`^cannot connect to Kafka at ${server.broker}: .*${reason}`),
+      await expect(connectTo(server(), settings)).rejects.toThrow(
+        new RegExp(`^cannot connect to Kafka at ${server().broker}: .*${reason}`),
       )
     },
   )
 
   test('makes no topic for who may not, and names those that are missing', async ({ signal }) => {
-    const { tls, stranger } = server.access
-    await using connection = await connectTo(server, { tls, sasl: stranger })
+    const { tls, stranger } = server().access
+    await using connection = await connectTo(server(), { tls, sasl: stranger })
     const preparing = prepareTopics(connection, [aTopic('a', 1), aTopic('b', 1)], {
       settings: { prefix: 'x.' },
       signal,

@@ -137,10 +137,3 @@ export async function expectNone(log: KafkaDeliveryLog, signal: AbortSignal): Pr
   expect(due.delivery.id).toBe(marker.id)
   await due.record(OK, { status: 'delivered' })
 }
-
-/** Lets pending work continue for one turn of the event loop. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
-}

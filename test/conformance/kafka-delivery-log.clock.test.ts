@@ -1,10 +1,11 @@
 /** Tests that the waits of deliveries on Kafka do not depend on the wall clock. */
+import { setImmediate } from 'node:timers/promises'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { aDelivery, NOON } from '../fixture/build.ts'
-import { deliveryHarness, expectNone, FAILED, NEXT, take, turn } from './kafka-delivery-harness.ts'
+import { deliveryHarness, expectNone, FAILED, NEXT, take } from './kafka-delivery-harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 
 const HOUR_MS = 3_600_000
@@ -86,7 +87,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     const value = JSON.stringify({ version: 1, id, render, dueAt: NOON, ripeAt: Number.MAX_SAFE_INTEGER, step: 0 })
     await harness.connection.send(`${harness.settings.prefix}webhook.wait.1s`, [{ key: id, value }], signal)
     const next = take(log, signal)
-    while (clock.armed() === 0) await turn()
+    while (clock.armed() === 0) await setImmediate()
     await clock.advance(1000)
     expect((await next).delivery.id).toBe(id)
   })

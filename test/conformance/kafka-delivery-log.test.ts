@@ -1,4 +1,5 @@
 /** Tests deliveries on Kafka when a process, a broker or a record fails: none is lost, and no receiver is called twice without need. */
+import { setImmediate } from 'node:timers/promises'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import type { KafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
@@ -10,7 +11,8 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX, WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aDelivery, NOON } from '../fixture/build.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
+import { opened } from './harness.ts'
 import {
   type DeliveryHarness,
   deliveryHarness,
@@ -20,7 +22,6 @@ import {
   OK,
   take,
   takeMany,
-  turn,
 } from './kafka-delivery-harness.ts'
 import { describeOnKafka, describeOnOwnKafka } from './kafka-harness.ts'
 
@@ -186,8 +187,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     signal,
   }) => {
     const clock = manualClock(NOON)
-    await using harness = await installation(clock)
-    const log = await harness.open()
+    const log = await opened(installation(clock))
     const waits = [
       ['long', 300_000],
       ['odd', 37_250],
@@ -211,7 +211,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
       while (!given.includes(id)) {
         signal.throwIfAborted()
         if (clock.armed() > 0 && clock.now() < NOON + waitMs + 1000) await clock.advance(250)
-        await turn()
+        await setImmediate()
       }
       expect(given.at(-1)).toBe(id)
     }
@@ -232,12 +232,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     expect(dead.value?.toString()).toBe(value)
     expect(dead.headers['platen-reason']?.toString()).toBe(reason)
     expect(dead.headers['platen-topic']?.toString()).toBe(harness.settings.prefix + topic)
-    expect(
-      await until(
-        () => harness.buried(),
-        (count) => count > 0,
-      ),
-    ).toBe(1)
+    expect(await poll(() => harness.buried()).until((count) => count > 0)).toBe(1)
   })
 
   test('puts a reminder aside whose object nobody can read, and goes on', async ({ signal }) => {
@@ -252,12 +247,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     expect((await take(log, signal)).delivery.id).toBe('b')
     const dead = await deadLetter(harness, signal)
     expect(dead.headers['platen-reason']?.toString()).toMatch(/^delivery\/of\/.*\/a: it is of version 9/)
-    expect(
-      await until(
-        () => harness.buried(),
-        (count) => count > 0,
-      ),
-    ).toBe(1)
+    expect(await poll(() => harness.buried()).until((count) => count > 0)).toBe(1)
   })
 
   test('says that the store is away, and gives out all the same when it is back', async ({ signal }) => {
@@ -276,8 +266,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
 describeOnOwnKafka('deliveries on a Kafka that goes away', (kafka) => {
   test('goes on when the broker was killed and is back', { timeout: BROKER_BACK_MS_MAX }, async ({ signal }) => {
     const clock = manualClock(NOON)
-    await using harness = await deliveryHarness(kafka, { clock, artifacts: memoryArtifactStore() })
-    const log = await harness.open()
+    const log = await opened(deliveryHarness(kafka, { clock, artifacts: memoryArtifactStore() }))
     await log.schedule([aDelivery({ id: 'a' })], signal)
     const due = await take(log, signal)
     await kafka.server().kill()

@@ -11,6 +11,7 @@ import {
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, assert, beforeAll, describe } from 'vitest'
 import { SILENT } from '../fixture/build.ts'
+import { shared } from '../fixture/lifetime.ts'
 import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../topology/run-server.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type KafkaOptions, type KafkaServer, startKafka } from '../topology/server/kafka.ts'
@@ -77,15 +78,7 @@ export function describeOnOwnKafka(
   options: KafkaOptions = {},
 ): void {
   describe.skipIf(!hasServer('kafka'))(name, () => {
-    let running: KafkaServer | undefined
-    beforeAll(async () => {
-      running = await startKafka(options)
-    })
-    afterAll(async () => await running?.[Symbol.asyncDispose]())
-    const server = () => {
-      assert(running !== undefined, 'the server runs while tests do')
-      return running
-    }
+    const server = shared(() => startKafka(options))
     body({ ...fixtureOn(() => server().broker).fixture, server })
   })
 }

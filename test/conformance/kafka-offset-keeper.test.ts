@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { kafkaLag, triggerOf } from '../bench/cluster/scale/keda.ts'
 import { aRecord } from '../fixture/build.ts'
 import { IS_LONG } from '../run/form.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { describeOnKafka, describeOnOwnKafka, type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
 
 /** The retention of brokers: the default, and the shortest possible. */
@@ -48,10 +48,7 @@ describeOnKafka('an offset of what retention has deleted', (kafka) => {
     await admin.deleteTopicRecords({ topic: topicIn(prefix), partitions: [{ partition: 0, offset: String(RENDERS) }] })
     expect(await lagOf(connection, prefix)).toBe(RENDERS)
     await using _ = await queue.consume('html', signal)
-    const { committed } = await until(
-      () => offsetsOf(connection, prefix),
-      (offsets) => offsets.committed !== 0,
-    )
+    const { committed } = await poll(() => offsetsOf(connection, prefix)).until((offsets) => offsets.committed !== 0)
     expect([committed, await lagOf(connection, prefix)]).toEqual([RENDERS, 0])
   })
 })

@@ -78,8 +78,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     process.stdout.write(`the seed is ${seed}; again with PLATEN_TEST_SEED=${seed}\n`)
     const operations = fc.sample(anyOperation, { numRuns: OPERATIONS, seed })
     const clock = manualClock(NOON)
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const limiter = redisLimiter(connection, clock)
     // A Redis without the script gets it in a second call. Calls sent meanwhile would run in between, so the script is loaded first.
     await limiter.usage('nobody', '2026-11', NEVER)

@@ -14,11 +14,11 @@ const LIMIT = { asyncRateLimitPerMinute: 60 }
 
 describeOnRedis('the limiter in Redis', (redis) => {
   test('admits exactly 60 of 200 over three connections at once where the limit is 60', async ({ signal }) => {
-    await using one = await redis.harness((connection) => connection)
+    await using one = await redis.emptied()
     await using two = await redis.connect()
     await using three = await redis.connect()
     // All of them use one clock: that of Redis.
-    const limiters = [await one.open(), two, three].map((connection) => redisLimiter(connection))
+    const limiters = [one, two, three].map((connection) => redisLimiter(connection))
     const asked = Array.from({ length: 200 }, () => aReservation({ limits: LIMIT }))
     const decisions = await Promise.all(
       limiters.flatMap((limiter, i) =>
@@ -31,8 +31,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
   })
 
   test('goes by limits that are published and newer than those it is asked with', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const limiter = redisLimiter(connection)
     const limitAsked = async (revision: number) =>
       (await limiter.reserve(aReservation({ limits: LIMIT, revision }), signal)).rate.limit
@@ -53,8 +52,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
   })
 
   test('takes the default of a limit that an older operator did not write', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const limiter = redisLimiter(connection, manualClock(NOON))
     const { account, limits } = aReservation({ limits: { asyncRateLimitPerMinute: 7, asyncFairShare: 9 } })
     for (const name of Object.keys(DEFAULT_LIMITS)) {
@@ -71,8 +69,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
   test('takes four times the rate of a key where the limits that are published name no rate of the tenant', async ({
     signal,
   }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const limiter = redisLimiter(connection, manualClock(NOON))
     const { account, limits } = aReservation({ limits: { asyncRateLimitPerMinute: 1 } })
     await writeLimits(connection, { revision: 2, limits: new Map([[account, limits]]) }, signal)
@@ -87,8 +84,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
   })
 
   test('tells the time by Redis where it has no clock', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const [before, decision, after] = [
       await connection.call((client) => client.time(), signal),
       await redisLimiter(connection).reserve(aReservation({ limits: LIMIT }), signal),
@@ -100,8 +96,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
   })
 
   test('goes on where Redis has forgotten the script', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const limiter = redisLimiter(connection, manualClock(NOON))
     const request = aReservation({ units: 3 })
     await limiter.reserve(request, signal)
@@ -110,8 +105,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
   })
 
   test('leaves no key that does not expire, nor one outside of the hash slot of its account', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const limiter = redisLimiter(connection, manualClock(NOON))
     const limits = { ...LIMIT, rateLimitPerMinute: 60, htmlRateLimitPerMinute: 60 }
     const [held, charged, failed, abandoned] = [1, 2, 3, 4].map((units) =>
@@ -143,8 +137,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
   })
 
   test('has nothing left of an account but its charges and what ended when all has ended', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const limiter = redisLimiter(connection, manualClock(NOON))
     const requests = Array.from({ length: 50 }, (_, i) => aReservation({ units: i % 3 }))
     for (const request of requests) await limiter.reserve(request, signal)
@@ -154,8 +147,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
   })
 
   test('charges a render once, whatever of what it knows is lost in between', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const limiter = redisLimiter(connection, manualClock(NOON))
     const requests = Array.from({ length: 1000 }, () => aReservation({ units: 2 }))
     const [{ account, period }] = requests as [Reservation]
@@ -183,8 +175,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
   })
 
   test('takes few bytes for a render that was charged', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const limiter = redisLimiter(connection, manualClock(NOON))
     const count = 10_000
     const [{ account, period }] = [aReservation()]

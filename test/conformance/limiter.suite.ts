@@ -5,8 +5,9 @@ import type { Decision, Limiter, Reservation } from '@platen/contract/port/limit
 import type { Manifest } from '@platen/contract/render.ts'
 import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
-import { afterEach, assert, beforeEach, describe, expect, test } from 'vitest'
+import { assert, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, recordOf } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import { IS_LONG } from '../run/form.ts'
 import { anyStep, type Fields, kindOf, type LimiterHarness, walk } from './limiter.model.ts'
 
@@ -19,10 +20,9 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
     let harness: LimiterHarness
     let limiter: Limiter
     beforeEach(async () => {
-      harness = await makeHarness()
+      harness = ofTest(await makeHarness())
       limiter = await harness.open()
     })
-    afterEach(() => harness[Symbol.asyncDispose]())
 
     const NEVER = new AbortController().signal
     /** Reserves a new render, unless the fields name one. */

@@ -3,8 +3,9 @@ import { RATE_WINDOW_MS } from '@platen/contract/limit.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, NEVER, recordOf } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import { IS_LONG } from '../run/form.ts'
 import { type Fields, kindOf, type LimiterHarness } from './limiter.model.ts'
 
@@ -13,10 +14,9 @@ export function describeTenantRates(name: string, makeHarness: () => Promise<Lim
     let harness: LimiterHarness
     let limiter: Limiter
     beforeEach(async () => {
-      harness = await makeHarness()
+      harness = ofTest(await makeHarness())
       limiter = await harness.open()
     })
-    afterEach(() => harness[Symbol.asyncDispose]())
 
     const ask = (limits: Partial<Limits>, fields: Fields = {}) =>
       limiter.reserve(aReservation({ ...fields, limits: { htmlRateLimitPerMinute: 1000, ...limits } }), NEVER)

@@ -9,7 +9,7 @@ import { LEDGER_ENDED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
-import { memoryHarness, sqliteHarness } from './harness.ts'
+import { memoryHarness, opened, sqliteHarness } from './harness.ts'
 import type { LimiterHarness } from './limiter.model.ts'
 import { describeLimiter } from './limiter.suite.ts'
 import { describeTenantRates } from './limiter.tenant.suite.ts'
@@ -129,8 +129,7 @@ describe('the limiter in SQLite', () => {
   })
 
   test('reserves and confirms without its disk', async () => {
-    await using harness = await sqliteHarness((database) => database)
-    const database = await harness.open()
+    const database = await opened(sqliteHarness((database) => database))
     const limiter = await limiterIn(database)
     await database[Symbol.asyncDispose]()
     const request = aReservation()

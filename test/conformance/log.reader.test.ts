@@ -2,13 +2,12 @@
 import { execFileSync, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { LOG_WAITING_BYTES_MAX } from '@platen/adapters/system/log-output.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { until } from '../time/until.ts'
+import { aFolder } from '../fixture/lifetime.ts'
+import { poll } from '../time/poll.ts'
 
 const CHILD = new URL('log.child.ts', import.meta.url).pathname
 /** Capacity of a Linux pipe, in addition to the lines that wait in the process. */
@@ -29,14 +28,13 @@ let fifo: string
 /** Keeps the pipe open and never reads it. */
 let pipe: number
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'platen-log-reader-'))
+  folder = aFolder()
   fifo = join(folder, 'log')
   execFileSync('mkfifo', [fifo])
   pipe = openSync(fifo, 'r+')
 })
 afterEach(async () => {
   closeSync(pipe)
-  await rm(folder, { recursive: true })
 })
 
 /** Starts the child process with this standard error. */
@@ -100,10 +98,10 @@ test('a process answers while nobody reads its log, counts what it drops, and sa
   const dropped = await service.writeMany()
   expect(dropped).toBeGreaterThan(MANY / 4)
   await using reader = read()
-  await until(reader.lines, (lines) => lines.some(({ msg }) => msg === 'log lines dropped'))
+  await poll(reader.lines).until((lines) => lines.some(({ msg }) => msg === 'log lines dropped'))
   const total = Math.ceil(MANY / AT_A_TIME) * AT_A_TIME
   expect(await service.write(1)).toBe(dropped)
-  const lines = await until(reader.lines, (lines) => lines.at(-1)?.n === total)
+  const lines = await poll(reader.lines).until((lines) => lines.at(-1)?.n === total)
   const kept = total - dropped
   expect(lines.map(({ n, lines }) => n ?? { lines })).toEqual([...Array(kept).keys(), { lines: dropped }, total])
 })
@@ -121,7 +119,7 @@ test('a process that fails to start has told all it had to say to who reads', as
   expect(count * LINE_BYTES_MIN).toBeGreaterThan(4 * PIPE_BYTES)
   await using failing = start(pipe, 'fail', `${count}`)
   expect(await failing.exited).toBe(1)
-  await until(reader.text, (all) => all.endsWith('\n') && all.includes('platen cannot start: no such server'))
+  await poll(reader.text).until((all) => all.endsWith('\n') && all.includes('platen cannot start: no such server'))
   expect(reader.lines().map(({ n }) => n)).toEqual([...Array(count).keys()])
 })
 
@@ -131,24 +129,16 @@ test('a process that is killed has told a reader who keeps up all it had to say'
   await service.write(10)
   service.child.kill('SIGKILL')
   await service.exited
-  await until(reader.lines, (lines) => lines.length === 10)
+  await poll(reader.lines).until((lines) => lines.length === 10)
 })
 
 test('a process whose reader has gone goes on, and counts each line', async () => {
   await using service = await serving('pipe')
   service.child.stderr?.destroy()
   await service.write(1)
-  const before = await until(
-    () => service.write(0),
-    (dropped) => dropped > 0,
-  )
+  const before = await poll(() => service.write(0)).until((dropped) => dropped > 0)
   await service.write(10)
-  expect(
-    await until(
-      () => service.write(0),
-      (dropped) => dropped >= before + 10,
-    ),
-  ).toBe(before + 10)
+  expect(await poll(() => service.write(0)).until((dropped) => dropped >= before + 10)).toBe(before + 10)
   service.child.kill('SIGTERM')
   expect(await service.exited).toBe(0)
 })

@@ -1,6 +1,7 @@
 /** The promises of every log. The doc comments of the port describe them. */
 import type { Log } from '@platen/contract/port/log.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ofTest } from '../fixture/lifetime.ts'
 
 const LEVELS = ['error', 'warn', 'info', 'debug'] as const
 
@@ -15,9 +16,8 @@ export function describeLog(name: string, makeHarness: () => Promise<LogHarness>
   describe(`log: ${name}`, () => {
     let harness: LogHarness
     beforeEach(async () => {
-      harness = await makeHarness()
+      harness = ofTest(await makeHarness())
     })
-    afterEach(() => harness[Symbol.asyncDispose]())
 
     test.for(LEVELS)('writes a line with level %s, message and fields', async (level) => {
       harness.open('debug')[level]({ tenant: 'acme', durationMs: 12 }, 'render finished')

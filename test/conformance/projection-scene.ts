@@ -16,7 +16,7 @@ import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { type ProjectionPorts, runProjection } from '@platen/events/charge/projection.ts'
 import { aFailure, aManifest, anEvent, aRecord, SILENT } from '../fixture/build.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
 import type { RedisFixture } from './redis-harness.ts'
 
@@ -53,8 +53,7 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
   const stack = new AsyncDisposableStack()
   const { prefix } = await kafka.topics('events', { partitions: { ...ONE_PARTITION, events: PARTITIONS } })
   const connection = stack.use(await kafka.connect())
-  const harness = stack.use(await redis.harness((each) => each))
-  const client = await harness.open()
+  const client = stack.use(await redis.emptied())
   const log = kafkaEventLog(connection, { prefix })
   const metrics = openMetrics({ isRead: false, deployable: 'test' })
   const [limiter, ledger] = [redisLimiter(client), redisRenderLedger(client)]
@@ -98,7 +97,7 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
     async caughtUp() {
       const admin = await connection.admin()
       const ends = await admin.fetchTopicOffsets(`${prefix}render.events`)
-      await until(offsets, (known) => ends.every(({ partition, high }) => known[partition] === high))
+      await poll(offsets).until((known) => ends.every(({ partition, high }) => known[partition] === high))
     },
     wipe: async () => void (await client.call((each) => each.flushall(), signal)),
     async keep() {

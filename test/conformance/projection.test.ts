@@ -4,7 +4,7 @@ import type { RenderRecord } from '@platen/contract/render.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { IS_LONG } from '../run/form.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 import { ACCOUNTS, aScene, failure, Killed, mortal, type Scene, start, success } from './projection-scene.ts'
 import { describeOnRedis } from './redis-harness.ts'
@@ -131,10 +131,7 @@ describeOnKafka('the projection', (kafka) => {
           const gone = lost === 'charges' ? keys.filter((key) => key.includes('charges')) : keys
           await scene.redis.call((client) => client.del(...gone), signal)
           expect(await scene.charged()).not.toEqual(scene.expected())
-          await until(
-            () => scene.charged(),
-            (charged) => String(charged) === String(scene.expected()),
-          )
+          await poll(() => scene.charged()).until((charged) => String(charged) === String(scene.expected()))
           await isExact(scene)
         },
       )
@@ -154,10 +151,7 @@ describeOnKafka('the projection', (kafka) => {
       await scene.redis.call((client) => client.del(...keys), signal)
       await scene.append(two(), two(), two())
       await using _second = start(scene.ports)
-      await until(
-        () => scene.charged(),
-        (charged) => String(charged) === String(scene.expected()),
-      )
+      await poll(() => scene.charged()).until((charged) => String(charged) === String(scene.expected()))
       await isExact(scene)
     })
 
@@ -276,21 +270,19 @@ async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
     if (render === undefined) continue
     if ('isSuccess' in step) render.isSuccess ??= step.isSuccess
     // Callers repeat a step that Redis refuses while it restarts.
-    await until(
-      () =>
-        act[step.kind](render).then(
-          () => undefined,
-          (error: unknown) => error,
-        ),
-      (error) => error === undefined,
-    )
+    await poll(() =>
+      act[step.kind](render).then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    ).until((error) => error === undefined)
   }
   // Every process that charges a render also appends its event.
   const untold = renders.filter(({ isSuccess, isTold }) => isSuccess !== undefined && !isTold)
   await scene.append(...untold.map(endOf))
   stack.use(start(scene.ports))
   const found = () => scene.charged().catch(() => [])
-  await until(found, (charged) => String(charged) === String(scene.expected()))
+  await poll(found).until((charged) => String(charged) === String(scene.expected()))
   await scene.caughtUp()
   expect(await scene.charged()).toEqual(scene.expected())
 }

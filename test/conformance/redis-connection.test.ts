@@ -1,18 +1,18 @@
 /** Tests the connection to a Redis that fails. */
+import { setImmediate } from 'node:timers/promises'
 import { connectRedis, type RedisAddress } from '@platen/adapters/redis/connect.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { REDIS_CALLS_MAX } from '@platen/contract/redis-limit.ts'
 import { describe, expect, test } from 'vitest'
 import { hasServer } from '../topology/server/binary.ts'
-import { startRedis } from '../topology/server/redis.ts'
-import { settingsOf } from './redis-harness.ts'
+import { redisSettings, startRedis } from '../topology/server/redis.ts'
 
 const PING_MS_MAX = 300
 
 describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
   test('speaks TLS and gives its password', async ({ signal }) => {
     await using server = await startRedis({ password: 'a "quoted" secret', tls: true })
-    await using redis = await connectRedis(settingsOf(server), signal)
+    await using redis = await connectRedis(redisSettings(server), signal)
     expect(await redis.call((client) => client.ping(), signal)).toBe('PONG')
   })
 
@@ -23,7 +23,7 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
     ['no TLS', { tls: undefined }, ''],
   ] as const)('is refused with %s, and says why', async ([, fields, reason], { signal }) => {
     await using server = await startRedis({ password: 'secret', tls: true })
-    const connecting = connectRedis({ ...settingsOf(server), ...fields }, signal)
+    const connecting = connectRedis({ ...redisSettings(server), ...fields }, signal)
     await expect(connecting).rejects.toThrow(Unavailable)
     await expect(connecting).rejects.toThrow(new RegExp(`^cannot connect to Redis: .*${reason}`))
   })
@@ -31,7 +31,7 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
   test('is refused where nobody listens', async ({ signal }) => {
     const server = await startRedis()
     await server[Symbol.asyncDispose]()
-    const connecting = connectRedis(settingsOf(server), signal)
+    const connecting = connectRedis(redisSettings(server), signal)
     await expect(connecting).rejects.toThrow(/ECONNREFUSED/)
     await expect(connecting).rejects.toThrow(Unavailable)
   })
@@ -42,12 +42,12 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
   ] as const)('is refused where what answers is no %s', async ([, placeOf], { signal }) => {
     await using server = await startRedis()
     const location = placeOf({ host: server.host, port: server.port })
-    await expect(connectRedis({ ...settingsOf(server), location }, signal)).rejects.toThrow(Unavailable)
+    await expect(connectRedis({ ...redisSettings(server), location }, signal)).rejects.toThrow(Unavailable)
   })
 
   test('gives a Redis up that does not answer in time, and takes it back', async ({ signal }) => {
     await using server = await startRedis()
-    await using redis = await connectRedis(settingsOf(server, PING_MS_MAX), signal)
+    await using redis = await connectRedis(redisSettings(server, PING_MS_MAX), signal)
     server.pause()
     await expect(redis.call((client) => client.ping(), signal)).rejects.toThrow(Unavailable)
     server.resume()
@@ -56,7 +56,7 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
 
   test('fails calls while Redis is away, and answers when it is back', async ({ signal }) => {
     await using server = await startRedis()
-    await using redis = await connectRedis(settingsOf(server), signal)
+    await using redis = await connectRedis(redisSettings(server), signal)
     await server.kill()
     await expect(redis.call((client) => client.ping(), signal)).rejects.toThrow(Unavailable)
     // By now the client knows of the failure, so the call fails at once and does not wait in a queue.
@@ -67,7 +67,7 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
 
   test('stops waiting with the reason of the signal', async ({ signal }) => {
     await using server = await startRedis()
-    await using redis = await connectRedis(settingsOf(server), signal)
+    await using redis = await connectRedis(redisSettings(server), signal)
     server.pause()
     const stop = new AbortController()
     const reason = new Error('gone')
@@ -79,7 +79,7 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
 
   test('lets no more calls wait than its limit', async ({ signal }) => {
     await using server = await startRedis()
-    await using redis = await connectRedis(settingsOf(server), signal)
+    await using redis = await connectRedis(redisSettings(server), signal)
     server.pause()
     const asked = Array.from({ length: REDIS_CALLS_MAX }, () => redis.call((client) => client.ping(), signal))
     const further = redis.call((client) => client.ping(), signal)
@@ -92,7 +92,7 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
 
   test('shows a mistake of ours as it is', async ({ signal }) => {
     await using server = await startRedis()
-    await using redis = await connectRedis(settingsOf(server), signal)
+    await using redis = await connectRedis(redisSettings(server), signal)
     const asked = redis.call((client) => client.call('NONSENSE'), signal)
     await expect(asked).rejects.toThrow(/unknown command/)
     await expect(asked).rejects.not.toThrow(Unavailable)
@@ -108,6 +108,6 @@ async function untilAnswered(ask: () => Promise<string>, signal: AbortSignal): P
       throw error
     })
     if (answer !== undefined) return expect(answer).toBe('PONG')
-    await new Promise((resolve) => setImmediate(resolve))
+    await setImmediate()
   }
 }

@@ -3,9 +3,8 @@ import { connectRedis, type RedisConnection } from '@platen/adapters/redis/conne
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { hasServer } from '../topology/server/binary.ts'
-import { type RedisServer, startRedis } from '../topology/server/redis.ts'
+import { type RedisServer, redisSettings, startRedis } from '../topology/server/redis.ts'
 import { PATIENCE } from './harness.ts'
-import { settingsOf } from './redis-harness.ts'
 
 /** Short, so that tests are short: they wait for changes that the health check reports. */
 const CALL_MS_MAX = 300
@@ -37,10 +36,10 @@ describe.skipIf(!hasServer('redis'))('the pulse of a Redis', () => {
     const own = new AsyncDisposableStack()
     const server = own.use(await startRedis())
     const operator = own.adopt(
-      await own.use(await connectRedis(settingsOf(server), signal)).openClient(signal),
+      await own.use(await connectRedis(redisSettings(server), signal)).openClient(signal),
       (client) => client.disconnect(),
     )
-    const redis = own.use(await connectRedis(settingsOf(server, CALL_MS_MAX), signal))
+    const redis = own.use(await connectRedis(redisSettings(server, CALL_MS_MAX), signal))
     scene = { server, redis, ask: (name, ...words) => operator.call(name, ...words) }
     return () => own.disposeAsync()
   })
@@ -74,7 +73,7 @@ describe.skipIf(!hasServer('redis'))('the pulse of a Redis', () => {
   })
 
   test('a process that stood still holds nothing against Redis', async ({ signal }) => {
-    await using redis = await connectRedis(settingsOf(scene.server, CALL_MS_MAX), signal)
+    await using redis = await connectRedis(redisSettings(scene.server, CALL_MS_MAX), signal)
     const changes: (Error | undefined)[] = []
     redis.health.watch((reason) => changes.push(reason))
     // The first ping of the health check is under way, and so is this call.

@@ -4,8 +4,9 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Claim, ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { canTransition, isTerminal, type Status } from '@platen/contract/render.ts'
 import * as fc from 'fast-check'
-import { afterEach, assert, beforeEach, describe, expect, test } from 'vitest'
+import { assert, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aRenderId } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import { IS_LONG } from '../run/form.ts'
 import type { Harness } from './harness.ts'
 
@@ -25,10 +26,9 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
     let harness: RenderLedgerHarness
     let ledger: RenderLedger
     beforeEach(async () => {
-      harness = await makeHarness()
+      harness = ofTest(await makeHarness())
       ledger = await harness.open()
     })
-    afterEach(() => harness[Symbol.asyncDispose]())
 
     test('knows nothing of a render that was never opened', async ({ signal }) => {
       expect(await ledger.find(aRenderId(), signal)).toBeUndefined()

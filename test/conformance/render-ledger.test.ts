@@ -11,7 +11,7 @@ import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { ledgerByLane } from '@platen/embedded/store/by-lane.ts'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aRenderId, NOON } from '../fixture/build.ts'
-import { all, type Harness, memoryHarness, sqliteHarness } from './harness.ts'
+import { all, type Harness, memoryHarness, opened, sqliteHarness } from './harness.ts'
 import { describeOnRedis } from './redis-harness.ts'
 import { describeRenderLedger, type RenderLedgerHarness } from './render-ledger.suite.ts'
 
@@ -34,8 +34,7 @@ describeOnRedis('on a real server', (redis) => {
   }))
 
   test('the ledger in Redis takes up the claim of a render that goes on while Redis is wiped', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const ledger = redisRenderLedger(connection)
     const [lease, other] = [
       { owner: 'a', leaseMs: DAY_MS },
@@ -58,8 +57,7 @@ describeOnRedis('on a real server', (redis) => {
   test('the ledger in Redis is not sure of a render it hears of by a claim, as its end may be lost', async ({
     signal,
   }) => {
-    await using harness = await redis.harness((connection) => redisRenderLedger(connection))
-    const ledger = await harness.open()
+    const ledger = await opened(redis.harness((connection) => redisRenderLedger(connection)))
     const record = aRecord()
     const { id, template, acceptedAt } = record
     const running = { id, template: template.code, acceptedAt, state: { status: 'running', attempt: 1 } }
@@ -82,8 +80,7 @@ describeOnRedis('on a real server', (redis) => {
   })
 
   test('the ledger in Redis leaves no key that does not expire, whatever came first', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     const ledger = redisRenderLedger(connection)
     const lease = { owner: 'a', leaseMs: 1000 }
     await ledger.markQueued(aRecord(), signal)
@@ -118,8 +115,7 @@ test('the ledger in memory forgets the oldest settled render beyond its limit, a
 })
 
 test('the ledger in SQLite finds a render as queued whose opening was lost', async ({ signal }) => {
-  await using harness = await sqliteHarness((database) => database)
-  const database = await harness.open()
+  const database = await opened(sqliteHarness((database) => database))
   const record = aRecord()
   await sqliteRenderQueue(database).enqueue(record, signal)
   expect(await sqliteRenderLedger(database, manualClock()).find(record.id, signal)).toStrictEqual({
@@ -135,8 +131,7 @@ describe('the ledger in SQLite', () => {
     aManifest({ record: aRecord({ retentionDays: 1, ...fields }), outcome: aFailure({ finishedAt }) })
 
   test('gives what is due and nothing else, the oldest first, however much it is', async ({ signal }) => {
-    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
-    const ledger = await harness.open()
+    const ledger = await inSqlite()
     const due = Array.from({ length: PRUNE_ROWS_MAX + 1 }, (_, i) => ending(NOON - Math.floor(i / 2)))
     const kept = [ending(NOON + 1), ending(NOON, { retentionDays: 2 })]
     await Promise.all([...due, ...kept].map((manifest) => ledger.complete(manifest, signal)))
@@ -149,8 +144,7 @@ describe('the ledger in SQLite', () => {
   })
 
   test('gives each render once, though it is forgotten meanwhile', async ({ signal }) => {
-    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
-    const ledger = await harness.open()
+    const ledger = await inSqlite()
     const due = Array.from({ length: PRUNE_ROWS_MAX + 1 }, () => ending(NOON))
     await Promise.all(due.map((manifest) => ledger.complete(manifest, signal)))
     const found = []
@@ -166,8 +160,7 @@ describe('the ledger in SQLite', () => {
   test('keeps a render whose end it never heard of a day longer than its plan, in which it must have ended', async ({
     signal,
   }) => {
-    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
-    const ledger = await harness.open()
+    const ledger = await inSqlite()
     const { id, storage, ...record } = aRecord({ retentionDays: 1 })
     await ledger.claim({ id, storage, ...record }, { owner: 'a', leaseMs: 1 }, signal)
     expect(await all(ledger.due(NOON + 2 * DAY_MS - 1, signal))).toStrictEqual([])
@@ -175,8 +168,7 @@ describe('the ledger in SQLite', () => {
   })
 
   test('tells the render that was accepted last', async ({ signal }) => {
-    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
-    const ledger = await harness.open()
+    const ledger = await inSqlite()
     expect(await ledger.newest(signal)).toBeUndefined()
     const [older, newest] = [aRecord({ id: aRenderId(NOON - 1) }), aRecord({ id: aRenderId(NOON) })]
     await ledger.markQueued(newest, signal)
@@ -187,8 +179,7 @@ describe('the ledger in SQLite', () => {
 
 describe('the ledger by lane', () => {
   test('has a sync render on disk once it has ended, and not before', async ({ signal }) => {
-    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
-    const disk = await harness.open()
+    const disk = await inSqlite()
     const ledger = ledgerByLane({ memory: memoryRenderLedger(manualClock()), disk })
     const record = aRecord({ lane: 'sync' })
     await ledger.claim(record, { owner: 'a', leaseMs: 1000 }, signal)
@@ -200,8 +191,7 @@ describe('the ledger by lane', () => {
   })
 
   test('knows a sync render no longer that the disk has forgotten', async ({ signal }) => {
-    await using harness = await sqliteHarness((database) => sqliteRenderLedger(database, manualClock()))
-    const disk = await harness.open()
+    const disk = await inSqlite()
     const ledger = ledgerByLane({ memory: memoryRenderLedger(manualClock()), disk })
     const record = aRecord({ lane: 'sync' })
     await ledger.complete(aManifest({ record, outcome: aFailure() }), signal)
@@ -209,6 +199,8 @@ describe('the ledger by lane', () => {
     expect(await ledger.find(record.id, signal)).toBeUndefined()
   })
 })
+
+const inSqlite = () => opened(sqliteHarness((database) => sqliteRenderLedger(database, manualClock())))
 
 async function timed(
   makeHarness: (clock: ManualClock) => Promise<Harness<RenderLedger>>,

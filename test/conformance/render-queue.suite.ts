@@ -2,8 +2,9 @@
 import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { aRecord } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import type { Harness } from './harness.ts'
 
 /** More than a consumer prefetches. */
@@ -14,10 +15,9 @@ export function describeRenderQueue(name: string, makeHarness: () => Promise<Har
     let harness: Harness<RenderQueue>
     let queue: RenderQueue
     beforeEach(async () => {
-      harness = await makeHarness()
+      harness = ofTest(await makeHarness())
       queue = await harness.open()
     })
-    afterEach(() => harness[Symbol.asyncDispose]())
 
     test('gives out a record as it was put in', async ({ signal }) => {
       const record = aRecord({

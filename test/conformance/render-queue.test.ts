@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
@@ -9,6 +7,7 @@ import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
 import { queueByLane } from '@platen/embedded/store/by-lane.ts'
 import { expect, test } from 'vitest'
 import { aRecord } from '../fixture/build.ts'
+import { aFolder } from '../fixture/lifetime.ts'
 import { memoryHarness, sqliteHarness } from './harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 import { describeRenderQueue } from './render-queue.suite.ts'
@@ -26,25 +25,21 @@ describeOnKafka('on Kafka', (kafka) => {
 })
 
 test('the queue in SQLite keeps what was buried as it was put in, for thirty days', async ({ signal }) => {
-  const folder = await mkdtemp(join(tmpdir(), 'platen-dead-letter-'))
-  const path = join(folder, 'platen.db')
+  const path = join(aFolder(), 'platen.db')
   const [old, young] = [aRecord(), aRecord()]
-  {
-    await using database = await openDatabase({ path, signal })
-    const queue = sqliteRenderQueue(database)
-    await using consumer = await queue.consume('react_pdf', signal)
-    for (const record of [old, young]) {
-      await queue.enqueue(record, signal)
-      let delivery = consumer.poll('async')
-      for (; delivery === undefined; delivery = consumer.poll('async')) await consumer.waitForRecord(signal)
-      await delivery.deadLetter('render_crashed', signal)
-      const age = `UPDATE dead_letter SET buried_at = buried_at - ? WHERE id = ?`
-      if (record === old) await database.run([{ sql: age, values: [DEAD_LETTERS_KEPT_MS + 1000, old.id] }], signal)
-    }
-    const [rows = []] = await database.run([{ sql: 'SELECT record, reason FROM dead_letter', values: [] }], signal)
-    expect(rows.map(({ record, reason }) => [JSON.parse(String(record)), reason])).toStrictEqual([
-      [young, 'render_crashed'],
-    ])
+  await using database = await openDatabase({ path, signal })
+  const queue = sqliteRenderQueue(database)
+  await using consumer = await queue.consume('react_pdf', signal)
+  for (const record of [old, young]) {
+    await queue.enqueue(record, signal)
+    let delivery = consumer.poll('async')
+    for (; delivery === undefined; delivery = consumer.poll('async')) await consumer.waitForRecord(signal)
+    await delivery.deadLetter('render_crashed', signal)
+    const age = `UPDATE dead_letter SET buried_at = buried_at - ? WHERE id = ?`
+    if (record === old) await database.run([{ sql: age, values: [DEAD_LETTERS_KEPT_MS + 1000, old.id] }], signal)
   }
-  await rm(folder, { recursive: true })
+  const [rows = []] = await database.run([{ sql: 'SELECT record, reason FROM dead_letter', values: [] }], signal)
+  expect(rows.map(({ record, reason }) => [JSON.parse(String(record)), reason])).toStrictEqual([
+    [young, 'render_crashed'],
+  ])
 })

@@ -1,8 +1,9 @@
 /** The promises of every reply channel. The doc comments of the port describe them. */
 import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { aRenderId } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import type { Harness } from './harness.ts'
 
 const RENDERED: Reply = { kind: 'rendered', pdf: new Uint8Array([37, 80, 68, 70]), durationMs: 120 }
@@ -14,11 +15,10 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
     let replies: ReplyChannel
     let id: RenderId
     beforeEach(async () => {
-      harness = await makeHarness()
+      harness = ofTest(await makeHarness())
       replies = await harness.open()
       id = aRenderId()
     })
-    afterEach(() => harness[Symbol.asyncDispose]())
 
     test.for([
       ['document', RENDERED],

@@ -1,4 +1,5 @@
 import { getEventListeners, once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
@@ -7,8 +8,9 @@ import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from '@platen/contract/redis-limi
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test, vi } from 'vitest'
 import { aRenderId, NEVER } from '../fixture/build.ts'
-import { type Harness, memoryHarness, PATIENCE } from './harness.ts'
-import { describeOnRedis, type RedisFixture, settingsOf } from './redis-harness.ts'
+import { redisSettings } from '../topology/server/redis.ts'
+import { type Harness, memoryHarness, opened, PATIENCE } from './harness.ts'
+import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
 import { describeReplyChannel } from './reply-channel.suite.ts'
 
 /** How long a Redis may be silent in these tests before it counts as down. */
@@ -21,8 +23,7 @@ describeOnRedis('on a real server', (redis) => {
   describeReplyChannel('redis, between two processes', () => between(redis))
 
   test('a reply of 9 MB is brought as it is', async ({ signal }) => {
-    await using harness = await between(redis)
-    const replies = await harness.open()
+    const replies = await opened(between(redis))
     const id = aRenderId()
     using pending = replies.expect(id)
     const pdf = Uint8Array.from({ length: 9_000_000 }, (_, i) => i % 251)
@@ -36,8 +37,7 @@ describeOnRedis('on a real server', (redis) => {
   })
 
   test('two answers to one render write nothing into each other', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     await using replies = await openRedisReplyChannel(connection, signal)
     const [id, pdf] = [aRenderId(), new Uint8Array(REPLY_PART_BYTES_MAX + 1)]
     for (const durationMs of [1, 2]) await replies.reply(id, { kind: 'rendered', pdf, durationMs }, signal)
@@ -90,7 +90,7 @@ describeOnRedis('on a real server', (redis) => {
   test('a channel whose Redis is away says so to who waits and who comes, and hears again when it is back', async ({
     signal,
   }) => {
-    await using connection = await connectRedis(settingsOf(redis.server(), AWAY_AFTER_MS), signal)
+    await using connection = await connectRedis(redisSettings(redis.server(), AWAY_AFTER_MS), signal)
     await using replies = await openRedisReplyChannel(connection, signal)
     const id = aRenderId()
     using waiting = replies.expect(id)
@@ -131,8 +131,7 @@ describeOnRedis('on a real server', (redis) => {
   })
 
   test('nothing is left of what was said but keys that expire, and no answer that was read', async ({ signal }) => {
-    await using harness = await redis.harness((connection) => connection)
-    const connection = await harness.open()
+    await using connection = await redis.emptied()
     await using replies = await openRedisReplyChannel(connection, signal)
     const [read, unread, left] = [aRenderId(), aRenderId(), aRenderId()]
     const pending = replies.expect(read)
@@ -153,8 +152,7 @@ describeOnRedis('on a real server', (redis) => {
   })
 
   test('a renderer that comes when all has been said is told that the caller has gone', async ({ signal }) => {
-    await using harness = await between(redis)
-    const replies = await harness.open()
+    const replies = await opened(between(redis))
     const [id, other] = [aRenderId(), aRenderId()]
     const witness = replies.callerGone(other, signal)
     replies.expect(id)[Symbol.dispose]()
@@ -164,8 +162,7 @@ describeOnRedis('on a real server', (redis) => {
   })
 
   test('a departure is over, and its listener freed, when the render was answered', async ({ signal }) => {
-    await using harness = await between(redis)
-    const replies = await harness.open()
+    const replies = await opened(between(redis))
     const until = new AbortController()
     const id = aRenderId()
     const departure = replies.callerGone(id, until.signal)
@@ -187,7 +184,7 @@ async function isBroken(replies: ReplyChannel): Promise<boolean> {
     () => false,
   )
   // A problem that is already known is reported before this.
-  await new Promise((resolve) => setImmediate(resolve))
+  await setImmediate()
   stop.abort()
   return await told
 }

@@ -1,7 +1,8 @@
 /** Bad input: each is refused with a reason, and nothing else is affected by it. */
 import { mkdir, rename } from 'node:fs/promises'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ofTest } from '../fixture/lifetime.ts'
 import { type Folder, letter, letters, makeFolder, PLATFORM } from './followed-folder.ts'
 
 const ACME = 'acme' as TenantId
@@ -125,9 +126,8 @@ const BAD: readonly (readonly [what: string, Bad])[] = [
 
 let folder: Folder
 beforeEach(async () => {
-  folder = await makeFolder()
+  folder = ofTest(await makeFolder())
 })
-afterEach(() => folder[Symbol.asyncDispose]())
 
 describe('beside a good tenant', () => {
   test.for(BAD)('%s is refused with its reason', async ([, { text, refused, reason }]) => {

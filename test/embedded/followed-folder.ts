@@ -17,8 +17,7 @@ import { openFolderChecks } from '@platen/settings/manifest/folder-checks.ts'
 import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
 import type { PublishCheck } from '@platen/settings/publish/run-check.ts'
 import { loadOrCreateKeyFile } from '@platen/settings/secrets.ts'
-
-const signal = new AbortController().signal
+import { logTo, NEVER } from '../fixture/build.ts'
 
 const API = 'apiVersion: platen.dev/v1alpha1'
 export const PLAN = `${API}\nkind: Plan\nmetadata: {name: starter}\nspec: {}\n`
@@ -74,11 +73,11 @@ async function follow({ dir, dataDir, artifacts, publisher, check: given }: Foll
   const check = given ?? ((request) => own(request))
   const lines: Line[] = []
   let wake = Promise.withResolvers<void>()
-  const record = (fields: object, message: string) => {
-    lines.push({ message, fields: { ...fields } })
+  const log = logTo(({ message, fields }) => {
+    lines.push({ message, fields })
     wake.resolve()
     wake = Promise.withResolvers<void>()
-  }
+  })
   const directory = memoryDirectory()
   const manifests = await openManifests(
     {
@@ -93,9 +92,9 @@ async function follow({ dir, dataDir, artifacts, publisher, check: given }: Foll
       serviceBucket: 'platen',
       checks: openFolderChecks({ clock, check: openCheckScheduler({ check, clock }).check }),
       checkWaitMs: { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS },
-      log: { debug: record, info: record, warn: record, error: record },
+      log,
     },
-    signal,
+    NEVER,
   )
   let asked = lines.length
   return {
@@ -125,7 +124,7 @@ export async function letters({ current, artifacts }: Awaited<ReturnType<typeof 
       ?.values() ?? []),
   ]
   const stored = templates.map(async ({ digest }) => {
-    const bytes = await artifacts.get({ bucket: 'platen', key: templateKey(digest) }, signal)
+    const bytes = await artifacts.get({ bucket: 'platen', key: templateKey(digest) }, NEVER)
     const source: { html: { template: string } } = JSON.parse(Buffer.from(bytes ?? []).toString())
     return source.html.template
   })

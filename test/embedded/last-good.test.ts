@@ -3,16 +3,16 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ofTest } from '../fixture/lifetime.ts'
 import { type Folder, KEY, letter, letters, makeFolder, PLAN, PLATFORM, TENANT } from './followed-folder.ts'
 
 const ACME = 'acme' as TenantId
 
 let folder: Folder
 beforeEach(async () => {
-  folder = await makeFolder()
+  folder = ofTest(await makeFolder())
 })
-afterEach(() => folder[Symbol.asyncDispose]())
 
 const versioned = (version: number) => letter('Dear').replace('spec:\n', `spec:\n  version: ${version}\n`)
 const versionOf = ({

@@ -10,9 +10,10 @@ import { EMPTY_FOLDER, type Reader, readFolder } from '@platen/settings/manifest
 import { openReadAhead, READ_AT_ONCE_CHARS_MAX } from '@platen/settings/manifest/text/read-ahead.ts'
 import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
 import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ofTest } from '../fixture/lifetime.ts'
 import { template as aTemplate, html, manifestOf, plan } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { type Folder, letter, letters, makeFolder, PLAN, PLATFORM, TENANT } from './followed-folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -23,11 +24,10 @@ let dir = ''
 let dataDir = ''
 
 beforeEach(async () => {
-  folder = await makeFolder()
+  folder = ofTest(await makeFolder())
   dir = folder.dir
   dataDir = folder.dataDir
 })
-afterEach(() => folder[Symbol.asyncDispose]())
 
 const write = (name: string, text: string) => folder.write(name, text)
 const follow = () => folder.follow(dir)
@@ -137,9 +137,9 @@ describe('a change', () => {
     await using service = await folder.follow(dir, { check: threads.check })
     await write('hanging.yaml', Array.from({ length: 8 }, (_, at) => hanging(`hanging-${at}`)).join('---\n'))
     await write('all.yaml', [PLATFORM.replace('namespaces', 'suspended: true, namespaces'), GLOBEX].join('---\n'))
-    await until(service.current, ({ tenants }) => tenants.get(ACME)?.suspended === true)
+    await poll(service.current).until(({ tenants }) => tenants.get(ACME)?.suspended === true)
     await write('other.yaml', template('of globex').replaceAll('acme', 'globex'))
-    await until(service.current, ({ templates }) => templates.has('globex' as TenantId))
+    await poll(service.current).until(({ templates }) => templates.has('globex' as TenantId))
     // Nothing is said of what is not known yet.
     expect(service.lines.filter(({ fields }) => String(fields['resource']).includes('hanging'))).toEqual([])
   })

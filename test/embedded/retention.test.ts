@@ -1,6 +1,5 @@
 /** How long things are kept, over real files and a real database, on a clock that the test moves. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileArtifactStore, openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
@@ -24,9 +23,10 @@ import { REMOVE_EVERY_MS } from '@platen/contract/retention-limit.ts'
 import { keepRetention, type Retention } from '@platen/embedded/store/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { all } from '../conformance/harness.ts'
-import { aFailure, aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, type LogLine, logTo, NEVER, NOON } from '../fixture/build.ts'
+import { aFolder } from '../fixture/lifetime.ts'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, submit } from '../topology/service.ts'
 
@@ -42,10 +42,10 @@ let artifacts: FileArtifactStore
 let ledger: SqliteRenderLedger
 let events: SqliteEventLog
 let deliveries: DeliveryLog
-let lines: { readonly fields: object; readonly message: string }[]
+let lines: LogLine[]
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'platen-retention-'))
+  folder = aFolder()
   clock = manualClock(NOON)
   database = await openDatabase({ path: join(folder, 'platen.db'), signal: AbortSignal.timeout(10_000) })
   const urls = { publicUrl: () => 'http://localhost', urlKey: Buffer.alloc(32) }
@@ -57,20 +57,18 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await database[Symbol.asyncDispose]()
-  await rm(folder, { recursive: true })
 })
 
 /** Starts removing; `pass` resolves when the service has nothing more to remove for an hour, which it then lets go by next time. */
 function start(changes: Partial<Retention> = {}) {
   let resting = Promise.withResolvers<number>()
-  const tell = (fields: object, message: string) => void lines.push({ fields, message })
   const retention: Retention = {
     ledger,
     artifacts,
     deliveries,
     serviceBucket: BUCKET,
     facts: [events],
-    log: { debug: tell, info: tell, warn: tell, error: tell },
+    log: logTo((line) => lines.push(line)),
     ...changes,
     clock: {
       ...clock,
@@ -306,10 +304,7 @@ test('the service removes what is past its time when it starts', async () => {
     await stores.tell(past, NEVER)
   }
   await service.start()
-  await until(
-    async () => service.log(),
-    (log) => log.includes('expired data removed'),
-  )
+  await poll(() => service.log()).until((log) => log.includes('expired data removed'))
   await service.stop()
   await using stores = await service.openStores(NEVER)
   expect(await stores.artifacts.has(address, NEVER)).toBe(false)

@@ -5,7 +5,8 @@ import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import { sealWebhookSecret } from '@platen/contract/webhook-secret.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ofTest } from '../fixture/lifetime.ts'
 import { TENANT } from './followed-folder.ts'
 import {
   aSecret,
@@ -21,9 +22,8 @@ import {
 
 let folder: SigningFolder
 beforeEach(async () => {
-  folder = await makeSigningFolder()
+  folder = ofTest(await makeSigningFolder())
 })
-afterEach(() => folder[Symbol.asyncDispose]())
 
 describe('a rotation that is asked for', () => {
   test('is made once, whatever changes and restarts follow', async () => {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { newWebhookSecret } from '@platen/contract/webhook-secret.ts'
@@ -15,15 +14,15 @@ import {
   replaceWebhookSecret,
   webhookSecretPath,
 } from '@platen/settings/secrets.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { aFolder } from '../fixture/lifetime.ts'
 
 const ids = systemIds()
 let dataDir = ''
 
-beforeEach(async () => {
-  dataDir = join(await mkdtemp(join(tmpdir(), 'platen-secrets-')), 'data')
+beforeEach(() => {
+  dataDir = join(aFolder(), 'data')
 })
-afterEach(() => rm(join(dataDir, '..'), { recursive: true }))
 
 const key = (fields: Partial<ApiKeyFile> = {}): ApiKeyFile => ({
   dataDir,

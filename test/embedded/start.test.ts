@@ -1,11 +1,11 @@
 /** How the service starts, and how it says why it does not. */
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
+import { aFolder } from '../fixture/lifetime.ts'
 import { ACME_LIVE, invoice, manifests } from '../fixture/manifests.ts'
 import { spawnService, startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
@@ -18,18 +18,14 @@ const ROOT = new URL('../..', import.meta.url).pathname
 
 /** Runs a service that is expected to exit by itself. */
 async function refusal(settings: Record<string, string>): Promise<{ code: number; out: string; err: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'platen-start-'))
-  try {
-    const child = spawnService({ PLATEN_PORT: '0', PLATEN_DATA_DIR: folder, ...settings })
-    const [out, err, [code]] = await Promise.all([
-      Array.fromAsync(child.stdout),
-      Array.fromAsync(child.stderr),
-      once(child, 'exit'),
-    ])
-    return { code: Number(code), out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  const folder = aFolder()
+  const child = spawnService({ PLATEN_PORT: '0', PLATEN_DATA_DIR: folder, ...settings })
+  const [out, err, [code]] = await Promise.all([
+    Array.fromAsync(child.stdout),
+    Array.fromAsync(child.stderr),
+    once(child, 'exit'),
+  ])
+  return { code: Number(code), out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() }
 }
 
 test('a wrong setting stops the start, every fault named and no value shown', async () => {
@@ -81,31 +77,26 @@ test('without a browser html alone is answered 503, and readiness says why', asy
 })
 
 test('a service whose log nobody reads starts, answers, counts the lines it drops, and stops', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'platen-unread-'))
-  try {
-    const manifestsDir = join(folder, 'manifests')
-    await mkdir(manifestsDir)
-    await writeFile(join(manifestsDir, 'all.yaml'), manifests())
-    // A line each, and far more of them than wait.
-    const faulty = 'apiVersion: platen.dev/v1\nkind: Nothing\n---\n'.repeat(FAULTS / 10)
-    for (let file = 0; file < 10; file++) await writeFile(join(manifestsDir, `${file}${'x'.repeat(200)}.yaml`), faulty)
-    const settings = { PLATEN_PORT: '0', PLATEN_METRICS_PORT: '0', PLATEN_CHROMIUM: 'none' }
-    const child = spawnService({ ...settings, PLATEN_DATA_DIR: folder, PLATEN_MANIFESTS_DIR: manifestsDir })
-    using _ = { [Symbol.dispose]: () => child.kill('SIGKILL') }
-    const exited = once(child, 'exit')
-    const probesPort = await firstMatch(child.stderr, /"port":(\d+),"msg":"probe server started"/)
-    // From here on nobody reads its log.
-    const url = await firstMatch(child.stdout, /^ready (\S+)\n/)
-    const headers = { authorization: `Bearer ${ACME_LIVE}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ template: 'invoice', data: invoice(1) })
-    expect((await fetch(`${url}/api/v1/render`, { method: 'POST', headers, body })).status).toBe(200)
-    const metrics = await (await fetch(`http://127.0.0.1:${probesPort}/metrics`)).text()
-    expect(Number(/^platen_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(0)
-    child.kill('SIGTERM')
-    expect(await exited).toEqual([0, null])
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  const folder = aFolder()
+  const manifestsDir = join(folder, 'manifests')
+  await mkdir(manifestsDir)
+  await writeFile(join(manifestsDir, 'all.yaml'), manifests())
+  // A line each, and far more of them than wait.
+  const faulty = 'apiVersion: platen.dev/v1\nkind: Nothing\n---\n'.repeat(FAULTS / 10)
+  for (let file = 0; file < 10; file++) await writeFile(join(manifestsDir, `${file}${'x'.repeat(200)}.yaml`), faulty)
+  const settings = { PLATEN_PORT: '0', PLATEN_METRICS_PORT: '0', PLATEN_CHROMIUM: 'none' }
+  const child = spawnService({ ...settings, PLATEN_DATA_DIR: folder, PLATEN_MANIFESTS_DIR: manifestsDir })
+  using _ = { [Symbol.dispose]: () => child.kill('SIGKILL') }
+  const exited = once(child, 'exit')
+  const probesPort = await firstMatch(child.stderr, /"port":(\d+),"msg":"probe server started"/)
+  // From here on nobody reads its log.
+  const url = await firstMatch(child.stdout, /^ready (\S+)\n/)
+  const order = { template: 'invoice', data: invoice(1) }
+  expect((await render({ url: () => url }, ACME_LIVE, order)).status).toBe(200)
+  const metrics = await (await fetch(`http://127.0.0.1:${probesPort}/metrics`)).text()
+  expect(Number(/^platen_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(0)
+  child.kill('SIGTERM')
+  expect(await exited).toEqual([0, null])
 })
 
 /** Reads a stream until it has said something, and then no further. */
@@ -125,38 +116,30 @@ function firstMatch(stream: Readable, pattern: RegExp): Promise<string> {
 }
 
 test('a data folder that was open to others is closed, and the log says so', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'platen-open-'))
-  try {
-    await chmod(dataDir, 0o755)
-    await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_DATA_DIR: dataDir })
-    expect((await stat(dataDir)).mode & 0o777).toBe(0o700)
-    expect(service.log()).toContain('data folder permissions tightened')
-  } finally {
-    await rm(dataDir, { recursive: true, force: true })
-  }
+  const dataDir = aFolder()
+  await chmod(dataDir, 0o755)
+  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_DATA_DIR: dataDir })
+  expect((await stat(dataDir)).mode & 0o777).toBe(0o700)
+  expect(service.log()).toContain('data folder permissions tightened')
 })
 
 test('the first run makes both invoices from the examples and stops cleanly, and so does the second', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'platen-first-run-'))
-  try {
-    // It writes to where it is run.
-    await symlink(join(ROOT, 'examples'), join(folder, 'examples'))
-    const first = await firstRun(folder)
-    const second = await firstRun(folder)
-    const key = (await readFile(join(folder, 'keys/team-acme.live-key'), 'utf8')).trim()
-    expect((await stat(join(folder, 'keys/team-acme.live-key'))).mode & 0o777).toBe(0o600)
-    for (const { code, out } of [first, second]) {
-      expect(code).toBe(0)
-      expect(out).toContain(key)
-      expect(out).toContain('curl')
-    }
-    for (const engine of ['react_pdf', 'html']) {
-      const pdf = await inspectPdf(await readFile(join(folder, `out/invoice-${engine}.pdf`)))
-      expect(pdf.text).toContain('Invoice')
-      expect(pdf.fonts.every((font) => font.isEmbedded)).toBe(true)
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true })
+  const folder = aFolder()
+  // It writes to where it is run.
+  await symlink(join(ROOT, 'examples'), join(folder, 'examples'))
+  const first = await firstRun(folder)
+  const second = await firstRun(folder)
+  const key = (await readFile(join(folder, 'keys/team-acme.live-key'), 'utf8')).trim()
+  expect((await stat(join(folder, 'keys/team-acme.live-key'))).mode & 0o777).toBe(0o600)
+  for (const { code, out } of [first, second]) {
+    expect(code).toBe(0)
+    expect(out).toContain(key)
+    expect(out).toContain('curl')
+  }
+  for (const engine of ['react_pdf', 'html']) {
+    const pdf = await inspectPdf(await readFile(join(folder, `out/invoice-${engine}.pdf`)))
+    expect(pdf.text).toContain('Invoice')
+    expect(pdf.fonts.every((font) => font.isEmbedded)).toBe(true)
   }
 })
 

@@ -1,6 +1,7 @@
 /** The webhook secrets of a followed folder: made or brought along, missing and found again. */
 import { readFile, rm, stat } from 'node:fs/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ofTest } from '../fixture/lifetime.ts'
 import { KEY, PLAN, TENANT } from './followed-folder.ts'
 import {
   aSecret,
@@ -15,9 +16,8 @@ import {
 
 let folder: SigningFolder
 beforeEach(async () => {
-  folder = await makeSigningFolder()
+  folder = ofTest(await makeSigningFolder())
 })
-afterEach(() => folder[Symbol.asyncDispose]())
 
 describe('a tenant that references no secret', () => {
   test('is given one, in a file that is its owner’s alone to read', async () => {

@@ -7,9 +7,8 @@ import {
   type ThreadPoolOptions,
 } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { anAsset } from '../fixture/asset.ts'
+import { anAsset, aPng } from '../fixture/asset.ts'
 import { NEVER } from '../fixture/build.ts'
-import { aPng } from '../fixture/image.ts'
 import { aWork, type WorkFields } from './react-pdf/react-pdf-fixture.ts'
 
 /** A pool of one task at a time, of all tests that leave it as they found it. */

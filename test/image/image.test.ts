@@ -3,12 +3,12 @@
  * here, into a folder in which every module of the image must load with no package but those that npm says they install.
  */
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir, readdir, realpath, symlink } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { listFiles, readText } from '../architecture/source-tree.ts'
+import { aFolder } from '../fixture/lifetime.ts'
 import { type Instruction, ignores, type Stage, stagesOf } from './dockerfile.ts'
 
 const run = promisify(execFile)
@@ -77,21 +77,17 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
 
   test('installs what it needs and nothing else, and all of its modules load', async () => {
     // As npm names it.
-    const folder = await realpath(await mkdtemp(join(tmpdir(), `platen-image-${name}-`)))
-    try {
-      for (const stage of stages) await assemble(stage, folder)
-      const installed = await packagesIn(folder)
-      expect(present.filter((each) => !installed.includes(each))).toEqual([])
-      expect(absent.filter((each) => installed.includes(each))).toEqual([])
-      const { modules, packages } = await load(folder)
-      expect(modules).toContain(`${name}/src/main.ts`)
-      expect(modules.filter((module) => module.endsWith('.test.ts'))).toEqual([])
-      // What is linked finds its own dependencies beside it, where more is installed.
-      expect(packages.filter((each) => !installed.includes(each))).toEqual([])
-      expect(packages).not.toEqual([])
-    } finally {
-      await rm(folder, { recursive: true, force: true })
-    }
+    const folder = await realpath(aFolder())
+    for (const stage of stages) await assemble(stage, folder)
+    const installed = await packagesIn(folder)
+    expect(present.filter((each) => !installed.includes(each))).toEqual([])
+    expect(absent.filter((each) => installed.includes(each))).toEqual([])
+    const { modules, packages } = await load(folder)
+    expect(modules).toContain(`${name}/src/main.ts`)
+    expect(modules.filter((module) => module.endsWith('.test.ts'))).toEqual([])
+    // What is linked finds its own dependencies beside it, where more is installed.
+    expect(packages.filter((each) => !installed.includes(each))).toEqual([])
+    expect(packages).not.toEqual([])
   })
 })
 

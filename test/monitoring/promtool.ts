@@ -1,6 +1,6 @@
 /** Prometheus' own tool for rules, on files that are made for it. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { binaryOf } from '../topology/server/binary.ts'
@@ -12,16 +12,12 @@ export interface Verdict {
 
 /** `check` takes rules, and `test` unit tests of rules; both are written as JSON, which is YAML. */
 export async function promtool(command: 'check' | 'test', content: unknown): Promise<Verdict> {
-  const folder = await mkdtemp(join(tmpdir(), 'platen-rules-'))
-  try {
-    const file = join(folder, 'rules.yaml')
-    await writeFile(file, JSON.stringify(content))
-    const { promise, resolve } = Promise.withResolvers<Verdict>()
-    execFile(binaryOf('promtool'), [command, 'rules', file], { maxBuffer: 1e8 }, (error, stdout, stderr) =>
-      resolve({ isGood: error === null, output: `${stdout}${stderr}` }),
-    )
-    return await promise
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'platen-rules-'))
+  const file = join(folder.path, 'rules.yaml')
+  await writeFile(file, JSON.stringify(content))
+  const { promise, resolve } = Promise.withResolvers<Verdict>()
+  execFile(binaryOf('promtool'), [command, 'rules', file], { maxBuffer: 1e8 }, (error, stdout, stderr) =>
+    resolve({ isGood: error === null, output: `${stdout}${stderr}` }),
+  )
+  return await promise
 }

@@ -1,7 +1,7 @@
 /** Rehearses an outage: the alerts of the runbook fire in time, and stop with the outage. */
 import { setInterval } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { beginTeamLoad, type Installed, installed } from './installed.ts'
 import { startPrometheus } from './machine/prometheus.ts'
 import { kubectl, NAMESPACE } from './release.ts'
@@ -22,10 +22,7 @@ test('while Redis and Kafka are away, three alerts fire, and none a while before
   await using prometheus = await startPrometheus(pods.trim().split('\n'), NAMESPACE)
   const load = beginTeamLoad(all)
   try {
-    await until(
-      () => load.issued().length,
-      (count) => count > 50,
-    )
+    await poll(() => load.issued().length).until((count) => count > 50)
     expect(await prometheus.firing()).toEqual(new Set())
     const begunAt = performance.now()
     await Promise.all([node.redis.kill(), node.kafka.kill()])
@@ -42,10 +39,7 @@ test('while Redis and Kafka are away, three alerts fire, and none a while before
     process.stdout.write(`seconds to each alert: ${JSON.stringify(Object.fromEntries(seen))}\n`)
     // The third alert counts the failures of the last five minutes, so it takes longer to stop.
     for (const name of EXPECTED.slice(0, 2))
-      await until(
-        async () => (await prometheus.firing()).has(name),
-        (is) => !is,
-      )
+      await poll(async () => (await prometheus.firing()).has(name)).until((is) => !is)
   } finally {
     await load.stop()
   }

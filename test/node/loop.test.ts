@@ -4,7 +4,7 @@ import { judge } from '../chaos/cluster/trial/judge.ts'
 import type { Exchange } from '../chaos/cluster/trial/load.ts'
 import { readFacts } from '../chaos/cluster/trial/oracle.ts'
 import { IS_LONG } from '../run/form.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { ended, render, submit } from '../topology/service.ts'
 import { type Installed, installed } from './installed.ts'
 import { kubectl, NAMESPACE, VALUES } from './release.ts'
@@ -65,7 +65,7 @@ test('renderers come from none for what waits, lose nothing when they are told t
   const exchanges: Exchange[] = []
   const seconds = (from: number) => `${((performance.now() - from) / 1000).toFixed(1)} s`
   for (let round = 1; round <= ROUNDS; round++) {
-    await until(podsOfAll, (pods) => pods.length === 0)
+    await poll(podsOfAll).until((pods) => pods.length === 0)
     // Renderers for sync renders always run.
     for (const engine of ENGINES)
       expect((await render(service, key, { template: 'invoice', engine, data })).status).toBe(200)
@@ -80,9 +80,9 @@ test('renderers come from none for what waits, lose nothing when they are told t
       },
     )
     took['accepted'] = seconds(begunAt)
-    await until(podsOfAll, (pods) => pods.length > 0)
+    await poll(podsOfAll).until((pods) => pods.length > 0)
     took['first pod'] = seconds(begunAt)
-    const ready = await until(podsOfAll, (pods) => pods.some(({ isReady }) => isReady))
+    const ready = await poll(podsOfAll).until((pods) => pods.some(({ isReady }) => isReady))
     took['first pod ready'] = seconds(begunAt)
     // Deletes one of them during renders.
     const victim = ready.find(({ isReady }) => isReady)?.name ?? ''
@@ -90,7 +90,7 @@ test('renderers come from none for what waits, lose nothing when they are told t
     await receiver.until(toldBefore + RENDERS)
     took['all told'] = seconds(begunAt)
     const endedAt = performance.now()
-    await until(podsOfAll, (pods) => pods.length === 0)
+    await poll(podsOfAll).until((pods) => pods.length === 0)
     took['gone after'] = seconds(endedAt)
     const ends: number[] = []
     await each(ids, async (id) => {
@@ -107,10 +107,11 @@ test('renderers come from none for what waits, lose nothing when they are told t
     process.stdout.write(`${JSON.stringify({ round, ...took })}\n`)
     issued.push(...ids)
   }
-  const violations = await until(
-    async () => judge({ exchanges, issued, outages: [], facts: await readFacts(scene, team.tenant, signal) }),
-    (found) => found.length === 0,
-  ).catch(String)
+  const violations = await poll(async () =>
+    judge({ exchanges, issued, outages: [], facts: await readFacts(scene, team.tenant, signal) }),
+  )
+    .until((found) => found.length === 0)
+    .catch(String)
   expect(violations).toEqual([])
 })
 
@@ -124,11 +125,7 @@ test('a Kafka that is away takes no renderer away', async () => {
       ids.push(await submit(service, key, { template: 'invoice', engine, data }))
     },
   )
-  for (const engine of ENGINES)
-    await until(
-      () => podsOf(engine),
-      (pods) => pods.length > 0,
-    )
+  for (const engine of ENGINES) await poll(() => podsOf(engine)).until((pods) => pods.length > 0)
   await node.kafka.kill()
   try {
     // KEDA's operator then cannot create a Kafka client, and its fallback covers only existing clients. So the autoscaler gets no metric,
@@ -137,17 +134,14 @@ test('a Kafka that is away takes no renderer away', async () => {
       const hpa = `keda-hpa-platen-renderer-${engine.replace('_', '-')}-async`
       const path = 'jsonpath={.status.conditions[?(@.type=="ScalingActive")].status}'
       const ask = () => kubectl(node, ['get', 'hpa', hpa, '--namespace', NAMESPACE, '--output', path])
-      await until(ask, (status) => status === 'False')
+      await poll(ask).until((status) => status === 'False')
     }
     // Longer than the removal of renderers would take with an empty queue.
     const deadline = performance.now() + 2 * 1000 * VALUES.autoscaling.cooldownSeconds
-    await until(
-      async () => {
-        for (const engine of ENGINES) expect(await podsOf(engine)).not.toEqual([])
-        return performance.now()
-      },
-      (now) => now > deadline,
-    )
+    await poll(async () => {
+      for (const engine of ENGINES) expect(await podsOf(engine)).not.toEqual([])
+      return performance.now()
+    }).until((now) => now > deadline)
   } finally {
     await node.kafka.start()
   }

@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { CHART, type Values } from '../chart/helm.ts'
 import { processes } from '../soak/process-tree.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { ended, render, submit } from '../topology/service.ts'
 import { type Installed, installed } from './installed.ts'
@@ -87,8 +87,7 @@ test('Chromium does not start where the profile refuses what its sandbox takes',
   }
   await kubectl(node, ['create', '--filename=-'], JSON.stringify(pod))
   const of = ['refused', '--namespace', NAMESPACE]
-  const phase = await until(
-    () => kubectl(node, ['get', 'pod', ...of, '--output=jsonpath={.status.phase}']),
+  const phase = await poll(() => kubectl(node, ['get', 'pod', ...of, '--output=jsonpath={.status.phase}'])).until(
     (text) => text === 'Failed' || text === 'Succeeded',
   )
   expect([phase, await kubectl(node, ['logs', ...of])]).toEqual([
@@ -131,10 +130,7 @@ test.for<[string, Values, readonly string[], RegExp]>([
   const second = { crds: { enabled: false }, operator: { enabled: false }, autoscaling: { kind: 'none' } }
   await onRelease(node, ['install', SECOND, CHART], { ...second, ...values })
   try {
-    const said = await until(
-      () => kubectl(node, [...asked, ...ofSecond]).catch(String),
-      (text) => says.test(text),
-    )
+    const said = await poll(() => kubectl(node, [...asked, ...ofSecond]).catch(String)).until((text) => says.test(text))
     process.stdout.write(
       `${said
         .trim()

@@ -4,19 +4,10 @@ import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { ROOT } from '../architecture/source-tree.ts'
 import { LETTER } from '../chaos/cluster/rig/rig.ts'
-import { tsx } from '../fixture/manifests.ts'
+import { tsx, UNLIMITED } from '../fixture/manifests.ts'
 import type { Service } from '../topology/service.ts'
 import type { KubeNode } from './machine/node.ts'
 import { addressOf, kubectl, NAMESPACE } from './release.ts'
-
-const MANY = 100_000
-const LIMITS = {
-  renderLimitMonthly: MANY,
-  syncRateLimitPerMinute: MANY,
-  asyncRateLimitPerMinute: MANY,
-  htmlEngineEnabled: true,
-  htmlRateLimitPerMinute: MANY,
-}
 
 /** Different names than in the examples, because the README test creates those. */
 const TENANT = 'tester'
@@ -25,7 +16,7 @@ const TEAM = 'team-tester'
 const apiVersion = 'platen.dev/v1alpha1'
 const tenantRef = { name: TENANT }
 const RESOURCES = [
-  { apiVersion, kind: 'Plan', metadata: { name: TENANT }, spec: LIMITS },
+  { apiVersion, kind: 'Plan', metadata: { name: TENANT }, spec: UNLIMITED },
   { apiVersion, kind: 'Tenant', metadata: tenantRef, spec: { planRef: { name: TENANT }, namespaces: [TEAM] } },
   {
     apiVersion,

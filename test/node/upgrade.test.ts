@@ -4,7 +4,7 @@ import { judge } from '../chaos/cluster/trial/judge.ts'
 import { readFacts } from '../chaos/cluster/trial/oracle.ts'
 import { CHART } from '../chart/helm.ts'
 import { IS_LONG } from '../run/form.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { beginTeamLoad, type Installed, installed } from './installed.ts'
 import { NODE } from './machine/runtime.ts'
 import { kubectl, onRelease, RELEASE } from './release.ts'
@@ -24,10 +24,7 @@ test.for(IS_LONG ? ACTS : ACTS.slice(0, 1))('%s', async ([, act], { signal }) =>
   const load = beginTeamLoad(all)
   const begunAt = performance.now()
   try {
-    await until(
-      () => load.issued().length,
-      (count) => count > 10,
-    )
+    await poll(() => load.issued().length).until((count) => count > 10)
     await act()
   } finally {
     await load.stop()
@@ -36,14 +33,13 @@ test.for(IS_LONG ? ACTS : ACTS.slice(0, 1))('%s', async ([, act], { signal }) =>
   const outages = [{ from: begunAt, until: performance.now() }]
   const broken = load.exchanges.filter(({ status }) => status === 0)
   expect(broken).toEqual([])
-  const violations = await until(
-    async () => {
-      await load.poll()
-      const facts = await readFacts(scene, team.tenant, signal)
-      return judge({ exchanges: load.exchanges, issued: load.issued(), outages, facts })
-    },
-    (found) => found.length === 0,
-  ).catch(String)
+  const violations = await poll(async () => {
+    await load.poll()
+    const facts = await readFacts(scene, team.tenant, signal)
+    return judge({ exchanges: load.exchanges, issued: load.issued(), outages, facts })
+  })
+    .until((found) => found.length === 0)
+    .catch(String)
   expect(violations).toEqual([])
   const counts = Object.entries(Object.groupBy(load.exchanges, ({ kind, status }) => `${kind} ${status}`))
   process.stdout.write(`${JSON.stringify(Object.fromEntries(counts.map(([name, own]) => [name, own?.length])))}\n`)
@@ -61,10 +57,7 @@ async function drain(): Promise<void> {
   const over = drained.finally(() => {
     isOver = true
   })
-  const takeBack = until(
-    () => kubectl(all.node, ['uncordon', NODE]),
-    () => isOver,
-  )
+  const takeBack = poll(() => kubectl(all.node, ['uncordon', NODE])).until(() => isOver)
   await Promise.all([over, takeBack])
   await kubectl(all.node, ['uncordon', NODE])
 }

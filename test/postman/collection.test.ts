@@ -1,17 +1,16 @@
 /** The Postman collection: made of the OpenAPI document as it is, and answered by the real service as the document says. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readText } from '../architecture/source-tree.ts'
+import { aFolder, shared } from '../fixture/lifetime.ts'
 import { READER_LIVE, readerManifests } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
-import type { Service } from '../topology/service.ts'
 import { collectionOf, type OpenApi } from './collection.ts'
 
 const NEWMAN = join(import.meta.dirname, 'node_modules/newman/bin/newman.js')
@@ -33,21 +32,19 @@ test('it has a request for every operation of callers', () => {
   expect(requestsIn(collectionOf(document))).toEqual(expect.arrayContaining(summaries))
 })
 
-let service: Service
-beforeAll(async () => {
+const service = shared(() => {
   const settings = {
     PLATEN_CHROMIUM: 'none',
     PLATEN_WEBHOOK_ALLOW_HTTP: 'true',
     PLATEN_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
   }
-  service = await startEmbedded(settings, readerManifests())
+  return startEmbedded(settings, readerManifests())
 })
-afterAll(() => service[Symbol.asyncDispose]())
 
 test('every request of it is answered as documented', async () => {
   await using receiver = await aReceiver()
   const executions = await runNewman({
-    base_url: `${service.url()}/api/v1`,
+    base_url: `${service().url()}/api/v1`,
     api_key: READER_LIVE,
     webhook_url: receiver.url,
   })
@@ -57,7 +54,7 @@ test('every request of it is answered as documented', async () => {
 })
 
 test('a request that is answered otherwise is a fault', async () => {
-  const executions = await runNewman({ base_url: `${service.url()}/api/v1`, api_key: 'service_live_none' })
+  const executions = await runNewman({ base_url: `${service().url()}/api/v1`, api_key: 'service_live_none' })
   expect(executions.filter((execution) => faultsOf(execution).length === 0)).toEqual([])
 })
 
@@ -79,28 +76,24 @@ async function runNewman(variables: Record<string, string>): Promise<readonly Ex
   await access(NEWMAN).catch((cause: unknown) => {
     throw new Error('newman is not installed: npm ci --prefix test/postman', { cause })
   })
-  const folder = await mkdtemp(join(tmpdir(), 'platen-postman-'))
-  try {
-    const [file, report] = [join(folder, 'collection.json'), join(folder, 'report.json')]
-    await writeFile(file, collection)
-    const set = Object.entries(variables).flatMap(([name, value]) => ['--env-var', `${name}=${value}`])
-    const output = ['--reporters', 'json', '--reporter-json-export', report]
-    const run = ['run', file, ...set, ...output, '--timeout', `${RUN_MS_MAX}`]
-    const failure = await promisify(execFile)(process.execPath, ['--no-deprecation', NEWMAN, ...run], {
-      cwd: folder,
-    }).then(
-      () => undefined,
-      (error: unknown) => error,
-    )
-    // With faults it exits with 1 and has written its report all the same; without a report there was no run.
-    const text = await readFile(report, 'utf8').catch(() => {
-      throw new Error('newman did not run', { cause: failure })
-    })
-    // The shape is newman's.
-    return (JSON.parse(text) as { run: { executions: Execution[] } }).run.executions
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  const folder = aFolder()
+  const [file, report] = [join(folder, 'collection.json'), join(folder, 'report.json')]
+  await writeFile(file, collection)
+  const set = Object.entries(variables).flatMap(([name, value]) => ['--env-var', `${name}=${value}`])
+  const output = ['--reporters', 'json', '--reporter-json-export', report]
+  const run = ['run', file, ...set, ...output, '--timeout', `${RUN_MS_MAX}`]
+  const failure = await promisify(execFile)(process.execPath, ['--no-deprecation', NEWMAN, ...run], {
+    cwd: folder,
+  }).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  // With faults it exits with 1 and has written its report all the same; without a report there was no run.
+  const text = await readFile(report, 'utf8').catch(() => {
+    throw new Error('newman did not run', { cause: failure })
+  })
+  // The shape is newman's.
+  return (JSON.parse(text) as { run: { executions: Execution[] } }).run.executions
 }
 
 /** The names of all requests, from top to bottom. */

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { processesWith } from '../soak/process-tree.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { endRun, RUN_VARIABLE } from './guardian.ts'
 
 /** A run that starts two processes in their own groups, prints that, and waits. */
@@ -41,17 +41,14 @@ test.for(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
     await exited
     const left = async () => ({ processes: running().length, hasFolder: existsSync(folder) })
     const isGone = ({ processes, hasFolder }: Awaited<ReturnType<typeof left>>) => processes === 0 && !hasFolder
-    expect(await until(left, isGone)).toEqual({ processes: 0, hasFolder: false })
+    expect(await poll(left).until(isGone)).toEqual({ processes: 0, hasFolder: false })
   },
 )
 
 test('what a run has left when it ends is named', async () => {
   const run = `run-ending-${process.pid}`
   spawn('sleep', ['600'], { detached: true, stdio: 'ignore', env: { ...process.env, [RUN_VARIABLE]: run } })
-  await until(
-    async () => processesWith(`${RUN_VARIABLE}=${run}`).length,
-    (count) => count === 1,
-  )
+  await poll(() => processesWith(`${RUN_VARIABLE}=${run}`).length).until((count) => count === 1)
   expect((await endRun(run, join(tmpdir(), run))).map((command) => command.trim())).toEqual(['sleep 600'])
   expect(processesWith(`${RUN_VARIABLE}=${run}`)).toEqual([])
 })

@@ -3,11 +3,12 @@
  * that order is what is looked at: see docs/operations.md for the bound.
  */
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { key, liveOf, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { shared } from '../fixture/lifetime.ts'
+import { key, LETTER_TSX, liveOf, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'
-import { until } from '../time/until.ts'
-import { ended, render, submit, type TestedService } from '../topology/service.ts'
+import { poll } from '../time/poll.ts'
+import { ended, render, request, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 const FAIR_SHARE = 4
@@ -19,30 +20,22 @@ const BUSY_COUNT = 20
 const QUEUED = IS_LONG ? 200 : 40
 const BUSY = Array.from({ length: BUSY_COUNT }, (_, at) => `busy-${at}`)
 
-const LETTER = `
-import { Document, Page, Text } from '@react-pdf/renderer'
-export default ({ data }) => {
-  while (data.isEndless);
-  return <Document><Page><Text>A letter</Text></Page></Document>
-}`
 const body = { template: 'letter', data: {} }
 
 const everybody = (name: string) => [
   tenant(name, 'any'),
   key(name, 'live', liveOf(name)),
-  template(name, 'letter', tsx(LETTER)),
+  template(name, 'letter', tsx(LETTER_TSX)),
 ]
 const limits = { renderTimeoutSeconds: 120, asyncRateLimitPerMinute: 100_000, asyncFairShare: FAIR_SHARE }
 const HOLDERS = Array.from({ length: SLOTS + 1 }, (_, at) => `holder-${at}`)
 const documents = [plan('any', limits), ...[...HOLDERS, 'quiet', ...BUSY].flatMap(everybody)]
 
-let service: TestedService
 let holding: AbortController
-beforeAll(async () => {
+const service = shared(() => {
   const settings = { PLATEN_RENDER_SLOTS: `${SLOTS}`, PLATEN_CHROMIUM: 'none', PLATEN_LOG_LEVEL: 'debug' }
-  service = await startService(settings, manifestOf(documents))
+  return startService(settings, manifestOf(documents))
 })
-afterAll(() => service[Symbol.asyncDispose]())
 beforeEach(async () => {
   holding = await holdSlots()
 })
@@ -53,46 +46,46 @@ async function holdSlots(): Promise<AbortController> {
   const wanted = (await begun()) + SLOTS + 1
   // One each: no tenant has all slots for its sync renders.
   for (const name of HOLDERS) beginEndless(name, over.signal)
-  await until(begun, (count) => count === wanted)
+  await poll(begun).until((count) => count === wanted)
   return over
 }
 
 /** How many renders have ever begun. */
 async function begun(): Promise<number> {
-  return service.log().match(/render started/g)?.length ?? 0
+  return (
+    service()
+      .log()
+      .match(/render started/g)?.length ?? 0
+  )
 }
 
 /** A sync render that ends with the signal alone. */
 function beginEndless(name: string, signal: AbortSignal): void {
-  fetch(`${service.url()}/api/v1/render`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${liveOf(name)}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ template: 'letter', data: { isEndless: true } }),
-    signal,
-  }).catch(() => undefined)
+  const endless = { template: 'letter', data: { isEndless: true } }
+  request(service(), { key: liveOf(name), body: endless, signal }).catch(() => undefined)
 }
 
 /** Queues so many renders of a tenant, of which the first are its fair share of the async lane. */
 async function queue(name: string, count: number): Promise<readonly string[]> {
   const ids: string[] = []
-  while (ids.length < FAIR_SHARE) ids.push(await submit(service, liveOf(name), body))
-  const rest = Array.from({ length: count - FAIR_SHARE }, () => submit(service, liveOf(name), body))
+  while (ids.length < FAIR_SHARE) ids.push(await submit(service(), liveOf(name), body))
+  const rest = Array.from({ length: count - FAIR_SHARE }, () => submit(service(), liveOf(name), body))
   return [...ids, ...(await Promise.all(rest))]
 }
 
 /** How they have ended, once all of them have. */
 async function endsOf(name: string, ids: readonly string[]): Promise<readonly StatusRecord[]> {
   const ends: StatusRecord[] = []
-  for (const id of ids) ends.push(await ended(service, liveOf(name), id))
+  for (const id of ids) ends.push(await ended(service(), liveOf(name), id))
   expect(ends.filter(({ status }) => status !== 'succeeded')).toEqual([])
   return ends
 }
 
 /** How a render of a tenant has ended that came last, when everybody was in the queue and nobody had been served. */
 async function lastOf(name: string): Promise<StatusRecord> {
-  const id = await submit(service, liveOf(name), body)
+  const id = await submit(service(), liveOf(name), body)
   holding.abort()
-  return await ended(service, liveOf(name), id)
+  return await ended(service(), liveOf(name), id)
 }
 
 /** Those that ended no later than one of them. */
@@ -125,9 +118,9 @@ test('with twenty busy tenants a single render waits for no more than the fair s
 test('sync renders do not wait for what is queued', async () => {
   const queued = await queue('busy-0', QUEUED)
   holding.abort()
-  for (let count = 0; count < 5; count++) expect((await render(service, liveOf('quiet'), body)).status).toBe(200)
-  const last = await render(service, liveOf('quiet'), body)
-  const single = await ended(service, liveOf('quiet'), String(last.headers.get('x-service-render-id')))
+  for (let count = 0; count < 5; count++) expect((await render(service(), liveOf('quiet'), body)).status).toBe(200)
+  const last = await render(service(), liveOf('quiet'), body)
+  const single = await ended(service(), liveOf('quiet'), String(last.headers.get('x-service-render-id')))
   const ends = await endsOf('busy-0', queued)
   expect(before(ends, single).length).toBeLessThan(queued.length / 2)
 })
@@ -137,8 +130,8 @@ test('a sync render does not wait for those of a tenant that has sent twenty wit
   const over = new AbortController()
   const wanted = (await begun()) + 1
   for (let count = 0; count < 20; count++) beginEndless('busy-0', over.signal)
-  await until(begun, (count) => count >= wanted)
-  for (let count = 0; count < 3; count++) expect((await render(service, liveOf('quiet'), body)).status).toBe(200)
+  await poll(begun).until((count) => count >= wanted)
+  for (let count = 0; count < 3; count++) expect((await render(service(), liveOf('quiet'), body)).status).toBe(200)
   over.abort()
 })
 

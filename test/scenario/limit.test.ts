@@ -10,7 +10,7 @@ import {
   NARROW_LIVE,
   NARROW_TEST,
 } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { ended, type RenderAnswer, render, request, type Service, statusOf, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
@@ -116,14 +116,10 @@ test('the monthly quota pays for what succeeds, html by its multiplier, and the 
 
 describe('an Idempotency-Key', () => {
   const post = (body: object, key: string, live = ACME_LIVE) =>
-    request(service, { key: live, path: '/api/v1/render', body, headers: { 'idempotency-key': key } })
+    request(service, { key: live, body, headers: { 'idempotency-key': key } })
 
   /** Sends a request until its first one has been answered, as a caller does who is told to wait. */
-  const replayed = (body: object, key: string) =>
-    until(
-      () => post(body, key),
-      ({ status }) => status !== 409,
-    )
+  const replayed = (body: object, key: string) => poll(() => post(body, key)).until(({ status }) => status !== 409)
 
   test('gives one render to fifty requests at once', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => post(ASYNC, 'fifty')))

@@ -7,7 +7,7 @@ import { type IdScope, mintRenderId, type RenderId } from '@platen/contract/rend
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aManifest, aRecord } from '../fixture/build.ts'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { ended, render, request, type Stores, submit, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
@@ -66,11 +66,10 @@ test('a change of the tenant’s storage and retention breaks no link and no id 
       '"namespaces":["team-acme"],"storage":{"bucket":"acme-own","prefix":"pdf/"},"overrides":{"retentionDays":1}',
     ),
   )
-  const moved = await until(
+  const moved = await poll(
     async () =>
       await ended(service, ACME_LIVE, await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })),
-    ({ pdf_url: url }) => String(url).includes('/acme-own/pdf/'),
-  )
+  ).until(({ pdf_url: url }) => String(url).includes('/acme-own/pdf/'))
   const after = await ended(service, ACME_LIVE, old)
   const links = [before.pdf_url, after.pdf_url, moved.pdf_url]
   const statuses = await Promise.all(links.map(async (url) => (await fetch(String(url))).status))
@@ -79,11 +78,10 @@ test('a change of the tenant’s storage and retention breaks no link and no id 
     status: 'succeeded',
   })
   await rewrite((text) => text)
-  await until(
+  await poll(
     async () =>
       await ended(service, ACME_LIVE, await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })),
-    ({ pdf_url: url }) => !String(url).includes('/acme-own/'),
-  )
+  ).until(({ pdf_url: url }) => !String(url).includes('/acme-own/'))
   expect((await fetch(String((await ended(service, ACME_LIVE, moved.render_id)).pdf_url))).status).toBe(200)
 })
 

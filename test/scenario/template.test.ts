@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { ended, render, request, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
@@ -82,7 +82,7 @@ beforeAll(async () => {
     [SCRIPTED_LIVE, 'scripted'],
   ] as const) {
     const list = () => request(service, { key: apiKey, path: '/api/v1/templates' })
-    await until(list, ({ body }) => Buffer.from(body).includes(`"${code}"`))
+    await poll(list).until(({ body }) => Buffer.from(body).includes(`"${code}"`))
   }
 })
 

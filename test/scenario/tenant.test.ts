@@ -18,7 +18,7 @@ import {
   tsx,
   withSpec,
 } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import type { TestedService } from '../topology/service.ts'
 import { ended, type RenderAnswer, render, request, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
@@ -53,16 +53,8 @@ async function publish(file: string, resources: readonly object[], to = service)
 }
 
 const asked = (secret: string, path = '/api/v1/templates') => request(service, { key: secret, path, headers: SAME })
-const opens = (secret: string) =>
-  until(
-    () => asked(secret),
-    ({ status }) => status === 200,
-  )
-const shuts = (secret: string) =>
-  until(
-    () => asked(secret),
-    ({ status }) => status === 401,
-  )
+const opens = (secret: string) => poll(() => asked(secret)).until(({ status }) => status === 200)
+const shuts = (secret: string) => poll(() => asked(secret)).until(({ status }) => status === 401)
 const text = ({ body }: RenderAnswer) => Buffer.from(body).toString()
 const codes = async (secret: string, of = service): Promise<unknown[]> => {
   const answer = await request(of, { key: secret, path: '/api/v1/templates', headers: SAME })
@@ -71,22 +63,13 @@ const codes = async (secret: string, of = service): Promise<unknown[]> => {
   return templates.map(({ code }) => code)
 }
 /** A key is in force at once, and a template when it is checked. */
-const lists = (secret: string, of = service) =>
-  until(
-    () => codes(secret, of),
-    (all) => all.includes('letter'),
-  )
+const lists = (secret: string, of = service) => poll(() => codes(secret, of)).until((all) => all.includes('letter'))
 
 describe('another tenant', () => {
   test('has no template that could be told from one that does not exist', async () => {
     const answers = await Promise.all(
       ['secret-plans', 'made-up'].map((code) =>
-        request(service, {
-          key: ACME_LIVE,
-          path: '/api/v1/render',
-          body: { template: code, data: {} },
-          headers: SAME,
-        }),
+        request(service, { key: ACME_LIVE, body: { template: code, data: {} }, headers: SAME }),
       ),
     )
     expect(answers.map(({ status }) => status)).toEqual([404, 404])
@@ -117,7 +100,7 @@ describe('another tenant', () => {
   test('under the name of one that was removed sees nothing old', async () => {
     const secret = newKey()
     const resources = [tenant('phoenix', 'basic'), key('phoenix', 'live', secret), template('phoenix', 'letter', PAGE)]
-    const once = { path: '/api/v1/render', body: { template: 'letter', data: {}, mode: 'async' } }
+    const once = { body: { template: 'letter', data: {}, mode: 'async' } }
     await publish('phoenix.yaml', resources)
     await lists(secret)
     const headers = { 'idempotency-key': 'first-of-all' }
@@ -151,7 +134,7 @@ describe('a suspended tenant', () => {
     ])
     // Where they are processes apart, one may know of a change a moment before the other.
     const isSettled = (answer: RenderAnswer) => !text(answer).includes('tenant_suspended')
-    const refused = await until(post, (answer) => answer.status !== 200 && isSettled(answer))
+    const refused = await poll(post).until((answer) => answer.status !== 200 && isSettled(answer))
     expect([refused.status, refused.json()]).toMatchObject([
       402,
       { error: { code: 'PAYMENT_REQUIRED', message: expect.stringContaining('invoice 7 is overdue') } },
@@ -160,7 +143,7 @@ describe('a suspended tenant', () => {
     expect((await fetch(String(url))).status).toBe(200)
     expect(await codes(secret)).toEqual(['letter'])
     await publish('lapsed.yaml', [tenant('lapsed', 'basic'), ...resources])
-    const served = await until(post, (answer) => answer.status !== 402 && isSettled(answer))
+    const served = await poll(post).until((answer) => answer.status !== 402 && isSettled(answer))
     expect(served.status).toBe(200)
   })
 
@@ -179,21 +162,14 @@ describe('a suspended tenant', () => {
     // processes, by whoever does not know that nobody waits: it has seconds, then.
     const busyKey = isDown ? ACME_LIVE : PATIENT_LIVE
     const leaving = new AbortController()
-    const busy = fetch(`${slow.url()}/api/v1/render`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${busyKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ template: 'busy', data: { rounds: 1e15 } }),
-      signal: leaving.signal,
-    }).catch(() => undefined)
-    await until(
-      async () => slow.log(),
-      (log) => log.includes('render started'),
-    )
+    const endless = { template: 'busy', data: { rounds: 1e15 } }
+    const busy = request(slow, { key: busyKey, body: endless, signal: leaving.signal }).catch(() => undefined)
+    await poll(() => slow.log()).until((log) => log.includes('render started'))
     const id = String((await post()).json()['render_id'])
     if (isDown) await slow.kill()
     await publish('queued.yaml', [withSpec(tenant('queued', 'basic'), { suspended: true }), ...resources], slow)
     if (isDown) await slow.start()
-    await until(post, ({ status }) => status === 402)
+    await poll(post).until(({ status }) => status === 402)
     leaving.abort()
     await busy
     expect(await ended(slow, secret, id)).toMatchObject({ status: 'failed', error: { code: 'tenant_suspended' } })
@@ -213,7 +189,7 @@ describe('a change in the folder', () => {
     await publish('growing.yaml', [...resources, template('growing', 'letter', html('<p>html alone</p>'))])
     const post = () => render(service, secret, { template: 'letter', data: {} })
     // The plan has no html engine.
-    expect((await until(post, ({ status }) => status !== 200)).status).toBe(402)
+    expect((await poll(post).until(({ status }) => status !== 200)).status).toBe(402)
   })
 
   test('that is written to the half revokes nothing', async () => {
@@ -225,11 +201,8 @@ describe('a change in the folder', () => {
     for (const length of [whole.length - 2, whole.indexOf('planRef'), 0]) {
       const seen = service.log().length
       await writeFile(path, whole.slice(0, length))
-      await until(
-        async () => service.log().slice(seen),
-        // By the service itself, or by `platen publish`.
-        (log) => /manifest refused|what is refused keeps/.test(log),
-      )
+      // By the service itself, or by `platen publish`.
+      await poll(() => service.log().slice(seen)).until((log) => /manifest refused|what is refused keeps/.test(log))
       expect((await asked(secret)).status).toBe(200)
       expect((await render(service, secret, { template: 'letter', data: {} })).status).toBe(200)
       await writeFile(path, whole)
@@ -279,10 +252,7 @@ describe('a key', () => {
     await lists(secret)
     const seen = service.log().length
     await publish('younger.yaml', [tenant('younger', 'basic'), key('younger', 'live', secret)])
-    await until(
-      async () => service.log().slice(seen),
-      (log) => log.includes('KeyTaken'),
-    )
+    await poll(() => service.log().slice(seen)).until((log) => log.includes('KeyTaken'))
     expect(await codes(secret)).toEqual(['letter'])
     await publish('older.yaml', [...older, withSpec(key('older', 'live', secret), { suspended: true })])
     await shuts(secret)
@@ -314,7 +284,7 @@ describe('key material', () => {
     for (const secret of [brought, made]) {
       const headers = { 'idempotency-key': `once-${ids.length}` }
       const body = { template: 'letter', data: {}, mode: 'async' }
-      const accepted = await request(own, { key: secret, path: '/api/v1/render', body, headers })
+      const accepted = await request(own, { key: secret, body, headers })
       ids.push(String(accepted.json()['render_id']))
       answers.push(accepted, await render(own, secret, { template: 'letter', data: {} }))
       answers.push(await render(own, secret, { template: secret, data: { secret: 1 } }), await render(own, secret, '{'))

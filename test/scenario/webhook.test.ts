@@ -1,9 +1,10 @@
 /** Events as a caller meets them: over HTTP, at a receiver of its own. */
 import { createHash, createHmac } from 'node:crypto'
 import type { DeliveryList } from '@platen/contract/schema/response.ts'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ofTest } from '../fixture/lifetime.ts'
 import { ACME_LIVE, ACME_WEBHOOK_SECRET, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Received, type Receiver } from '../topology/receiver.ts'
 import { ended, type RenderAnswer, render, request, type Service, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
@@ -15,9 +16,8 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 beforeEach(async () => {
-  receiver = await aReceiver()
+  receiver = ofTest(await aReceiver())
 })
-afterEach(() => receiver[Symbol.asyncDispose]())
 
 const INVOICE = { template: 'invoice', data: invoice(2) }
 
@@ -33,10 +33,7 @@ async function delivery(
   id: string,
   isWanted: (delivery: DeliveryList['deliveries'][number]) => boolean,
 ): Promise<DeliveryList['deliveries'][number]> {
-  const [found] = await until(
-    () => deliveriesOf(id),
-    ([only]) => only !== undefined && isWanted(only),
-  )
+  const [found] = await poll(() => deliveriesOf(id)).until(([only]) => only !== undefined && isWanted(only))
   if (found === undefined) throw new Error('there is a delivery')
   return found
 }

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { HTML, invoiceData, TSX } from '../bench/invoice.ts'
-import { aPng } from '../fixture/asset.ts'
-import { html, key, plan, template, tenant, tsx } from '../fixture/manifests.ts'
+import { aSquare } from '../fixture/asset.ts'
+import { html, key, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
 
 /** One request, and what is to come of it. */
 export interface SoakRender {
@@ -33,20 +33,12 @@ const TEST = `service_test_${'D'.repeat(43)}`
 /** The key of the tenant that has the tricks, and two seconds for each. */
 export const HOSTILE = `service_live_${'H'.repeat(43)}`
 const TENANTS = ['duck', 'eagle', 'falcon']
-const MANY = 1_000_000
 
-const LIMITS = {
-  htmlEngineEnabled: true,
-  javascriptEnabled: true,
-  renderLimitMonthly: MANY,
-  syncRateLimitPerMinute: MANY,
-  asyncRateLimitPerMinute: MANY,
-  htmlRateLimitPerMinute: MANY,
-}
+const LIMITS = { ...UNLIMITED, javascriptEnabled: true }
 
 const ASSETS = {
   assets: [
-    { name: 'logo.png', inline: Buffer.from(aPng([200, 30, 30])).toString('base64') },
+    { name: 'logo.png', inline: Buffer.from(aSquare([200, 30, 30])).toString('base64') },
     {
       name: 'brand.ttf',
       inline: readFileSync(new URL('../fixture/font/brand-regular.ttf', import.meta.url)).toString('base64'),

@@ -3,7 +3,7 @@ import { mkdtempDisposable, readdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { manifestOf } from '../fixture/manifests.ts'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { ended, render, request } from '../topology/service.ts'
 import { calmRenderOf, HOSTILE, RESOURCES, renderOf, type SoakRender } from './document.ts'
@@ -54,7 +54,7 @@ export async function soak({ renders, every, calm = CALM, onSample }: SoakOption
   await writeFile(join(service.manifestsDir, 'soak.yaml'), manifestOf(RESOURCES))
   for (const { key, body } of Array.from({ length: FIRST }, (_, index) => renderOf(index))) {
     const list = () => request(service, { key, path: '/api/v1/templates' })
-    await until(list, (answer) => Buffer.from(answer.body).includes(`"${body.template}"`))
+    await poll(list).until((answer) => Buffer.from(answer.body).includes(`"${body.template}"`))
   }
 
   const samples: Sample[] = []
@@ -114,7 +114,7 @@ async function outcomeOf(service: EmbeddedService, { key, body, leaves }: SoakRe
   if (leaves === true) return await hangUp(service, key, body)
   // Others may have all the slots for longer than a sync render waits for one.
   const ask = () => render(service, key, body)
-  const answer = await until(ask, ({ status }) => status !== 503)
+  const answer = await poll(ask).until(({ status }) => status !== 503)
   if (answer.status === 202) {
     const { status, error } = await ended(service, key, String(answer.json()['render_id']))
     return status === 'succeeded' ? '202' : `${error?.code}: ${error?.message}`
@@ -127,12 +127,7 @@ async function outcomeOf(service: EmbeddedService, { key, body, leaves }: SoakRe
 /** Sends a render and breaks the connection when it has surely begun. */
 async function hangUp(service: EmbeddedService, key: string, body: object): Promise<string> {
   const controller = new AbortController()
-  const answer = fetch(`${service.url()}/api/v1/render`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    signal: controller.signal,
-  })
+  const answer = request(service, { key, body, signal: controller.signal })
   setTimeout(() => controller.abort(), 700)
   return await answer.then(
     ({ status }) => `${status}`,
@@ -156,7 +151,7 @@ async function slotsOf(service: EmbeddedService, engine: 'react_pdf' | 'html'): 
     most = Math.max(most, statuses.filter((status) => status === 'running').length)
     return statuses
   }
-  await until(readStatuses, (statuses) => statuses.every((status) => status === 'failed'))
+  await poll(readStatuses).until((statuses) => statuses.every((status) => status === 'failed'))
   return most
 }
 

@@ -1,6 +1,6 @@
 /** Blocks the event loop of a process from outside, to test that its metrics report it. */
 import { expect } from 'vitest'
-import { until } from './until.ts'
+import { poll } from './poll.ts'
 
 export interface Holdable {
   pause(): void
@@ -19,10 +19,7 @@ export async function expectHeldLoopTold(process: Holdable, scrape: () => Promis
   const stoppedSeconds = (performance.now() - stoppedAt) / 1000
   process.resume()
   // A scrape that waited with the loop may be answered before the loop is measured again.
-  const after = await until(
-    async () => longestDelay(await scrape()),
-    (seconds) => seconds > before,
-  )
+  const after = await poll(async () => longestDelay(await scrape())).until((seconds) => seconds > before)
   expect(after).toBeGreaterThan(stoppedSeconds - RESOLUTION_SECONDS)
   expect(longestDelay(await scrape())).toBeGreaterThanOrEqual(after)
 }

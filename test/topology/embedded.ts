@@ -11,8 +11,8 @@ import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { manifests } from '../fixture/manifests.ts'
 import { processesWith } from '../soak/process-tree.ts'
+import { poll } from '../time/poll.ts'
 import { scaledTimeOptions } from '../time/scaled-time.ts'
-import { until } from '../time/until.ts'
 import { type Stores, type TestedService } from './service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -40,10 +40,7 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
   const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: dataDir, PLATEN_MANIFESTS_DIR: manifestsDir, ...env }
   const remove = async () => {
     // A browser orphaned by a kill still writes for a moment.
-    await until(
-      async () => processesWith(folder).map(({ command }) => command),
-      (left) => left.length === 0,
-    )
+    await poll(() => processesWith(folder).map(({ command }) => command)).until((left) => left.length === 0)
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }
   let running = await launch(settings).catch(async (error: unknown) => {

@@ -1,6 +1,6 @@
 /** Reads facts about a PDF with independent tools. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -96,14 +96,10 @@ export function contentOf(bytes: Uint8Array): Promise<{ readonly text: string; r
 }
 
 async function withFile<T>(bytes: Uint8Array, read: (file: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'platen-pdf-'))
-  const file = join(folder, 'document.pdf')
-  try {
-    await writeFile(file, bytes)
-    return await read(file)
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'platen-pdf-'))
+  const file = join(folder.path, 'document.pdf')
+  await writeFile(file, bytes)
+  return await read(file)
 }
 
 /** A row ends with `… emb sub uni object generation`. Font names may contain blanks, so the columns are counted from the end. */

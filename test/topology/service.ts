@@ -43,12 +43,20 @@ export interface RenderAnswer {
   json(): Record<string, unknown>
 }
 
-/** Sends one request with a key. `body` is sent as JSON, a string as it is. */
-export async function request(
-  service: Service,
-  call: { key: string; path: string; body?: unknown; headers?: Record<string, string> },
-): Promise<RenderAnswer> {
-  const { key, path, body, headers } = call
+export interface Call {
+  readonly key: string
+  /** Default: that of renders. */
+  readonly path?: string
+  /** Sent as JSON, a string as it is. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Disconnects the caller. */
+  readonly signal?: AbortSignal
+}
+
+/** Sends one request with a key. */
+export async function request(service: Pick<Service, 'url'>, call: Call): Promise<RenderAnswer> {
+  const { key, path = '/api/v1/render', body, headers, signal = null } = call
   const response = await fetch(`${service.url()}${path}`, {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
@@ -57,6 +65,7 @@ export async function request(
       ...headers,
     },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    signal,
   })
   const bytes = new Uint8Array(await response.arrayBuffer())
   return {
@@ -68,8 +77,8 @@ export async function request(
 }
 
 /** POST /api/v1/render. */
-export function render(service: Service, key: string, body: unknown): Promise<RenderAnswer> {
-  return request(service, { key, path: '/api/v1/render', body })
+export function render(service: Pick<Service, 'url'>, key: string, body: unknown): Promise<RenderAnswer> {
+  return request(service, { key, body })
 }
 
 /** Submits an async render and returns its id. Throws unless the answer is 202. */

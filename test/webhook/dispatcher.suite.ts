@@ -1,6 +1,8 @@
 /** From event to recorded delivery: the dispatcher with the real sender, a real receiver and a log, on a clock that the test moves. */
+
 import { createHmac } from 'node:crypto'
 import type { RequestListener } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
@@ -9,7 +11,6 @@ import { parseCidrs } from '@platen/contract/address.ts'
 import type { DeliveryRecord } from '@platen/contract/delivery.ts'
 import { type RenderEvent, webhookBodyOf } from '@platen/contract/event.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import {
@@ -21,7 +22,7 @@ import {
 import { type DispatcherSettings, runDispatcher } from '@platen/events/webhook/dispatcher.ts'
 import { afterEach, assert, beforeEach, expect, test } from 'vitest'
 import type { Harness } from '../conformance/harness.ts'
-import { aFailure, aManifest, anEvent, aRecord, aTenant, NEVER, NOON } from '../fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, aTenant, logTo, NEVER, NOON } from '../fixture/build.ts'
 import { answering, aReceiver, type Receiver } from '../topology/receiver.ts'
 
 const SECRET = 'service_webhook_of-acme-in-tests'
@@ -63,8 +64,6 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
   function start(): AsyncDisposable {
     const stop = new AbortController()
     const sender = webhookSender({ clock, policy: POLICY })
-    const tell = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`)
-    const told: Log = { debug: tell, info: tell, warn: tell, error: tell }
     const meter = {
       begun: () => undefined,
       deferred: (reason: string) => void deferrals.push(reason),
@@ -87,7 +86,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
       meter,
       clock,
       ids: seededIds('a'),
-      log: told,
+      log: logTo(({ fields, message }) => lines.push(`${message} ${JSON.stringify(fields)}`)),
     }
     const ended = runDispatcher(ports, settings, stop.signal)
     running = {
@@ -115,7 +114,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     for (;;) {
       const record = await log.find(id, NEVER)
       if (record !== undefined && isWanted(record)) return record
-      await turn()
+      await setImmediate()
     }
   }
   const afterAttempts = (id: string, count: number) => recorded(id, ({ attempts }) => attempts.length === count)
@@ -124,7 +123,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
   /** Moves time to when the next attempt is due, with the dispatcher waiting for it. */
   async function untilDue({ dueAt }: DeliveryRecord): Promise<void> {
     assert(dueAt !== undefined, 'it is scheduled')
-    while (clock.armed() === 0) await turn()
+    while (clock.armed() === 0) await setImmediate()
     await clock.advance(dueAt - clock.now())
   }
 
@@ -305,7 +304,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     start()
     const all = () => Promise.all(ids.map((id) => log.find(id, NEVER)))
     const isPutOff = (record?: DeliveryRecord) => (record?.dueAt ?? 0) >= NOON + WEBHOOK_DEFER_MS_MIN
-    while ((await all()).filter(isPutOff).length < WEBHOOK_WAITING_PER_HOST_MAX) await turn()
+    while ((await all()).filter(isPutOff).length < WEBHOOK_WAITING_PER_HOST_MAX) await setImmediate()
     letAnswer()
     for (;;) {
       const left = (await all()).filter((record) => record?.status !== 'delivered')
@@ -313,7 +312,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
       // Time goes on when nobody is being called.
       const areWaiting = left.every((record) => (record?.dueAt ?? 0) > clock.now())
       if (areWaiting && clock.armed() > 0) await clock.advance(WEBHOOK_DEFER_MS_MIN)
-      else await turn()
+      else await setImmediate()
     }
     expect((await all()).map((record) => record?.attempts.length)).toEqual(ids.map(() => 1))
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set(ids))
@@ -332,7 +331,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
       follow: (reader, signal) => (away.follow-- > 0 ? failing() : recordedEvents.follow(reader, signal)),
     }
     start()
-    while (clock.armed() < 2) await turn()
+    while (clock.armed() < 2) await setImmediate()
     await clock.advance(500)
     expect((await endOf(event.id)).status).toBe('delivered')
   })
@@ -391,10 +390,4 @@ function hmac(secret: string, text: string, encoding: 'hex' | 'base64'): string 
 
 function nothing(): never {
   throw new Error('nothing was received')
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }

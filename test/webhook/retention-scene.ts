@@ -24,7 +24,7 @@ import {
 } from '@platen/contract/render.ts'
 import { maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
 import type { RetentionPorts } from '@platen/events/retention/retention.ts'
-import { aDelivery, aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
+import { aDelivery, aManifest, anEvent, aRecord, type LogLine, logTo, NEVER, NOON } from '../fixture/build.ts'
 
 /** A day. */
 export const DAY_MS = 24 * 60 * 60 * 1000
@@ -67,7 +67,7 @@ export interface Scene extends AsyncDisposable {
   readonly clock: ManualClock
   readonly stores: Stores
   /** What its processes said. */
-  readonly lines: { readonly level: string; readonly fields: object; readonly message: string }[]
+  readonly lines: LogLine[]
 }
 
 /** A cluster in which nothing has happened, at noon. */
@@ -79,14 +79,13 @@ export async function openScene(open: (clock: ManualClock) => Promise<Stores>): 
 
 /** The ports of a process. */
 export function aProcess({ clock, stores, lines }: Scene, changes: Partial<RetentionPorts> = {}): RetentionPorts {
-  const tell = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message })
   return {
     ...stores,
     serviceBucket: BUCKET,
     clock,
     // Half of all chances: a process waits half of each rhythm before its first time.
     ids: { random: (bytes) => Buffer.alloc(bytes).fill(0x80, 0, 1) },
-    log: { debug: tell('debug'), info: tell('info'), warn: tell('warn'), error: tell('error') },
+    log: logTo((line) => lines.push(line)),
     ...changes,
   }
 }

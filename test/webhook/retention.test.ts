@@ -16,8 +16,9 @@ import {
 import { removeExpired } from '@platen/events/retention/expired.ts'
 import { maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
 import { runRetention } from '@platen/events/retention/retention.ts'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import {
   aDay,
   aProcess,
@@ -38,9 +39,8 @@ import {
 let scene: Scene
 
 beforeEach(async () => {
-  scene = await openScene(inMemory)
+  scene = ofTest(await openScene(inMemory))
 })
-afterEach(() => scene[Symbol.asyncDispose]())
 
 describe('the index', () => {
   test('is written when a render has waited for minutes, however few there are', async () => {

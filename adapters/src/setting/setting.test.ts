@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { DEFAULT_TRAFFIC_LIMITS } from '@platen/contract/api-limit.ts'
 import { describe, expect, test } from 'vitest'
+import { aFolder } from '../../../test/fixture/lifetime.ts'
 import { readKafkaSettings } from './connection/kafka.ts'
 import { readRedisSettings } from './connection/redis.ts'
 import { readS3Settings } from './connection/s3.ts'
@@ -81,9 +81,8 @@ describe('the settings of the connections', () => {
     expect(read({ PLATEN_REDIS_URL }).redis).toMatchObject(wanted)
   })
 
-  test('take certificates for what is spoken to over TLS, and for nothing else', ({ onTestFinished }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'platen-setting-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+  test('take certificates for what is spoken to over TLS, and for nothing else', () => {
+    const folder = aFolder()
     const file = join(folder, 'ca.pem')
     const [certificate = ''] = rootCertificates
     writeFileSync(file, certificate)

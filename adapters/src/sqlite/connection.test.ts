@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { aFolder } from '../../../test/fixture/lifetime.ts'
 import { type Command, type Connection, DataFolderLocked, openConnection } from './connection.ts'
 import { DatabaseTooNew } from './migrate.ts'
 
@@ -11,13 +11,12 @@ let path: string
 let connection: Connection
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'platen-connection-'))
+  folder = aFolder()
   path = join(folder, 'platen.db')
   connection = openConnection(path)
 })
 afterEach(() => {
   connection.close()
-  rmSync(folder, { recursive: true })
 })
 
 test('undoes a command that breaks a constraint, whole, and leaves its neighbours alone', () => {

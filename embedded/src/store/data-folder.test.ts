@@ -1,9 +1,9 @@
-import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '@platen/contract/port/log.ts'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { SILENT } from '../../../test/fixture/build.ts'
+import { aFolder } from '../../../test/fixture/lifetime.ts'
 import { openDataFolder } from './data-folder.ts'
 
 let folder = ''
@@ -11,11 +11,10 @@ let warned: readonly string[] = []
 const log: Log = { ...SILENT, warn: (_fields, message) => void (warned = [...warned, message]) }
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o7777).toString(8)
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'platen-data-'))
+beforeEach(() => {
+  folder = aFolder()
   warned = []
 })
-afterEach(() => rm(folder, { recursive: true }))
 
 test.for<[string, number, string, RegExp | undefined]>([
   ['closed', 0o700, '700', undefined],

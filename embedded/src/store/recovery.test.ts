@@ -9,7 +9,7 @@ import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, type Manifest, manifestKey, UnreadableManifest } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
-import { aFailure, aManifest, anEvent, aRecord, aRenderId, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, aRenderId, logTo, NEVER, NOON } from '../../../test/fixture/build.ts'
 import { type Recovery, recover } from './recovery.ts'
 
 const BUCKET = 'platen'
@@ -20,7 +20,6 @@ const EVENT_KEY = Buffer.alloc(32, 7)
 async function aStart(manifests: readonly Manifest[]) {
   const clock = manualClock(NOON)
   const lines: object[] = []
-  const tell = (fields: object) => void lines.push(fields)
   const [artifacts, ledger, events, limiter] = [
     memoryArtifactStore(),
     memoryRenderLedger(clock),
@@ -30,13 +29,12 @@ async function aStart(manifests: readonly Manifest[]) {
   for (const manifest of manifests) {
     await artifacts.create({ bucket: BUCKET, key: manifestKey(manifest.render.id) }, encodeManifest(manifest), NEVER)
   }
-  const log = { debug: tell, info: tell, warn: tell, error: tell }
   const recovery: Recovery = {
     artifacts,
     ledger,
     events,
     limiter,
-    log,
+    log: logTo(({ fields }) => lines.push(fields)),
     serviceBucket: BUCKET,
     eventKey: EVENT_KEY,
     newest: undefined,

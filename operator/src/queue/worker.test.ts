@@ -2,7 +2,7 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { seededIds } from '@platen/adapters/memory/ids.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { NEVER } from '../../../test/fixture/build.ts'
+import { logTo, NEVER } from '../../../test/fixture/build.ts'
 import { RECONCILE_MS_MAX } from '../limit.ts'
 import { WorkQueue } from './work-queue.ts'
 import { runWorkers, TerminalError, type WorkerOptions } from './worker.ts'
@@ -23,8 +23,7 @@ function working(reconcile: WorkerOptions['reconcile'], { workers = 1, signal = 
     reconciled: (result) => void told.push(result),
     failedTerminally: () => void told.push('terminal'),
   }
-  const tell = (_fields: object, message: string) => void told.push(message)
-  const log = { debug: tell, info: tell, warn: tell, error: tell }
+  const log = logTo(({ message }) => told.push(message))
   const ended = runWorkers({ queue, workers, reconcile, meter, clock, log }, signal)
   /** After the advance, the work has reached its first wait. */
   const add = async (key: string) => {

@@ -2,7 +2,9 @@
  * What puppeteer-cluster does to its jobs when browsers fail. With its own concurrency classes, each of these cases lost a slot, a job or a
  * browser. The cluster is real; the puppeteer under it fails the test if it is called.
  */
+
 import { EventEmitter, once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Browser, Page } from 'puppeteer'
@@ -194,7 +196,7 @@ test('a job that is given up ends its work, and its slot prints again (it went o
   }
   const given = Array.from({ length: SLOTS }, () => print(controller.signal))
   const outcomes = Promise.allSettled(given)
-  while (pool.lent < SLOTS) await new Promise((resolve) => setImmediate(resolve))
+  while (pool.lent < SLOTS) await setImmediate()
   controller.abort(new Error('deadline'))
   expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   expect([ended, pool.lent]).toEqual([SLOTS, 0])
@@ -214,11 +216,11 @@ test('a cluster that is closed with jobs waiting starts no browser (it launched 
   const jobs = Array.from({ length: SLOTS + 2 }, () => print(controller.signal))
   const outcomes = Promise.allSettled(jobs.slice(0, SLOTS))
   for (const job of jobs) job.catch(() => undefined)
-  while (pool.lent < SLOTS) await new Promise((resolve) => setImmediate(resolve))
+  while (pool.lent < SLOTS) await setImmediate()
   await cluster.close()
   controller.abort(new Error('the html engine was closed'))
   await outcomes
-  while (pool.lent > 0) await new Promise((resolve) => setImmediate(resolve))
+  while (pool.lent > 0) await setImmediate()
   expect(launches()).toBe(0)
 })
 
@@ -230,6 +232,6 @@ test('a job that the cluster itself gives up leaves nothing lent when its work e
   await expect(print()).rejects.toThrow('Timeout')
   expect(pool.lent).toBe(1)
   held.resolve(PRINTED)
-  while (pool.lent > 0) await new Promise((resolve) => setImmediate(resolve))
+  while (pool.lent > 0) await setImmediate()
   await cluster.close()
 })

@@ -1,12 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { aFolder } from '../../../test/fixture/lifetime.ts'
 import { writeFontConfig } from './font-config.ts'
 
 async function written(name: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'platen-font-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = aFolder()
   const file = await writeFontConfig(join(folder, name))
   return { file, xml: readFileSync(file, 'utf8'), folder: join(folder, name) }
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import {
   BROWSER_AGE_MS_MAX,
@@ -113,13 +114,6 @@ function aPage(browser: RunningBrowser, closing: { isInTime: boolean }): PrintPa
   }
 }
 
-/** Waits until the background work has finished. */
-function rest(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
-}
-
 test('gives a tenant its warm page again', async () => {
   const { render } = aPool()
   expect(await render(ACME)).toBe(await render(ACME))
@@ -149,10 +143,10 @@ test('gives two documents of one tenant at once a page each', async () => {
 
 test('has a page ready before anyone asks, and another once it is taken and given back', async () => {
   const { render, opened } = aPool()
-  await rest()
+  await setImmediate()
   expect(opened).toHaveLength(1)
   expect(await render(ACME)).toBe(opened[0])
-  await rest()
+  await setImmediate()
   expect(opened).toHaveLength(2)
 })
 
@@ -181,7 +175,7 @@ test('keeps so many warm pages, the last used ones', async () => {
 test('gives nobody a page that crashed while it was idle or spare', async () => {
   const { render, opened } = aPool()
   const warm = await render(ACME)
-  await rest()
+  await setImmediate()
   for (const page of opened) await page.close()
   const next = await render(ACME)
   expect(next).not.toBe(warm)
@@ -215,7 +209,7 @@ test('retires a browser after its number of documents, when those in it are fini
   const { take, release, render, browsers } = aPool({ browserRendersMax: 2 })
   const busy = await take(ACME, NEVER)
   await render(ROAD)
-  await rest()
+  await setImmediate()
   const [old, next] = browsers
   expect(old?.gone.aborted).toBe(false)
   expect((await render(ROAD)).browser).toBe(next)
@@ -226,11 +220,11 @@ test('retires a browser after its number of documents, when those in it are fini
 
 test('retires a browser that has no page any more when its successor runs', async () => {
   const { take, release, browsers, opening } = aPool({ browserRendersMax: 1 })
-  await rest()
+  await setImmediate()
   opening.hold = new Promise(() => {})
   await release(await take(ACME, NEVER), false)
   opening.hold = undefined
-  await rest()
+  await setImmediate()
   expect(browsers).toHaveLength(2)
 })
 
@@ -241,9 +235,9 @@ test('ends a browser that retires while its next page is still opening', async (
   opening.hold = promise
   await release(page, true)
   await release(await take(ACME, NEVER), true)
-  await rest()
+  await setImmediate()
   resolve()
-  await rest()
+  await setImmediate()
   expect(browsers[0]?.gone.aborted).toBe(true)
 })
 
@@ -253,7 +247,7 @@ test('retires a browser in which a page does not close in time, and leaves it to
   closing.isInTime = false
   await release(abandoned, false)
   closing.isInTime = true
-  await rest()
+  await setImmediate()
   const [old, next] = browsers
   expect([browsers.length, old?.gone.aborted, victim.gone.aborted]).toEqual([2, false, false])
   expect((await render(ROAD)).browser).toBe(next)
@@ -270,7 +264,7 @@ test('retires a browser that gives no page, and leaves it to those who are at wo
   await expect(take(ROAD, NEVER)).rejects.toThrow('no page')
   opening.failure = undefined
   resolve()
-  await rest()
+  await setImmediate()
   const [old, next] = browsers
   expect([browsers.length, old?.gone.aborted]).toEqual([2, false])
   expect((await take(ROAD, NEVER)).browser).toBe(next)
@@ -303,16 +297,16 @@ test('launches a browser for a document that is to be apart, gives nobody else a
 test('ends the browser of a document that is to be apart and gives up, or gets no page', async () => {
   const { take, separate, opening, opened } = aPool()
   const held = Promise.withResolvers<void>()
-  await rest()
+  await setImmediate()
   opening.hold = held.promise
   const controller = new AbortController()
   const given = take(ACME, controller.signal, true)
-  await rest()
+  await setImmediate()
   controller.abort(new Error('deadline'))
   await expect(given).rejects.toThrow('deadline')
   held.resolve()
   opening.hold = undefined
-  await rest()
+  await setImmediate()
   expect(opened.at(-1)?.browser).toBe(separate[0])
   opening.failure = new Error('no page')
   await expect(take(ACME, NEVER, true)).rejects.toThrow('no page')
@@ -324,11 +318,11 @@ test('retires a browser at its age, with the next document', async () => {
   await render(ACME)
   await clock.advance(BROWSER_AGE_MS_MAX - 1)
   await render(ACME)
-  await rest()
+  await setImmediate()
   expect(browsers).toHaveLength(1)
   await clock.advance(1)
   await render(ACME)
-  await rest()
+  await setImmediate()
   expect(browsers.map(({ gone }) => gone.aborted)).toEqual([true, false])
 })
 
@@ -341,11 +335,11 @@ test.for([
 ] as const)('with %d MiB after a document there have been %d browsers', async ([mib, count]) => {
   const { render, browsers, clock, weight } = aPool()
   await render(ACME)
-  await rest()
+  await setImmediate()
   weight.mib = mib
   await clock.advance(BROWSER_MEMORY_CHECK_EVERY_MS)
   await render(ACME)
-  await rest()
+  await setImmediate()
   expect(browsers).toHaveLength(count)
   expect(browsers.slice(0, -1).every(({ gone }) => gone.aborted)).toBe(true)
 })
@@ -368,7 +362,7 @@ test('goes on with the old browser, and retires it once, for as long as its succ
   expect(pages.every(({ browser }) => browser === browsers[0])).toBe(true)
   expect(browsers[0]?.gone.aborted).toBe(false)
   resolve()
-  await rest()
+  await setImmediate()
   expect(browsers.map(({ gone }) => gone.aborted)).toEqual([true, false])
   expect((await render(ACME)).browser).toBe(browsers[1])
 })

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { ENGINE_START_MS_MAX, RENDER_THREAD_AGE_MS_MAX, RENDER_THREAD_KEPT_MIB_MAX } from '@platen/contract/limit.ts'
 import { expect, onTestFinished, test } from 'vitest'
@@ -76,16 +77,10 @@ async function aPool({ size = 1, rendersMax = 1000, isNew = false } = {}) {
     thread.keptMib = keptMib
     thread.done()
     await running
-    await turn()
+    await setImmediate()
     return thread
   }
   return { pool, clock, threads, alive, ready, start, run }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }
 
 test('threads start when all that are there are busy, one at a time, up to one more than the size', async () => {

@@ -1,8 +1,7 @@
 import type { CheckRequest } from '@platen/contract/template-check.ts'
 import type { TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
-import { aFont, anAsset } from '../../../test/fixture/asset.ts'
-import { aPng } from '../../../test/fixture/image.ts'
+import { aFont, anAsset, aPng } from '../../../test/fixture/asset.ts'
 import { openTemplateCheck } from './check.ts'
 import { openSandbox } from './evaluate.ts'
 

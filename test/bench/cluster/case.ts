@@ -1,6 +1,6 @@
 /** What it costs to have Kafka, Redis and S3 between the parts instead of a function call, and what more processes bring. */
 import { randomBytes } from 'node:crypto'
-import { aPhoto } from '../../fixture/image.ts'
+import { aPhoto } from '../../fixture/asset.ts'
 import { template, tsx } from '../../fixture/manifests.ts'
 import { type ClusterService, startClusterService } from '../../topology/cluster/service.ts'
 import { type KafkaServer, startKafka } from '../../topology/server/kafka.ts'

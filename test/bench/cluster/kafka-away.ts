@@ -1,6 +1,6 @@
 /** How quickly callers are refused while Kafka does not answer, and that renders are taken again when it does. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { type KafkaServer, startKafka } from '../../topology/server/kafka.ts'
 import { ended, render, submit, type TestedService } from '../../topology/service.ts'
 import { invoiceData } from '../invoice.ts'
@@ -38,10 +38,7 @@ async function* measured(how: 'killed' | 'paused', { kafka, service, awayMs }: S
   if (how === 'killed') await kafka.start()
   else kafka.resume()
   const backAt = performance.now()
-  await until(
-    () => render(service, MEASURED_LIVE, { ...BODY, mode: 'async' }),
-    ({ status }) => status === 202,
-  )
+  await poll(() => render(service, MEASURED_LIVE, { ...BODY, mode: 'async' })).until(({ status }) => status === 202)
   const againMs = performance.now() - backAt
   for (const id of accepted) await ended(service, CROWDING_LIVE, id)
 

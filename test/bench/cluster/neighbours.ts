@@ -4,7 +4,7 @@ import { ATTACKER_LIVE, attackerDocuments, openAttacker } from '../../hostile/ne
 import { ATTACKS } from '../../hostile/neighbour/corpus.ts'
 import { TEMPLATES } from '../../hostile/neighbour/source.ts'
 import { rssOf, treeOf } from '../../soak/process-tree.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { startEmbedded } from '../../topology/embedded.ts'
 import { freePorts } from '../../topology/server/free-port.ts'
 import { render } from '../../topology/service.ts'
@@ -29,8 +29,7 @@ export async function* neighbours(scale: number): AsyncGenerator<Figure> {
   const metricsPort = await freePorts(1)
   await using service = await startEmbedded({ ...settingsFor(SLOTS), PLATEN_METRICS_PORT: `${metricsPort}` })
   await publishMeasured(service, attackerDocuments(TEMPLATES))
-  await until(
-    () => render(service, ATTACKER_LIVE, { template: 'plain', data: {} }),
+  await poll(() => render(service, ATTACKER_LIVE, { template: 'plain', data: {} })).until(
     ({ status }) => status === 200,
   )
   const contender = syncRenders(service, 'react_pdf')

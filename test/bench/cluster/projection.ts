@@ -13,7 +13,7 @@ import { monthOf } from '@platen/contract/render.ts'
 import { PROJECTION_READER, runProjection } from '@platen/events/charge/projection.ts'
 import { aManifest, anEvent, aRecord } from '../../fixture/build.ts'
 import { startKafka } from '../../topology/server/kafka.ts'
-import { startRedis } from '../../topology/server/redis.ts'
+import { redisSettings, startRedis } from '../../topology/server/redis.ts'
 import type { Figure } from '../measure.ts'
 import { quantile } from '../measure.ts'
 
@@ -21,7 +21,6 @@ const EVENTS = 100_000
 const ACCOUNTS = 100
 const AT_ONCE = 1000
 const ROUNDS = 3
-const CALL_MS_MAX = 20_000
 
 export async function* projection(scale: number): AsyncGenerator<Figure> {
   await using kafka = await startKafka({ isMeasured: true })
@@ -29,13 +28,7 @@ export async function* projection(scale: number): AsyncGenerator<Figure> {
   const ports = { clock: systemClock(), log: openLog('error') }
   const signal = new AbortController().signal
   await using connection = await connectKafka({ brokers: [kafka.broker], clientId: 'bench' }, ports, signal)
-  const settings = {
-    location: { kind: 'server', address: server },
-    callMsMax: CALL_MS_MAX,
-    isAutoPipelined: true,
-    ...ports,
-  } as const
-  await using redis = await connectRedis(settings, signal)
+  await using redis = await connectRedis({ ...redisSettings(server), isAutoPipelined: true, ...ports }, signal)
   await prepareTopics(connection, renderTopics({ prefix: '' }, [PROJECTION_READER]), {
     settings: { prefix: '' },
     signal,

@@ -1,7 +1,7 @@
 /** What callers of a cluster see of it that Redis is away: the same requests with Redis, without it, and with one that is wedged. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { REDIS_RECENTLY_DOWN_MS } from '@platen/contract/redis-limit.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { startKafka } from '../../topology/server/kafka.ts'
 import { ended, type RenderAnswer, render, request, submit } from '../../topology/service.ts'
 import { invoiceData } from '../invoice.ts'
@@ -45,7 +45,7 @@ export async function* redisAway(scale: number): AsyncGenerator<Figure> {
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const state of STATES) {
       await moves[state].enter()
-      await until(limitOf, (limit) => limit === (state === 'there' ? whole : whole / REPLICAS))
+      await poll(limitOf).until((limit) => limit === (state === 'there' ? whole : whole / REPLICAS))
       for (let i = 0; i < WARM_UP; i += 1) await post('sync')
       for (const call of CALLS) {
         const known = latencies.get(`${call} ${state}`) ?? []
@@ -54,7 +54,7 @@ export async function* redisAway(scale: number): AsyncGenerator<Figure> {
         if (call === 'async') await ended(service, MEASURED_LIVE, await submit(service, MEASURED_LIVE, invoice))
       }
       await moves[state].leave()
-      await until(limitOf, (limit) => limit === whole)
+      await poll(limitOf).until((limit) => limit === whole)
       // For so long outcomes are looked for in S3, too.
       if (state !== 'there') await sleep(REDIS_RECENTLY_DOWN_MS)
     }

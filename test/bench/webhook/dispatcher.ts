@@ -17,7 +17,7 @@ import { parseCidrs } from '@platen/contract/address.ts'
 import { eventOf } from '@platen/contract/event.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { runDispatcher } from '@platen/events/webhook/dispatcher.ts'
-import { aManifest, aRecord, aTenant } from '../../fixture/build.ts'
+import { aManifest, aRecord, aTenant, NEVER } from '../../fixture/build.ts'
 import { at } from '../../topology/host.ts'
 import { serve } from '../child.ts'
 import { GOOD_RECEIVERS, secureUrlOf, urlOf } from './post.ts'
@@ -31,9 +31,8 @@ const ca = mode === 'backlog' ? others[0] : undefined
 const bad = mode === 'backlog' ? [] : others.map(Number)
 const target = ca === undefined ? urlOf : secureUrlOf
 const folder = await mkdtemp(join(tmpdir(), 'platen-webhook-bench-'))
-const never = new AbortController().signal
 const clock = systemClock()
-const database = await openDatabase({ path: join(folder, 'platen.db'), signal: never })
+const database = await openDatabase({ path: join(folder, 'platen.db'), signal: NEVER })
 const events = sqliteEventLog(database)
 const tenants = [aTenant()]
 const directory: DirectorySnapshot = {
@@ -54,7 +53,7 @@ let over = Promise.withResolvers<void>()
 
 const context = {
   events,
-  deliveries: await openSqliteDeliveryLog(database, clock, never),
+  deliveries: await openSqliteDeliveryLog(database, clock, NEVER),
   directory: { current: () => directory },
   sender: {
     async post(...call: Parameters<typeof sender.post>) {

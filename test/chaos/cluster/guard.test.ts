@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type RenderId, renderUuid } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { IS_LONG, SEED, seeded, shuffled } from '../../run/form.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import type { Mutant } from './rig/mutant.ts'
 import { type Deployable, killed, openRig, type Rig, wipe } from './rig/rig.ts'
 import { tryFaults } from './series.ts'
@@ -94,10 +94,7 @@ const GUARDS: readonly Guard[] = [
     run: ({ rig, trial }) =>
       trial.outage(() =>
         killed(rig, 'renderer', async () => {
-          await until(
-            () => trial.load.open(),
-            (open) => open.length > 0,
-          )
+          await poll(() => trial.load.open()).until((open) => open.length > 0)
           await wipe(rig)
           await trial.load.poll()
         }),
@@ -118,9 +115,8 @@ const GUARDS: readonly Guard[] = [
         const kafka = rig.proxy('api', 'kafka')
         const before = trial.load.exchanges.length
         kafka.disturb({ kind: 'stall' })
-        await until(
-          () => trial.load.exchanges.slice(before),
-          (later) => later.some(({ status }) => status === 503),
+        await poll(() => trial.load.exchanges.slice(before)).until((later) =>
+          later.some(({ status }) => status === 503),
         )
         kafka.disturb(undefined)
       }),
@@ -142,10 +138,7 @@ const GUARDS: readonly Guard[] = [
         kind === 'async' &&
         render !== undefined &&
         rig.posts.slice(before).some(({ status, body }) => status >= 500 && body.includes(uuidOf(render)))
-      await until(
-        () => trial.load.exchanges,
-        (all) => all.some(isRefused),
-      )
+      await poll(() => trial.load.exchanges).until((all) => all.some(isRefused))
     },
   },
 ]

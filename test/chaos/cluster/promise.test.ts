@@ -4,8 +4,8 @@
  * `SEED=` makes the same choices again.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { shared } from '../../fixture/lifetime.ts'
 import { SEED, seeded, shuffled } from '../../run/form.ts'
-import type { Rig } from './rig/rig.ts'
 import { openRigFor, type Row, tableOf, tryFaults } from './series.ts'
 import { type Fault, GROUPS, type Group, killAt } from './trial/fault.ts'
 import { STEPS } from './trial/step.ts'
@@ -39,26 +39,22 @@ const SINGLE: readonly Pick<Group, 'name' | 'faults'>[] = [
 
 const ROLLING = { name: 'roll', faults: groupNamed('roll').faults.slice(0, 1) }
 
-let rig: Rig
-beforeAll(async () => {
-  rig = await openRigFor({ copies: 2 }, SINGLE.length + 1)
-})
-afterAll(() => rig[Symbol.asyncDispose]())
+const rig = shared(() => openRigFor({ copies: 2 }, SINGLE.length + 1))
 afterAll(() => void process.stdout.write(`seed ${SEED}\n${tableOf(rows)}\n`))
 
 describe('two processes of each deployable', () => {
   test(`all promises are kept while they are restarted one after the other (seed ${SEED})`, async ({ signal }) => {
-    const row = await tryFaults(ROLLING, { rig, seed: SEED, signal })
+    const row = await tryFaults(ROLLING, { rig: rig(), seed: SEED, signal })
     rows.push(row)
     expect(row.violations).toEqual([])
   })
 })
 
 describe('one process of each deployable', () => {
-  beforeAll(() => rig.keepFirst())
+  beforeAll(() => rig().keepFirst())
 
   test.for(SINGLE)(`all promises are kept under: $name (seed ${SEED})`, async (group, { signal }) => {
-    const row = await tryFaults(group, { rig, seed: SEED, signal })
+    const row = await tryFaults(group, { rig: rig(), seed: SEED, signal })
     rows.push(row)
     expect(row.violations).toEqual([])
   })

@@ -4,55 +4,51 @@ import { type ConsumedRecord, openConsumer } from '@platen/adapters/kafka/consum
 import { openNotifier } from '@platen/contract/notifier.ts'
 import { manifestKey } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../time/until.ts'
+import { expect, test } from 'vitest'
+import { shared } from '../../fixture/lifetime.ts'
+import { poll } from '../../time/poll.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import { openClusterStores } from '../../topology/cluster/store.ts'
-import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { ended, request, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, connectTo } from '../harness.ts'
+import { aCluster, aTenant, connectTo, LETTER } from '../harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
-const LETTER = { template: 'letter', data: {} }
 
-let cluster: TestCluster
-beforeAll(async () => {
-  cluster = await aCluster({ documents: aTenant('acme', LIVE, {}) })
-})
-afterAll(() => cluster[Symbol.asyncDispose]())
+const cluster = shared(() => aCluster({ documents: aTenant('acme', LIVE, {}) }))
 
 test('its GET is answered 500, its record is a dead letter when it comes again, and its partition goes on', async ({
   signal,
 }) => {
-  const service = cluster.at(0)
+  const service = cluster().at(0)
   // The id was issued by the API a moment ago.
   const id = (await submit(service, LIVE, LETTER)) as RenderId
   expect((await ended(service, LIVE, id)).status).toBe('succeeded')
   await damageManifest(id, signal)
   const answer = await request(service, { key: LIVE, path: `/api/v1/render/${id}` })
   expect([answer.status, answer.json()]).toMatchObject([500, { error: { code: 'INTERNAL_ERROR' } }])
-  expect(cluster.log()).toContain('UnreadableManifest')
+  expect(cluster().log()).toContain('UnreadableManifest')
 
-  await using connection = await connectTo(cluster.broker, signal)
-  const topic = `${cluster.topicPrefix}render.react_pdf.async`
+  await using connection = await connectTo(cluster().broker, signal)
+  const topic = `${cluster().topicPrefix}render.react_pdf.async`
   const { key, value, headers } = await recordOf(id, { connection, topic }, signal)
   await connection.send(topic, [{ key, value, headers }], signal)
-  const letter = await recordOf(id, { connection, topic: `${cluster.topicPrefix}render.dead` }, signal)
+  const letter = await recordOf(id, { connection, topic: `${cluster().topicPrefix}render.dead` }, signal)
   expect(letter.value).toEqual(value)
   expect(letter.headers['platen-reason']?.toString()).toMatch(/^the manifest cannot be read: \d+ bytes/)
   // Every record there is has been done with, and says so in the group's offsets.
-  const behind = await until(
-    () => behindIn(connection, topic),
-    (count) => count === 0,
-  )
+  const behind = await poll(() => behindIn(connection, topic)).until((count) => count === 0)
   expect(behind).toBe(0)
   const next = await submit(service, LIVE, LETTER)
   expect((await ended(service, LIVE, next)).status).toBe('succeeded')
-  expect(cluster.log().match(/render dead-lettered|render not completed/g)).toEqual(['render dead-lettered'])
+  expect(
+    cluster()
+      .log()
+      .match(/render dead-lettered|render not completed/g),
+  ).toEqual(['render dead-lettered'])
 })
 
 async function damageManifest(id: RenderId, signal: AbortSignal): Promise<void> {
-  await using stores = await openClusterStores(cluster, signal)
+  await using stores = await openClusterStores(cluster(), signal)
   const address = { bucket: SERVICE_BUCKET, key: manifestKey(id) }
   const whole = (await stores.artifacts.get(address, signal)) ?? Buffer.alloc(0)
   await stores.artifacts.put(address, whole.subarray(0, whole.byteLength / 2), signal)

@@ -3,16 +3,15 @@
  * process has to be started again for that.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
 import { ended, type RenderAnswer, reaches, render, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, connectTo, eventsIn, manifestsIn } from '../harness.ts'
+import { aCluster, aTenant, connectTo, eventsIn, LETTER, manifestsIn } from '../harness.ts'
 
 const KILL_LIVE = `service_live_${'K'.repeat(43)}`
 const PAUSE_LIVE = `service_live_${'P'.repeat(43)}`
 const BREAK_LIVE = `service_live_${'B'.repeat(43)}`
-const LETTER = { template: 'letter', data: {} }
 /** Some seconds, in which Kafka goes. */
 const SLOW = { template: 'letter', data: { rounds: 2e7 } }
 const UNITS = 12
@@ -72,10 +71,7 @@ test.for([
 
     await comeBack()
     while (taken.length < UNITS) {
-      const answer = await until(
-        () => ask('async'),
-        ({ status }) => status !== 503,
-      )
+      const answer = await poll(() => ask('async')).until(({ status }) => status !== 503)
       expect(answer.status).toBe(202)
       taken.push(idOf(answer))
     }

@@ -7,43 +7,40 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../time/until.ts'
-import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
+import { expect, test } from 'vitest'
+import { shared } from '../../fixture/lifetime.ts'
+import { poll } from '../../time/poll.ts'
 import { ended, reaches, render, statusOf, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, manifestsIn, redisOf } from '../harness.ts'
+import { aCluster, aTenant, LETTER, manifestsIn, redisOf } from '../harness.ts'
 
 const COUNTED_LIVE = `service_live_${'C'.repeat(43)}`
 const PATIENT_LIVE = `service_live_${'P'.repeat(43)}`
-const LETTER = { template: 'letter', data: {} }
 const ENDLESS = { template: 'letter', data: { isEndless: true } }
 const QUOTA = 20
 
-let cluster: TestCluster
-beforeAll(async () => {
-  cluster = await aCluster({
+const cluster = shared(() =>
+  aCluster({
     documents: [
       ...aTenant('counted', COUNTED_LIVE, { renderLimitMonthly: QUOTA }),
       ...aTenant('patient', PATIENT_LIVE, { renderTimeoutSeconds: 5 }),
     ],
-  })
-})
-afterAll(() => cluster[Symbol.asyncDispose]())
+  }),
+)
 
 test('what was charged counts again after Redis was emptied, to the unit', async ({ signal }) => {
-  const service = cluster.at(0)
+  const service = cluster().at(0)
   const ids = await Promise.all(Array.from({ length: 12 }, () => submit(service, COUNTED_LIVE, LETTER)))
   for (const id of ids) expect((await ended(service, COUNTED_LIVE, id)).status).toBe('succeeded')
   for (let i = 0; i < 3; i += 1) expect((await render(service, COUNTED_LIVE, LETTER)).status).toBe(200)
   const used = { charged: 15, reserved: 0 }
-  const [manifest] = await manifestsIn(cluster, signal)
-  await using redis = await redisOf(cluster, signal)
+  const [manifest] = await manifestsIn(cluster(), signal)
+  await using redis = await redisOf(cluster(), signal)
   const usage = () => redisLimiter(redis).usage(manifest?.render.account ?? '', monthOf(Date.now()), signal)
   const isUsed = (found: object) => isDeepStrictEqual(found, used)
-  await until(usage, isUsed)
+  await poll(usage).until(isUsed)
   for (let times = 0; times < 3; times += 1) {
     await redis.call((client) => client.flushall(), signal)
-    await until(usage, isUsed)
+    await poll(usage).until(isUsed)
   }
   // Nobody started again, and what is left of the quota is to be had, to the last unit.
   for (let i = 15; i < QUOTA; i += 1) expect((await render(service, COUNTED_LIVE, LETTER)).status).toBe(200)
@@ -53,22 +50,22 @@ test('what was charged counts again after Redis was emptied, to the unit', async
 })
 
 test('a render that was running in the Redis that came back, and has ended, ends there too', async ({ signal }) => {
-  const service = cluster.at(0)
-  const [file, kept] = ['appendonlydir', 'kept'].map((name) => join(cluster.redis.folder, name)) as [string, string]
+  const service = cluster().at(0)
+  const [file, kept] = ['appendonlydir', 'kept'].map((name) => join(cluster().redis.folder, name)) as [string, string]
   const id = await submit(service, PATIENT_LIVE, ENDLESS)
   await reaches(service, { key: PATIENT_LIVE, id, states: ['running'] })
-  await cluster.redis.stop()
+  await cluster().redis.stop()
   await cp(file, kept, { recursive: true })
-  await cluster.redis.start()
+  await cluster().redis.start()
   expect((await ended(service, PATIENT_LIVE, id)).status).toBe('failed')
-  await cluster.redis.kill()
+  await cluster().redis.kill()
   await rm(file, { recursive: true })
   await cp(kept, file, { recursive: true })
-  await cluster.redis.start()
-  await using redis = await redisOf(cluster, signal)
+  await cluster().redis.start()
+  await using redis = await redisOf(cluster(), signal)
   // The service has given it out.
   const shown = () => redisRenderLedger(redis).find(id as RenderId, signal)
-  await until(shown, (view) => view?.state.status === 'failed')
+  await poll(shown).until((view) => view?.state.status === 'failed')
   for (let times = 0; times < 20; times += 1) {
     expect((await statusOf(service, PATIENT_LIVE, id)).status).toBe('failed')
   }

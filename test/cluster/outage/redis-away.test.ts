@@ -1,18 +1,15 @@
 /** A cluster without Redis, in each way it can be without it: it goes on, nobody is restarted, and what Redis lost is missed by nobody. */
-import { connectRedis } from '@platen/adapters/redis/connect.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { liveOf } from '../../fixture/manifests.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
 import { type RedisServer, startRedis } from '../../topology/server/redis.ts'
 import { ended, type RenderAnswer, render, statusOf, submit } from '../../topology/service.ts'
-import { aCluster, aTenant } from '../harness.ts'
+import { aCluster, aTenant, LETTER, redisOf } from '../harness.ts'
 
 const APIS = [0, 1]
-const LETTER = { template: 'letter', data: {} }
 /** A minute, of each mode. */
 const LIMIT = 20
 /** What each of two processes admits of it by itself. */
@@ -100,8 +97,7 @@ test.for(Object.entries(WAYS))('Redis %s: every request is served, by each proce
   await absence.disposeAsync()
   await everywhere('platen_redis_up 1')
   for (const api of APIS) {
-    const served = await until(
-      () => render(cluster.at(api), key, LETTER),
+    const served = await poll(() => render(cluster.at(api), key, LETTER)).until(
       ({ headers }) => headers.get('x-ratelimit-limit') === `${LIMIT}`,
     )
     expect(served.status).toBe(200)
@@ -146,10 +142,7 @@ test('callers of sync renders see nothing of a Redis that goes and comes in the 
   const callers = [...APIS, ...APIS].map(call)
   const some = async () => {
     const wanted = statuses.length + SOME
-    await until(
-      async () => statuses.length,
-      (count) => count >= wanted,
-    )
+    await poll(() => statuses.length).until((count) => count >= wanted)
   }
   for (const { leave, come } of Object.values(WAYS)) {
     await some()
@@ -185,10 +178,9 @@ function refusalIn(answer: RenderAnswer): readonly unknown[] {
 }
 
 /** Tells Redis itself something, whatever lies between it and the cluster. */
-async function tell({ host, port }: RedisServer, name: string, ...words: readonly string[]): Promise<void> {
-  const location = { kind: 'server', address: { host, port } } as const
+async function tell(server: RedisServer, name: string, ...words: readonly string[]): Promise<void> {
   const signal = AbortSignal.timeout(CALL_MS_MAX)
-  await using redis = await connectRedis({ location, callMsMax: CALL_MS_MAX, clock: systemClock() }, signal)
+  await using redis = await redisOf({ redis: server }, signal)
   const client = await redis.openClient(signal)
   await client.call(name, ...words)
   client.disconnect()
@@ -205,10 +197,7 @@ async function ask({ ports: [, probes] }: ServerProcess, path: string): Promise<
 /** Resolves when every process counts this. */
 async function everywhere(line: string): Promise<void> {
   for (const each of allProcesses())
-    await until(
-      () => ask(each, '/metrics'),
-      (text) => text.split('\n').includes(line),
-    )
+    await poll(() => ask(each, '/metrics')).until((text) => text.split('\n').includes(line))
 }
 
 /** When each process was started, which shows that it is still the same. */
@@ -221,6 +210,6 @@ async function startTimes(): Promise<readonly string[]> {
 async function known(count: number): Promise<void> {
   for (const each of world.cluster.processes('api')) {
     const countOf = async () => JSON.parse(await ask(each, '/readyz')) as { detail: { apis: number } }
-    await until(countOf, ({ detail }) => detail.apis === count)
+    await poll(countOf).until(({ detail }) => detail.apis === count)
   }
 }

@@ -3,17 +3,16 @@ import { isDeepStrictEqual } from 'node:util'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy, refusalOfS3 } from '../../topology/proxy/fault-proxy.ts'
 import { startS3 } from '../../topology/server/s3.ts'
 import { ended, render, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, eventsIn, manifestsIn, redisOf } from '../harness.ts'
+import { aCluster, aTenant, eventsIn, LETTER, manifestsIn, redisOf } from '../harness.ts'
 
 const PATIENT = `service_live_${'P'.repeat(43)}`
 const HASTY = `service_live_${'H'.repeat(43)}`
-const LETTER = { template: 'letter', data: {} }
 
 let cluster: TestCluster
 let proxy: FaultProxy
@@ -66,7 +65,9 @@ describe.for(OUTAGES)('an S3 that %s', ([, outage]) => {
       const events = await eventsIn(cluster, manifests.length, signal)
       return events.filter(({ manifest }) => ids.includes(manifest.render.id))
     }
-    const events = await until(told, (found) => new Set(found.map(({ manifest }) => manifest.render.id)).size === 3)
+    const events = await poll(told).until(
+      (found) => new Set(found.map(({ manifest }) => manifest.render.id)).size === 3,
+    )
     expect(new Set(events.map(({ id }) => id)).size).toBe(ids.length)
   })
 })
@@ -89,7 +90,7 @@ test('a render whose S3 stays away for longer than its deadline fails as interna
   const manifest = (await manifestsIn(cluster, signal)).find(({ render: { id } }) => id === next)
   await using redis = await redisOf(cluster, signal)
   const usage = () => redisLimiter(redis).usage(manifest?.render.account ?? '', monthOf(Date.now()), signal)
-  await until(usage, (used) => isDeepStrictEqual(used, { charged: 1, reserved: 0 }))
+  await poll(usage).until((used) => isDeepStrictEqual(used, { charged: 1, reserved: 0 }))
 })
 
 test('a sync caller has its PDF though S3 is away', async () => {
@@ -106,9 +107,5 @@ test('a sync caller has its PDF though S3 is away', async () => {
 function said(message: string): () => Promise<unknown> {
   const count = () => cluster.processes('renderer').flatMap((each) => each.log().split(`"msg":"${message}"`)).length
   const before = count()
-  return () =>
-    until(
-      async () => count(),
-      (found) => found > before,
-    )
+  return () => poll(() => count()).until((found) => found > before)
 }

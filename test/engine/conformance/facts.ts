@@ -1,7 +1,7 @@
 /** What can be compared of two PDFs, page by page, as independent tools read them. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -30,29 +30,26 @@ export interface DocumentFacts {
 
 /** Reads a PDF. Throws when qpdf finds anything wrong with it. */
 export async function factsOf(pdf: Uint8Array): Promise<DocumentFacts> {
-  const folder = await mkdtemp(join(tmpdir(), 'platen-facts-'))
+  await using temporary = await mkdtempDisposable(join(tmpdir(), 'platen-facts-'))
+  const folder = temporary.path
   const file = join(folder, 'document.pdf')
-  try {
-    await writeFile(file, pdf)
-    await run('qpdf', ['--check', file])
-    const [words, json] = await Promise.all([
-      run('pdftotext', ['-bbox-layout', file, '-'], { maxBuffer: 2 ** 26 }),
-      run('qpdf', ['--json=2', '--json-key=qpdf', file], { maxBuffer: 2 ** 28 }),
-      run('pdftoppm', ['-r', '50', '-gray', file, join(folder, 'page')]),
-    ])
-    const pictures = (await readdir(folder)).filter((name) => name.endsWith('.pgm')).sort()
-    const digests = await Promise.all(
-      pictures.map(async (name) =>
-        createHash('sha256')
-          .update(await readFile(join(folder, name)))
-          .digest('hex'),
-      ),
-    )
-    const pages = pagesOf(words.stdout).map((page, at) => ({ ...page, picture: digests[at] ?? '' }))
-    return { pages, structure: structureOf(JSON.parse(json.stdout)) }
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  await writeFile(file, pdf)
+  await run('qpdf', ['--check', file])
+  const [words, json] = await Promise.all([
+    run('pdftotext', ['-bbox-layout', file, '-'], { maxBuffer: 2 ** 26 }),
+    run('qpdf', ['--json=2', '--json-key=qpdf', file], { maxBuffer: 2 ** 28 }),
+    run('pdftoppm', ['-r', '50', '-gray', file, join(folder, 'page')]),
+  ])
+  const pictures = (await readdir(folder)).filter((name) => name.endsWith('.pgm')).sort()
+  const digests = await Promise.all(
+    pictures.map(async (name) =>
+      createHash('sha256')
+        .update(await readFile(join(folder, name)))
+        .digest('hex'),
+    ),
+  )
+  const pages = pagesOf(words.stdout).map((page, at) => ({ ...page, picture: digests[at] ?? '' }))
+  return { pages, structure: structureOf(JSON.parse(json.stdout)) }
 }
 
 function pagesOf(html: string): readonly Omit<PageFacts, 'picture'>[] {

@@ -1,11 +1,11 @@
 import type { Asset } from '@platen/contract/tenant.ts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   aDejaVuFont,
   aFontOf,
   anAsset,
   anSvg,
-  aPng,
+  aSquare,
   BLUE,
   RED,
   RED_GIF,
@@ -13,17 +13,14 @@ import {
   RED_WEBP,
 } from '../../fixture/asset.ts'
 import { NEVER } from '../../fixture/build.ts'
+import { shared } from '../../fixture/lifetime.ts'
 import { anEngine, aWork, colourAt, fontsOf, infoOf, inspect, textOf, type WorkParts } from './html-fixture.ts'
 
-let opened: Awaited<ReturnType<typeof anEngine>>
-const render = (html: string, parts?: WorkParts) => opened.render(aWork(`<!doctype html>${html}`, parts))
+const render = (html: string, parts?: WorkParts) => opened().render(aWork(`<!doctype html>${html}`, parts))
 
-beforeAll(async () => {
-  opened = await anEngine()
-})
-afterAll(() => opened[Symbol.asyncDispose]())
+const opened = shared(() => anEngine())
 
-const RED_PNG = anAsset('red.png', aPng(RED))
+const RED_PNG = anAsset('red.png', aSquare(RED))
 /** Fills the page from its upper left corner. */
 const COVER = 'position: absolute; left: 0; top: 0; width: 200px; height: 200px'
 const NO_MARGIN = '<style>@page { margin: 0 } body { margin: 0 }</style>'
@@ -48,7 +45,7 @@ describe('an asset', () => {
   })
 
   test.for<[string, Uint8Array]>([
-    ['PNG', aPng(RED)],
+    ['PNG', aSquare(RED)],
     ['JPEG', RED_JPEG],
     ['GIF', RED_GIF],
     ['WebP', RED_WEBP],
@@ -117,7 +114,7 @@ describe('an asset', () => {
   test.for<[string, Uint8Array, string]>([
     [
       'is nothing but a beginning',
-      aPng(RED).subarray(0, 20),
+      aSquare(RED).subarray(0, 20),
       'the document: the asset x.png is damaged: it cannot be shown as an image',
     ],
     ['is a text', Buffer.from('GIF90a'), 'the document: the asset x.png is not an image or a font that can be shown'],
@@ -146,7 +143,7 @@ describe('an asset', () => {
       const html = `${NO_MARGIN}<img src="${address}" style="${COVER}">`
       const colours: (readonly number[])[] = []
       for (const colour of [RED, RED, BLUE, RED]) {
-        const pdf = await render(html, { tenant: 'twofold', assets: [anAsset('logo.png', aPng(colour))] })
+        const pdf = await render(html, { tenant: 'twofold', assets: [anAsset('logo.png', aSquare(colour))] })
         colours.push(colourAt(pdf, 30, 30))
       }
       expect(colours).toEqual([RED, RED, BLUE, RED])
@@ -220,7 +217,7 @@ describe('a font of the template', () => {
     const html = `<!-- comment --><?pi?> <!doctype html><html class="own"><style>.own p { font-family: Brand }</style><p>x
       <img src="data:," onerror="document.title = document.compatMode">`
     const scripted = { javascript: true, javascriptEnabled: true }
-    const pdf = await opened.render(aWork(html, { ...brand, ...scripted }))
+    const pdf = await opened().render(aWork(html, { ...brand, ...scripted }))
     expect([fontsOf(pdf), infoOf(pdf, 'Title')]).toEqual([['DejaVuSansMono'], 'CSS1Compat'])
   })
 
@@ -293,7 +290,7 @@ describe('characters no font has', () => {
       warned('漢 (U+6F22)'),
     ],
   ])('are warned of, or not: %s', async ([, html, parts, warnings]) => {
-    const rendering = await opened.engine.render(aWork(`<!doctype html>${html}`, parts), NEVER)
+    const rendering = await opened().engine.render(aWork(`<!doctype html>${html}`, parts), NEVER)
     expect(rendering.warnings).toEqual(warnings)
   })
 })

@@ -9,7 +9,7 @@ import { NO_REMOTE_FILES, type RemoteFiles } from '@platen/renderer/engine/remot
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { runWorker } from '@platen/renderer/worker.ts'
 import { describe, expect, test, vi } from 'vitest'
-import { aPng, RED } from '../../fixture/asset.ts'
+import { aSquare, RED } from '../../fixture/asset.ts'
 import { aRecord, NEVER, SILENT } from '../../fixture/build.ts'
 import { queueUp, WORKER_SETTINGS, workerPorts } from '../../fixture/render-work.ts'
 import { membersOf } from '../../soak/process-tree.ts'
@@ -34,7 +34,7 @@ const BLOBS =
 
 /** A host that gives each file when the test says so, and keeps count of who has asked. */
 function aHeldHost() {
-  const bytes = aPng(RED)
+  const bytes = aSquare(RED)
   const digest = createHash('sha256').update(bytes).digest('hex') as AssetDigest
   const asked: string[] = []
   const given = new Map<string, PromiseWithResolvers<void>>()

@@ -1,5 +1,5 @@
 /** Chromium killed piece by piece, stopped in the middle, or never really there: what becomes of renders, and of the next ones. */
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { BROWSER_LAUNCH_MS_MAX } from '@platen/contract/limit.ts'
@@ -8,10 +8,11 @@ import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
 import { launchBrowser } from '@platen/renderer/browser/launch.ts'
 import puppeteer from 'puppeteer'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
+import { aFolder } from '../../fixture/lifetime.ts'
 import { membersOf } from '../../soak/process-tree.ts'
-import { aFolder, anEngine, aWork, BUSY, browsersOf, ENDLESS, textOf } from './html-fixture.ts'
+import { anEngine, aWork, BUSY, browsersOf, ENDLESS, textOf } from './html-fixture.ts'
 
 const MIB = 1024 * 1024
 /** A safety net: what is waited for are processes, which say nothing when they have come or gone. */
@@ -54,7 +55,6 @@ async function endlessRender(opened: Opened) {
 /** An executable in a folder of its own. `CHROMIUM` in the script is the real one. */
 async function aScript(lines: (folder: string) => readonly string[]): Promise<{ path: string; folder: string }> {
   const folder = aFolder()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const path = join(folder, 'chromium')
   const script = ['#!/bin/sh', ...lines(folder), ''].join('\n').replaceAll('CHROMIUM', (await findChromium({})) ?? '')
   writeFileSync(path, script, { mode: 0o755 })
@@ -138,7 +138,6 @@ describe('SIGSTOP', () => {
 
 test('a browser says how much memory it has, as long as it lives', async () => {
   const profileDir = aFolder()
-  onTestFinished(() => rmSync(profileDir, { recursive: true, force: true, maxRetries: 5 }))
   const settings = {
     puppeteer,
     executablePath: (await findChromium({})) ?? '',

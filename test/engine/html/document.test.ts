@@ -3,18 +3,15 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { shared } from '../../fixture/lifetime.ts'
 import { anEngine, aWork, colourAt, infoOf, inspect, placesOf, sizeOf, textOf, type WorkParts } from './html-fixture.ts'
 
 const FONT = '../../../node_modules/dejavu-fonts-ttf/ttf/DejaVuSansMono-Oblique.ttf'
 
-let opened: Awaited<ReturnType<typeof anEngine>>
-const render = (html: string, parts?: WorkParts) => opened.render(aWork(`<!doctype html>${html}`, parts))
+const render = (html: string, parts?: WorkParts) => opened().render(aWork(`<!doctype html>${html}`, parts))
 
-beforeAll(async () => {
-  opened = await anEngine()
-})
-afterAll(() => opened[Symbol.asyncDispose]())
+const opened = shared(() => anEngine())
 
 describe('a document', () => {
   test('has every row of a long invoice once, in a PDF without faults', async () => {
@@ -309,7 +306,9 @@ describe('isolation', () => {
     ['quirks', '<p>x'],
   ])('leaves the next document of the same tenant nothing of %s', async ([tenant = '', html = '']) => {
     // A document that goes elsewhere by itself may fail.
-    await opened.render(aWork(html, { tenant })).catch(() => undefined)
+    await opened()
+      .render(aWork(html, { tenant }))
+      .catch(() => undefined)
     const pdf = await render('<style title="new">p::after { content: " styled" }</style><p>New</p>', { tenant })
     expect([textOf(pdf), infoOf(pdf, 'Title')]).toEqual(['New styled', 'The template’s name'])
   })

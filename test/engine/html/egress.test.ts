@@ -6,8 +6,7 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { EGRESS_CACHE_MS, EGRESS_RENDER_BYTES_MAX } from '@platen/contract/limit.ts'
 import { openRemoteFiles } from '@platen/renderer/engine/remote-files.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { aDejaVuFont, anSvg, aPng, BLUE, RED, RED_GIF, RED_WEBP } from '../../fixture/asset.ts'
-import { aPng as aLargePng } from '../../fixture/image.ts'
+import { aDejaVuFont, anSvg, aPng, aSquare, BLUE, RED, RED_GIF, RED_WEBP } from '../../fixture/asset.ts'
 import { membersOf } from '../../soak/process-tree.ts'
 import { aHost, giving, HOST, type TestHost } from '../../topology/host.ts'
 import { imagesOf } from '../../topology/oracle.ts'
@@ -35,8 +34,8 @@ beforeEach(() => {
   tenants += 1
   tenant = `tenant-${tenants}`
   host.asked.length = 0
-  host.answer('/red.png', giving(aPng(RED)))
-  host.answer('/blue.png', giving(aPng(BLUE)))
+  host.answer('/red.png', giving(aSquare(RED)))
+  host.answer('/blue.png', giving(aSquare(BLUE)))
   host.answer('/mono.ttf', giving(aDejaVuFont('DejaVuSansMono')))
 })
 // Whatever a test does, all that comes to the host comes from the guarded client.
@@ -107,7 +106,7 @@ describe('a file of a listed host', () => {
     ['header', 20],
     ['footer', 822],
   ])('is shown in the %s, at an address the data gives', async ([edge, y]) => {
-    host.answer('/logo?of=a&in=b', giving(aPng(RED)))
+    host.answer('/logo?of=a&in=b', giving(aSquare(RED)))
     const data = { html: '<!doctype html>x', logo: `${ORIGIN}/logo?of=a&in=b` }
     const image = '<img src="{{ logo }}" style="width: 100px; height: 20px">'
     expect(colourAt(await render('', { data, [edge]: image }), 60, y)).toEqual(RED)
@@ -128,7 +127,7 @@ describe('a file of a listed host', () => {
   ] as const)('is waited for when it is %s', async ([, html, parts]) => {
     host.answer('/slow.png', (request, response) => {
       // After all that Chromium does without it.
-      setTimeout(() => giving(aPng(RED))(request, response), 300)
+      setTimeout(() => giving(aSquare(RED))(request, response), 300)
     })
     expect(await imagesOf(await render(html, parts))).toEqual([expect.stringContaining('8×8')])
   })
@@ -218,7 +217,7 @@ describe('nothing is fetched', () => {
       const group = browsersOf(opened.profileDir).flatMap(({ pid }) => membersOf(pid))
       expect(group.length).toBeGreaterThan(2)
       found = group.flatMap(({ pid }) => socketsOf(pid))
-      giving(aPng(RED))(request, response)
+      giving(aSquare(RED))(request, response)
     })
     expect(socketsOf(process.pid)).not.toEqual([])
     await render(`<img src="${ORIGIN}/look.png">`)
@@ -269,24 +268,19 @@ describe('a document fails with asset_unavailable', () => {
     ],
     [
       'an image is damaged behind its beginning',
-      giving(aPng(RED).subarray(0, 30)),
+      giving(aSquare(RED).subarray(0, 30)),
       '<img src="URL">',
       'the file cannot be shown as an image',
     ],
-    ['an image is damaged', giving(aPng(RED).subarray(0, 20)), BACKGROUND, 'the image is damaged'],
-    [
-      'an image is too large',
-      giving(aLargePng({ width: 9000, height: 9000 })),
-      BACKGROUND,
-      'at most 25000000 are allowed',
-    ],
+    ['an image is damaged', giving(aSquare(RED).subarray(0, 20)), BACKGROUND, 'the image is damaged'],
+    ['an image is too large', giving(aPng({ width: 9000, height: 9000 })), BACKGROUND, 'at most 25000000 are allowed'],
     [
       'an image is a font',
       giving(aDejaVuFont('DejaVuSansMono')),
       '<img src="URL">',
       'the file is not an image that can be shown',
     ],
-    ['a font is an image', giving(aPng(RED)), FAR_FONT(), 'the file is not a font that can be shown'],
+    ['a font is an image', giving(aSquare(RED)), FAR_FONT(), 'the file is not a font that can be shown'],
     [
       'a font is damaged',
       giving(aDejaVuFont('DejaVuSansMono').subarray(0, 5000)),
@@ -332,7 +326,7 @@ describe('a document fails with asset_unavailable', () => {
 
   test('where it fetches too much in all', async () => {
     const size = 9_000_000
-    const bitmap = Buffer.concat([aPng(RED), Buffer.alloc(size - aPng(RED).length)])
+    const bitmap = Buffer.concat([aSquare(RED), Buffer.alloc(size - aSquare(RED).length)])
     const paths = Array.from({ length: Math.ceil(EGRESS_RENDER_BYTES_MAX / size) + 1 }, (_, at) => `/large-${at}.png`)
     for (const path of paths) host.answer(path, giving(bitmap))
     const images = paths.map((path) => `<img src="${ORIGIN}${path}">`)
@@ -364,7 +358,7 @@ describe('what was fetched', () => {
 
   test('is not in the memory of the page when it is too old, or another version of the template shows it', async () => {
     await render(image)
-    host.answer('/red.png', giving(aPng(BLUE)))
+    host.answer('/red.png', giving(aSquare(BLUE)))
     expect(colourAt(await render(image), 30, 30)).toEqual(RED)
     expect(colourAt(await render(image, { allowedHosts: [HOST, 'other.test'] }), 30, 30)).toEqual(BLUE)
     expect(colourAt(await render(image), 30, 30)).toEqual(RED)

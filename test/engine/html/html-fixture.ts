@@ -13,13 +13,13 @@ import { aRenderWork, type RenderWorkFields } from '../../fixture/render-work.ts
 import { processes, type TreeProcess } from '../../soak/process-tree.ts'
 
 /** A new folder, to be removed by whoever asked for it. */
-export function aFolder(): string {
+export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'platen-html-'))
 }
 
 /** An engine on its own folder. To be disposed of. */
 export async function anEngine(settings: Partial<HtmlEngineSettings> = {}) {
-  const profileDir = settings.profileDir ?? aFolder()
+  const profileDir = settings.profileDir ?? temporaryFolder()
   const executablePath = settings.executablePath ?? (await findChromium({}))
   if (executablePath === undefined) throw new Error('these tests need Chromium')
   const fill = openHtmlFiller()
@@ -59,12 +59,16 @@ export function aWork(template: string, { header, footer, javascript = false, ..
 
 /** Runs a program that reads a PDF. Throws when it fails, so `qpdf --check` is an assertion. */
 export function inspect(pdf: Uint8Array, program: string, ...args: string[]): string {
-  const folder = aFolder()
+  return outputOf(pdf, program, args).toString()
+}
+
+function outputOf(pdf: Uint8Array, program: string, args: readonly string[]): Buffer {
+  const folder = temporaryFolder()
   const file = join(folder, 'document.pdf')
   writeFileSync(file, pdf)
   try {
     const at = args.indexOf('FILE')
-    return execFileSync(program, at === -1 ? [...args, file] : args.with(at, file), { encoding: 'utf8' })
+    return execFileSync(program, at === -1 ? [...args, file] : args.with(at, file))
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -104,16 +108,8 @@ export const ENDLESS = `<!doctype html>${'<div style="columns:2;height:10px">'.r
 
 /** The colour of the first page of a PDF at a place, in points from its upper left corner. */
 export function colourAt(pdf: Uint8Array, x: number, y: number): readonly number[] {
-  const folder = aFolder()
-  const file = join(folder, 'document.pdf')
-  writeFileSync(file, pdf)
-  try {
-    const size = ['-r', '72', '-x', `${x}`, '-y', `${y}`, '-W', '1', '-H', '1']
-    const image = execFileSync('pdftoppm', [...size, '-f', '1', '-l', '1', file])
-    return Array.from(image.subarray(-3))
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const size = ['-r', '72', '-x', `${x}`, '-y', `${y}`, '-W', '1', '-H', '1']
+  return Array.from(outputOf(pdf, 'pdftoppm', [...size, '-f', '1', '-l', '1']).subarray(-3))
 }
 
 /** Where each word of a PDF begins, in whole points from the upper left corner of its page. */

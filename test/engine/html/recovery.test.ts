@@ -1,25 +1,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SILENT } from '../../fixture/build.ts'
+import { aFolder } from '../../fixture/lifetime.ts'
 import { membersOf } from '../../soak/process-tree.ts'
-import { aFolder, anEngine, aWork, BUSY, browsersOf, ENDLESS, textOf } from './html-fixture.ts'
+import { anEngine, aWork, BUSY, browsersOf, ENDLESS, textOf } from './html-fixture.ts'
 
 /** Processes and folders go in their own time, which says nothing of how they go. */
 const PATIENCE = { timeout: 20_000, interval: 50 }
 
 async function waitFor(check: () => void): Promise<void> {
   await vi.waitFor(check, PATIENCE)
-}
-
-/** A folder that is removed after the test. */
-function aTestFolder(): string {
-  const folder = aFolder()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
-  return folder
 }
 
 /** The main process of the one browser of an engine. */
@@ -102,7 +96,7 @@ describe('a crash', () => {
 
 describe('a browser', () => {
   test('that does not start is tried again, and the render that waits for it comes out', async () => {
-    const folder = aTestFolder()
+    const folder = aFolder()
     const executablePath = join(folder, 'chromium')
     writeFileSync(executablePath, '#!/bin/sh\nexit 1\n', { mode: 0o755 })
     const failed = Promise.withResolvers<void>()
@@ -130,7 +124,7 @@ describe('a browser', () => {
   })
 
   test('leaves no process and no profile behind when its engine closes', async () => {
-    const profileDir = aTestFolder()
+    const profileDir = aFolder()
     mkdirSync(join(profileDir, 'browser-of-an-earlier-process'))
     const opened = await anEngine({ profileDir, slots: 1 })
     await opened.render(aWork('<p>x'))
@@ -147,7 +141,7 @@ describe('a browser', () => {
   })
 
   test('ends by itself when its service is killed', async () => {
-    const profileDir = aTestFolder()
+    const profileDir = aFolder()
     const service = spawn(process.execPath, [join(import.meta.dirname, 'html-parent.ts'), profileDir], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { anAsset, aPng, BLUE, RED } from '../../fixture/asset.ts'
+import { describe, expect, test } from 'vitest'
+import { anAsset, aSquare, BLUE, RED } from '../../fixture/asset.ts'
 import { NEVER } from '../../fixture/build.ts'
+import { shared } from '../../fixture/lifetime.ts'
 import { anEngine, aWork, browsersOf, colourAt, infoOf, textOf, type WorkParts } from './html-fixture.ts'
 
-let opened: Awaited<ReturnType<typeof anEngine>>
 const SCRIPTED: WorkParts = { javascript: true, javascriptEnabled: true }
 /** A document whose scripts run. The source is raw, as Liquid has signs in common with JavaScript. */
 const scripted = (html: string, parts?: WorkParts) =>
   aWork('<!doctype html><body>{{ html | raw }}', { ...SCRIPTED, data: { html }, ...parts })
-const render = (html: string, parts?: WorkParts) => opened.render(scripted(html, parts))
+const render = (html: string, parts?: WorkParts) => opened().render(scripted(html, parts))
 
-beforeAll(async () => {
-  opened = await anEngine()
-})
-afterAll(() => opened[Symbol.asyncDispose]())
+const opened = shared(() => anEngine())
 
 const SQUARE = 'position: absolute; left: 0; top: 0; width: 200px; height: 200px'
 
@@ -39,7 +36,7 @@ describe('a script', () => {
       image.src = 'asset:red.png'
       document.body.append(image)
     </script>`
-    const pdf = await render(html, { assets: [anAsset('red.png', aPng(RED))] })
+    const pdf = await render(html, { assets: [anAsset('red.png', aSquare(RED))] })
     expect([colourAt(pdf, 30, 30), colourAt(pdf, 110, 30)]).toEqual([BLUE, RED])
   })
 
@@ -54,7 +51,10 @@ describe('a script', () => {
     ['the plan does not allow it', { javascript: true, javascriptEnabled: false }, ['javascript_disabled']],
     ['neither wants it', { javascript: false, javascriptEnabled: false }, []],
   ])('does not run where %s', async ([, parts, codes]) => {
-    const rendering = await opened.engine.render(scripted('static<script>document.write("RAN")</script>', parts), NEVER)
+    const rendering = await opened().engine.render(
+      scripted('static<script>document.write("RAN")</script>', parts),
+      NEVER,
+    )
     expect([textOf(rendering.pdf), rendering.warnings.map(({ code }) => code)]).toEqual(['static', codes])
   })
 
@@ -125,7 +125,10 @@ describe('a script', () => {
 
   test('ends with its page when it takes too much memory, and no other', async () => {
     const greedy = '<script>const all = []; for (;;) all.push(new Array(1e6).fill(all.length + 0.5))</script>'
-    const [lost, other] = await Promise.allSettled([render(greedy), opened.render(aWork('other', { tenant: 'other' }))])
+    const [lost, other] = await Promise.allSettled([
+      render(greedy),
+      opened().render(aWork('other', { tenant: 'other' })),
+    ])
     expect(lost).toMatchObject({ reason: { code: 'template_error', message: expect.stringContaining('3072 MiB') } })
     expect(other.status === 'fulfilled' && textOf(other.value)).toBe('other')
   })
@@ -136,23 +139,23 @@ describe('a script', () => {
     ['an open dialog in a loop', '<script>for (;;) print()</script>'],
     ['a loop in a frame', `<iframe srcdoc="<script>for (;;);</script>"></iframe>`],
   ])('that goes on for ever (%s) ends at its deadline, and nobody else with it', async ([, html = '']) => {
-    const [browser] = browsersOf(opened.profileDir)
+    const [browser] = browsersOf(opened().profileDir)
     const controller = new AbortController()
-    const endless = opened.render(scripted(html), controller.signal)
+    const endless = opened().render(scripted(html), controller.signal)
     endless.catch(() => undefined)
-    const others = Array.from({ length: 5 }, (_, index) => opened.render(aWork(`<p>${index}`, { tenant: 'other' })))
+    const others = Array.from({ length: 5 }, (_, index) => opened().render(aWork(`<p>${index}`, { tenant: 'other' })))
     expect((await Promise.all(others)).map(textOf)).toEqual(['0', '1', '2', '3', '4'])
     controller.abort(new Error('deadline'))
     await expect(endless).rejects.toThrow('deadline')
-    const next = await Promise.all([render('next<script></script>'), opened.render(aWork('next'))])
+    const next = await Promise.all([render('next<script></script>'), opened().render(aWork('next'))])
     expect(next.map(textOf)).toEqual(['next', 'next'])
-    expect(browsersOf(opened.profileDir).map(({ pid }) => pid)).toEqual([browser?.pid])
+    expect(browsersOf(opened().profileDir).map(({ pid }) => pid)).toEqual([browser?.pid])
   })
 })
 
 test('frames may not ask for assets without end', async () => {
-  const assets = Array.from({ length: 60 }, (_, index) => anAsset(`${index}.png`, aPng([0, 0, index])))
+  const assets = Array.from({ length: 60 }, (_, index) => anAsset(`${index}.png`, aSquare([0, 0, index])))
   const frame = `<iframe srcdoc="${assets.map(({ name }) => `<img src=asset:${name}>`).join('')}"></iframe>`
   const message = 'the document requests assets more than 1000 times'
-  await expect(opened.render(aWork(frame.repeat(20), { assets }))).rejects.toThrow(message)
+  await expect(opened().render(aWork(frame.repeat(20), { assets }))).rejects.toThrow(message)
 })

@@ -9,7 +9,7 @@ import type { Engine } from '@platen/contract/render-options.ts'
 import { type Engines, openEngines } from '@platen/renderer/engine/open-engines.ts'
 import type { RenderEngine, RenderWork } from '@platen/renderer/port/engine.ts'
 import { classifyError } from '@platen/renderer/worker/classify-error.ts'
-import { aFolder } from '../../engine/html/html-fixture.ts'
+import { temporaryFolder } from '../../engine/html/html-fixture.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aRenderWork } from '../../fixture/render-work.ts'
 import { SECRET, type Subject } from '../target.ts'
@@ -30,7 +30,7 @@ export async function openDocuments<Input>(
   name: Engine,
   workOf: (input: Input) => RenderWork,
 ): Promise<Subject<Input>> {
-  const profileDir = aFolder()
+  const profileDir = temporaryFolder()
   const clock = systemClock()
   const ports = { clock, log: SILENT, egress: httpEgress({ clock, allowCidrs: [] }) }
   const engines = await openEngines({ ...ports, slots: 1, profileDir, chromium: undefined })
@@ -85,7 +85,7 @@ async function render(engine: RenderEngine, work: RenderWork): Promise<void> {
 
 /** The pixels of a JPEG are not looked at by the service: a reader of the PDF shows of a damaged one what it can. */
 function requireSound(pdf: Uint8Array, hasJpeg: boolean): void {
-  const folder = aFolder()
+  const folder = temporaryFolder()
   const file = join(folder, 'document.pdf')
   try {
     writeFileSync(file, pdf)

@@ -14,7 +14,7 @@ import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import type { RenderEngine } from '@platen/renderer/port/engine.ts'
 import { classifyError, crashed } from '@platen/renderer/worker/classify-error.ts'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { aFolder, textOf } from '../../engine/html/html-fixture.ts'
+import { temporaryFolder, textOf } from '../../engine/html/html-fixture.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aRenderWork } from '../../fixture/render-work.ts'
 import { third } from '../../run/form.ts'
@@ -101,7 +101,7 @@ export function describeAttacks(name: Engine): void {
   const attacks = corpus
     .map(([kind, list]) => [kind, list.filter(isTried)] as const)
     .filter(([, list]) => list.length > 0)
-  const profileDir = aFolder()
+  const profileDir = temporaryFolder()
   let engine: RenderEngine
   let before: Uint8Array
   let base: Footprint

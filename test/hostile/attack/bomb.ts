@@ -2,8 +2,7 @@
 import { constants, deflateRawSync } from 'node:zlib'
 import type { Asset } from '@platen/contract/tenant.ts'
 import { readTables, writeSfnt } from '@platen/renderer/template/asset/font/sfnt.ts'
-import { aFont, anAsset } from '../../fixture/asset.ts'
-import { aPhoto, aPng, type PngFields } from '../../fixture/image.ts'
+import { aFont, anAsset, aPhoto, aPng, type PngFields } from '../../fixture/asset.ts'
 import { subroutines, substituting, words } from './bomb-table.ts'
 
 const MIB = 2 ** 20

@@ -6,12 +6,13 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { Kafka, logLevel } from 'kafkajs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { aCluster, aTenant, redisOf } from '../../cluster/harness.ts'
+import { shared } from '../../fixture/lifetime.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import { openClusterStores } from '../../topology/cluster/store.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
-import { ended, type RenderAnswer, request } from '../../topology/service.ts'
+import { ended, type RenderAnswer, render, request } from '../../topology/service.ts'
 import { OTHER, TEXTS } from './text.ts'
 
 const ACME = `service_live_${'A'.repeat(43)}`
@@ -20,17 +21,15 @@ const LIMITS = { syncRateLimitPerMinute: 10_000, asyncRateLimitPerMinute: 10_000
 const LETTER = { template: 'letter', mode: 'async', data: {} }
 const texts = Object.entries(TEXTS)
 
-let cluster: TestCluster
 /** Renders that were accepted. */
 const accepted: string[] = []
 
-beforeAll(async () => {
-  cluster = await aCluster({
+const cluster = shared(() =>
+  aCluster({
     documents: [...aTenant('acme', ACME, LIMITS), ...aTenant(OTHER, GLOBEX, LIMITS)],
     settings: { PLATEN_WEBHOOK_ALLOW_HTTP: '1', PLATEN_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', PLATEN_LOG_LEVEL: 'debug' },
-  })
-})
-afterAll(() => cluster[Symbol.asyncDispose]())
+  }),
+)
 
 describe('a request is taken or refused, whatever stands in', () => {
   /** Bodies with the text in each place that takes one. */
@@ -44,7 +43,7 @@ describe('a request is taken or refused, whatever stands in', () => {
 
   test.for(Object.keys(places))('%s', async (place) => {
     for (const [name, text] of texts) {
-      const answer = await request(at(), { key: ACME, path: '/api/v1/render', body: places[place]?.(text) })
+      const answer = await render(at(), ACME, places[place]?.(text))
       expect([202, 400, 404], `${place}: ${name}`).toContain(answer.status)
       expect(answer.headers.has('x-injected')).toBe(false)
       remember(answer)
@@ -79,14 +78,14 @@ describe('afterwards', () => {
   })
 
   test('keys of Redis are made of ids alone', async ({ signal }) => {
-    await using redis = await redisOf(cluster, signal)
+    await using redis = await redisOf(cluster(), signal)
     const keys = await redis.call((client) => client.keys('*'), signal)
     expect(keys.length).toBeGreaterThan(0)
     expect(keys.filter((key) => !REDIS_KEY.test(key))).toEqual([])
   })
 
   test('keys of S3 are made of ids and digests, and none is in a folder of another', async ({ signal }) => {
-    await using stores = await openClusterStores(cluster, signal)
+    await using stores = await openClusterStores(cluster(), signal)
     const keys: string[] = []
     for await (const { key } of stores.artifacts.list(SERVICE_BUCKET, '', signal)) keys.push(key)
     expect(keys.length).toBeGreaterThan(accepted.length)
@@ -97,7 +96,7 @@ describe('afterwards', () => {
   })
 
   test('records of Kafka have ids for keys, and headers of ours alone', async () => {
-    const records = await recordsOf(cluster)
+    const records = await recordsOf(cluster())
     expect(records.length).toBeGreaterThan(accepted.length)
     expect(records.filter(({ topic }) => !TOPIC.test(topic))).toEqual([])
     expect(records.filter(({ key }) => !RECORD_KEY.test(key))).toEqual([])
@@ -106,7 +105,7 @@ describe('afterwards', () => {
   })
 
   test('each line of the log is one entry, and none was forged', () => {
-    const lines = cluster
+    const lines = cluster()
       .log()
       .split('\n')
       .filter((line) => line.startsWith('{') || line.includes('forged'))
@@ -118,11 +117,11 @@ describe('afterwards', () => {
       ),
     ).toEqual([])
     // What moves the cursor of whoever reads it.
-    expect(cluster.log().includes('\u001b')).toBe(false)
+    expect(cluster().log().includes('\u001b')).toBe(false)
   })
 
   test('the other tenant is served as before', async () => {
-    const answer = await request(at(), { key: GLOBEX, path: '/api/v1/render', body: { ...LETTER, mode: 'sync' } })
+    const answer = await render(at(), GLOBEX, { ...LETTER, mode: 'sync' })
     expect(answer.status).toBe(200)
   })
 })
@@ -193,7 +192,7 @@ const TOPIC = /^(?:render|webhook)\.[a-z0-9_.]+$/
 const RECORD_KEY = new RegExp(`^(?:${ULID}|${UUID})$`)
 
 function at() {
-  return cluster.at(0)
+  return cluster().at(0)
 }
 
 function remember(answer: RenderAnswer): void {

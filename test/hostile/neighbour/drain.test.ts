@@ -1,7 +1,7 @@
 /** A service that stops while one of its tenants means harm. */
 import { expect, test } from 'vitest'
 import { SEED, seeded, shuffled } from '../../run/form.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { startEmbedded } from '../../topology/embedded.ts'
 import { ended, render } from '../../topology/service.ts'
 import { NEIGHBOUR_LIVE, openAttacker } from './attacker.ts'
@@ -30,10 +30,7 @@ test(`what a neighbour is answered while the service stops is kept (seed ${SEED}
     }
   }
   const calls = (['sync', 'async', 'sync', 'async'] as const).map(call)
-  await until(
-    async () => ids.length,
-    (count) => count >= RENDERS_MIN,
-  )
+  await poll(() => ids.length).until((count) => count >= RENDERS_MIN)
   const code = await service.stop()
   stopping.abort()
   await Promise.all([...calls, attacking])

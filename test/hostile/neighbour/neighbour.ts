@@ -3,8 +3,19 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { expect } from 'vitest'
-import { html, key, liveKey, liveOf, manifestOf, plan, template, tenant, tsx } from '../../fixture/manifests.ts'
-import { until } from '../../time/until.ts'
+import {
+  html,
+  key,
+  liveKey,
+  liveOf,
+  manifestOf,
+  plan,
+  template,
+  tenant,
+  tsx,
+  UNLIMITED,
+} from '../../fixture/manifests.ts'
+import { poll } from '../../time/poll.ts'
 import { ended, render, request, statusOf, submit, type TestedService } from '../../topology/service.ts'
 import {
   ATTACKER_LIVE,
@@ -32,13 +43,7 @@ const LETTER = {
 }
 
 const neighbourDocuments = (...keys: readonly string[]) => [
-  plan('quiet', {
-    htmlEngineEnabled: true,
-    htmlRateLimitPerMinute: 100_000,
-    syncRateLimitPerMinute: 100_000,
-    asyncRateLimitPerMinute: 100_000,
-    renderTimeoutSeconds: 60,
-  }),
+  plan('quiet', { ...UNLIMITED, renderTimeoutSeconds: 60 }),
   tenant('neighbour', 'quiet'),
   key('neighbour', 'live', NEIGHBOUR_LIVE),
   ...keys.map((name) => liveKey('neighbour', liveOf(name), name)),
@@ -51,8 +56,7 @@ export const bothTenants = (...keys: readonly string[]) =>
 
 /** Resolves when the templates of both are in force. */
 export function inForce(service: TestedService): Promise<unknown> {
-  return until(
-    () => render(service, ATTACKER_LIVE, { template: 'plain', data: {} }),
+  return poll(() => render(service, ATTACKER_LIVE, { template: 'plain', data: {} })).until(
     ({ status }) => status === 200,
   )
 }
@@ -68,7 +72,7 @@ export async function watchBeside(service: TestedService, attacks: readonly Atta
   const withKeys = (...names: readonly string[]) =>
     writeFile(join(service.manifestsDir, 'all.yaml'), bothTenants(...names))
   await withKeys(spare)
-  await until(statusWith, (status) => status === 200)
+  await poll(statusWith).until((status) => status === 200)
   await using attacker = openAttacker(service)
   const over = new AbortController()
   const attacking = Promise.all(attacks.map(({ begin }) => begin(attacker))).then(() => over.abort())
@@ -92,7 +96,7 @@ export async function watchBeside(service: TestedService, attacks: readonly Atta
   }
   const revoke = async () => {
     await withKeys()
-    await until(statusWith, (status) => status === 401)
+    await poll(statusWith).until((status) => status === 401)
   }
   await Promise.all([watch(), revoke()])
   await attacking

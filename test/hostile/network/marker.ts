@@ -2,8 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { aDejaVuFont, anSvg, RED } from '../../fixture/asset.ts'
-import { aPng } from '../../fixture/image.ts'
+import { aDejaVuFont, anSvg, aPng, RED } from '../../fixture/asset.ts'
 
 /** Sides no image of a document has by chance. */
 export const MARKED_IMAGE = { width: 37, height: 23 } as const

@@ -2,11 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Asset, FontReference } from '@platen/contract/tenant.ts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { aWork as anHtmlWork, colourAt, fontsOf, textOf, type WorkParts } from '../../engine/html/html-fixture.ts'
 import { aWork as aReactPdfWork } from '../../engine/react-pdf/react-pdf-fixture.ts'
-import { aFont, aFontOf, anAsset, aPng, BLUE, type Colour, RED } from '../../fixture/asset.ts'
+import { aFont, aFontOf, anAsset, aSquare, BLUE, type Colour, RED } from '../../fixture/asset.ts'
+import { shared } from '../../fixture/lifetime.ts'
 import type { RenderWorkFields } from '../../fixture/render-work.ts'
 import { type HostileNetwork, openNetwork } from '../network/network.ts'
 import type { Leaving } from '../network/unguarded.ts'
@@ -28,12 +29,7 @@ function read(name: string): unknown {
   return parse(readFileSync(join(import.meta.dirname, `${name}.yaml`), 'utf8'))
 }
 
-let network: HostileNetwork
-
-beforeAll(async () => {
-  network = await openNetwork()
-})
-afterAll(() => network[Symbol.asyncDispose]())
+const network = shared(() => openNetwork())
 
 test('the corpus is as large as it was', () => {
   const names = [...HTML.map(({ name }) => `html: ${name}`), ...REACT_PDF.map(({ name }) => `react_pdf: ${name}`)]
@@ -43,7 +39,7 @@ test('the corpus is as large as it was', () => {
 
 /** Renders a document that must come out. */
 async function rendered(...[engine, work]: Parameters<HostileNetwork['render']>): Promise<Uint8Array> {
-  const ending = await network.render(engine, work)
+  const ending = await network().render(engine, work)
   if (!('pdf' in ending)) throw new Error(`${ending.code}: ${ending.message}`)
   return ending.pdf
 }
@@ -66,7 +62,7 @@ describe('a document with page JavaScript finds nothing another has left:', () =
   let bare: readonly string[] = []
 
   beforeAll(async () => {
-    bare = await network.findLeft(
+    bare = await network().findLeft(
       HTML.map(({ leave, look, kept }) => ({ leave: aPage(leave), look: aPage(look), kept })),
     )
   })
@@ -84,7 +80,7 @@ describe('a document with page JavaScript finds nothing another has left:', () =
 
 describe('a react_pdf template finds nothing another has left in its thread:', () => {
   const aModule = (leave: string, look: string) => `import React from 'react'
-import { Document, Page, StyleSheet, Text, View } from '@react-pdf/renderer'
+import { Document, Page, Text } from '@react-pdf/renderer'
 ${leave}
 const found = (data) => { try { return ${look} } catch { return '' } }
 export default ({ data }) => <Document><Page><Text>found: {String(found(data) ?? '')}</Text></Page></Document>`
@@ -105,7 +101,7 @@ export default ({ data }) => <Document><Page><Text>found: {String(found(data) ??
 describe('of two tenants, each gets its own files', () => {
   const face: FontReference = { family: 'Brand', weight: 400, style: 'normal', asset: 'brand.ttf' }
   const files = (colour: Colour, font: string): readonly Asset[] => [
-    anAsset('logo.png', aPng(colour)),
+    anAsset('logo.png', aSquare(colour)),
     aFont(font, 'brand.ttf'),
   ]
   const red = files(RED, 'brand-regular.ttf')
@@ -147,9 +143,9 @@ describe('of two tenants, each gets its own files', () => {
   test.for(kinds)('and without files none of the other, in %s', async ([, engine, workOf]) => {
     await rendered(engine, workOf({ tenant: 'a', assets: red }))
     const none = { code: 'asset_unavailable' }
-    expect(await network.render(engine, workOf({ tenant: 'b' }))).toMatchObject(none)
+    expect(await network().render(engine, workOf({ tenant: 'b' }))).toMatchObject(none)
     const bare = workOf({ tenant: 'b', template: {} })
-    expect(await network.render(engine, bare)).toMatchObject({
+    expect(await network().render(engine, bare)).toMatchObject({
       code: expect.stringMatching(/^(?:asset_unavailable|template_error)$/),
     })
   })
@@ -157,7 +153,7 @@ describe('of two tenants, each gets its own files', () => {
   test('and is warned of the letters its own font has not', async () => {
     const warningsOf = async (tenant: string, asset: Asset) => {
       const work = anHtmlWork('<p style="font-family: Brand">漢', { tenant, template, assets: [asset] })
-      const ending = await network.render('html', work)
+      const ending = await network().render('html', work)
       return 'pdf' in ending ? ending.warnings.map(({ code }) => code) : ending
     }
     const [having, lacking] = [anAsset('brand.ttf', aFontOf('漢')), anAsset('brand.ttf', aFontOf('字'))]

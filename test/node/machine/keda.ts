@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { aCertificate, type Certificate } from '../../topology/host.ts'
 import { binaryOf } from '../../topology/server/binary.ts'
 import type { KubeServer } from '../../topology/server/kube.ts'
@@ -50,10 +50,7 @@ export async function startKeda(kube: KubeServer): Promise<void> {
     ['apply', '--filename=-'],
     JSON.stringify({ apiVersion: 'v1', kind: 'List', items: apiOf(adapter.port) }),
   )
-  await until(
-    () => kube.request({ path: API }),
-    ({ status }) => status === 200,
-  )
+  await poll(() => kube.request({ path: API })).until(({ status }) => status === 200)
 }
 
 async function writeCertificate(folder: string, { key, cert }: Certificate): Promise<string> {

@@ -2,7 +2,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { binaryOf } from '../../topology/server/binary.ts'
 import { type KafkaServer, startKafka } from '../../topology/server/kafka.ts'
 import { type KubeServer, startKube } from '../../topology/server/kube.ts'
@@ -53,8 +53,7 @@ export async function startNode(archives: readonly string[]): Promise<KubeNode> 
   await startServer(proxyRecipe(kubeconfig))
   await startServer(dnsRecipe(kubeconfig))
   // Every pod mounts this ConfigMap.
-  await until(
-    () => kube.request({ path: '/api/v1/namespaces/default/configmaps/kube-root-ca.crt' }),
+  await poll(() => kube.request({ path: '/api/v1/namespaces/default/configmaps/kube-root-ca.crt' })).until(
     ({ status }) => status === 200,
   )
   await startKeda(kube)

@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { IS_LONG, SEED, seeded, shuffled } from '../../run/form.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { FAULTS, type Fault, someFaults } from './fault.ts'
 import { faultsIn } from './judge.ts'
 import { measureRevocations, type Revocations } from './revocation.ts'
@@ -76,5 +76,5 @@ test('an operator that forgets the tenants of a plan is found out', { timeout: 3
     return await faultsIn(rig)
   }
   // A tenant that is looked at for another reason has what it is to have.
-  await until(change, (faults) => faults.join().includes(`tenant ${tenant.name} is`))
+  await poll(change).until((faults) => faults.join().includes(`tenant ${tenant.name} is`))
 })

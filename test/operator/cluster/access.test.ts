@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { aFolder } from '../../fixture/lifetime.ts'
 
 const TOKEN = 'do-not-repeat-me'
 
@@ -17,10 +17,9 @@ await (await import(access)).loadAccess(file)`
 
 let folder: string
 let file: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'platen-access-'))
+beforeEach(() => {
+  folder = aFolder()
   file = join(folder, 'kubeconfig')
-  return () => rm(folder, { recursive: true })
 })
 afterEach(() => {
   vi.unstubAllEnvs()

@@ -9,7 +9,7 @@ import { ClusterError } from '@platen/operator/cluster/error.ts'
 import { CLUSTER_BUSY_RETRIES_MAX, CLUSTER_REQUESTS_MAX } from '@platen/operator/limit.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { hurriedClock } from './hurried-clock.ts'
 
 const PATH = '/api/v1/namespaces/team/secrets/ci'
@@ -156,10 +156,7 @@ describe('no answer', () => {
     answer = () => undefined
     const over = new AbortController()
     const asking = client.get(PATH, over.signal)
-    await until(
-      async () => asked.length,
-      (count) => count === 1,
-    )
+    await poll(() => asked.length).until((count) => count === 1)
     over.abort(new Error('no longer'))
     await expect(asking).rejects.toThrow('no longer')
   })
@@ -196,10 +193,7 @@ test('no more is asked at once than the API server is to bear, and all of it in 
   let done = 0
   while (done < count) {
     const wanted = Math.min(CLUSTER_REQUESTS_MAX, count - done)
-    await until(
-      async () => held.length,
-      (waiting) => waiting === wanted,
-    )
+    await poll(() => held.length).until((waiting) => waiting === wanted)
     expect(asked).toHaveLength(done + wanted)
     for (const release of held.splice(0)) release()
     done += wanted

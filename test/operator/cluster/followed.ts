@@ -6,6 +6,7 @@ import type { ObjectChange } from '@platen/operator/cluster/cache.ts'
 import { openClusterClient } from '@platen/operator/cluster/client.ts'
 import { openInformer } from '@platen/operator/cluster/informer.ts'
 import { keyOf } from '@platen/operator/cluster/object.ts'
+import { logTo } from '../../fixture/build.ts'
 import { hurriedClock } from './hurried-clock.ts'
 
 /** What the informer keeps of an object. */
@@ -49,10 +50,9 @@ export function follow({ access, path, idleMs, clock = hurriedClock(), check, he
     watched: () => void counts.watches++,
     unread: () => void counts.unread++,
   }
-  const tell = (fields: object, message: string) => {
-    const error = 'err' in fields && fields.err instanceof Error ? fields.err.message : ''
-    logged.push(`${message}: ${error}`)
-  }
+  const log = logTo(({ fields: { err }, message }) =>
+    logged.push(`${message}: ${err instanceof Error ? err.message : ''}`),
+  )
   const client = openClusterClient({ access, clock, meter })
   const informer = openInformer<Seen>({
     client,
@@ -71,7 +71,7 @@ export function follow({ access, path, idleMs, clock = hurriedClock(), check, he
     ...(idleMs !== undefined && { idleMs }),
     clock,
     ids: systemIds(),
-    log: { debug: tell, info: tell, warn: tell, error: tell },
+    log,
     meter,
   })
   return {

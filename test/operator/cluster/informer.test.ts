@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { type Followed, type FollowedOptions, follow } from './followed.ts'
 import { hurriedClock } from './hurried-clock.ts'
 import { aScriptedApi, EXPIRED, type Fault, PATH, type ScriptedApi, said, statusAnswer } from './scripted-api.ts'
@@ -50,20 +50,14 @@ beforeEach(async () => {
 async function followed(options: Partial<FollowedOptions> = {}): Promise<Followed> {
   const informer = stack.use(follow({ access: api.access, path: PATH, ...options }))
   await informer.synced
-  await until(
-    async () => api.watching(),
-    (count) => count > 0,
-  )
+  await poll(() => api.watching()).until((count) => count > 0)
   return informer
 }
 
 /** What it has and what it has told are what a list would give. */
 async function isCurrent(informer: Followed): Promise<void> {
   const listed = api.listed()
-  await until(
-    async () => informer.seen(),
-    (seen) => JSON.stringify(sorted(seen)) === JSON.stringify(sorted(listed)),
-  )
+  await poll(() => informer.seen()).until((seen) => JSON.stringify(sorted(seen)) === JSON.stringify(sorted(listed)))
   expect(sorted(informer.told())).toEqual(sorted(listed))
 }
 
@@ -102,10 +96,7 @@ describe('an informer', () => {
     const object = { metadata: { name: 'b', uid: 'uid-b', resourceVersion: '3' }, spec: 1 }
     const line = `${JSON.stringify({ type: 'ADDED', object })}\n`
     api.say(line + line)
-    await until(
-      async () => informer.changes.length,
-      (count) => count > 1,
-    )
+    await poll(() => informer.changes.length).until((count) => count > 1)
     api.say(`${JSON.stringify({ type: 'DELETED', object })}\n`.repeat(2))
     api.write('c', 1)
     await isCurrent(informer)
@@ -126,10 +117,7 @@ describe('an informer', () => {
     const informer = await followed({ check })
     api.write('a', 'bad')
     api.write('c', 'good')
-    await until(
-      async () => Object.keys(informer.seen()),
-      (names) => names.includes('c'),
-    )
+    await poll(() => Object.keys(informer.seen())).until((names) => names.includes('c'))
     expect(Object.keys(informer.seen())).toEqual(['b', 'c'])
     expect(informer.logged).toEqual(['object unreadable: it is bad'])
     expect(informer.counts).toEqual({ lists: 1, watches: 1, unread: 1 })
@@ -159,10 +147,7 @@ describe('an informer', () => {
   test('that is closed before it has all objects says so to who waits for them', async () => {
     api.next('list', () => undefined)
     const informer = follow({ access: api.access, path: PATH })
-    await until(
-      async () => api.asked,
-      (asked) => asked.length > 0,
-    )
+    await poll(() => api.asked).until((asked) => asked.length > 0)
     await informer[Symbol.asyncDispose]()
     await expect(informer.synced).rejects.toThrow()
   })
@@ -221,10 +206,7 @@ describe('a watch', () => {
     api.bookmark()
     api.forgetPast()
     api.endWatches('end')
-    await until(
-      async () => api.asked,
-      (asked) => asked.includes('watch 6'),
-    )
+    await poll(() => api.asked).until((asked) => asked.includes('watch 6'))
     expect(listsAsked()).toBe(1)
   })
 
@@ -283,10 +265,7 @@ describe('a watch', () => {
     const informer = await followed()
     await api.close()
     api.write('b', 1)
-    await until(
-      async () => informer.logged.length,
-      (count) => count > 5,
-    )
+    await poll(() => informer.logged.length).until((count) => count > 5)
     await api.open()
     await isCurrent(informer)
     expect(listsAsked()).toBe(1)
@@ -344,11 +323,7 @@ test('whatever happens, in whatever order: in the end all is here as a list woul
         else if (step.do === 'end') scripted.endWatches(step.how)
         else if (step.do === 'fault') scripted.next('watch', step.fault)
         else if (step.do === 'bookmark') scripted.bookmark()
-        else if (step.do === 'settle')
-          await until(
-            async () => scripted.watching(),
-            (count) => count > 0,
-          )
+        else if (step.do === 'settle') await poll(() => scripted.watching()).until((count) => count > 0)
         else {
           expiries += 1
           scripted.forgetPast()
@@ -356,10 +331,7 @@ test('whatever happens, in whatever order: in the end all is here as a list woul
         }
       }
       const listed = JSON.stringify(sorted(scripted.listed()))
-      await until(
-        async () => JSON.stringify(sorted(informer.seen())),
-        (seen) => seen === listed,
-      )
+      await poll(() => JSON.stringify(sorted(informer.seen()))).until((seen) => seen === listed)
       expect(JSON.stringify(sorted(informer.told()))).toBe(listed)
       expect(informer.counts.lists).toBeLessThanOrEqual(1 + expiries)
     }),

@@ -6,7 +6,7 @@ import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { ADMIN, type KubeServer, startKube } from '../../topology/server/kube.ts'
 import { type Followed, follow } from './followed.ts'
@@ -92,8 +92,7 @@ function writing(signal: AbortSignal): Promise<number> {
 /** In the end it has what a list gives, and so has who was told of its changes alone. */
 async function isCurrent(informer: Followed): Promise<void> {
   const wanted = await listed()
-  await until(
-    async () => informer.seen(),
+  await poll(() => informer.seen()).until(
     (seen) => Object.keys(seen).length === Object.keys(wanted).length && isSubset(wanted, seen),
   )
   expect(informer.told()).toEqual(wanted)
@@ -128,10 +127,7 @@ describe('an informer under a stream of writes', () => {
     const informer = await followed(2000)
     const over = new AbortController()
     const written = writing(over.signal)
-    await until(
-      async () => informer.changes.length,
-      (count) => count > 10,
-    )
+    await poll(() => informer.changes.length).until((count) => count > 10)
     proxy.disturb({ kind: 'stall' })
     await sleep(5000)
     proxy.disturb(undefined)

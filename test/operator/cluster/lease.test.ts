@@ -15,7 +15,7 @@ import { pathOf } from '@platen/operator/cluster/path.ts'
 import { LEASE_MS } from '@platen/operator/limit.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import { ADMIN, type KubeApi } from '../../topology/server/kube.ts'
@@ -97,10 +97,7 @@ describe.concurrent('a lease', () => {
       renewTime: time,
       leaseTransitions: 1,
     })
-    await until(
-      () => specOf('first'),
-      ({ renewTime }) => renewTime !== spec['renewTime'],
-    )
+    await poll(() => specOf('first')).until(({ renewTime }) => renewTime !== spec['renewTime'])
     expect((await specOf('first'))['acquireTime']).toBe(spec['acquireTime'])
   })
 
@@ -158,10 +155,7 @@ describe.concurrent('a lease', () => {
     await sleep(5000)
     proxy.towards(kube.port)
     const { renewTime } = await specOf('away')
-    await until(
-      () => specOf('away'),
-      (spec) => spec['renewTime'] !== renewTime,
-    )
+    await poll(() => specOf('away')).until((spec) => spec['renewTime'] !== renewTime)
     expect({ isHeld: held.isHeld(), epoch: (await specOf('away'))['leaseTransitions'] }).toEqual({
       isHeld: true,
       epoch: 1,
@@ -184,10 +178,7 @@ describe.concurrent('a lease', () => {
     await using second = await candidate('stopped', 'two').acquire()
     const before = first.said.length
     first.child.kill('SIGCONT')
-    await until(
-      async () => first.said.length,
-      (lines) => lines > before + 5,
-    )
+    await poll(() => first.said.length).until((lines) => lines > before + 5)
     expect(new Set(first.said.slice(before))).toEqual(new Set(['lost']))
     expect({ epoch: second.epoch, isHeld: second.isHeld() }).toEqual({ epoch: 2, isHeld: true })
   })
@@ -195,10 +186,7 @@ describe.concurrent('a lease', () => {
   test('that is deleted is made again by its holder, with the epoch it had', async () => {
     await using held = await candidate('deleted', 'one', { epochMin: async () => 7 }).acquire()
     await removeLease('deleted')
-    await until(
-      () => client.get(pathOf({ ...PLACE, name: 'deleted' }), NEVER),
-      (found) => found !== undefined,
-    )
+    await poll(() => client.get(pathOf({ ...PLACE, name: 'deleted' }), NEVER)).until((found) => found !== undefined)
     expect(await specOf('deleted')).toMatchObject({ holderIdentity: 'one', leaseTransitions: 7 })
     expect(held.isHeld()).toBe(true)
   })
@@ -229,10 +217,7 @@ describe.concurrent('a lease', () => {
     await using held = await candidate('edited', 'one').acquire()
     await edited('edited', { metadata: { labels: { team: 'platform' } } })
     const { renewTime } = await specOf('edited')
-    await until(
-      () => specOf('edited'),
-      (spec) => spec['renewTime'] !== renewTime,
-    )
+    await poll(() => specOf('edited')).until((spec) => spec['renewTime'] !== renewTime)
     expect({ isHeld: held.isHeld(), labels: (await lease('edited')).metadata.labels }).toEqual({
       isHeld: true,
       labels: { team: 'platform' },
@@ -288,10 +273,7 @@ async function holderProcess(name: string): Promise<HolderProcess> {
     child,
     said,
     async next() {
-      const line = await until(
-        async () => said[read],
-        (line) => line !== undefined,
-      )
+      const line = await poll(() => said[read]).until((line) => line !== undefined)
       read += 1
       return line ?? ''
     },

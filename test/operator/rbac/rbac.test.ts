@@ -1,7 +1,7 @@
 /** Who may do what, by the roles in `rbac`, tried by real requests. None of them changes anything: they are dry runs. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { grantNamespace, OPERATOR_NAMESPACE, PERSONAS } from '../../topology/cluster/kube.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import type { KubeAnswer, KubeApi, KubeRequest } from '../../topology/server/kube.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
   }
   // The API server learns of roles a moment after they are applied, each with all of its rules; the operator has two.
   for (const [persona, action] of [...new Map(cases(MAY)), ['operator', 'list plans'] as const]) {
-    await until(() => attempt(persona, action), isGranted)
+    await poll(() => attempt(persona, action)).until(isGranted)
   }
 })
 afterAll(() => stack.disposeAsync())

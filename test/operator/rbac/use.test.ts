@@ -5,7 +5,7 @@ import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schem
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { readText } from '../../architecture/source-tree.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import { AUDIT_LOG } from '../../topology/server/kube.ts'
@@ -94,10 +94,7 @@ test('the operator uses every right it has and asks for nothing else', async () 
     ['apikey', 'ci'],
     ['tenant', 'acme'],
   ] as const) {
-    await until(
-      () => rig.get(kind, name),
-      ({ status }) => status?.['rotation'] === at,
-    )
+    await poll(() => rig.get(kind, name)).until(({ status }) => status?.['rotation'] === at)
   }
   for (const [kind, name] of [
     ['apikey', 'ci'],
@@ -108,5 +105,5 @@ test('the operator uses every right it has and asks for nothing else', async () 
     await rig.kubectl('delete', kind, name, `--namespace=${TEAM}`, '--timeout=60s')
   // What is asked is written down when it has been answered.
   const rights = allowed()
-  expect(await until(used, (actions) => actions.length >= rights.length)).toEqual(rights)
+  expect(await poll(used).until((actions) => actions.length >= rights.length)).toEqual(rights)
 })

@@ -1,6 +1,6 @@
 /** How resources come to their end: what of them is in force goes first, and nothing of it comes back under the same name. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 
@@ -43,10 +43,7 @@ test('tenants and keys are held until nothing of them is in force; plans and tem
   expect(await isGone('apikey', 'held')).toBe(false)
   expect((await rig.stored('held')).keys).toHaveLength(1)
   await rig.cluster.start()
-  await until(
-    () => isGone('apikey', 'held'),
-    (gone) => gone,
-  )
+  await poll(() => isGone('apikey', 'held')).until((gone) => gone)
   expect((await rig.stored('held')).keys).toEqual([])
 })
 
@@ -81,11 +78,7 @@ test('what is removed while no operator runs is out of force when one does', asy
   await rig.kubectl('delete', 'tenant', 'absent', '--wait=false')
   await rig.kubectl('delete', 'apikey', 'absent', `--namespace=${TEAM}`, '--wait=false')
   await rig.cluster.start()
-  for (const kind of ['tenant', 'apikey'])
-    await until(
-      () => isGone(kind, 'absent'),
-      (gone) => gone,
-    )
+  for (const kind of ['tenant', 'apikey']) await poll(() => isGone(kind, 'absent')).until((gone) => gone)
   expect(await rig.stored('absent')).toEqual(NOTHING)
 })
 

@@ -7,7 +7,7 @@ import { LEASE } from '@platen/operator/leader/service.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectDocumented } from '../../monitoring/documented.ts'
 import { expectHeldLoopTold } from '../../time/hold-loop.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { AUDIT_LOG } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
@@ -70,10 +70,7 @@ test('a leader that stood still finds its place taken, and writes nothing more',
   const [published, version] = [await mark(), await versions()]
   leader.resume()
   // It ends by itself.
-  await until(
-    () => isAlive(leader),
-    (alive) => !alive,
-  )
+  await poll(() => isAlive(leader)).until((alive) => !alive)
   expect(leader.log()).toContain('lease ended')
   expect([await epoch(), await mark(), await versions()]).toEqual([taken, published, version])
   await startAgain(leader)
@@ -89,7 +86,7 @@ test('what Redis has lost is published again, and who follows keeps its settings
   })()
   const last = await mark()
   await rig.redis.call((client) => client.flushall(), SOON())
-  await until(mark, (now) => now !== null && now !== last)
+  await poll(mark).until((now) => now !== null && now !== last)
   const stored = await rig.stored('acme')
   watching.abort()
   await watch
@@ -156,10 +153,7 @@ test('the epoch does not go back where the Lease is deleted', async () => {
   const before = await epoch()
   await rig.kubectl('delete', 'lease', LEASE, `--namespace=${OPERATOR_NAMESPACE}`)
   const path = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/${LEASE}`
-  const { body } = await until(
-    () => rig.kube.request({ path }),
-    ({ status }) => status === 200,
-  )
+  const { body } = await poll(() => rig.kube.request({ path })).until(({ status }) => status === 200)
   expect(Object(body['spec']).leaseTransitions).toBeGreaterThanOrEqual(before)
   await rig.apply(aTenant('after-the-lease'))
   await rig.says('tenant/after-the-lease', { Ready: 'Ready' })
@@ -202,8 +196,10 @@ async function startAgain(operator: ServerProcess): Promise<void> {
 /** For what may take a minute. */
 async function patiently<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
   for (let more = 3; more > 0; more--) {
-    const answer = await until(ask, isWanted).catch(() => undefined)
+    const answer = await poll(ask)
+      .until(isWanted)
+      .catch(() => undefined)
     if (answer !== undefined) return answer
   }
-  return until(ask, isWanted)
+  return poll(ask).until(isWanted)
 }

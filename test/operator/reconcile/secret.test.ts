@@ -6,7 +6,7 @@ import { hashOfKey } from '@platen/contract/api-key.ts'
 import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClocks } from '../../chaos/cluster/rig/clock.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
 import { anApiKey, annotated, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
 import { type Rig, startRig, TEAM } from '../rig/rig.ts'
@@ -69,10 +69,7 @@ test('Secrets are read where that is granted, which a condition says how to do, 
 const rotate = (name: string, at: string) =>
   rig.kubectl('annotate', 'apikey', name, `--namespace=${TEAM}`, '--overwrite', `platen.dev/rotate=${at}`)
 const isServed = (name: string, at: string) =>
-  until(
-    () => rig.get('apikey', name),
-    ({ status }) => status?.['rotation'] === at,
-  )
+  poll(() => rig.get('apikey', name)).until(({ status }) => status?.['rotation'] === at)
 
 test('a key is made into its Secret, and known by its hash everywhere else', async () => {
   await rig.apply(anApiKey('made', 'acme', { environment: 'test' }))
@@ -128,15 +125,9 @@ test('a key that was rotated lives on for its overlap, and no longer', async ({ 
   await rig.apply(anApiKey('gentle', 'acme', { overlapHours: 1, description: 'an hour later' }))
   await rig.publishes('acme', () => !hashesOf('acme').includes(hashOfKey(first)))
   expect(hashesOf('acme')).toContain(hashOfKey(second))
-  await until(
-    () => secretIn(TEAM, 'gentle-key'),
-    (data) => data['previousSha256'] === undefined,
-  )
+  await poll(() => secretIn(TEAM, 'gentle-key')).until((data) => data['previousSha256'] === undefined)
   // It is written last.
-  await until(
-    () => rig.get('apikey', 'gentle'),
-    ({ status }) => status?.['previous'] === undefined,
-  )
+  await poll(() => rig.get('apikey', 'gentle')).until(({ status }) => status?.['previous'] === undefined)
 })
 
 test('a webhook secret is made, sealed, and rotated', async () => {
@@ -145,10 +136,7 @@ test('a webhook secret is made, sealed, and rotated', async () => {
   expect([before.length, typeof first]).toEqual([1, 'string'])
   const at = '2026-02-02T00:00:00Z'
   await rig.kubectl('annotate', 'tenant', 'acme', `platen.dev/rotate-webhook-secret=${at}`)
-  await until(
-    () => rig.get('tenant', 'acme'),
-    ({ status }) => status?.['rotation'] === at,
-  )
+  await poll(() => rig.get('tenant', 'acme')).until(({ status }) => status?.['rotation'] === at)
   const { secret: second, previousSecret } = await secretIn(OPERATOR_NAMESPACE, 'acme-webhook')
   expect([second === first, previousSecret === first]).toEqual([false, true])
   const { tenant } = await rig.publishes('acme', (published) => published.tenant?.webhookSecrets?.length === 2)
@@ -164,8 +152,7 @@ test('a Secret that somebody has edited is found out and put right', async () =>
   const edit = (data: object) =>
     rig.kubectl('patch', 'secret', 'edited-key', `--namespace=${TEAM}`, `--patch=${JSON.stringify(data)}`)
   await edit({ stringData: { tenant: 'globex', keyId: 'x' } })
-  await until(
-    () => secretIn(TEAM, 'edited-key'),
+  await poll(() => secretIn(TEAM, 'edited-key')).until(
     (data) => data['tenant'] === 'acme' && data['keyId'] === before['keyId'],
   )
   expect((await rig.rested()).sum('platen_operator_repairs_total', 'kind="secrets"')).toBeGreaterThan(0)

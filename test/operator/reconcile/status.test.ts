@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { API_VERSION } from '@platen/operator/reconcile/resource-view.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { anApiKey, annotated, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Found, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
@@ -70,14 +70,10 @@ test('nothing is written where nothing has changed', async () => {
   await rig.apply(aPlan(PLAN, { htmlEngineEnabled: true }), tenant)
   await rig.apply(aTemplate('quiet', 'quiet'), anApiKey('quiet', 'quiet'))
   for (const place of PLACES) await rig.says(place, { Ready: 'Ready', Propagated: 'Propagated' })
-  await until(
-    () => foundAt('tenant/quiet'),
+  await poll(() => foundAt('tenant/quiet')).until(
     ({ status }) => status?.['templates'] === 1 && status['apiKeys'] === 1,
   )
-  await until(
-    () => foundAt(`plan/${PLAN}`),
-    ({ status }) => status?.['tenants'] === 1,
-  )
+  await poll(() => foundAt(`plan/${PLAN}`)).until(({ status }) => status?.['tenants'] === 1)
   const before = await versions()
   const hasWrittenNothing = async () => {
     const { sum } = await rig.rested()
@@ -118,11 +114,7 @@ test('what others write to a resource is none of its business, but for its statu
       '--type=merge',
       `--patch=${JSON.stringify(patch)}`,
     )
-  const isUndone = () =>
-    until(
-      () => foundAt(place),
-      (found) => isDeepStrictEqual(found.status, before.status),
-    )
+  const isUndone = () => poll(() => foundAt(place)).until((found) => isDeepStrictEqual(found.status, before.status))
   await edit({ status: { templates: 7, effective: { renderLimitMonthly: 1 } } })
   await isUndone()
   const conditions = before.status?.conditions?.map((condition) => ({ ...condition, message: 'all is well' }))
@@ -131,11 +123,7 @@ test('what others write to a resource is none of its business, but for its statu
   // When it was written first is lost with it.
   const told = (found: Found) =>
     found.status?.conditions?.map(({ lastTransitionTime: _lastTransitionTime, ...condition }) => condition)
-  const isToldAnew = () =>
-    until(
-      () => foundAt(place),
-      (found) => isDeepStrictEqual(told(found), told(before)),
-    )
+  const isToldAnew = () => poll(() => foundAt(place)).until((found) => isDeepStrictEqual(told(found), told(before)))
   await edit({ status: { conditions: conditions?.filter(({ type }) => type === 'Ready') } })
   await isToldAnew()
   await edit({ status: null })
@@ -153,10 +141,7 @@ test('a status that was edited while nobody followed is put right', async () => 
   await rig.cluster.stop()
   await rig.kubectl(...edit)
   await rig.cluster.start()
-  await until(
-    () => foundAt('tenant/meanwhile'),
-    ({ status }) => isDeepStrictEqual(status, before.status),
-  )
+  await poll(() => foundAt('tenant/meanwhile')).until(({ status }) => isDeepStrictEqual(status, before.status))
 })
 
 test('an event is recorded when a resource becomes ready or ceases to be, and at no other time', async () => {
@@ -171,10 +156,7 @@ test('an event is recorded when a resource becomes ready or ceases to be, and at
   await rig.rested()
   await rig.apply(aTenant('moody', { namespaces: [] }))
   await rig.says('apikey/moody', { Ready: 'TenantNotFound' })
-  const events = await until(
-    () => eventsOf('apikey/moody'),
-    (all) => all.length >= 3,
-  )
+  const events = await poll(() => eventsOf('apikey/moody')).until((all) => all.length >= 3)
   expect(events).toEqual(['Warning TenantNotFound', 'Normal Ready', 'Warning TenantNotFound'])
 })
 
@@ -197,9 +179,6 @@ test('a rotation that is asked for by no time is refused in an event', async () 
   const place = 'apikey/muddled'
   await rig.apply(aTenant('muddled'), annotated(anApiKey('muddled', 'muddled'), { 'platen.dev/rotate': 'now' }))
   await rig.says(place, { Ready: 'Ready' })
-  const events = await until(
-    () => eventsOf(place),
-    (all) => all.some((event) => event.startsWith('Warning')),
-  )
+  const events = await poll(() => eventsOf(place)).until((all) => all.some((event) => event.startsWith('Warning')))
   expect(events).toContain('Warning RotationIgnored')
 })

@@ -1,7 +1,7 @@
 /** What the statuses of tenants say of whatever stands in the way of their settings, and what stays in force meanwhile. */
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Published, type Rig, startRig } from '../rig/rig.ts'
 
@@ -120,9 +120,6 @@ test('the last limits of a plan that is gone outlive the operator, and all that 
   await rig.cluster.kill()
   await rig.redis.call((client) => client.flushall(), AbortSignal.timeout(5000))
   await rig.cluster.start()
-  await until(
-    () => rig.stored('orphan'),
-    ({ tenant }) => tenant !== undefined,
-  )
+  await poll(() => rig.stored('orphan')).until(({ tenant }) => tenant !== undefined)
   await isKept()
 })

@@ -8,13 +8,14 @@ import type { ApiKey, Template, Tenant } from '@platen/contract/tenant.ts'
 import { isRecord } from '@platen/operator/cluster/object.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import type { Cluster } from '../../topology/cluster/cluster.ts'
 import { grantNamespace, OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { startTestCluster, type TestClusterOptions } from '../../topology/cluster/test-cluster.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import type { KubeApi } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
+import { redisSettings } from '../../topology/server/redis.ts'
 
 /** Where the resources of tests are. */
 export const TEAM = 'team-acme'
@@ -110,16 +111,7 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
     }),
   )
   const clock = systemClock()
-  const redis = stack.use(
-    await connectRedis(
-      {
-        location: { kind: 'server', address: { host: cluster.redis.host, port: cluster.redis.port } },
-        callMsMax: 5000,
-        clock,
-      },
-      NEVER,
-    ),
-  )
+  const redis = stack.use(await connectRedis(redisSettings(cluster.redis), NEVER))
   const directory = stack.use(await openRedisDirectory({ redis, clock, log: SILENT }, NEVER))
   const kubectl: Rig['kubectl'] = async (...args) => {
     const { code, stdout, stderr } = await kube.kubectl(args)
@@ -151,13 +143,13 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
       const all = declared.flatMap(({ body }) => body['items']).length
       const looks = () => Promise.all(cluster.processes('operator').map(countsOf))
       const isRested = (counts: Counts | undefined) => counts !== undefined && hasRested(counts, all)
-      const counts = (await until(looks, (each) => each.some(isRested))).find(isRested)
+      const counts = (await poll(looks).until((each) => each.some(isRested))).find(isRested)
       if (counts === undefined) throw new Error('no operator leads')
       return counts
     },
     directory: () => directory.current(),
     published,
-    publishes: (tenant, isWanted) => until(async () => published(tenant), isWanted),
+    publishes: (tenant, isWanted) => poll(() => published(tenant)).until(isWanted),
     async stored(tenant) {
       await using stored = await openRedisDirectory({ redis, clock, log: SILENT }, NEVER)
       return publishedOf(stored.current(), tenant)
@@ -195,7 +187,7 @@ async function findIn(kube: KubeApi, place: string, namespace = TEAM): Promise<F
 
 async function says(find: () => Promise<Found>, reasons: Reasons): Promise<Readonly<Record<string, string>>> {
   const wanted = Object.entries(reasons)
-  const { metadata, status } = await until(find, (found) =>
+  const { metadata, status } = await poll(find).until((found) =>
     wanted.every(([type, reason]) => conditionIn(found, type)?.reason === reason),
   )
   const conditions = status?.conditions ?? []

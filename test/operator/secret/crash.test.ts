@@ -12,9 +12,10 @@ import {
   type SecretPorts,
 } from '@platen/operator/secret/reconcile-key-secret.ts'
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { shared } from '../../fixture/lifetime.ts'
 import { anApiKeyResource } from '../../fixture/resource.ts'
-import { openVault, type ReadSecret, type Vault } from './vault.ts'
+import { openVault, type ReadSecret } from './vault.ts'
 
 const HOUR = 3_600_000
 const OVERLAP_HOURS = 2
@@ -32,11 +33,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   fc.constantFrom('delete' as const, 'edit' as const),
 )
 
-let vault: Vault
-beforeAll(async () => {
-  vault = await openVault()
-})
-afterAll(() => vault[Symbol.asyncDispose]())
+const vault = shared(() => openVault())
 
 /** The keys that should be in force, and the rotations that made them. */
 interface Truth {
@@ -71,24 +68,24 @@ test('the hashes in force are those that should be, wherever the operator dies',
 async function apply(life: Life, each: Change): Promise<void> {
   if (each === 'rotate') life.asked++
   else if (each === 'delete') {
-    await vault.remove(life.name)
+    await vault().remove(life.name)
     life.truth = life.told
   } else if (each === 'edit') {
-    if ((await vault.read(life.name)) !== undefined) await vault.edit(life.name, { key: 'mine', tenant: 'mine' })
+    if ((await vault().read(life.name)) !== undefined) await vault().edit(life.name, { key: 'mine', tenant: 'mine' })
   } else if ('settle' in each) await settle(life, each.settle)
-  else await vault.ports.clock.advance(each.waitHours * HOUR)
+  else await vault().ports.clock.advance(each.waitHours * HOUR)
 }
 
 /** One run of an operator that knows nothing but what etcd holds. */
 async function settle(life: Life, death: Death): Promise<void> {
   const { truth, asked, status, name } = life
-  const now = vault.ports.clock.now()
+  const now = vault().ports.clock.now()
   const isDue = truth.hash === undefined || (asked > 0 && asked !== truth.served)
   const resource = anApiKeyResource({ metadata: { name }, spec: { secretName: name, overlapHours: OVERLAP_HOURS } })
   const rotation = asked === 0 ? undefined : new Date(asked * HOUR).toISOString()
   const { signal } = new AbortController()
   const settled = await reconcileKeySecret({ resource, rotation, status }, dying(death), signal).catch(survive)
-  const secret = await vault.read(name)
+  const secret = await vault().read(name)
   if (isDue && death !== 'before the write') life.truth = renewed(life, secret, now)
   if (settled === undefined) return
   expect(settled.isNew).toBe(isDue)
@@ -102,7 +99,7 @@ class Died extends Error {}
 
 /** What dies in its writes; one that has nothing to write lives on. */
 function dying(death: Death): SecretPorts {
-  const { client } = vault.ports
+  const { client } = vault().ports
   const dyingIn =
     <Args extends readonly unknown[], Answer>(write: (...args: Args) => Promise<Answer>) =>
     async (...args: Args): Promise<Answer> => {
@@ -112,7 +109,7 @@ function dying(death: Death): SecretPorts {
       return answer
     }
   const deadly = { get: client.get, create: dyingIn(client.create), mergePatch: dyingIn(client.mergePatch) }
-  return { ...vault.ports, client: deadly }
+  return { ...vault().ports, client: deadly }
 }
 
 function survive(error: unknown): undefined {

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../../architecture/source-tree.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { type KubeApi, type KubeServer, startKube } from '../server/kube.ts'
 
 /** The operator's namespace, as in `rbac/operator.yaml`. */
@@ -29,8 +29,7 @@ export async function startInstalledKube(): Promise<KubeServer> {
   if (code !== 0) throw new Error(stderr)
   await kube.apply(['crds', 'rbac'].flatMap(manifestsIn))
   // Roles take effect a moment after they are applied.
-  await until(
-    () => kube.request({ path: '/apis/platen.dev/v1alpha1/plans', as: OPERATOR_PERSONA }),
+  await poll(() => kube.request({ path: '/apis/platen.dev/v1alpha1/plans', as: OPERATOR_PERSONA })).until(
     ({ status }) => status === 200,
   )
   stack.move()
@@ -50,10 +49,9 @@ export async function grantNamespace(kube: KubeApi, namespace: string): Promise<
   ])
   if (code !== 0) throw new Error(stderr)
   // The binding takes effect a moment after it is created.
-  await until(
-    () => kube.request({ path: `/api/v1/namespaces/${namespace}/secrets/nobody`, as: OPERATOR_PERSONA }),
-    ({ status }) => status === 404,
-  )
+  await poll(() =>
+    kube.request({ path: `/api/v1/namespaces/${namespace}/secrets/nobody`, as: OPERATOR_PERSONA }),
+  ).until(({ status }) => status === 404)
 }
 
 const SECRETS_ROLE = 'platen-operator-secrets'

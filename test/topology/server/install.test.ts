@@ -1,19 +1,18 @@
 /** Tests how the servers of the tests are found and built. Fast stand-ins replace the slow builders. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { aFolder } from '../../fixture/lifetime.ts'
 import { findBinary, SERVERS, type ServerName } from './binary.ts'
 import { VERSIONS } from './version.ts'
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'platen-install-'))
+beforeEach(() => {
+  folder = aFolder()
 })
-afterEach(() => rm(folder, { recursive: true }))
 
 test('a server is taken by its variable, else from PATH, else from the cache', async () => {
   const { command, variable, cached } = SERVERS.s3

@@ -10,7 +10,7 @@ import { Agent, request as requestSecurely } from 'node:https'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseAllDocuments } from 'yaml'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { aCertificate, type Certificate } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { HOST } from './free-port.ts'
@@ -285,7 +285,7 @@ export function kubeApi({ port, ca, tokens, folder }: KubeFacts): KubeApi {
     async apply(manifests) {
       const { code, stderr } = await kubectl(['apply', ...manifests.map((file) => `--filename=${file}`)])
       if (code !== 0) throw new Error(stderr)
-      for (const path of await definedBy(manifests)) await until(() => request({ path }), isListed)
+      for (const path of await definedBy(manifests)) await poll(() => request({ path })).until(isListed)
     },
   }
 }

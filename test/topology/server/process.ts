@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recordTime } from '../../run/time-report.ts'
 import { processesWith } from '../../soak/process-tree.ts'
-import { until } from '../../time/until.ts'
+import { poll } from '../../time/poll.ts'
 import { freePorts } from './free-port.ts'
 
 /** Describes how to start one kind of server. */
@@ -148,10 +148,7 @@ function serverOf(recipe: Recipe, place: Place, first: ChildProcess): ServerProc
     async [Symbol.asyncDispose]() {
       await end('SIGKILL')
       // A browser orphaned by a kill may create files and folders for a moment.
-      await until(
-        async () => processesWith(place.folder).length,
-        (left) => left === 0,
-      )
+      await poll(() => processesWith(place.folder).length).until((left) => left === 0)
       await rm(place.folder, { recursive: true, force: true, maxRetries: 10 })
     },
   }

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectSecurely } from 'node:tls'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import { aCertificate } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { HOST } from './free-port.ts'
@@ -51,6 +52,20 @@ export async function startRedis({ password, tls = false }: RedisOptions = {}): 
   const secret = password ? `:${encodeURIComponent(password)}@` : ''
   const url = `${tls ? 'rediss' : 'redis'}://${secret}${HOST}:${server.port}`
   return { ...server, host: HOST, url, password, tls: trust }
+}
+
+/** Settings with which the service's client connects to such a server. A call may take far longer than it does, as the machine may be busy. */
+export function redisSettings(
+  { host, port, password, tls }: Pick<RedisServer, 'host' | 'port' | 'password' | 'tls'>,
+  callMsMax = 20_000,
+) {
+  return {
+    location: { kind: 'server', address: { host, port } },
+    password,
+    tls,
+    callMsMax,
+    clock: systemClock(),
+  } as const
 }
 
 /** Clients need no certificate. Paths are relative to the data folder, which is Redis's working directory. */

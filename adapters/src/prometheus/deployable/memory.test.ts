@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
+import { aFolder } from '../../../../test/fixture/lifetime.ts'
 import { gaugeMemory } from './memory.ts'
 
 async function gauged(cgroup: string): Promise<Readonly<Record<string, number>>> {
@@ -13,14 +13,10 @@ async function gauged(cgroup: string): Promise<Readonly<Record<string, number>>>
 }
 
 test('counts the memory of the container without pages of files that can be given back', async () => {
-  const cgroup = mkdtempSync(join(tmpdir(), 'platen-cgroup-'))
-  try {
-    writeFileSync(join(cgroup, 'memory.current'), '900\n')
-    writeFileSync(join(cgroup, 'memory.stat'), 'anon 500\ninactive_file 300\nactive_file 100\n')
-    expect(await gauged(cgroup)).toMatchObject({ platen_memory_used_bytes: 600 })
-  } finally {
-    rmSync(cgroup, { recursive: true })
-  }
+  const cgroup = aFolder()
+  writeFileSync(join(cgroup, 'memory.current'), '900\n')
+  writeFileSync(join(cgroup, 'memory.stat'), 'anon 500\ninactive_file 300\nactive_file 100\n')
+  expect(await gauged(cgroup)).toMatchObject({ platen_memory_used_bytes: 600 })
 })
 
 test('counts that of the process where there is no container, and knows a limit anywhere', async () => {

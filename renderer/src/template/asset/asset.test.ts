@@ -1,7 +1,6 @@
 import type { FontReference, TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
-import { aFont, anAsset } from '../../../../test/fixture/asset.ts'
-import { aGif, aJpeg, aPng, aWebp } from '../../../../test/fixture/image.ts'
+import { aFont, aGif, aJpeg, anAsset, aPng, aWebp } from '../../../../test/fixture/asset.ts'
 import { assetFaults } from './asset.ts'
 import { readTables, writeSfnt } from './font/sfnt.ts'
 

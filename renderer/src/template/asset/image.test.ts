@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aGif, aJpeg, aPng, aWebp } from '../../../../test/fixture/image.ts'
+import { aGif, aJpeg, aPng, aWebp } from '../../../../test/fixture/asset.ts'
 import { checkImage } from './image.ts'
 
 const svg = (text: string) => Buffer.from(text)

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { aDejaVuFont, anSvg, aPng, RED, RED_GIF, RED_JPEG, RED_WEBP } from '../../../../test/fixture/asset.ts'
+import { aDejaVuFont, anSvg, aSquare, RED, RED_GIF, RED_JPEG, RED_WEBP } from '../../../../test/fixture/asset.ts'
 import { type AssetKind, kindOf, mediaTypeOf } from './kind.ts'
 
 const text = (content: string) => Buffer.from(content)
 
 test.for<[string, Uint8Array, AssetKind | undefined, string | undefined]>([
-  ['a PNG', aPng(RED), 'png', 'image/png'],
+  ['a PNG', aSquare(RED), 'png', 'image/png'],
   ['a JPEG', RED_JPEG, 'jpeg', 'image/jpeg'],
   ['a GIF', RED_GIF, 'gif', 'image/gif'],
   ['a WebP', RED_WEBP, 'webp', 'image/webp'],

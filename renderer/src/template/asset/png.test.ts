@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { aDisc, aPng } from '../../../../test/fixture/image.ts'
+import { aDisc, aPng } from '../../../../test/fixture/asset.ts'
 import { checkPng, widenPalette } from './png.ts'
 
 /** The pixels of an image with one byte per pixel, without filters. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { anAsset } from '../../../../test/fixture/asset.ts'
-import { aGif, aJpeg, aPng, dataUrl } from '../../../../test/fixture/image.ts'
+import { aGif, aJpeg, anAsset, aPng, dataUrl } from '../../../../test/fixture/asset.ts'
 import { aRenderWork } from '../../../../test/fixture/render-work.ts'
 import { remoteImagesOf, requireFetched } from '../remote-images.ts'
 import { keptImages, openImages } from './image.ts'

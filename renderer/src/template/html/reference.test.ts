@@ -1,10 +1,10 @@
 import { ServiceError } from '@platen/contract/error.ts'
 import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
-import { anAsset, aPng, RED } from '../../../../test/fixture/asset.ts'
+import { anAsset, aSquare, RED } from '../../../../test/fixture/asset.ts'
 import { assetNamed, FONT_ORIGIN, refuseLoading, withAssetsInside, withDigests, withFonts } from './reference.ts'
 
-const LOGO = anAsset('logo.png', aPng(RED))
+const LOGO = anAsset('logo.png', aSquare(RED))
 const FONT = anAsset('font.ttf', Buffer.from('\0\x01\0\0', 'latin1'))
 const ASSETS = [LOGO, FONT]
 const part = (html: string) => ({ name: 'template.html', html })
@@ -52,8 +52,8 @@ describe('a document', () => {
   })
 
   test.for<[string, (html: string) => string, number]>([
-    ['url(asset:a)', (html) => withDigests(part(html), [anAsset('a', aPng(RED))]), 5],
-    ['@font-face{src:url(asset:a)}', (html) => withFonts(part(html), [anAsset('a', aPng(RED))], []), 3],
+    ['url(asset:a)', (html) => withDigests(part(html), [anAsset('a', aSquare(RED))]), 5],
+    ['@font-face{src:url(asset:a)}', (html) => withFonts(part(html), [anAsset('a', aSquare(RED))], []), 3],
   ])('is not made where %s many times becomes longer than HTML may be', ([mention, make, growth]) => {
     const count = Math.floor(HTML_BYTES_MAX / mention.length)
     const tooLong = new ServiceError('template_error', 'template.html: with its assets it is longer than 20 MiB')
@@ -84,7 +84,7 @@ describe('a header', () => {
   })
 
   test('has a length with its assets, too', () => {
-    const large = anAsset('large.png', Buffer.concat([aPng(RED), Buffer.alloc(HTML_BYTES_MAX / 4)]))
+    const large = anAsset('large.png', Buffer.concat([aSquare(RED), Buffer.alloc(HTML_BYTES_MAX / 4)]))
     const image = '<img src="asset:large.png">'
     expect(withAssetsInside(part(image), [large]).length).toBeGreaterThan(HTML_BYTES_MAX / 4)
     const refused = new ServiceError('template_error', 'template.html: with its assets it is longer than 20 MiB')

@@ -3,9 +3,8 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { startRedis } from '../../../topology/server/redis.ts'
+import { redisSettings, startRedis } from '../../../topology/server/redis.ts'
 import type { Figure } from '../../measure.ts'
 import { quantile } from '../../measure.ts'
 import type { Reading } from './reader.ts'
@@ -22,17 +21,12 @@ const SLOW_US = 200
 
 export async function* directory(scale: number): AsyncGenerator<Figure> {
   await using server = await startRedis()
-  const { host, port } = server
-  const location = { kind: 'server', address: { host, port } } as const
-  await using redis = await connectRedis(
-    { location, callMsMax: CALL_MS_MAX, clock: systemClock() },
-    AbortSignal.timeout(CALL_MS_MAX),
-  )
+  await using redis = await connectRedis(redisSettings(server), AbortSignal.timeout(CALL_MS_MAX))
   const tenants = Math.ceil(TENANTS * scale)
   yield* publishing(redis, tenants)
   const readings = { bare: new Array<Reading>(), own: new Array<Reading>(), frugal: new Array<Reading>() }
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const how of ['bare', 'own', 'frugal'] as const) readings[how].push(await readingOf(how, port))
+    for (const how of ['bare', 'own', 'frugal'] as const) readings[how].push(await readingOf(how, server.port))
   }
   const settings = `${tenants} tenants, ${3 * tenants} keys, ${2 * tenants} templates`
   const [bare = Number.NaN, own = Number.NaN] = [readings.bare, readings.own].map((all) =>

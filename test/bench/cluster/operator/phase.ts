@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { scanFields } from '@platen/adapters/redis/directory/layout.ts'
 import type { KubeObject } from '@platen/operator/cluster/object.ts'
 import { collectionPath } from '@platen/operator/reconcile/resource-view.ts'
+import { NEVER } from '../../../fixture/build.ts'
 import { cpuMsOf } from '../../measure.ts'
 import { COMMON_PLAN, tenantOf } from './estate.ts'
 import type { Seen } from './reader.ts'
-import { FOREVER, now, rateOf, type Stand } from './stand.ts'
+import { now, rateOf, type Stand } from './stand.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
@@ -45,7 +46,7 @@ export async function startOn({ operator }: Stand): Promise<Started> {
 export async function startOnNothing(stand: Stand): Promise<Started & { readonly publishedMs: number }> {
   const last = stand.seen.at(-1)
   if (last === undefined) throw new Error('there is something to lose')
-  await stand.redis.call((client) => client.flushall(), FOREVER)
+  await stand.redis.call((client) => client.flushall(), NEVER)
   const begunAt = now()
   const wanted = JSON.stringify(last.counts)
   const published = stand.untilSeen(({ at, counts }) => at > begunAt && JSON.stringify(counts) === wanted)
@@ -82,7 +83,7 @@ export async function changeTenants(
     const since = revisions.length
     const begunAt = now()
     const patch = { spec: { overrides: { syncRateLimitPerMinute: limit } } }
-    const { metadata } = await client.mergePatch(`${TENANTS}/${name}`, patch, FOREVER)
+    const { metadata } = await client.mergePatch(`${TENANTS}/${name}`, patch, NEVER)
     const writtenAt = now()
     const isSeen = ({ limits }: Seen) =>
       limits.some(([tenant, found]) => tenant === name && found.syncRateLimitPerMinute === limit)
@@ -149,7 +150,7 @@ export interface PlanChanged {
 export async function changePlan(stand: Stand, tenants: number, limit: number): Promise<PlanChanged> {
   const begunAt = now()
   const plans = collectionPath('Plan')
-  await stand.client.mergePatch(`${plans}/${COMMON_PLAN}`, { spec: { renderLimitMonthly: limit } }, FOREVER)
+  await stand.client.mergePatch(`${plans}/${COMMON_PLAN}`, { spec: { renderLimitMonthly: limit } }, NEVER)
   const changed = new Set<string>()
   const seen = await stand.untilSeen(({ at, limits }) => {
     if (at > begunAt)
@@ -163,16 +164,16 @@ export async function changePlan(stand: Stand, tenants: number, limit: number): 
 /** How long a pipeline takes that writes the settings of all tenants as they stand. */
 export async function writeRaw({ redis }: Stand): Promise<number> {
   const texts = new Map<string, string>()
-  for await (const fields of scanFields(redis, FOREVER))
+  for await (const fields of scanFields(redis, NEVER))
     for (const { kind, name, text } of fields) if (kind === 'tenants') texts.set(name, text)
   const begunAt = now()
   await redis.call((client) => {
     const pipeline = client.pipeline()
     for (const [name, text] of texts) pipeline.hset('bench', name, text)
     return pipeline.exec()
-  }, FOREVER)
+  }, NEVER)
   const elapsedMs = now() - begunAt
-  await redis.call((client) => client.del('bench'), FOREVER)
+  await redis.call((client) => client.del('bench'), NEVER)
   return elapsedMs
 }
 
@@ -181,14 +182,14 @@ export async function rateOfStatusWrites({ client }: Stand, count: number): Prom
   const tenants: KubeObject[] = []
   let token: string | undefined
   do {
-    const page = await client.list(TENANTS, { limit: PAGE_OBJECTS, continue: token }, FOREVER)
+    const page = await client.list(TENANTS, { limit: PAGE_OBJECTS, continue: token }, NEVER)
     tenants.push(...page.items)
     token = page.continue
   } while (token !== undefined && tenants.length < count)
   return rateOf(tenants.slice(0, count), ({ apiVersion, kind, metadata: { name }, status }) => {
     const other = { ...(status as object), effective: { ...(status as Effective).effective, renderLimitMonthly: 7 } }
     const object = { apiVersion, kind, metadata: { name }, status: other }
-    return client.apply(`${TENANTS}/${name}/status`, { object, manager: 'platen-operator-status' }, FOREVER)
+    return client.apply(`${TENANTS}/${name}/status`, { object, manager: 'platen-operator-status' }, NEVER)
   })
 }
 
@@ -202,7 +203,7 @@ export async function countUntold({ client }: Stand): Promise<number> {
   for (const kind of ['Plan', 'Tenant', 'Template', 'ApiKey'] as const) {
     let token: string | undefined
     do {
-      const page = await client.list(collectionPath(kind), { limit: PAGE_OBJECTS, continue: token }, FOREVER)
+      const page = await client.list(collectionPath(kind), { limit: PAGE_OBJECTS, continue: token }, NEVER)
       untold += page.items.filter((item) => propagatedGeneration(item) !== item.metadata.generation).length
       token = page.continue
     } while (token !== undefined)

@@ -7,9 +7,11 @@ import { connectRedis, type RedisConnection } from '@platen/adapters/redis/conne
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/client.ts'
+import { NEVER } from '../../../fixture/build.ts'
 import { type Rig, startRig } from '../../../operator/rig/rig.ts'
 import { ADMIN } from '../../../topology/server/kube.ts'
 import type { ServerProcess } from '../../../topology/server/process.ts'
+import { redisSettings } from '../../../topology/server/redis.ts'
 import type { Placed } from './estate.ts'
 import type { Seen } from './reader.ts'
 
@@ -40,7 +42,6 @@ export interface OperatorProcess {
   readonly memory: () => { readonly now: number; readonly highest: number }
 }
 
-export const FOREVER = new AbortController().signal
 const CALL_MS_MAX = 60_000
 /** What the API server is asked at once by whoever fills it, or is measured. */
 const AT_ONCE = 32
@@ -57,13 +58,11 @@ export async function startStand(): Promise<Stand> {
   const access = await loadAccess(await rig.kube.kubeconfig(ADMIN))
   const clock = systemClock()
   const client = stack.use(openClusterClient({ access, clock, meter: { requested: () => undefined } }))
-  const { host, port } = rig.cluster.redis
-  const location = { kind: 'server', address: { host, port } } as const
-  const redis = stack.use(await connectRedis({ location, callMsMax: CALL_MS_MAX, clock }, FOREVER))
+  const redis = stack.use(await connectRedis(redisSettings(rig.cluster.redis, CALL_MS_MAX), NEVER))
   const [process] = rig.cluster.processes('operator')
   if (process === undefined) throw new Error('there is an operator')
   await process.stop()
-  const reader = await startReader(port)
+  const reader = await startReader(rig.cluster.redis.port)
   stack.defer(() => reader.stop())
   const owned = stack.move()
   return {
@@ -166,5 +165,5 @@ export async function rateOf<T>(all: readonly T[], act: (one: T) => Promise<unkn
 
 /** Creates all, and answers how many a second. */
 export function createAll({ client }: Stand, all: readonly Placed[]): Promise<number> {
-  return rateOf(all, ({ collection, object }) => client.create(collection, object, FOREVER))
+  return rateOf(all, ({ collection, object }) => client.create(collection, object, NEVER))
 }

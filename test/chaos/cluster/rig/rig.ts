@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { key, manifestOf, plan, template, tenant, tsx } from '../../../fixture/manifests.ts'
+import { key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../../../fixture/manifests.ts'
 import { IS_LONG } from '../../../run/form.ts'
 import { type Cluster, SERVICE_BUCKET } from '../../../topology/cluster/cluster.ts'
 import { startTestCluster } from '../../../topology/cluster/test-cluster.ts'
@@ -73,14 +73,6 @@ export default ({ data }) => {
   for (let i = 0; i < (data.rounds ?? 0); i++) sum += i
   return <Document><Page><Text>{data.text.trim()} {sum}</Text></Page></Document>
 }`
-
-const MANY = 1_000_000
-const LIMITS = {
-  renderLimitMonthly: MANY,
-  syncRateLimitPerMinute: MANY,
-  asyncRateLimitPerMinute: MANY,
-  renderTimeoutSeconds: 10,
-}
 
 /** Starts the cluster, its servers and its proxies. */
 export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOptions = {}): Promise<Rig> {
@@ -193,7 +185,7 @@ function tenantOf(at: number): TrialTenant {
 
 function documentsOf(tenants: readonly TrialTenant[]): readonly object[] {
   return [
-    plan('trial', LIMITS),
+    plan('trial', { ...UNLIMITED, renderTimeoutSeconds: 10 }),
     ...tenants.flatMap(({ name, key: secret }) => [
       tenant(name, 'trial'),
       key(name, 'live', secret),

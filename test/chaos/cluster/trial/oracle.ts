@@ -4,11 +4,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3'
-import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Usage } from '@platen/contract/port/limiter.ts'
 import { Kafka, logLevel } from 'kafkajs'
+import { redisOf } from '../../../cluster/harness.ts'
 import { type Cluster, SERVICE_BUCKET } from '../../../topology/cluster/cluster.ts'
 import type { Post } from '../rig/rig.ts'
 
@@ -147,8 +146,7 @@ async function readUsage(
 ): Promise<ReadonlyMap<string, Usage>> {
   const account = endings[0]?.render.account
   if (account === undefined) return new Map()
-  const location = { kind: 'server', address: { host: cluster.redis.host, port: cluster.redis.port } } as const
-  await using redis = await connectRedis({ location, callMsMax: 5000, clock: systemClock() }, signal)
+  await using redis = await redisOf(cluster, signal)
   const limiter = redisLimiter(redis)
   const periods = [...new Set(endings.map(({ render }) => render.period))]
   const usages = periods.map(async (period) => [period, await limiter.usage(account, period, signal)] as const)
