@@ -31,7 +31,7 @@ const RESOURCES = [
 ]
 
 /** Answers that callers got before the process died. */
-interface Told {
+interface Outcomes {
   /** Renders answered 202. */
   readonly accepted: { readonly id: string; readonly secret: string }[]
   /** Renders answered with their PDF. */
@@ -43,7 +43,7 @@ interface Told {
 }
 
 /** Sends one render after the other, alternating all kinds, until the connection breaks. */
-async function send(service: EmbeddedService, told: Told, first: number): Promise<void> {
+async function send(service: EmbeddedService, outcomes: Outcomes, first: number): Promise<void> {
   for (let index = first; ; index++) {
     const secret = index % 11 === 0 ? COUNTED_TEST : COUNTED_LIVE
     const mode = index % 2 === 0 ? 'sync' : 'async'
@@ -53,17 +53,17 @@ async function send(service: EmbeddedService, told: Told, first: number): Promis
     // The connection broke with the process, so nothing was promised.
     if (answer === undefined) return
     const id = answer.headers.get('x-service-render-id') ?? ''
-    if (answer.status === 202) told.accepted.push({ id: String(answer.json()['render_id']), secret })
-    else if (answer.status === 200) told.answered.push(id)
-    else if (answer.status === 500) told.failed.push(id)
+    if (answer.status === 202) outcomes.accepted.push({ id: String(answer.json()['render_id']), secret })
+    else if (answer.status === 200) outcomes.answered.push(id)
+    else if (answer.status === 500) outcomes.failed.push(id)
     else throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
-    told.answers.emit('answer')
+    outcomes.answers.emit('answer')
   }
 }
 
 interface Moment {
   readonly name: string
-  until(service: EmbeddedService, told: Told): Promise<void>
+  until(service: EmbeddedService, outcomes: Outcomes): Promise<void>
 }
 
 /** More moments for the long form. The short form kills after a written manifest, too. */
@@ -74,9 +74,9 @@ const LONG_MOMENTS: readonly Moment[] = [
 /** Moments at which to kill. Each is a number of events and not a time. */
 const MOMENTS: readonly Moment[] = [
   { name: 'a manifest was written', until: (service) => whenWritten(service, 7) },
-  { name: 'a sync caller was answered', until: (_, told) => whenTold(told, 'answered', 9) },
-  { name: 'a render was accepted', until: (_, told) => whenTold(told, 'accepted', 20) },
-  { name: 'a sync render failed', until: (_, told) => whenTold(told, 'failed', 2) },
+  { name: 'a sync caller was answered', until: (_, outcomes) => untilOutcome(outcomes, 'answered', 9) },
+  { name: 'a render was accepted', until: (_, outcomes) => untilOutcome(outcomes, 'accepted', 20) },
+  { name: 'a sync render failed', until: (_, outcomes) => untilOutcome(outcomes, 'failed', 2) },
   ...(IS_LONG ? LONG_MOMENTS : []),
 ]
 
@@ -95,9 +95,9 @@ async function whenWritten(service: EmbeddedService, count: number): Promise<voi
   watcher.close()
 }
 
-async function whenTold(told: Told, kind: 'accepted' | 'answered' | 'failed', more: number): Promise<void> {
-  const count = told[kind].length + more
-  while (told[kind].length < count) await once(told.answers, 'answer')
+async function untilOutcome(outcomes: Outcomes, kind: 'accepted' | 'answered' | 'failed', more: number): Promise<void> {
+  const count = outcomes[kind].length + more
+  while (outcomes[kind].length < count) await once(outcomes.answers, 'answer')
 }
 
 async function manifestsOf(service: EmbeddedService): Promise<Map<string, Manifest>> {
@@ -117,16 +117,16 @@ test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each
     const { headers } = await render(service, COUNTED_LIVE, { template: 'letter', data: { text: 'first' }, engine })
     await ended(service, COUNTED_LIVE, String(headers.get('x-service-render-id')))
   }
-  const told: Told = { accepted: [], answered: [], failed: [], answers: new EventEmitter() }
+  const outcomes: Outcomes = { accepted: [], answered: [], failed: [], answers: new EventEmitter() }
   for (const [round, moment] of MOMENTS.entries()) {
-    const reached = moment.until(service, told)
-    const senders = Array.from({ length: SENDERS }, (_, at) => send(service, told, round * 1000 + at * 100))
+    const reached = moment.until(service, outcomes)
+    const senders = Array.from({ length: SENDERS }, (_, at) => send(service, outcomes, round * 1000 + at * 100))
     await Promise.race([reached, Promise.all(senders)])
     await service.kill()
     await Promise.all(senders)
     await service.start()
   }
-  for (const { id, secret } of told.accepted) await ended(service, secret, id)
+  for (const { id, secret } of outcomes.accepted) await ended(service, secret, id)
   expect(await service.stop()).toBe(0)
 
   const manifests = await manifestsOf(service)
@@ -144,7 +144,7 @@ test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each
   expect(ends.map(({ render }) => render.id).toSorted()).toEqual(due.map(({ render }) => render.id).toSorted())
   for (const end of ends) expect(end).toEqual(manifests.get(end.render.id))
 
-  expect(told.accepted.filter(({ id }) => !manifests.has(id))).toEqual([])
+  expect(outcomes.accepted.filter(({ id }) => !manifests.has(id))).toEqual([])
   // All kinds must have occurred, or the sums would prove little.
   for (const engine of ['html', 'react_pdf'])
     for (const mode of ['sync', 'async'])

@@ -53,13 +53,13 @@ function endless(service: EmbeddedService, secret: string, engine: string) {
 }
 
 /** Counts how often the log contains these words. */
-function told(service: EmbeddedService, words: string): number {
+function timesLogged(service: EmbeddedService, words: string): number {
   return service.log().split(words).length - 1
 }
 
 /** Waits until the log contains the words `lines` times. */
 async function logged(service: EmbeddedService, words: string, lines: number): Promise<void> {
-  await poll(() => told(service, words)).until((count) => count === lines)
+  await poll(() => timesLogged(service, words)).until((count) => count === lines)
 }
 
 /** Starts sync renders that hold `slots` slots, each of another tenant. */
@@ -96,7 +96,7 @@ describe.for(['react_pdf', 'html'])('in %s', (engine) => {
     expect((await ask()).status).toBe(402)
     second.leave()
     const accepted = await poll(ask).until(({ status }) => status === 202)
-    expect(told(service, 'render started')).toBe(SYNC_SLOTS + 1)
+    expect(timesLogged(service, 'render started')).toBe(SYNC_SLOTS + 1)
     for (const other of others) other.leave()
     const id = String(accepted.json()['render_id'])
     expect(await ended(service, FRUGAL, id)).toMatchObject({ status: 'succeeded' })

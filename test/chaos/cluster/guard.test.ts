@@ -67,7 +67,7 @@ const GUARDS: readonly Guard[] = [
     // Some renders of the load fail by themselves.
     async run({ trial, signal }) {
       const { load } = trial
-      await trial.strike(stepNamed('after claim'), 'api')
+      await trial.kill(stepNamed('after claim'), 'api')
       await pollUntil(load, ({ shown }) => shown?.status === 'failed', signal)
     },
   },
@@ -132,7 +132,7 @@ const GUARDS: readonly Guard[] = [
     },
     // Only async renders: the webhook of an answered sync render is attempted once.
     async run({ rig, trial }) {
-      await trial.strike(stepNamed('after the answer of a receiver, before its record'), 'events')
+      await trial.kill(stepNamed('after the answer of a receiver, before its record'), 'events')
       const before = rig.posts.length
       const isRefused = ({ kind, render }: Exchange) =>
         kind === 'async' &&

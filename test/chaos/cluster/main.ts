@@ -16,8 +16,9 @@ for (const group of groupsNamed(only)) {
   await using rig = await openRigFor(group, rounds)
   for (let round = 0; round < rounds; round++) {
     const seed = SEED + round
-    const told = ({ name }: { name: string }, seconds: number) => say(`  ${seconds.toFixed(1).padStart(5)} s  ${name}`)
-    const row = await tryFaults(group, { rig, seed, signal: NEVER, told })
+    const onFault = ({ name }: { name: string }, seconds: number) =>
+      say(`  ${seconds.toFixed(1).padStart(5)} s  ${name}`)
+    const row = await tryFaults(group, { rig, seed, signal: NEVER, onFault })
     rows.push(row)
     const { violations, renders } = row
     say(`${group.name}, seed ${seed}: ${renders} renders, ${violations.length} promises broken`)

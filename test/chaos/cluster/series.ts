@@ -26,7 +26,7 @@ export interface Attempt {
   /** As in `TrialOptions`. */
   readonly patienceMs?: number
   /** Called for each fault, after the service has recovered. */
-  readonly told?: (fault: Fault, seconds: number) => void
+  readonly onFault?: (fault: Fault, seconds: number) => void
 }
 
 /** Opens a rig with as many processes of each deployable as the group needs. */
@@ -36,14 +36,14 @@ export function openRigFor({ copies }: Pick<Group, 'copies'>, trials?: number): 
 
 /** Runs a trial with all faults, in an order that the seed decides. Returns the verdict. */
 export async function tryFaults({ name, faults }: Pick<Group, 'name' | 'faults'>, attempt: Attempt): Promise<Row> {
-  const { seed, told, ...ground } = attempt
+  const { seed, onFault, ...ground } = attempt
   const random = seeded(seed)
   const begunAt = performance.now()
   const trial = await beginTrial({ ...ground, random })
   for (const fault of shuffled(faults, random)) {
     const from = performance.now()
     await fault.run({ ...ground, trial, random })
-    told?.(fault, (performance.now() - from) / 1000)
+    onFault?.(fault, (performance.now() - from) / 1000)
   }
   const violations = await trial.verdict()
   const { exchanges } = trial.load

@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { KubeAnswer } from '../../topology/server/kube.ts'
-import type { ObjectRef } from '../rig/resources.ts'
+import type { Reference } from '../rig/resources.ts'
 import { TEAM } from '../rig/rig.ts'
 import { type ChaosRig, STRANGE_TEAM } from './rig.ts'
 
 /** One resource that there may be, and what it may say. */
 export interface Declaration {
-  readonly ref: ObjectRef
+  readonly reference: Reference
   readonly sound: object
   /** Right or wrong, by chance; what is absent of it is null, so that it takes the place of what was there. */
   readonly specs: (chance: Chance) => object
@@ -55,7 +55,7 @@ function planOf(name: string): Declaration {
   const sound = { htmlEngineEnabled: true, asyncRateLimitPerMinute: 100 }
   const none = { htmlEngineEnabled: null, htmlEngineRenderMultiplier: null, renderLimitMonthly: null }
   return {
-    ref: { kind: 'Plan', name },
+    reference: { kind: 'Plan', name },
     sound,
     specs: (chance) =>
       chance(
@@ -75,7 +75,7 @@ function tenantOf(name: string, plan: string): Declaration {
     htmlRateLimitPerMinute: null,
   }
   return {
-    ref: { kind: 'Tenant', name },
+    reference: { kind: 'Tenant', name },
     sound,
     hasSecret: true,
     specs: (chance) => ({
@@ -105,7 +105,7 @@ function templateOf(name: string, { tenant, sequence, namespace }: TemplateParts
   const inline = (text: string) => ({ source: { inline: text, configMapKeyRef: null } })
   const map = (key: string) => ({ source: { inline: null, configMapKeyRef: { name: sequence, key } } })
   return {
-    ref: inTeam('Template', name, namespace),
+    reference: inTeam('Template', name, namespace),
     sound: { ...fixed, reactPdf: inline(GOOD_SOURCE) },
     specs: (chance) => ({
       ...fixed,
@@ -143,7 +143,7 @@ function keyOf(
 ): Declaration {
   const sound = { tenantRef: { name: tenant }, ...source }
   return {
-    ref: inTeam('ApiKey', name, namespace),
+    reference: inTeam('ApiKey', name, namespace),
     sound,
     specs: (chance) => ({
       ...sound,
@@ -175,6 +175,6 @@ function hashFor(name: string): KeyHash {
   return createHash('sha256').update(name).digest('hex') as KeyHash
 }
 
-function inTeam(kind: 'Template' | 'ApiKey', name: string, namespace = TEAM): ObjectRef {
+function inTeam(kind: 'Template' | 'ApiKey', name: string, namespace = TEAM): Reference {
   return { kind, namespace, name }
 }

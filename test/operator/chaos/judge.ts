@@ -104,17 +104,16 @@ export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE)
 /** What a status does not tell yet, and what waits to go. */
 function untold({ resource, status, isDeleting }: ResourceView): readonly string[] {
   const { generation } = resource.metadata
-  const told = unpackStatus(status)
-  const { observedGeneration, conditions = [] } = told
+  const { observedGeneration, conditions = [] } = unpackStatus(status)
   const waiting = conditions.filter(({ reason }) =>
     ['Waiting', 'RedisUnavailable', 'StoreUnavailable'].includes(reason),
   )
   const old = conditions.filter((condition) => condition.observedGeneration !== generation)
-  const isTold = observedGeneration === generation && conditions.some(({ type }) => type === 'Propagated')
+  const isCurrent = observedGeneration === generation && conditions.some(({ type }) => type === 'Propagated')
   const label = labelOf(resource)
   return [
     ...(isDeleting ? [`${label} waits to go`] : []),
-    ...(isTold ? [] : [`${label} of generation ${generation} tells of ${observedGeneration}`]),
+    ...(isCurrent ? [] : [`${label} of generation ${generation} tells of ${observedGeneration}`]),
     ...[...waiting, ...old].map(({ type, reason }) => `${label} has ${type} ${reason}`),
   ]
 }

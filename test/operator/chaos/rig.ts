@@ -11,7 +11,7 @@ import { OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kub
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import type { KubeServer } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
-import { type ObjectRef, openResources, type Resources } from '../rig/resources.ts'
+import { openResources, type Reference, type Resources } from '../rig/resources.ts'
 import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 export interface ChaosRig extends AsyncDisposable {
@@ -133,8 +133,8 @@ interface Canary {
 }
 
 const CANARY = 'canary'
-const TENANT: ObjectRef = { kind: 'Tenant', name: CANARY }
-const KEY: ObjectRef = { kind: 'ApiKey', namespace: TEAM, name: CANARY }
+const TENANT: Reference = { kind: 'Tenant', name: CANARY }
+const KEY: Reference = { kind: 'ApiKey', namespace: TEAM, name: CANARY }
 const YEAR_MIN = 3000
 
 /** A tenant and a key that are changed, to see whether somebody cares: each kind is followed by itself. */

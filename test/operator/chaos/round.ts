@@ -75,7 +75,7 @@ export function openRounds({ rig, revocations, seed, sequences }: RoundOptions):
         ...young.map((sequence) => sequence.begin().then(() => walk(sequence, pauses))),
         ...old.map((sequence) => walk(sequence, pauses)),
         ...soon.map((sequence) => sequence.clear()),
-        sleep(beginMs).then(() => injectFault(fault, { rig, revocations, signal })),
+        sleep(beginMs).then(() => inject(fault, { rig, revocations, signal })),
       ])
       await Promise.all(late.map((sequence) => sequence.clear()))
       await settled(`after ${fault.name}`)
@@ -94,7 +94,7 @@ async function walk({ step }: Sequence, pauses: () => number): Promise<void> {
 }
 
 /** Until it is over, and an operator leads again, nobody is held to time. */
-async function injectFault(
+async function inject(
   fault: Fault,
   { rig, revocations, signal }: { rig: ChaosRig; revocations: Revocations; signal: AbortSignal },
 ): Promise<void> {

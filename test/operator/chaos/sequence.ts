@@ -8,7 +8,7 @@ import type { KeyHash, TenantId } from '@platen/contract/tenant.ts'
 import { type PackedStatus, unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { shuffled } from '../../run/form.ts'
-import type { ObjectRef, Resources } from '../rig/resources.ts'
+import type { Reference, Resources } from '../rig/resources.ts'
 import { type Chance, type Declaration, declarationsOf, putConfigMap } from './declaration.ts'
 import type { Revocation, Revocations } from './revocation.ts'
 import type { ChaosRig } from './rig.ts'
@@ -54,41 +54,43 @@ export function aSequence({ name, rig, revocations, deeds, random }: SequenceOpt
     return outcome === undefined
   }
   const put = async (declaration: Declaration, spec: object) => {
-    const { ref } = declaration
+    const { reference } = declaration
     // It may bring back what is measured on its way out.
-    if (ref.kind !== 'Template') revocations.forget(name)
+    if (reference.kind !== 'Template') revocations.forget(name)
     const revoked = revocationOf(rig, declaration)
     // What is asked for already may be done by this.
-    deeds.ended.delete(ref.name)
+    deeds.ended.delete(reference.name)
     overlaps.delete(declaration)
-    const isDone = await attempt(`put ${ref.kind} ${ref.name} ${JSON.stringify(spec)}`, () =>
-      write(resources, ref, spec),
+    const isDone = await attempt(`put ${reference.kind} ${reference.name} ${JSON.stringify(spec)}`, () =>
+      write(resources, reference, spec),
     )
     if (isDone && 'overlapHours' in spec) overlaps.set(declaration, spec.overlapHours)
-    if (isDone && 'suspended' in spec && spec.suspended === true) measure(revoked, `${ref.kind} suspended`)
+    if (isDone && 'suspended' in spec && spec.suspended === true) measure(revoked, `${reference.kind} suspended`)
   }
   const remove = async (declaration: Declaration) => {
-    const { ref } = declaration
-    const revoked = resources.get(ref) && revocationOf(rig, declaration)
-    const isDone = await attempt(`remove ${ref.kind} ${ref.name}`, () => resources.remove(ref))
-    if (isDone) measure(revoked, `${ref.kind} removed`)
+    const { reference } = declaration
+    const revoked = resources.get(reference) && revocationOf(rig, declaration)
+    const isDone = await attempt(`remove ${reference.kind} ${reference.name}`, () => resources.remove(reference))
+    if (isDone) measure(revoked, `${reference.kind} removed`)
   }
   const rotate = async (declaration: Declaration) => {
-    const { ref } = declaration
-    const hashes = hashesIn(resources.get(ref)?.status)
+    const { reference } = declaration
+    const hashes = hashesIn(resources.get(reference)?.status)
     rotations++
     const time = new Date(FIRST_ROTATION + rotations * SECOND_MS).toISOString()
     const at = chance(time, time, time, 'as soon as you can')
-    const isDone = await attempt(`rotate ${ref.kind} ${ref.name} ${at}`, () => resources.rotate(ref, at))
-    if (isDone && at === time && overlaps.get(declaration) === 0) deeds.ended.set(ref.name, hashes)
+    const isDone = await attempt(`rotate ${reference.kind} ${reference.name} ${at}`, () =>
+      resources.rotate(reference, at),
+    )
+    if (isDone && at === time && overlaps.get(declaration) === 0) deeds.ended.set(reference.name, hashes)
   }
-  const edit = async ({ ref }: Declaration) => {
-    const resource = resources.get(ref)?.resource
+  const edit = async ({ reference }: Declaration) => {
+    const resource = resources.get(reference)?.resource
     const secret = resource && secretOf(resource)
     if (resource === undefined || secret === undefined) return
     deeds.edited.add(labelOf(resource))
     const text = `somebody-has-edited-${name}-${++edits}`
-    await attempt(`edit ${text} in the Secret of ${ref.kind} ${ref.name}`, () =>
+    await attempt(`edit ${text} in the Secret of ${reference.kind} ${reference.name}`, () =>
       tamper(rig.rig.kube, secret, { chance, text }),
     )
   }
@@ -125,18 +127,18 @@ const EDIT_SHARE = 0.1
 const REMOVAL_SHARE = 0.25
 
 /** Changes it where it is there, else declares it. */
-async function write(resources: Resources, ref: ObjectRef, spec: object): Promise<void> {
-  if (resources.get(ref) === undefined) await resources.create(ref, spec)
-  else await resources.patch(ref, spec)
+async function write(resources: Resources, reference: Reference, spec: object): Promise<void> {
+  if (resources.get(reference) === undefined) await resources.create(reference, spec)
+  else await resources.patch(reference, spec)
 }
 
 /** By what it shows that a tenant or key is not let in any more; undefined where it is not now. */
-function revocationOf({ rig, resources }: ChaosRig, { ref, hash }: Declaration): Revocation['holds'] | undefined {
-  const hashes = hash === undefined ? hashesIn(resources.get(ref)?.status) : [hash]
+function revocationOf({ rig, resources }: ChaosRig, { reference, hash }: Declaration): Revocation['holds'] | undefined {
+  const hashes = hash === undefined ? hashesIn(resources.get(reference)?.status) : [hash]
   const holds = ({ tenants, keys }: DirectorySnapshot) =>
-    ref.kind === 'Tenant'
+    reference.kind === 'Tenant'
       ? // A tenant's id is its resource's name.
-        tenants.get(ref.name as TenantId)?.suspended !== false
+        tenants.get(reference.name as TenantId)?.suspended !== false
       : hashes.every((each) => keys.get(each)?.suspended !== false)
   return holds(rig.directory()) ? undefined : holds
 }

@@ -1,4 +1,4 @@
-/** An informer under a test, with all that it told, logged and counted. */
+/** An informer under a test, with all that it notified, logged and counted. */
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Access } from '@platen/operator/cluster/access.ts'
@@ -19,8 +19,8 @@ export interface Followed extends AsyncDisposable {
   readonly synced: Promise<void>
   /** Name and resourceVersion of each object, as `listed` of the scripted API server. */
   seen(): Readonly<Record<string, string>>
-  /** The same, by the changes that were told alone. */
-  told(): Readonly<Record<string, string>>
+  /** The same, by the changes it was notified of alone. */
+  notified(): Readonly<Record<string, string>>
   readonly changes: readonly ObjectChange<Seen>[]
   readonly logged: readonly string[]
   readonly counts: { lists: number; watches: number; unread: number }
@@ -42,7 +42,7 @@ export interface FollowedOptions {
 export function follow({ access, path, idleMs, clock = hurriedClock(), check, hear }: FollowedOptions): Followed {
   const counts = { lists: 0, watches: 0, unread: 0 }
   const changes: ObjectChange<Seen>[] = []
-  const told = new Map<string, string>()
+  const notified = new Map<string, string>()
   const logged: string[] = []
   const meter = {
     requested: () => undefined,
@@ -65,8 +65,8 @@ export function follow({ access, path, idleMs, clock = hurriedClock(), check, he
     onChange(change) {
       hear?.(change)
       changes.push(change)
-      if (change.after === undefined) told.delete(change.key)
-      else told.set(change.key, change.after.resourceVersion)
+      if (change.after === undefined) notified.delete(change.key)
+      else notified.set(change.key, change.after.resourceVersion)
     },
     ...(idleMs !== undefined && { idleMs }),
     clock,
@@ -78,7 +78,7 @@ export function follow({ access, path, idleMs, clock = hurriedClock(), check, he
     synced: informer.synced,
     seen: () =>
       Object.fromEntries(Array.from(informer.values(), ({ name, resourceVersion }) => [name, resourceVersion])),
-    told: () => Object.fromEntries(told),
+    notified: () => Object.fromEntries(notified),
     changes,
     logged,
     counts,

@@ -58,7 +58,7 @@ async function followed(options: Partial<FollowedOptions> = {}): Promise<Followe
 async function isCurrent(informer: Followed): Promise<void> {
   const listed = api.listed()
   await poll(() => informer.seen()).until((seen) => JSON.stringify(sorted(seen)) === JSON.stringify(sorted(listed)))
-  expect(sorted(informer.told())).toEqual(sorted(listed))
+  expect(sorted(informer.notified())).toEqual(sorted(listed))
 }
 
 function sorted(record: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {
@@ -332,7 +332,7 @@ test('whatever happens, in whatever order: in the end all is here as a list woul
       }
       const listed = JSON.stringify(sorted(scripted.listed()))
       await poll(() => JSON.stringify(sorted(informer.seen()))).until((seen) => seen === listed)
-      expect(JSON.stringify(sorted(informer.told()))).toBe(listed)
+      expect(JSON.stringify(sorted(informer.notified()))).toBe(listed)
       expect(informer.counts.lists).toBeLessThanOrEqual(1 + expiries)
     }),
     { numRuns: 40 },

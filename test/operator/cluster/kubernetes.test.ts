@@ -95,7 +95,7 @@ async function isCurrent(informer: Followed): Promise<void> {
   await poll(() => informer.seen()).until(
     (seen) => Object.keys(seen).length === Object.keys(wanted).length && isSubset(wanted, seen),
   )
-  expect(informer.told()).toEqual(wanted)
+  expect(informer.notified()).toEqual(wanted)
 }
 
 function isSubset(wanted: Readonly<Record<string, string>>, seen: Readonly<Record<string, string>>): boolean {

@@ -1,7 +1,7 @@
 /** Where the resources of a lane are, and what is declared of them. */
 import { createHash } from 'node:crypto'
 import { hashOfKey } from '@platen/contract/api-key.ts'
-import type { ObjectRef } from '../rig/resources.ts'
+import type { Reference } from '../rig/resources.ts'
 import { TEAM } from '../rig/rig.ts'
 import type { KeyModel, LaneModel, TemplateModel, TenantModel } from './model.ts'
 
@@ -13,19 +13,19 @@ export function keyText(seed: string): string {
   return `service_live_${createHash('sha256').update(seed).digest('hex')}`
 }
 
-export function planRefOf({ plan }: LaneModel): ObjectRef {
+export function planReference({ plan }: LaneModel): Reference {
   return { kind: 'Plan', name: plan.name }
 }
 
-export function tenantRefOf({ name }: TenantModel): ObjectRef {
+export function tenantReference({ name }: TenantModel): Reference {
   return { kind: 'Tenant', name }
 }
 
-export function templateRefOf({ name }: Pick<TemplateModel, 'name'>): ObjectRef {
+export function templateReference({ name }: Pick<TemplateModel, 'name'>): Reference {
   return { kind: 'Template', namespace: TEAM, name }
 }
 
-export function keyRefOf({ name }: KeyModel): ObjectRef {
+export function keyReference({ name }: KeyModel): Reference {
   return { kind: 'ApiKey', namespace: TEAM, name }
 }
 

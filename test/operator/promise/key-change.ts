@@ -1,6 +1,6 @@
 /** A key that is suspended, removed, declared anew, and rotated where the operator makes it. */
 import { readSecret } from '../rig/secret.ts'
-import { keyRefOf, keySpec, keyText, secretPlace } from './declaration.ts'
+import { keyReference, keySpec, keyText, secretPlace } from './declaration.ts'
 import type { KeyModel, TenantModel } from './model.ts'
 import { type Change, removeUntilGone, type Scene } from './scene.ts'
 
@@ -17,7 +17,7 @@ export function keyChanges(scene: Scene, { tenant, key }: TenantKey): readonly C
 }
 
 export function declareKey({ resources, rig, nextTag }: Scene, { tenant, key }: TenantKey): Change {
-  const ref = keyRefOf(key)
+  const reference = keyReference(key)
   const isMade = key.overlapHours !== undefined
   return {
     what: isMade ? 'key to be made declared' : 'key declared',
@@ -25,8 +25,8 @@ export function declareKey({ resources, rig, nextTag }: Scene, { tenant, key }: 
     async make(signal) {
       Object.assign(key, { isDeclared: true, isSuspended: false, ended: key.text, replaced: undefined })
       if (!isMade) key.text = keyText(`${key.name} ${nextTag()}`)
-      const written = await resources.create(ref, keySpec(tenant, key))
-      await resources.untilPropagated(ref, written, signal)
+      const written = await resources.create(reference, keySpec(tenant, key))
+      await resources.untilPropagated(reference, written, signal)
       if (isMade) key.text = await keyMade(rig, key)
     },
   }
@@ -39,8 +39,8 @@ function suspendKey({ resources }: Scene, key: KeyModel): Change {
     name: key.name,
     async make(signal) {
       key.isSuspended = isSuspended
-      const written = await resources.patch(keyRefOf(key), { suspended: isSuspended })
-      await resources.untilPropagated(keyRefOf(key), written, signal)
+      const written = await resources.patch(keyReference(key), { suspended: isSuspended })
+      await resources.untilPropagated(keyReference(key), written, signal)
     },
   }
 }
@@ -51,23 +51,23 @@ function removeKey(scene: Scene, key: KeyModel): Change {
     name: key.name,
     make(signal) {
       key.isDeclared = false
-      return removeUntilGone(scene, keyRefOf(key), signal)
+      return removeUntilGone(scene, keyReference(key), signal)
     },
   }
 }
 
 function rotateKey({ resources, rig, nextTime }: Scene, key: KeyModel): Change {
-  const ref = keyRefOf(key)
+  const reference = keyReference(key)
   const hasOverlap = (key.overlapHours ?? 0) > 0
   return {
     what: hasOverlap ? 'key rotated with an overlap' : 'key rotated',
     name: key.name,
     async make(signal) {
       const at = nextTime()
-      const written = await resources.rotate(ref, at)
+      const written = await resources.rotate(reference, at)
       // An annotation makes no generation, so that this is told first.
-      await resources.untilTold(ref, ({ rotation }) => rotation === at, signal)
-      await resources.untilPropagated(ref, written, signal)
+      await resources.untilStatus(reference, ({ rotation }) => rotation === at, signal)
+      await resources.untilPropagated(reference, written, signal)
       const { text: before, replaced } = key
       key.text = await keyMade(rig, key)
       // Of two that were replaced, only the last one has an overlap.

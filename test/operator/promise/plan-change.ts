@@ -1,5 +1,5 @@
 /** A plan that is changed, taken from its tenants, and declared anew under the same name. */
-import { planRefOf, planSpec, tenantRefOf } from './declaration.ts'
+import { planReference, planSpec, tenantReference } from './declaration.ts'
 import type { LaneModel, PlanLimits } from './model.ts'
 import type { Change, Scene } from './scene.ts'
 
@@ -23,7 +23,7 @@ function replacePlan(scene: Scene): Change {
     what: 'plan replaced',
     name: model.plan.name,
     async make(signal) {
-      await resources.remove(planRefOf(model))
+      await resources.remove(planReference(model))
       await declare(scene, signal)
     },
   }
@@ -33,8 +33,8 @@ async function declare({ model, resources, nextRate }: Scene, signal: AbortSigna
   const { plan } = model
   plan.isDeclared = true
   give(model, { hasHtml: !plan.limits.hasHtml, asyncRate: nextRate() })
-  const written = await resources.create(planRefOf(model), planSpec(model))
-  await resources.untilPropagated(planRefOf(model), written, signal)
+  const written = await resources.create(planReference(model), planSpec(model))
+  await resources.untilPropagated(planReference(model), written, signal)
 }
 
 function patchPlan({ model, resources }: Scene, what: string, next: () => PlanLimits): Change {
@@ -43,8 +43,8 @@ function patchPlan({ model, resources }: Scene, what: string, next: () => PlanLi
     name: model.plan.name,
     async make(signal) {
       give(model, next())
-      const written = await resources.patch(planRefOf(model), planSpec(model))
-      await resources.untilPropagated(planRefOf(model), written, signal)
+      const written = await resources.patch(planReference(model), planSpec(model))
+      await resources.untilPropagated(planReference(model), written, signal)
     },
   }
 }
@@ -57,18 +57,22 @@ function removePlan({ model, resources }: Scene): Change {
     name: plan.name,
     isUnpromised: true,
     async make(signal) {
-      const told = tenants.filter(({ isDeclared }) => isDeclared).map(tenantRefOf)
-      const untilTold = async (reason: 'PlanResolved' | 'PlanNotFound') => {
-        const waits = told.map((ref) =>
-          resources.untilTold(ref, ({ conditions = [] }) => conditions.some((each) => each.reason === reason), signal),
+      const declared = tenants.filter(({ isDeclared }) => isDeclared).map(tenantReference)
+      const untilStatus = async (reason: 'PlanResolved' | 'PlanNotFound') => {
+        const waits = declared.map((reference) =>
+          resources.untilStatus(
+            reference,
+            ({ conditions = [] }) => conditions.some((each) => each.reason === reason),
+            signal,
+          ),
         )
         await Promise.all(waits)
       }
       // What they say of a plan that was removed before is not taken for news of this one.
-      await untilTold('PlanResolved')
-      await resources.remove(planRefOf(model))
+      await untilStatus('PlanResolved')
+      await resources.remove(planReference(model))
       plan.isDeclared = false
-      await untilTold('PlanNotFound')
+      await untilStatus('PlanNotFound')
     },
   }
 }

@@ -71,11 +71,11 @@ afterAll(() => stack.disposeAsync())
 test(`what is propagated no process is behind (seed ${SEED})`, { timeout: 600 * SECOND_MS }, async ({ signal }) => {
   const random = seeded(SEED)
   const trial = { name: 'whole', lanes: LANES, changes: CHANGES / LANES, lateMsMax: LATE_MS_MAX }
-  const told = await tryLanes({ ...trial, random, signal })
-  const made = [...told.changes].map(([what, count]) => `${what}: ${count}`).toSorted()
-  process.stdout.write(`seed ${SEED}: ${CHANGES} changes, ${told.requests} requests (${made.join(', ')})\n`)
-  expect(told.broken).toEqual([])
-  expect([...told.changes.keys()]).toEqual(expect.arrayContaining(TO_BE_MADE))
+  const result = await tryLanes({ ...trial, random, signal })
+  const made = [...result.changes].map(([what, count]) => `${what}: ${count}`).toSorted()
+  process.stdout.write(`seed ${SEED}: ${CHANGES} changes, ${result.requests} requests (${made.join(', ')})\n`)
+  expect(result.broken).toEqual([])
+  expect([...result.changes.keys()]).toEqual(expect.arrayContaining(TO_BE_MADE))
 })
 
 test('an operator that goes by the quickest process is found out', async ({ signal }) => {
@@ -89,8 +89,8 @@ test('an operator that goes by the quickest process is found out', async ({ sign
   await operator?.stop()
   await operator?.start()
   const trial = { name: 'mutant', lanes: 2, changes: 10, lateMsMax: SECOND_MS }
-  const told = await tryLanes({ ...trial, random: seeded(SEED), signal })
-  expect(told.broken).not.toEqual([])
+  const result = await tryLanes({ ...trial, random: seeded(SEED), signal })
+  expect(result.broken).not.toEqual([])
 })
 
 interface Trial {
@@ -105,7 +105,7 @@ interface Trial {
 
 /** Makes changes in several lanes at once, and tells what was answered that was not to be. */
 async function tryLanes({ name, lanes, changes, lateMsMax, random, signal }: Trial) {
-  const told = { changes: new Map<string, number>(), requests: 0, broken: [] as string[] }
+  const result = { changes: new Map<string, number>(), requests: 0, broken: [] as string[] }
   const all = Array.from({ length: lanes }, (_, at) =>
     aLane({
       name: `${name}-${at}`,
@@ -120,14 +120,14 @@ async function tryLanes({ name, lanes, changes, lateMsMax, random, signal }: Tri
     await lane.begin(signal)
     for (let count = 0; count < changes; count++) {
       const { what, name } = await lane.change(signal)
-      told.changes.set(what, (told.changes.get(what) ?? 0) + 1)
-      told.requests += rig.cluster.urls.length * questionsCount(lane.model)
-      told.broken.push(...(await behind(lane, `${what}: ${name}`)))
+      result.changes.set(what, (result.changes.get(what) ?? 0) + 1)
+      result.requests += rig.cluster.urls.length * questionsCount(lane.model)
+      result.broken.push(...(await behind(lane, `${what}: ${name}`)))
       slow.disturb({ kind: 'slow', ms: random() * lateMsMax })
     }
   })
   await Promise.all(runs)
-  return told
+  return result
 }
 
 /** What each process answers that is not to be. */

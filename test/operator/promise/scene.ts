@@ -1,5 +1,5 @@
 /** What changes are made in, and of. */
-import type { ObjectRef, Resources } from '../rig/resources.ts'
+import type { Reference, Resources } from '../rig/resources.ts'
 import type { Rig } from '../rig/rig.ts'
 import type { LaneModel } from './model.ts'
 
@@ -29,9 +29,9 @@ export interface Change {
 }
 
 /** Removes a Tenant or ApiKey, whose finalizer promises that nothing of it is in force when it is gone. */
-export async function removeUntilGone({ resources }: Scene, ref: ObjectRef, signal: AbortSignal): Promise<void> {
-  const { metadata } = resources.get(ref)?.resource ?? {}
-  if (metadata === undefined) throw new Error(`there is no ${ref.kind} ${ref.name}`)
-  await resources.remove(ref)
-  await resources.untilGone(ref, metadata, signal)
+export async function removeUntilGone({ resources }: Scene, reference: Reference, signal: AbortSignal): Promise<void> {
+  const { metadata } = resources.get(reference)?.resource ?? {}
+  if (metadata === undefined) throw new Error(`there is no ${reference.kind} ${reference.name}`)
+  await resources.remove(reference)
+  await resources.untilGone(reference, metadata, signal)
 }

@@ -1,5 +1,5 @@
 /** A template that is changed, removed, and declared anew. */
-import { STEADY, steadySpec, templateRefOf, templateSpec } from './declaration.ts'
+import { STEADY, steadySpec, templateReference, templateSpec } from './declaration.ts'
 import type { TenantModel } from './model.ts'
 import type { Change, Scene } from './scene.ts'
 
@@ -18,11 +18,12 @@ export function declareTemplate(scene: Scene, tenant: TenantModel): Change {
 
 /** The one that stays as it is. */
 export function declareSteady({ resources }: Scene, tenant: TenantModel): Change {
-  const ref = templateRefOf({ name: `${tenant.name}-${STEADY}` })
+  const reference = templateReference({ name: `${tenant.name}-${STEADY}` })
   return {
     what: 'template declared',
-    name: ref.name,
-    make: async (signal) => resources.untilPropagated(ref, await resources.create(ref, steadySpec(tenant)), signal),
+    name: reference.name,
+    make: async (signal) =>
+      resources.untilPropagated(reference, await resources.create(reference, steadySpec(tenant)), signal),
   }
 }
 
@@ -31,7 +32,7 @@ function replaceTemplate(scene: Scene, tenant: TenantModel): Change {
     what: 'template replaced',
     name: tenant.template.name,
     async make(signal) {
-      await scene.resources.remove(templateRefOf(tenant.template))
+      await scene.resources.remove(templateReference(tenant.template))
       await declare(scene, tenant, signal)
     },
   }
@@ -40,8 +41,8 @@ function replaceTemplate(scene: Scene, tenant: TenantModel): Change {
 async function declare({ resources, nextTag }: Scene, tenant: TenantModel, signal: AbortSignal): Promise<void> {
   const { template } = tenant
   Object.assign(template, { isDeclared: true, isPublished: true, tag: nextTag() })
-  const written = await resources.create(templateRefOf(template), templateSpec(tenant))
-  await resources.untilPropagated(templateRefOf(template), written, signal)
+  const written = await resources.create(templateReference(template), templateSpec(tenant))
+  await resources.untilPropagated(templateReference(template), written, signal)
 }
 
 function patchTemplate(
@@ -56,8 +57,8 @@ function patchTemplate(
     async make(signal) {
       if (what === 'schema') template.tag = nextTag()
       else template.isPublished = what === 'published'
-      const written = await resources.patch(templateRefOf(template), templateSpec(tenant))
-      await resources.untilPropagated(templateRefOf(template), written, signal)
+      const written = await resources.patch(templateReference(template), templateSpec(tenant))
+      await resources.untilPropagated(templateReference(template), written, signal)
     },
   }
 }
@@ -74,7 +75,7 @@ function removeTemplate({ resources, rig }: Scene, tenant: TenantModel): Change 
     isUnpromised: true,
     async make() {
       Object.assign(template, { isDeclared: false, mayLinger: template.isPublished })
-      await resources.remove(templateRefOf(template))
+      await resources.remove(templateReference(template))
       await rig.publishes(tenant.name, ({ templates }) => templates.every(({ code }) => code !== template.name))
     },
   }

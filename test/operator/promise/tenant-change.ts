@@ -1,5 +1,5 @@
 /** A tenant that is changed, removed, and declared anew, with its plan there or not. */
-import { tenantRefOf, tenantSpec } from './declaration.ts'
+import { tenantReference, tenantSpec } from './declaration.ts'
 import type { TenantModel } from './model.ts'
 import { type Change, removeUntilGone, type Scene } from './scene.ts'
 
@@ -27,8 +27,8 @@ export function patchTenant(
     name: tenant.name,
     async make(signal) {
       Object.assign(tenant, change)
-      const written = await resources.patch(tenantRefOf(tenant), tenantSpec(model, tenant))
-      await resources.untilPropagated(tenantRefOf(tenant), written, signal)
+      const written = await resources.patch(tenantReference(tenant), tenantSpec(model, tenant))
+      await resources.untilPropagated(tenantReference(tenant), written, signal)
     },
   }
 }
@@ -39,7 +39,7 @@ export function removeTenant(scene: Scene, tenant: TenantModel): Change {
     name: tenant.name,
     make(signal) {
       Object.assign(tenant, { isDeclared: false, limits: undefined })
-      return removeUntilGone(scene, tenantRefOf(tenant), signal)
+      return removeUntilGone(scene, tenantReference(tenant), signal)
     },
   }
 }
@@ -47,17 +47,17 @@ export function removeTenant(scene: Scene, tenant: TenantModel): Change {
 /** Without a plan it is not served, as it was not before: all there is to wait for is that it says so. */
 export function declareTenant({ model, resources }: Scene, tenant: TenantModel): Change {
   const { isDeclared: hasPlan, limits } = model.plan
-  const ref = tenantRefOf(tenant)
+  const reference = tenantReference(tenant)
   return {
     what: hasPlan ? 'tenant declared' : 'tenant declared without a plan',
     name: tenant.name,
     isUnpromised: !hasPlan,
     async make(signal) {
       Object.assign(tenant, { isDeclared: true, limits: hasPlan ? limits : undefined })
-      const written = await resources.create(ref, tenantSpec(model, tenant))
-      if (hasPlan) return resources.untilPropagated(ref, written, signal)
-      return resources.untilTold(
-        ref,
+      const written = await resources.create(reference, tenantSpec(model, tenant))
+      if (hasPlan) return resources.untilPropagated(reference, written, signal)
+      return resources.untilStatus(
+        reference,
         ({ conditions = [] }) => conditions.some(({ reason }) => reason === 'PlanNotFound'),
         signal,
       )

@@ -15,7 +15,7 @@ import { SILENT } from '../../fixture/build.ts'
 import { ADMIN, type KubeAnswer, type KubeApi } from '../../topology/server/kube.ts'
 
 /** One resource; `namespace` for Templates and ApiKeys alone. */
-export interface ObjectRef {
+export interface Reference {
   readonly kind: Kind
   readonly namespace?: string
   readonly name: string
@@ -23,22 +23,26 @@ export interface ObjectRef {
 
 export interface Resources extends AsyncDisposable {
   /** Each throws what the API server says where it refuses. */
-  readonly create: (ref: ObjectRef, spec: object) => Promise<Written>
+  readonly create: (reference: Reference, spec: object) => Promise<Written>
   /** Of the spec, as JSON merge patch. */
-  readonly patch: (ref: ObjectRef, spec: object) => Promise<Written>
+  readonly patch: (reference: Reference, spec: object) => Promise<Written>
   /** Asks, by the annotation of a Tenant or ApiKey, for another of what stands in its Secret. */
-  readonly rotate: (ref: ObjectRef, at: string) => Promise<Written>
-  readonly remove: (ref: ObjectRef) => Promise<void>
+  readonly rotate: (reference: Reference, at: string) => Promise<Written>
+  readonly remove: (reference: Reference) => Promise<void>
   /** As it was seen last. */
-  readonly get: (ref: ObjectRef) => ResourceView | undefined
+  readonly get: (reference: Reference) => ResourceView | undefined
   /** Resolves when something holds that depends on what is seen. Rejects with the signal's reason. */
   readonly until: (holds: () => boolean, signal: AbortSignal) => Promise<void>
   /** As `kubectl wait --for=condition=Propagated` does, for the generation that was written or a later one. */
-  readonly untilPropagated: (ref: ObjectRef, written: Written, signal: AbortSignal) => Promise<void>
+  readonly untilPropagated: (reference: Reference, written: Written, signal: AbortSignal) => Promise<void>
   /** As `kubectl wait --for=jsonpath` does: what is told of the resource is as wanted. */
-  readonly untilTold: (ref: ObjectRef, isWanted: (status: Status) => boolean, signal: AbortSignal) => Promise<void>
+  readonly untilStatus: (
+    reference: Reference,
+    isWanted: (status: Status) => boolean,
+    signal: AbortSignal,
+  ) => Promise<void>
   /** As `kubectl wait --for=delete`: that object of the name is there no more. */
-  readonly untilGone: (ref: ObjectRef, written: Pick<Written, 'uid'>, signal: AbortSignal) => Promise<void>
+  readonly untilGone: (reference: Reference, written: Pick<Written, 'uid'>, signal: AbortSignal) => Promise<void>
 }
 
 /** What the API server made of a write. */
@@ -65,7 +69,7 @@ export async function openResources(kube: KubeApi): Promise<Resources> {
     openResourceCache({ client, clock, ids, log: SILENT, meter: METER, onChange, onConfigMap: nothing }),
   )
   await inventory.synced
-  const get: Resources['get'] = (ref) => inventory.get(keyOf(ref))
+  const get: Resources['get'] = (reference) => inventory.get(keyOf(reference))
   const until: Resources['until'] = async (holds, signal) => {
     const changed = openNotifier()
     const look = () => changed.notify()
@@ -73,42 +77,42 @@ export async function openResources(kube: KubeApi): Promise<Resources> {
     using _ = { [Symbol.dispose]: () => void waiting.delete(look) }
     while (!holds()) await changed.wait(signal)
   }
-  const write = async (ref: ObjectRef, call: { method: string; path: string; body: object; type?: string }) => {
-    const { uid, generation } = metadataIn(await kube.request(call), ref)
+  const write = async (reference: Reference, call: { method: string; path: string; body: object; type?: string }) => {
+    const { uid, generation } = metadataIn(await kube.request(call), reference)
     return { uid, generation }
   }
-  const merge = (ref: ObjectRef, body: object) =>
-    write(ref, { method: 'PATCH', type: 'application/merge-patch+json', path: pathTo(ref), body })
+  const merge = (reference: Reference, body: object) =>
+    write(reference, { method: 'PATCH', type: 'application/merge-patch+json', path: pathTo(reference), body })
   const owned = stack.move()
   return {
     get,
     until,
-    create: (ref, spec) => {
-      const { kind, name, namespace } = ref
+    create: (reference, spec) => {
+      const { kind, name, namespace } = reference
       const metadata = { name, ...(namespace !== undefined && { namespace }) }
       const body = { apiVersion: API_VERSION, kind, metadata, spec }
-      return write(ref, { method: 'POST', path: collectionOf(ref), body })
+      return write(reference, { method: 'POST', path: collectionOf(reference), body })
     },
-    patch: (ref, spec) => merge(ref, { spec }),
-    rotate: (ref, at) => {
-      const annotation = ref.kind === 'Tenant' ? ROTATE_ANNOTATION : ROTATE_KEY_ANNOTATION
-      return merge(ref, { metadata: { annotations: { [annotation]: at } } })
+    patch: (reference, spec) => merge(reference, { spec }),
+    rotate: (reference, at) => {
+      const annotation = reference.kind === 'Tenant' ? ROTATE_ANNOTATION : ROTATE_KEY_ANNOTATION
+      return merge(reference, { metadata: { annotations: { [annotation]: at } } })
     },
-    async remove(ref) {
-      const answer = await kube.request({ method: 'DELETE', path: pathTo(ref) })
-      if (answer.status !== 404) refuse(answer, ref)
+    async remove(reference) {
+      const answer = await kube.request({ method: 'DELETE', path: pathTo(reference) })
+      if (answer.status !== 404) refuse(answer, reference)
     },
-    untilPropagated: (ref, { uid, generation }, signal) =>
+    untilPropagated: (reference, { uid, generation }, signal) =>
       until(() => {
-        const seen = get(ref)
+        const seen = get(reference)
         return seen?.resource.metadata.uid === uid && propagatedGeneration(seen) >= generation
       }, signal),
-    untilTold: (ref, isWanted, signal) =>
+    untilStatus: (reference, isWanted, signal) =>
       until(() => {
-        const seen = get(ref)
+        const seen = get(reference)
         return seen !== undefined && isWanted(unpackStatus(seen.status))
       }, signal),
-    untilGone: (ref, { uid }, signal) => until(() => get(ref)?.resource.metadata.uid !== uid, signal),
+    untilGone: (reference, { uid }, signal) => until(() => get(reference)?.resource.metadata.uid !== uid, signal),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -120,25 +124,25 @@ function propagatedGeneration({ status }: ResourceView): number {
   return propagated?.observedGeneration ?? 0
 }
 
-function metadataIn(answer: KubeAnswer, ref: ObjectRef): Written {
-  refuse(answer, ref)
+function metadataIn(answer: KubeAnswer, reference: Reference): Written {
+  refuse(answer, reference)
   // An object, as it was not refused.
   return answer.body['metadata'] as Written
 }
 
-function refuse({ status, body }: KubeAnswer, ref: ObjectRef): void {
-  if (status >= 300) throw new Error(`${keyOf(ref)}: ${status} ${String(body['message'])}`)
+function refuse({ status, body }: KubeAnswer, reference: Reference): void {
+  if (status >= 300) throw new Error(`${keyOf(reference)}: ${status} ${String(body['message'])}`)
 }
 
-function keyOf({ kind, namespace, name }: ObjectRef): string {
+function keyOf({ kind, namespace, name }: Reference): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
 }
 
-function collectionOf({ kind, namespace }: ObjectRef): string {
+function collectionOf({ kind, namespace }: Reference): string {
   const own = namespace === undefined ? {} : { namespace }
   return pathOf({ group: 'platen.dev', version: 'v1alpha1', plural: PLURALS[kind], ...own })
 }
 
-function pathTo(ref: ObjectRef): string {
-  return `${collectionOf(ref)}/${ref.name}`
+function pathTo(reference: Reference): string {
+  return `${collectionOf(reference)}/${reference.name}`
 }

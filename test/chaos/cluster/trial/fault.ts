@@ -47,7 +47,7 @@ const kills = VICTIMS.map((victim) => ({
 
 /** Kills a victim while a render is at a step, and starts it again. */
 export function killAt(step: Step, victim: Victim): Fault {
-  return { name: `kill ${victim} ${step.name}`, run: ({ trial }) => trial.strike(step, victim) }
+  return { name: `kill ${victim} ${step.name}`, run: ({ trial }) => trial.kill(step, victim) }
 }
 
 const stops: Group = {
