@@ -1,12 +1,11 @@
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ROOT } from '../architecture/source-tree.ts'
+import { listening } from '../topology/server/port.ts'
 import { toActOn } from './accepted.ts'
 import { audit } from './audit.ts'
 
@@ -32,16 +31,8 @@ async function aRegistry(answer: (asked: Record<string, unknown>) => { status: n
       : { status: 404, body: {} }
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }
-  const server = createServer((request, response) => void onRequest(request, response))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    look: () => audit({ folder: ROOT, registry: `http://127.0.0.1:${port}/`, timeoutMs: 60_000 }),
-    async [Symbol.asyncDispose]() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+  const listener = await listening(createServer((request, response) => void onRequest(request, response)))
+  return { ...listener, look: () => audit({ folder: ROOT, registry: `${listener.url}/`, timeoutMs: 60_000 }) }
 }
 
 const advisory = (severity: string, at: number) => ({

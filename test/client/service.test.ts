@@ -1,8 +1,6 @@
 /** The client and the real service: every method, the errors by their codes, and what happens when the line between them breaks. */
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { webhookBodyOf } from '@platen/contract/event.ts'
 import { describe, expect, test } from 'vitest'
 import { type Client, type ClientOptions, createClient, PlatenError, verifyWebhook } from '../../client/src/index.ts'
@@ -12,6 +10,8 @@ import { shared } from '../fixture/lifetime.ts'
 import { ACME_LIVE, invoice, METERED_LIVE, NARROW_LIVE } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
+import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
+import { listening } from '../topology/server/port.ts'
 
 const service = shared(() => startEmbedded())
 
@@ -191,22 +191,18 @@ const hasDeliveries = readText('api/openapi.json').includes('/deliveries')
 describe.runIf(hasDeliveries)('the deliveries of a render', () => {
   test('are listed, and attempted once more', async () => {
     await using receiver = await aReceiver()
-    await using open = await startEmbedded({
-      PLATEN_CHROMIUM: 'none',
-      PLATEN_WEBHOOK_ALLOW_HTTP: 'true',
-      PLATEN_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-    })
+    await using open = await startEmbedded({ PLATEN_CHROMIUM: 'none', ...LOOPBACK_ALLOWED })
     const client = aClient({ baseUrl: open.url() })
     const url = `${receiver.url}/hook`
     const { renderId } = await client.renderAsync({ template: 'invoice', data: invoice(1), webhook_url: url })
     await client.waitForRender(renderId)
-    await receiver.received(1)
+    await receiver.until(1)
     const [delivery] = await client.listDeliveries(renderId)
     expect(delivery).toMatchObject({ event: 'render.succeeded', url })
     const id = delivery?.id ?? ''
     expect((await client.redeliver(id)).id).toBe(id)
-    await receiver.received(2)
-    expect(receiver.ids()).toEqual([id, id])
+    await receiver.until(2)
+    expect(receiver.received.map(({ headers }) => headers['x-service-delivery'])).toEqual([id, id])
   })
 })
 
@@ -224,44 +220,9 @@ async function aLine({ swallow }: { readonly swallow: number }) {
     far.on('data', (bytes) => (isCut ? near.resetAndDestroy() : near.write(bytes)))
   })
   return {
-    url: await urlOf(server),
+    ...(await listening(server)),
     connections: () => opened,
     /** Resolves when the service could not be reached by it. */
     refusal: () => refused.promise,
-    [Symbol.asyncDispose]: async () => void server.close(),
   }
-}
-
-/** A receiver that answers 204 to everything. */
-async function aReceiver() {
-  const ids: (string | undefined)[] = []
-  const waiting = new Set<() => void>()
-  const server = createHttpServer((request, response) => {
-    request.resume().on('end', () => {
-      ids.push(String(request.headers['x-service-delivery']))
-      response.writeHead(204).end()
-      for (const look of waiting) look()
-    })
-  })
-  return {
-    url: await urlOf(server),
-    ids: () => ids,
-    received: (count: number) =>
-      new Promise<void>((resolve) => {
-        const look = () => void (ids.length >= count && resolve())
-        waiting.add(look)
-        look()
-      }),
-    async [Symbol.asyncDispose]() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
-}
-
-async function urlOf(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A server that listens on a port has the address of one.
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }

@@ -5,7 +5,6 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request as ask, createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
@@ -22,6 +21,7 @@ import type { Deployable } from '../topology/cluster/cluster.ts'
 import { spawnService } from '../topology/embedded.ts'
 import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../topology/run-server.ts'
 import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
+import { type Listener, listening } from '../topology/server/port.ts'
 import { type RedisServer, startRedis } from '../topology/server/redis.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { connectTo } from './harness.ts'
@@ -68,7 +68,8 @@ beforeAll(async () => {
   const kafka = { broker, good: freeTopicPrefix(), narrow: freeTopicPrefix(), fresh: freeTopicPrefix() }
   stack.defer(() => removeTopics(broker, [kafka.good, kafka.narrow, kafka.fresh]))
   await makeTopic(broker, `${kafka.narrow}render.html.sync`)
-  world = { redis, s3, kafka, secured, forgetful: await forgetfulBefore(s3.endpoint, stack), caFile }
+  const { url: forgetful } = stack.use(await forgetfulBefore(s3.endpoint))
+  world = { redis, s3, kafka, secured, forgetful, caFile }
   // S3's client reads them there.
   for (const [name, value] of Object.entries(settingsOn(world))) if (name.startsWith('AWS_')) vi.stubEnv(name, value)
   stack.defer(() => void vi.unstubAllEnvs())
@@ -312,7 +313,7 @@ async function makeTopic(broker: string, topic: string): Promise<void> {
 }
 
 /** An S3 in front of another that tells every creator that it has created. */
-async function forgetfulBefore(endpoint: string, owner: AsyncDisposableStack): Promise<string> {
+function forgetfulBefore(endpoint: string): Promise<Listener> {
   const forward: RequestListener = (incoming, outgoing) => {
     const { method, url, headers } = incoming
     const onward = ask(`${endpoint}${url}`, { method, headers }, (answer) => {
@@ -325,14 +326,5 @@ async function forgetfulBefore(endpoint: string, owner: AsyncDisposableStack): P
     onward.on('error', () => outgoing.destroy())
     incoming.pipe(onward)
   }
-  const server = createServer(forward)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  owner.defer(async () => {
-    const closed = once(server, 'close')
-    server.close()
-    server.closeAllConnections()
-    await closed
-  })
-  // A server that listens on a port has the address of one.
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return listening(createServer(forward))
 }

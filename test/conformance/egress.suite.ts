@@ -1,7 +1,6 @@
 /** The promises of every egress adapter. The doc comments of the port describe them. */
 import { once } from 'node:events'
 import type { RequestListener, ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { EGRESS_BYTES_MAX, EGRESS_MS_MAX } from '@platen/contract/limit.ts'
@@ -10,16 +9,14 @@ import type { Egress } from '@platen/contract/port/egress.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
-import { aHost, giving, HOST, type TestHost } from '../topology/host.ts'
+import { aHost, flood, giving, HOST, type TestHost } from '../topology/host.ts'
+import { answering } from '../topology/receiver.ts'
 
 const OTHER = `www.${HOST}`
 const ALLOWED = [HOST, OTHER]
 const URL_OF_IT = `https://${HOST}/a.png`
 
-const redirectTo =
-  (location: string, status = 302): RequestListener =>
-  (_request, response) =>
-    response.writeHead(status, { location }).end('elsewhere')
+const redirectTo = (location: string, status = 302) => answering(status, { location })
 
 export function describeEgress(name: string, open: (host: TestHost, clock: Clock) => Egress): void {
   describe(`egress: ${name}`, () => {
@@ -90,40 +87,24 @@ export function describeEgress(name: string, open: (host: TestHost, clock: Clock
     })
 
     test.for<[string, RequestListener, RegExp]>([
-      ['no such file', (_, response) => response.writeHead(404).end('x'), /it answered with the status 404/],
-      ['a fault of its own', (_, response) => response.writeHead(500).end('x'), /with the status 500/],
-      ['a part', (_, response) => response.writeHead(206).end('x'), /with the status 206/],
-      ['a redirect to nowhere', (_, response) => response.writeHead(302).end('x'), /with the status 302/],
-      ['nothing new', (_, response) => response.writeHead(304).end(), /with the status 304/],
-      ['no content', (_, response) => response.writeHead(204).end(), /with the status 204/],
+      ['no such file', answering(404), /it answered with the status 404/],
+      ['a fault of its own', answering(500), /with the status 500/],
+      ['a part', answering(206), /with the status 206/],
+      ['a redirect to nowhere', answering(302), /with the status 302/],
+      ['nothing new', answering(304), /with the status 304/],
+      ['no content', answering(204), /with the status 204/],
       ['nothing', (_, response) => response.end(), /it answered with an empty body/],
-      [
-        'a compressed body',
-        encoded('gzip', gzipSync('x')),
-        /it answered with a Content-Encoding that was not requested/,
-      ],
-      [
-        'a body compressed twice',
-        encoded('gzip, br', gzipSync('x')),
-        /it answered with a Content-Encoding that was not requested/,
-      ],
-      [
-        'a bomb',
-        encoded('deflate', deflateRawSync(Buffer.alloc(2 * EGRESS_BYTES_MAX))),
-        /it answered with a Content-Encoding that was not requested/,
-      ],
+      ['a compressed body', encoded('gzip', gzipSync('x')), /it answered with a Content-Encoding that was not requested/],
+      ['a body compressed twice', encoded('gzip, br', gzipSync('x')), /it answered with a Content-Encoding that was not requested/],
+      ['a bomb', encoded('deflate', deflateRawSync(Buffer.alloc(2 * EGRESS_BYTES_MAX))), /it answered with a Content-Encoding that was not requested/],
       ['a length of too much', lengthOf(EGRESS_BYTES_MAX + 1), /it answered with more than 10485760 bytes/],
-      [
-        'a length of numbers there are not',
-        lengthOf('9'.repeat(30)),
-        /it answered with more than|could not be reached/,
-      ],
+      ['a length of numbers there are not', lengthOf('9'.repeat(30)), /it answered with more than|could not be reached/],
       [
         'too much',
         (_, response) => response.end(Buffer.alloc(EGRESS_BYTES_MAX + 1)),
         /it answered with more than 10485760 bytes/,
       ],
-      ['something without end', (_, response) => void pour(response), /it answered with more than 10485760 bytes/],
+      ['something without end', flood, /it answered with more than 10485760 bytes/],
       [
         'headers without end',
         (_, response) => response.setHeader('x', 'y'.repeat(20_000)).end('x'),
@@ -254,12 +235,4 @@ async function halve(response: ServerResponse, socket: { destroy(): void }): Pro
   response.writeHead(200, { 'content-length': 100 })
   await new Promise((written) => response.write('half', written))
   socket.destroy()
-}
-
-/** Writes until the other side closes the connection. */
-async function pour(response: ServerResponse): Promise<void> {
-  const drops = function* () {
-    for (;;) yield Buffer.alloc(65_536)
-  }
-  await pipeline(drops(), response).catch(() => undefined)
 }

@@ -1,7 +1,6 @@
 /** Tests artifacts in S3 beyond the suite: the conditions for a start, and the effects of bad networks and bad stores. */
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { connect, createServer as createTcpServer, type Server } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { openS3ArtifactStore, type S3ArtifactStoreOptions } from '@platen/adapters/s3/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -14,6 +13,7 @@ import { manifestKey } from '@platen/contract/render.ts'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { aRenderId, NOON } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'
+import { listening } from '../topology/server/port.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { all } from './harness.ts'
 
@@ -287,7 +287,7 @@ async function anS3(answer: (...exchange: Parameters<RequestListener>) => void):
     asked += 1
     answer(request, response)
   })
-  return { ...(await listening(server)), asked: () => asked }
+  return { ...(await endpointOf(server)), asked: () => asked }
 }
 
 /** Starts an S3 with an existing installation, so that the store opens. From then on, `answer` handles every request about an artifact. */
@@ -324,19 +324,11 @@ async function aLossyWay(port: number) {
   const loseNext = () => {
     isLosing = true
   }
-  return { ...(await listening(way)), loseNext, lost: () => lost }
+  return { ...(await endpointOf(way)), loseNext, lost: () => lost }
 }
 
-async function listening(server: ReturnType<typeof createTcpServer>): Promise<AsyncDisposable & { endpoint: string }> {
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  // The server listens on a port, so its address is an `AddressInfo`.
-  const { port } = server.address() as AddressInfo
-  return {
-    endpoint: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      const closed = once(server, 'close')
-      server.close()
-      await closed
-    },
-  }
+/** Disposal ends no connection: it waits until the store has. */
+async function endpointOf(server: Server): Promise<AsyncDisposable & { endpoint: string }> {
+  const { url } = await listening(server)
+  return { endpoint: url, [Symbol.asyncDispose]: () => new Promise((closed) => server.close(() => closed())) }
 }

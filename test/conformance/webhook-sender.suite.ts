@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -14,7 +13,8 @@ import {
 } from '@platen/contract/webhook-limit.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../fixture/build.ts'
-import { aCidr, aHost, giving, HOST, type TestHost } from '../topology/host.ts'
+import { aCidr, aHost, flood, giving, HOST, type TestHost } from '../topology/host.ts'
+import { answering } from '../topology/receiver.ts'
 import { PATIENCE } from './harness.ts'
 
 const HEADERS = {
@@ -170,7 +170,7 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
 
     test.for<[string, RequestListener]>([
       ['10 MB', giving('a'.repeat(10_000_000))],
-      ['something without end', (_request, response) => void pour(response)],
+      ['something without end', flood],
     ])('reads of %s what an excerpt has room for, and hangs up', async ([, listener]) => {
       const { answer, response } = await begin(listener)
       expect(await answer).toEqual({ result: 'ok', statusCode: 200, excerpt: 'a'.repeat(WEBHOOK_EXCERPT_BYTES_MAX) })
@@ -317,10 +317,6 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
   })
 }
 
-function answering(status: number, headers: Readonly<Record<string, string>> = {}): RequestListener {
-  return (_request, response) => response.writeHead(status, headers).end()
-}
-
 /** Sends exactly this text as the answer. */
 function raw(answer: string): RequestListener {
   return ({ socket }) => socket.end(answer)
@@ -347,14 +343,6 @@ function halve({ socket }: IncomingMessage, response: ServerResponse): void {
 
 function resetAfterHead({ socket }: IncomingMessage): void {
   socket.write('HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n', () => socket.resetAndDestroy())
-}
-
-/** Writes until the other side closes the connection. */
-async function pour(response: ServerResponse): Promise<void> {
-  const drops = function* () {
-    for (;;) yield Buffer.alloc(65_536, 'a')
-  }
-  await pipeline(drops(), response).catch(() => undefined)
 }
 
 async function isClosed(response: ServerResponse): Promise<void> {

@@ -1,7 +1,7 @@
 /** Tests beyond the suite: to which addresses the HTTP sender connects, and which server identities it accepts. */
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer, type Server, Socket } from 'node:net'
+import { createServer, Socket } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { Worker } from 'node:worker_threads'
 import { connectionOver, openConnectionPool } from '@platen/adapters/http/connection-pool.ts'
@@ -13,6 +13,7 @@ import { WEBHOOK_ATTEMPT_MS_MAX } from '@platen/contract/webhook-limit.ts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { NEVER } from '../fixture/build.ts'
 import { aCertificate, aCidr, aHost, at, giving, HOST, type TestHost } from '../topology/host.ts'
+import { listening } from '../topology/server/port.ts'
 import { PATIENCE } from './harness.ts'
 import { describeWebhookSender } from './webhook-sender.suite.ts'
 
@@ -119,10 +120,10 @@ test('addresses are tried until one answers', async () => {
 })
 
 test('a connection that is refused is told of', async () => {
-  const { server, port } = await aServer()
-  await new Promise((closed) => server.close(closed))
+  const closed = await listening(createServer())
+  await closed[Symbol.asyncDispose]()
   const message = `${HOST}: it could not be reached, or the connection broke (ECONNREFUSED)`
-  expect(await post({ ports: { http: port, https: port } })).toEqual({ result: 'connection', message })
+  expect(await post({ ports: { http: closed.port, https: closed.port } })).toEqual({ result: 'connection', message })
 })
 
 test('a host that swallows what it is sent is given up', async () => {
@@ -188,7 +189,8 @@ test.for<[string, string, WebhookResponse['result']]>([
 })
 
 test('a receiver that says nothing to the greeting is given up', async () => {
-  const { server, port } = await aServer()
+  const server = createServer()
+  const { port } = await listening(server)
   const clock = manualClock()
   const greeted = new Promise<void>((resolve) => {
     server.once('connection', (socket) => socket.once('data', () => resolve()))
@@ -201,14 +203,14 @@ test('a receiver that says nothing to the greeting is given up', async () => {
 })
 
 test('a proxy of the environment is not used', async () => {
-  const { server, port } = await aServer()
+  const server = createServer()
+  await using proxy = await listening(server)
   for (const name of ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']) {
-    vi.stubEnv(name, `http://127.0.0.1:${port}`)
+    vi.stubEnv(name, proxy.url)
   }
   vi.stubEnv('NODE_USE_ENV_PROXY', '1')
   server.once('connection', () => expect.unreachable('the proxy was used'))
   expect(await post({}, { url: `http://${HOST}/` })).toEqual(outside)
-  await new Promise((closed) => server.close(closed))
 })
 
 test('a header that is none is a fault of the caller', async () => {
@@ -275,11 +277,4 @@ test('the connection that was used last is taken first, and none that has ended 
 
 function failure(code: string): Error {
   return Object.assign(new Error(`no address of 10.0.0.1 (${code})`), { code })
-}
-
-async function aServer(): Promise<{ readonly server: Server; readonly port: number }> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  return { server, port: typeof address === 'object' ? (address?.port ?? 0) : 0 }
 }

@@ -9,6 +9,7 @@ import { aFolder } from '../fixture/lifetime.ts'
 import { ACME_LIVE, invoice, manifests } from '../fixture/manifests.ts'
 import { spawnService, startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
+import { listening } from '../topology/server/port.ts'
 import { render } from '../topology/service.ts'
 
 /** Each of a log line of 300 bytes and more. */
@@ -42,12 +43,9 @@ test('a wrong setting stops the start, every fault named and no value shown', as
 test.for(['PLATEN_PORT', 'PLATEN_METRICS_PORT'])(
   'a port that is taken for %s is named, with how to choose another',
   async (setting) => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const address = server.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
+    await using other = await listening(createServer())
+    const { port } = other
     const { code, out, err } = await refusal({ PLATEN_PORT: '0', [setting]: `${port}` })
-    server.close()
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(err).toContain(`port ${port} is taken`)
     expect(err).toContain(`${setting}=${port + 1}`)

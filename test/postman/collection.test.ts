@@ -1,9 +1,6 @@
 /** The Postman collection: made of the OpenAPI document as it is, and answered by the real service as the document says. */
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { access, readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
@@ -11,6 +8,7 @@ import { readText } from '../architecture/source-tree.ts'
 import { aFolder, shared } from '../fixture/lifetime.ts'
 import { READER_LIVE, readerManifests } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
+import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
 import { collectionOf, type OpenApi } from './collection.ts'
 
 const NEWMAN = join(import.meta.dirname, 'node_modules/newman/bin/newman.js')
@@ -32,21 +30,14 @@ test('it has a request for every operation of callers', () => {
   expect(requestsIn(collectionOf(document))).toEqual(expect.arrayContaining(summaries))
 })
 
-const service = shared(() => {
-  const settings = {
-    PLATEN_CHROMIUM: 'none',
-    PLATEN_WEBHOOK_ALLOW_HTTP: 'true',
-    PLATEN_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-  }
-  return startEmbedded(settings, readerManifests())
-})
+const service = shared(() => startEmbedded({ PLATEN_CHROMIUM: 'none', ...LOOPBACK_ALLOWED }, readerManifests()))
 
 test('every request of it is answered as documented', async () => {
   await using receiver = await aReceiver()
   const executions = await runNewman({
     base_url: `${service().url()}/api/v1`,
     api_key: READER_LIVE,
-    webhook_url: receiver.url,
+    webhook_url: `${receiver.url}/hook`,
   })
   expect(executions.flatMap(faultsOf)).toEqual([])
   const names = requestsIn(collectionOf(document))
@@ -100,22 +91,4 @@ async function runNewman(variables: Record<string, string>): Promise<readonly Ex
 function requestsIn(item: object): readonly string[] {
   if ('item' in item && Array.isArray(item.item)) return item.item.flatMap(requestsIn)
   return 'name' in item ? [String(item.name)] : []
-}
-
-/** A receiver that answers 204 to everything. */
-async function aReceiver() {
-  const server = createServer((request, response) => {
-    request.resume().on('end', () => response.writeHead(204).end())
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A server that listens on a port has the address of one.
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}/hook`,
-    async [Symbol.asyncDispose]() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
 }

@@ -3,11 +3,11 @@
  * them after the last test. Tests ask by HTTP on loopback, because they run in other processes.
  */
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { startInstalledKube } from '../topology/cluster/kube.ts'
 import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
 import type { KubeFacts } from '../topology/server/kube.ts'
+import { listening } from '../topology/server/port.ts'
 import type { ServerProcess } from '../topology/server/process.ts'
 
 /** What a test learns about each server. */
@@ -57,7 +57,7 @@ export async function openRunServers(): Promise<RunServers> {
     },
   }
   const isName = (name: string): name is RunServerName => Object.hasOwn(lend, name)
-  const listener = createServer((request, response) => {
+  const server = createServer((request, response) => {
     const name = request.url?.slice(1) ?? ''
     if (name === 'free') {
       // `borrowKube` sends this.
@@ -69,14 +69,10 @@ export async function openRunServers(): Promise<RunServers> {
       (error: unknown) => answer(response, 500, { message: String(error) }),
     )
   })
-  await new Promise<void>((resolve) => {
-    listener.listen(0, '127.0.0.1', resolve)
-  })
-  stack.defer(() => void listener.close())
+  const { url } = stack.use(await listening(server))
   const owned = stack.move()
   return {
-    // The server listens on a port, so its address is an `AddressInfo`.
-    url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    url,
     losses: () =>
       running
         .filter((server) => !server.isRunning())

@@ -2,13 +2,14 @@
 import { execFileSync } from 'node:child_process'
 import type { LookupAddress } from 'node:dns'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import type { EgressOptions } from '@platen/adapters/http/egress.ts'
 import { type Cidr, parseCidr } from '@platen/contract/address.ts'
+import { listening } from './server/port.ts'
 
 /** Name on its certificate, which is also valid for every name below it. */
 export const HOST = 'cdn.example.test'
@@ -44,19 +45,15 @@ export async function aHost(address = '127.0.0.1', certificate = usualCertificat
       else answer(request, response)
     }
   const servers = [createServer(listenerFor('http')), createSecureServer(certificate, listenerFor('https'))] as const
-  const [http, https] = await Promise.all(
+  const listeners = await Promise.all(
     servers.map((server) => {
       server.on('connection', () => {
         connections += 1
       })
-      return portOf(server, address)
+      return listening(server, { host: address })
     }),
   )
-  const close = (server: Server) =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
+  const [http = 0, https = 0] = listeners.map(({ port }) => port)
   return {
     asked,
     connections: () => connections,
@@ -64,11 +61,11 @@ export async function aHost(address = '127.0.0.1', certificate = usualCertificat
     internet: {
       allowCidrs: [aCidr(`${address}/32`)],
       resolve: async () => [at(address)],
-      ports: { http: http ?? 0, https: https ?? 0 },
+      ports: { http, https },
       ca: certificate.cert,
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(servers.map(close))
+      await Promise.all(listeners.map((listener) => listener[Symbol.asyncDispose]()))
     },
   }
 }
@@ -76,6 +73,14 @@ export async function aHost(address = '127.0.0.1', certificate = usualCertificat
 /** Answers with these bytes. */
 export function giving(bytes: Uint8Array | string, type = 'application/octet-stream'): RequestListener {
   return (_request, response) => response.writeHead(200, { 'content-type': type }).end(bytes)
+}
+
+/** Answers without end, until the other side closes the connection. */
+export const flood: RequestListener = (_request, response) => {
+  const chunks = function* () {
+    for (;;) yield Buffer.alloc(65_536, 'a')
+  }
+  pipeline(chunks(), response).catch(() => undefined)
 }
 
 /** Returns an address in the form of a resolver. */
@@ -88,16 +93,6 @@ export function aCidr(text: string): Cidr {
   const cidr = parseCidr(text)
   if (cidr === undefined) throw new Error(`${text} is not a CIDR block`)
   return cidr
-}
-
-function portOf(server: Server, address: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, address, () => {
-      // The server listens on a port, so its address is an `AddressInfo`.
-      resolve((server.address() as AddressInfo).port)
-    })
-  })
 }
 
 /** A key and a self-signed certificate for a name and all names below it. */

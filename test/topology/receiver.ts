@@ -1,6 +1,6 @@
 /** A webhook receiver, by default on loopback. It gives the answers a test defines, and records its requests. */
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type Listener, listening } from './server/port.ts'
 
 export interface Received {
   readonly path: string
@@ -8,9 +8,7 @@ export interface Received {
   readonly body: string
 }
 
-export interface Receiver extends AsyncDisposable {
-  /** `http://host:port`, no trailing slash. */
-  readonly url: string
+export interface Receiver extends Listener {
   /** All complete requests, in order. */
   readonly received: Received[]
   /** Resolves when `count` requests have arrived. */
@@ -36,13 +34,8 @@ export async function aReceiver(port = 0, host = '127.0.0.1'): Promise<Receiver>
       for (const look of waiting) look()
     })
   })
-  await new Promise<void>((resolve) => {
-    server.listen(port, host, resolve)
-  })
-  // The server listens on a port, so its address is an `AddressInfo`.
-  const url = `http://${host}:${(server.address() as AddressInfo).port}`
   return {
-    url,
+    ...(await listening(server, { host, port })),
     received,
     async until(count) {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -57,11 +50,6 @@ export async function aReceiver(port = 0, host = '127.0.0.1'): Promise<Receiver>
     answer(next) {
       listener = next
     },
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
   }
 }
 

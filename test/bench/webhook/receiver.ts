@@ -4,9 +4,10 @@
  */
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import { createServer as createTcpServer, type Server } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { aCertificate } from '../../topology/host.ts'
+import { listening } from '../../topology/server/port.ts'
 
 export interface Ports {
   /** By HTTPS, for every name below `HOST`. */
@@ -44,11 +45,7 @@ const BAD: readonly RequestListener[] = [
 ]
 
 async function portOf(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => {
-    server.listen(0, '0.0.0.0', resolve)
-  })
-  // A server that listens on a port has the address of one.
-  return (server.address() as AddressInfo).port
+  return (await listening(server, { host: '0.0.0.0' })).port
 }
 
 /** Takes connections and reads nothing from them. */

@@ -1,10 +1,10 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { shared } from '../../fixture/lifetime.ts'
+import { listening } from '../../topology/server/port.ts'
 import { anEngine, aWork, colourAt, infoOf, inspect, placesOf, sizeOf, textOf, type WorkParts } from './html-fixture.ts'
 
 const FONT = '../../../node_modules/dejavu-fonts-ttf/ttf/DejaVuSansMono-Oblique.ttf'
@@ -272,11 +272,9 @@ describe('isolation', () => {
     const server = createServer((socket) => {
       connections += 1
       socket.destroy()
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => void server.close())
-    const address = server.address()
-    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+    })
+    await using listener = await listening(server)
+    const { url } = listener
     for (const [name, html] of Object.entries(references(url))) {
       const pdf = await render(`<title>${name}</title><p>before</p>${html}<p>after</p>`, {
         header: `<img src="${url}">head`,

@@ -10,6 +10,7 @@ import { aDejaVuFont, anSvg, aPng, aSquare, BLUE, RED, RED_GIF, RED_WEBP } from 
 import { membersOf } from '../../soak/process-tree.ts'
 import { aHost, giving, HOST, type TestHost } from '../../topology/host.ts'
 import { imagesOf } from '../../topology/oracle.ts'
+import { answering } from '../../topology/receiver.ts'
 import { anEngine, aWork, browsersOf, colourAt, fontsOf, textOf, type WorkParts } from './html-fixture.ts'
 
 let host: TestHost
@@ -230,30 +231,20 @@ const BACKGROUND = '<p style="background: url(URL)">x'
 
 describe('a document fails with asset_unavailable', () => {
   test.for<[string, RequestListener, string, string]>([
-    [
-      'an image is not there',
-      (_, response) => response.writeHead(404).end('x'),
-      '<img src="URL">',
-      'it answered with the status 404',
-    ],
+    ['an image is not there', answering(404), '<img src="URL">', 'it answered with the status 404'],
     [
       'a background is not there',
-      (_, response) => response.writeHead(500).end('x'),
+      answering(500),
       '<p style="background: url(URL)">x',
       'it answered with the status 500',
     ],
     [
       'a style sheet is not there',
-      (_, response) => response.writeHead(404).end('x'),
+      answering(404),
       '<link rel="stylesheet" href="URL">',
       'it answered with the status 404',
     ],
-    [
-      'a font is not there',
-      (_, response) => response.writeHead(404).end('x'),
-      FAR_FONT(),
-      'it answered with the status 404',
-    ],
+    ['a font is not there', answering(404), FAR_FONT(), 'it answered with the status 404'],
     [
       'an image is a page',
       giving('<html>no</html>'),
@@ -295,16 +286,11 @@ describe('a document fails with asset_unavailable', () => {
     ],
     [
       'a redirect leads elsewhere',
-      (_, response) => response.writeHead(302, { location: 'https://other.test/' }).end(),
+      answering(302, { location: 'https://other.test/' }),
       '<img src="URL">',
       'it redirects to other.test, which is not among the allowed hosts',
     ],
-    [
-      'an image of the header is not there',
-      (_, response) => response.writeHead(404).end('x'),
-      'HEADER',
-      'it answered with the status 404',
-    ],
+    ['an image of the header is not there', answering(404), 'HEADER', 'it answered with the status 404'],
     ['an image of the header is a text', giving('a text'), 'HEADER', 'the file is not an image that can be shown'],
   ])('where %s', async ([, answer, html, reason]) => {
     host.answer('/file?token=secret', answer)

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aDisc, aPhoto, aPng } from '../../fixture/asset.ts'
 import { aHost, giving, HOST, type TestHost } from '../../topology/host.ts'
 import { imagesOf, inspectPdf } from '../../topology/oracle.ts'
+import { answering } from '../../topology/receiver.ts'
 import { aWork, type WorkFields } from './react-pdf-fixture.ts'
 
 const clock = systemClock()
@@ -116,7 +117,7 @@ export default () => <Document><Page><ImageBackground src="${ORIGIN}/photo.jpg" 
 describe('a document fails with asset_unavailable', () => {
   const of = `template\\.tsx: image of ${HOST.replaceAll('.', '\\.')}: `
   test.for<[string, RequestListener, string]>([
-    ['is not there', (_, response) => response.writeHead(404).end('x'), `^${HOST}: it answered with the status 404$`],
+    ['is not there', answering(404), `^${HOST}: it answered with the status 404$`],
     [
       'is a page',
       giving('<html></html>'),

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import { isIPv6 } from 'node:net'
+import { listening } from '../../topology/server/port.ts'
 import { MARKED_FILES, type Markers } from './marker.ts'
 
 /** What was seen since the last time it was asked. */
@@ -38,17 +39,15 @@ export async function openCanary({ markers, isAlone }: { markers: Markers; isAlo
   const own = { connections: 0, datagrams: 0 }
   const lookups: string[] = []
   const zones = new Map<string, (readonly string[])[] | 'never'>()
-  const http = createServer((request, response) => answer(response, request.url ?? '', markers))
-  http.on('connection', () => {
+  const server = createServer((request, response) => answer(response, request.url ?? '', markers))
+  server.on('connection', () => {
     own.connections += 1
   })
   // Connections are not kept: each attempt is to be seen as one.
-  http.keepAliveTimeout = 1
+  server.keepAliveTimeout = 1
   // A dual-stack socket takes IPv4 as well.
-  http.listen(0, isAlone ? '::' : LOOPBACK)
-  await once(http, 'listening')
-  const address = http.address()
-  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  const http = await listening(server, { host: isAlone ? '::' : LOOPBACK })
+  const { port } = http
 
   const udp = createSocket('udp4', () => {
     own.datagrams += 1
@@ -86,11 +85,9 @@ export async function openCanary({ markers, isAlone }: { markers: Markers; isAlo
       for (const type of [TYPE_A, TYPE_AAAA]) zones.set(`${name} ${type}`, answers === 'never' ? answers : [...answers])
     },
     async [Symbol.asyncDispose]() {
-      http.closeAllConnections()
-      http.close()
       udp.close()
       names.close()
-      await once(http, 'close')
+      await http[Symbol.asyncDispose]()
     },
   }
 }

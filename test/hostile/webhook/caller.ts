@@ -1,11 +1,11 @@
 /** Who calls receivers in the hostile network: the sender as the service opens it, and the bare library. And whom they find there. */
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { cidrsOf } from '@platen/contract/address.ts'
 import type { WebhookResponse } from '@platen/contract/port/webhook-sender.ts'
 import { Agent, request } from 'undici'
+import { listening } from '../../topology/server/port.ts'
 import type { Canary } from '../network/canary.ts'
 
 /** One call. `{{port}}` in its URL is that of the receiver. */
@@ -28,7 +28,7 @@ const DEADLINE_MS = 5000
 
 /** Opens a receiver at every address of the network, who redirects where `to` says, and keeps connections unless told to `close`. */
 export async function openCaller(canary: Canary): Promise<Caller> {
-  const receiver = createServer((request, response) => {
+  const server = createServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://receiver.example')
     const to = searchParams.get('to')
     response.shouldKeepAlive = !searchParams.has('close')
@@ -36,16 +36,13 @@ export async function openCaller(canary: Canary): Promise<Caller> {
     if (to !== null) response.writeHead(307, { location: to }).end()
     else response.writeHead(200).end('here')
   })
-  receiver.keepAliveTimeout = 0
-  receiver.listen(0, '::')
-  await once(receiver, 'listening')
-  const address = receiver.address()
-  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  server.keepAliveTimeout = 0
+  const receiver = await listening(server, { host: '::' })
   const sender = webhookSender({ clock: systemClock(), policy: { isHttpAllowed: true, allowCidrs: [] } })
 
   /** The URL with the port in it, and the name as it was said. */
   const prepared = ({ url, dns }: Call): string => {
-    const filled = url.replaceAll('{{port}}', `${port}`)
+    const filled = url.replaceAll('{{port}}', `${receiver.port}`)
     const host = URL.parse(filled)?.hostname.replace(/\.$/, '')
     if (dns !== undefined && host !== undefined) canary.resolve(host, dns)
     return filled
@@ -68,8 +65,7 @@ export async function openCaller(canary: Canary): Promise<Caller> {
     },
     async [Symbol.asyncDispose]() {
       await sender[Symbol.asyncDispose]()
-      receiver.closeAllConnections()
-      await new Promise((closed) => receiver.close(closed))
+      await receiver[Symbol.asyncDispose]()
     },
   }
 }

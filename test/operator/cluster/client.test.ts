@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -10,6 +8,7 @@ import { CLUSTER_BUSY_RETRIES_MAX, CLUSTER_REQUESTS_MAX } from '@platen/operator
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
 import { poll } from '../../time/poll.ts'
+import { listening } from '../../topology/server/port.ts'
 import { hurriedClock } from './hurried-clock.ts'
 
 const PATH = '/api/v1/namespaces/team/secrets/ci'
@@ -40,19 +39,14 @@ beforeEach(async () => {
       return answer(request, response)
     })
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  stack.defer(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const { port } = server.address() as AddressInfo
+  const { url } = stack.use(await listening(server))
   const authorize = async () => {
     if (!isAuthorized) throw new Error('no such file')
     return { headers: { authorization: 'Bearer token' } }
   }
   client = stack.use(
     openClusterClient({
-      access: { server: `http://127.0.0.1:${port}/base`, authorize },
+      access: { server: `${url}/base`, authorize },
       clock: { ...hurriedClock(), timeout: () => systemClock().timeout(2000) },
       meter: { requested: (method, code) => void counted.push(`${method} ${code}`) },
     }),

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { ROOT } from '../../architecture/source-tree.ts'
 import { membersOf, treeOf } from '../../soak/process-tree.ts'
 import { spawnService } from '../embedded.ts'
-import { freePorts } from '../server/free-port.ts'
+import { freePorts } from '../server/port.ts'
 
 /** Disposing kills it. */
 export interface Made extends AsyncDisposable {

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { aCertificate, type Certificate } from '../host.ts'
 import { binaryOf, cacheFolder } from './binary.ts'
-import { HOST } from './free-port.ts'
+import { HOST } from './port.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from './process.ts'
 
 export interface KafkaOptions {

@@ -13,7 +13,7 @@ import { parseAllDocuments } from 'yaml'
 import { poll } from '../../time/poll.ts'
 import { aCertificate, type Certificate } from '../host.ts'
 import { binaryOf } from './binary.ts'
-import { HOST } from './free-port.ts'
+import { HOST } from './port.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
 
 /** A user that the API server knows by a token. */

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { recordTime } from '../../run/time-report.ts'
 import { processesWith } from '../../soak/process-tree.ts'
 import { poll } from '../../time/poll.ts'
-import { freePorts } from './free-port.ts'
+import { freePorts } from './port.ts'
 
 /** Describes how to start one kind of server. */
 export interface Recipe {

@@ -6,7 +6,7 @@ import { connect as connectSecurely } from 'node:tls'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { aCertificate } from '../host.ts'
 import { binaryOf } from './binary.ts'
-import { HOST } from './free-port.ts'
+import { HOST } from './port.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
 
 export interface RedisOptions {

@@ -2,7 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { binaryOf } from './binary.ts'
-import { HOST } from './free-port.ts'
+import { HOST } from './port.ts'
 import { type ServerProcess, startServer } from './process.ts'
 
 export interface S3Server extends ServerProcess {
