@@ -3,7 +3,8 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aFolder } from '../fixture/lifetime.ts'
-import { block, KEY, LETTER, MAIN, PLAN, platen, platenWith, ROOT, run, TENANT, templateHead } from './command.ts'
+import { KEY, PLAN, TENANT, templateHead } from '../fixture/manifests.ts'
+import { block, LETTER, MAIN, platen, platenWith, ROOT, run } from './command.ts'
 
 const template = (source: string) => `${templateHead('letter')}  reactPdf: {source: {inline: "${source}"}}\n`
 const GOOD = "import { Document } from '@react-pdf/renderer'; export default () => <Document />"

@@ -7,21 +7,12 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { runCommand } from '@platen/cli/command.ts'
 import { NEVER } from '../fixture/build.ts'
+import { PLAN, TENANT } from '../fixture/manifests.ts'
 import { processOf } from '../soak/process-tree.ts'
 import { poll } from '../time/poll.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 export const MAIN = join(ROOT, 'cli/src/main.ts')
-
-const API = 'apiVersion: platen.dev/v1alpha1'
-export const PLAN = `${API}\nkind: Plan\nmetadata: {name: starter}\nspec: {}\n`
-export const TENANT = `${API}\nkind: Tenant\nmetadata: {name: acme}\nspec: {planRef: {name: starter}, namespaces: [team-acme]}\n`
-export const KEY = `${API}\nkind: ApiKey\nmetadata: {name: ci, namespace: team-acme}\nspec: {tenantRef: {name: acme}, secretName: ci-key}\n`
-
-/** The head of a template's document, up to its `spec`, whose fields are indented by two. */
-export function templateHead(name: string, namespace = 'team-acme'): string {
-  return `${API}\nkind: Template\nmetadata: {name: ${name}, namespace: ${namespace}}\nspec:\n  tenantRef: {name: acme}\n`
-}
 
 /** A component that greets, on six lines; its `<Text>` is on the fourth. */
 export const LETTER = `\

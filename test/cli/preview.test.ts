@@ -7,6 +7,7 @@ import { systemIds } from '@platen/adapters/system/ids.ts'
 import { openPreview, type Previewer } from '@platen/cli/preview.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../fixture/build.ts'
+import { PLAN, TENANT, templateHead } from '../fixture/manifests.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import {
   block,
@@ -15,14 +16,11 @@ import {
   html,
   LETTER,
   makeFolder,
-  PLAN,
   PLATFORM,
   ROOT,
   reactPdf,
   SAMPLE,
   SCHEMA,
-  TENANT,
-  templateHead,
   works,
 } from './command.ts'
 

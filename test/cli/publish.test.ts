@@ -9,10 +9,11 @@ import { openWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aReader } from '../conformance/directory-harness.ts'
 import { ofTest } from '../fixture/lifetime.ts'
+import { KEY, templateHead } from '../fixture/manifests.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type RedisServer, redisSettings, startRedis } from '../topology/server/redis.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
-import { type Folder, KEY, makeFolder, PLATFORM, reactPdf, SAMPLE, SCHEMA, templateHead } from './command.ts'
+import { type Folder, makeFolder, PLATFORM, reactPdf, SAMPLE, SCHEMA } from './command.ts'
 
 const PATIENCE_MS = 60_000
 const SEAL_KEY = randomBytes(32)

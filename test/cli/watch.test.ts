@@ -2,20 +2,10 @@
 import { rename } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
+import { templateHead } from '../fixture/manifests.ts'
 import { processOf, treeOf } from '../soak/process-tree.ts'
 import { inspectPdf } from '../topology/oracle.ts'
-import {
-  type Folder,
-  html,
-  LETTER,
-  makeFolder,
-  PLATFORM,
-  reactPdf,
-  SAMPLE,
-  SCHEMA,
-  templateHead,
-  works,
-} from './command.ts'
+import { type Folder, html, LETTER, makeFolder, PLATFORM, reactPdf, SAMPLE, SCHEMA, works } from './command.ts'
 
 let folder: Folder
 beforeEach(async () => {

@@ -5,7 +5,7 @@ import { webhookBodyOf } from '@platen/contract/event.ts'
 import { describe, expect, test } from 'vitest'
 import { type Client, type ClientOptions, createClient, PlatenError, verifyWebhook } from '../../client/src/index.ts'
 import { readText } from '../architecture/source-tree.ts'
-import { aFailure, aManifest, anEvent } from '../fixture/build.ts'
+import { aFailure, aManifest, anEvent, rejectionOf } from '../fixture/build.ts'
 import { shared } from '../fixture/lifetime.ts'
 import { ACME_LIVE, invoice, METERED_LIVE, NARROW_LIVE } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
@@ -20,10 +20,7 @@ const aClient = (options: Partial<ClientOptions> = {}): Client =>
 
 /** The error a call ends with. */
 async function errorOf(call: Promise<unknown>): Promise<PlatenError> {
-  const error = await call.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
+  const error = await rejectionOf(call)
   if (error instanceof PlatenError) return error
   throw new Error(`no PlatenError: ${String(error)}`)
 }

@@ -10,14 +10,14 @@ import { aDelivery, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 import { all, type Harness } from './harness.ts'
 
-const FAILED: Attempt = {
+export const FAILED: Attempt = {
   startedAt: NOON,
   durationMs: 12,
   result: 'status',
   statusCode: 503,
   excerpt: 'over\u2028loaded',
 }
-const OK: Attempt = { startedAt: NOON, durationMs: 3, result: 'ok', statusCode: 204 }
+export const OK: Attempt = { startedAt: NOON, durationMs: 3, result: 'ok', statusCode: 204 }
 
 /** More than a consumer fetches at once. */
 const MANY = 600
@@ -54,7 +54,7 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       const early = await Promise.all(Array.from({ length: MANY }, () => scheduled(log, signal)))
       await clock.advance(1)
       const late = await scheduled(log, signal)
-      const taken = (await takeAll(log, MANY + 1, signal)).map(({ delivery }) => delivery.id)
+      const taken = (await takeMany(log, MANY + 1, signal)).map(({ delivery }) => delivery.id)
       expect(taken.slice(0, MANY).toSorted()).toStrictEqual(early.toSorted())
       expect(taken.at(-1)).toBe(late)
     })
@@ -183,7 +183,7 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       const [gone, kept] = [aDelivery(), aDelivery()]
       await log.schedule([gone], signal)
       await log.schedule([kept], signal)
-      for (const due of await takeAll(log, 2, signal)) {
+      for (const due of await takeMany(log, 2, signal)) {
         if (due.delivery.id !== gone.id) continue
         await log.forget(gone.render, signal)
         await due.record(FAILED, { status: 'scheduled', waitMs: 0 })
@@ -210,7 +210,7 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       if (harness.reopen === undefined) return context.skip()
       const { signal } = context
       for (const id of ['a', 'b', 'c', 'd']) await log.schedule([aDelivery({ id })], signal)
-      const [first, second, third] = await takeAll(log, 3, signal)
+      const [first, second, third] = await takeMany(log, 3, signal)
       assert(first !== undefined && second !== undefined && third !== undefined)
       const [waits, ended, inHand] = [first, second, third].map(({ delivery }) => delivery.id)
       assert(waits !== undefined && ended !== undefined)
@@ -218,7 +218,7 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       await second.record(OK, { status: 'delivered' })
       await log.redeliver(ended, signal)
       log = await harness.reopen()
-      const due = await takeAll(log, 3, signal)
+      const due = await takeMany(log, 3, signal)
       const never = ['a', 'b', 'c', 'd'].find((id) => ![waits, ended, inHand].includes(id))
       const given = due.map(({ delivery, isRedelivery }) => `${delivery.id} ${isRedelivery}`)
       expect(given.toSorted()).toEqual([`${ended} true`, `${inHand} false`, `${never} false`].toSorted())
@@ -234,14 +234,14 @@ async function scheduled(log: DeliveryLog, signal: AbortSignal, id?: string): Pr
 }
 
 /** Takes the next due delivery. */
-async function take(log: DeliveryLog, signal: AbortSignal): Promise<DueDelivery> {
-  const [due] = await takeAll(log, 1, signal)
+export async function take(log: DeliveryLog, signal: AbortSignal): Promise<DueDelivery> {
+  const [due] = await takeMany(log, 1, signal)
   assert(due !== undefined)
   return due
 }
 
 /** Takes `count` due deliveries. Deliveries fetched beyond them are given back when the iteration ends. */
-async function takeAll(log: DeliveryLog, count: number, signal: AbortSignal): Promise<DueDelivery[]> {
+export async function takeMany(log: DeliveryLog, count: number, signal: AbortSignal): Promise<DueDelivery[]> {
   const taken: DueDelivery[] = []
   for await (const due of log.consume(signal)) if (taken.push(due) === count) break
   return taken

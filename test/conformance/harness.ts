@@ -2,9 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { afterAll } from 'vitest'
+import { NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 
 /** Timeout of waits: on a shared machine a process may get no CPU time for seconds. */
@@ -25,6 +27,12 @@ export interface Harness<Port> extends AsyncDisposable {
 /** Opens the port of a harness. Both last until the test is over. */
 export async function opened<Port>(making: Promise<Harness<Port>>): Promise<Port> {
   return ofTest(await making).open()
+}
+
+/** Makes a harness whose port goes by a clock that the test moves. */
+export async function timed<Port>(make: (clock: ManualClock) => Promise<Harness<Port>>) {
+  const clock = manualClock(NOON)
+  return { ...(await make(clock)), clock, advance: (ms: number) => clock.advance(ms) }
 }
 
 /** Collects all values of an async iterable. */
@@ -65,15 +73,15 @@ export async function sqliteHarness<Port>(
   }
 }
 
-interface Place {
+interface Spare {
   readonly folder: string
   readonly database: Database
 }
 
 /** An open, empty database. The tests of a file share it, because each start of its thread takes 0.15 s of CPU. */
-let spare: Place | undefined
+let spare: Spare | undefined
 
-function takeSpare(): Place | undefined {
+function takeSpare(): Spare | undefined {
   const taken = spare
   spare = undefined
   return taken
@@ -84,7 +92,7 @@ afterAll(async () => {
   if (left !== undefined) await close(left)
 })
 
-async function openIn(folder: string): Promise<Place> {
+async function openIn(folder: string): Promise<Spare> {
   const path = join(folder, 'platen.db')
   return { folder, database: await openDatabase({ path, signal: AbortSignal.timeout(OPEN_MS_MAX) }) }
 }
@@ -94,11 +102,11 @@ async function close({ folder, database }: { readonly folder: string; readonly d
   await rm(folder, { recursive: true })
 }
 
-async function emptied(place: Place): Promise<Place> {
+async function emptied({ folder, database }: Spare): Promise<Spare> {
   const named = `SELECT name FROM sqlite_master WHERE type = 'table'`
-  const [tables = []] = await place.database.run([{ sql: named }])
-  await place.database.run(tables.map(({ name }) => ({ sql: `DELETE FROM ${String(name)}` })))
-  return place
+  const [tables = []] = await database.run([{ sql: named }])
+  await database.run(tables.map(({ name }) => ({ sql: `DELETE FROM ${String(name)}` })))
+  return { folder, database }
 }
 
 /** Lends a database to a test. After `takeBack` it is closed for that test, so code still running there cannot affect the next test. */

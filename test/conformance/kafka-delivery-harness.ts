@@ -7,18 +7,15 @@ import {
 } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import type { TopicSettings } from '@platen/adapters/kafka/topic.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import type { Attempt } from '@platen/contract/delivery.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { assert, expect } from 'vitest'
-import { aDelivery, NOON } from '../fixture/build.ts'
+import { expect } from 'vitest'
+import { aDelivery } from '../fixture/build.ts'
+import { OK, take } from './delivery-log.suite.ts'
 import type { Harness } from './harness.ts'
 import { type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
 
-/** Results of attempts. A failed attempt is repeated after a second. */
-export const FAILED: Attempt = { startedAt: NOON, durationMs: 12, result: 'status', statusCode: 503 }
-export const OK: Attempt = { startedAt: NOON, durationMs: 3, result: 'ok', statusCode: 204 }
+/** A failed attempt is repeated after a second. */
 export const NEXT = { status: 'scheduled', waitMs: 1000 } as const
 
 const OPEN_MS_MAX = 60_000
@@ -114,19 +111,6 @@ function checkedStore(store: ArtifactStore, check: (step: string) => void): Arti
       await store.delete(address, signal)
     },
   }
-}
-
-/** Takes the next due delivery. */
-export async function take(log: KafkaDeliveryLog, signal: AbortSignal): Promise<DueDelivery> {
-  const [due] = await takeMany(log, 1, signal)
-  assert(due !== undefined)
-  return due
-}
-
-export async function takeMany(log: KafkaDeliveryLog, count: number, signal: AbortSignal): Promise<DueDelivery[]> {
-  const taken: DueDelivery[] = []
-  for await (const due of log.consume(signal)) if (taken.push(due) === count) break
-  return taken
 }
 
 /** Expects that nothing is due: a delivery scheduled now must be the next one, because there is one partition. */

@@ -5,7 +5,8 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { aDelivery, NOON } from '../fixture/build.ts'
-import { deliveryHarness, expectNone, FAILED, NEXT, take } from './kafka-delivery-harness.ts'
+import { FAILED, take } from './delivery-log.suite.ts'
+import { deliveryHarness, expectNone, NEXT } from './kafka-delivery-harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 
 const HOUR_MS = 3_600_000

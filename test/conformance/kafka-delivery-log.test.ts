@@ -12,17 +12,9 @@ import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX, WEBHOOK_RETRY_MS } from
 import { assert, describe, expect, test } from 'vitest'
 import { aDelivery, NOON } from '../fixture/build.ts'
 import { poll } from '../time/poll.ts'
+import { FAILED, OK, take, takeMany } from './delivery-log.suite.ts'
 import { opened } from './harness.ts'
-import {
-  type DeliveryHarness,
-  deliveryHarness,
-  expectNone,
-  FAILED,
-  NEXT,
-  OK,
-  take,
-  takeMany,
-} from './kafka-delivery-harness.ts'
+import { type DeliveryHarness, deliveryHarness, expectNone, NEXT } from './kafka-delivery-harness.ts'
 import { describeOnKafka, describeOnOwnKafka } from './kafka-harness.ts'
 
 /** The group needs half a minute to notice. */

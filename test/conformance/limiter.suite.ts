@@ -6,7 +6,7 @@ import type { Manifest } from '@platen/contract/render.ts'
 import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { assert, beforeEach, describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aReservation, recordOf } from '../fixture/build.ts'
+import { aFailure, aManifest, aReservation, NEVER, recordOf } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 import { IS_LONG } from '../run/form.ts'
 import { anyStep, type Fields, kindOf, type LimiterHarness, walk } from './limiter.model.ts'
@@ -24,7 +24,6 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
       limiter = await harness.open()
     })
 
-    const NEVER = new AbortController().signal
     /** Reserves a new render, unless the fields name one. */
     const ask = (limits: Partial<Limits>, fields: Fields = {}) =>
       limiter.reserve(aReservation({ ...fields, limits: { ...LOOSE, ...limits } }), NEVER)

@@ -9,48 +9,39 @@ import { LEDGER_ENDED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
-import { memoryHarness, opened, sqliteHarness } from './harness.ts'
+import { memoryHarness, opened, sqliteHarness, timed } from './harness.ts'
 import type { LimiterHarness } from './limiter.model.ts'
 import { describeLimiter } from './limiter.suite.ts'
 import { describeTenantRates } from './limiter.tenant.suite.ts'
 import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
 
-async function inMemory(): Promise<LimiterHarness> {
-  const clock = manualClock(NOON)
-  return { ...(await memoryHarness(() => memoryLimiter(clock))), clock, advance: (ms) => clock.advance(ms) }
-}
+const inMemory = () => timed((clock) => memoryHarness(() => memoryLimiter(clock)))
 
-async function whileThere(): Promise<LimiterHarness> {
-  const clock = manualClock(NOON)
-  const fallback = () => {
+const whileThere = () =>
+  timed((clock) => {
     const options = { clock, replicas: () => 2, onFailure: () => assert.fail('nothing is away') }
-    return fallbackLimiter({ limiter: memoryLimiter(clock), ...options })
-  }
-  return { ...(await memoryHarness(fallback)), clock, advance: (ms) => clock.advance(ms) }
-}
+    return memoryHarness(() => fallbackLimiter({ limiter: memoryLimiter(clock), ...options }))
+  })
 
 /** There is one replica, so its share is the whole limit. */
-async function whileAway(): Promise<LimiterHarness> {
-  const clock = manualClock(NOON)
-  const away = () => Promise.reject(new Unavailable('it is away'))
-  const fallback = () => {
+const whileAway = () =>
+  timed((clock) => {
+    const away = () => Promise.reject(new Unavailable('it is away'))
     const limiter = { reserve: away, confirm: away, complete: away, usage: away }
-    return fallbackLimiter({ limiter, clock, replicas: () => 1, onFailure: () => undefined })
-  }
-  return { ...(await memoryHarness(fallback)), clock, advance: (ms) => clock.advance(ms) }
-}
+    const options = { clock, replicas: () => 1, onFailure: () => undefined }
+    return memoryHarness(() => fallbackLimiter({ limiter, ...options }))
+  })
 
 async function inSqlite(): Promise<LimiterHarness> {
-  const clock = manualClock(NOON)
   let database: Database | undefined
-  const harness = await sqliteHarness((opened) => {
-    database = opened
-    return openSqliteLimiter(opened, clock, NEVER)
-  })
+  const harness = timed((clock) =>
+    sqliteHarness((opened) => {
+      database = opened
+      return openSqliteLimiter(opened, clock, NEVER)
+    }),
+  )
   return {
-    ...harness,
-    clock,
-    advance: (ms) => clock.advance(ms),
+    ...(await harness),
     queue: {
       async add(record, signal) {
         assert(database !== undefined)
@@ -63,11 +54,8 @@ async function inSqlite(): Promise<LimiterHarness> {
   }
 }
 
-async function inRedis(redis: RedisFixture): Promise<LimiterHarness> {
-  const clock = manualClock(NOON)
-  const harness = await redis.harness((connection) => redisLimiter(connection, clock))
-  return { ...harness, clock, advance: (ms) => clock.advance(ms) }
-}
+const inRedis = (redis: RedisFixture) =>
+  timed((clock) => redis.harness((connection) => redisLimiter(connection, clock)))
 
 describeLimiter('memory', inMemory)
 describeLimiter('standby, while its limiter is there', whileThere)

@@ -10,12 +10,12 @@ import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { AuditableLimiter } from '@platen/contract/port/limiter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { type ProjectionPorts, runProjection } from '@platen/events/charge/projection.ts'
-import { aFailure, aManifest, anEvent, aRecord, SILENT } from '../fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, rejectionOf, SILENT } from '../fixture/build.ts'
+import { hurriedClock } from '../time/hurried-clock.ts'
 import { poll } from '../time/poll.ts'
 import { type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
 import type { RedisFixture } from './redis-harness.ts'
@@ -64,7 +64,7 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
     limiter,
     ledger,
     meter: projectionMeter(metrics, { lag: () => 0 }),
-    clock: hurried(systemClock()),
+    clock: hurriedClock(),
     log: SILENT,
   }
   const accounts = Array.from({ length: ACCOUNTS }, () => randomUUID())
@@ -139,10 +139,7 @@ export interface Running extends AsyncDisposable {
 /** Starts a projection that runs until it is disposed of. */
 export function start(ports: ProjectionPorts): Running {
   const stop = new AbortController()
-  const ended = runProjection(ports, stop.signal).then(
-    () => undefined,
-    (error: unknown) => error,
-  )
+  const ended = rejectionOf(runProjection(ports, stop.signal))
   return {
     ended,
     async [Symbol.asyncDispose]() {
@@ -186,6 +183,3 @@ export function mortal(ports: ProjectionPorts, death: { readonly at: number; rea
 }
 
 /** A clock on which every wait takes a tenth of its time. */
-function hurried(clock: Clock): Clock {
-  return { ...clock, sleep: (ms, signal) => clock.sleep(ms / 10, signal) }
-}

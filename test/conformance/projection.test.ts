@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import type { RenderRecord } from '@platen/contract/render.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { rejectionOf } from '../fixture/build.ts'
 import { IS_LONG } from '../run/form.ts'
 import { poll } from '../time/poll.ts'
 import { describeOnKafka } from './kafka-harness.ts'
@@ -270,12 +271,7 @@ async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
     if (render === undefined) continue
     if ('isSuccess' in step) render.isSuccess ??= step.isSuccess
     // Callers repeat a step that Redis refuses while it restarts.
-    await poll(() =>
-      act[step.kind](render).then(
-        () => undefined,
-        (error: unknown) => error,
-      ),
-    ).until((error) => error === undefined)
+    await poll(() => rejectionOf(act[step.kind](render))).until((error) => error === undefined)
   }
   // Every process that charges a render also appends its event.
   const untold = renders.filter(({ isSuccess, isTold }) => isSuccess !== undefined && !isTold)

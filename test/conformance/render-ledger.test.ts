@@ -1,19 +1,18 @@
 import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
+import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { LEDGER_ENDED_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
-import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { ledgerByLane } from '@platen/embedded/store/by-lane.ts'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aRenderId, NOON } from '../fixture/build.ts'
-import { all, type Harness, memoryHarness, opened, sqliteHarness } from './harness.ts'
+import { all, memoryHarness, opened, sqliteHarness, timed } from './harness.ts'
 import { describeOnRedis } from './redis-harness.ts'
-import { describeRenderLedger, type RenderLedgerHarness } from './render-ledger.suite.ts'
+import { describeRenderLedger } from './render-ledger.suite.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -201,10 +200,3 @@ describe('the ledger by lane', () => {
 })
 
 const inSqlite = () => opened(sqliteHarness((database) => sqliteRenderLedger(database, manualClock())))
-
-async function timed(
-  makeHarness: (clock: ManualClock) => Promise<Harness<RenderLedger>>,
-): Promise<RenderLedgerHarness> {
-  const clock = manualClock()
-  return { ...(await makeHarness(clock)), clock, advance: (ms) => clock.advance(ms) }
-}

@@ -11,7 +11,7 @@ import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { manifestKey } from '@platen/contract/render.ts'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { aRenderId, NOON } from '../fixture/build.ts'
+import { aRenderId, NOON, rejectionOf } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { listening } from '../topology/server/port.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
@@ -52,7 +52,7 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
       /these credentials, .*: XAdminUserNotFound/,
     ],
   ] as const)('is not opened with %s', async ([, options, message], { signal }) => {
-    const fault = await faultOf(open(options, signal))
+    const fault = await rejectionOf(open(options, signal))
     expect(fault).toBeInstanceOf(ArtifactStoreUnfit)
     expect(fault).toMatchObject({ message: expect.stringMatching(message) })
   })
@@ -63,7 +63,7 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
     using again = await open({ namespace }, signal)
     await one.put(PDF, BYTES, signal)
     expect(await again.has(PDF, signal)).toBe(true)
-    const fault = await faultOf(open({ namespace: { ...namespace, installation: 'platen/two' } }, signal))
+    const fault = await rejectionOf(open({ namespace: { ...namespace, installation: 'platen/two' } }, signal))
     expect(fault).toBeInstanceOf(ArtifactStoreUnfit)
     expect(fault).toMatchObject({ message: expect.stringContaining('belongs to another installation: platen/one') })
   })
@@ -80,8 +80,8 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
   test('is Unavailable to who writes into a bucket that is not there', async ({ signal }) => {
     using store = await open({}, signal)
     const nowhere = { ...PDF, bucket: 'nowhere' }
-    expect(await faultOf(store.put(nowhere, BYTES, signal))).toBeInstanceOf(Unavailable)
-    expect(await faultOf(store.create(nowhere, BYTES, signal))).toBeInstanceOf(Unavailable)
+    expect(await rejectionOf(store.put(nowhere, BYTES, signal))).toBeInstanceOf(Unavailable)
+    expect(await rejectionOf(store.create(nowhere, BYTES, signal))).toBeInstanceOf(Unavailable)
   })
 
   test('lists more objects than S3 does at once', async ({ signal }) => {
@@ -114,8 +114,8 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
   test('is Unavailable while S3 is away, and serves when it is back', async ({ signal }) => {
     using store = await open({}, signal)
     await server.stop()
-    expect(await faultOf(store.put(PDF, BYTES, signal))).toBeInstanceOf(Unavailable)
-    expect(await faultOf(open({}, signal))).toBeInstanceOf(Unavailable)
+    expect(await rejectionOf(store.put(PDF, BYTES, signal))).toBeInstanceOf(Unavailable)
+    expect(await rejectionOf(open({}, signal))).toBeInstanceOf(Unavailable)
     await server.start()
     await store.put(PDF, BYTES, signal)
   })
@@ -141,10 +141,10 @@ describe('the artifact store on an S3 that', () => {
       else response.end(request.method === 'PUT' ? '' : found)
     }
     await using bad = await anS3((request, response) => void keep(request, response))
-    const fault = await faultOf(openAt({ endpoint: bad.endpoint }, signal))
+    const fault = await rejectionOf(openAt({ endpoint: bad.endpoint }, signal))
     expect(fault).toBeInstanceOf(ArtifactStoreUnfit)
     expect(fault).toMatchObject({ message: expect.stringContaining('ignores If-None-Match') })
-    const other = await faultOf(
+    const other = await rejectionOf(
       openAt({ endpoint: bad.endpoint, namespace: { ...NAMESPACE, installation: 'two' } }, signal),
     )
     expect(other).toMatchObject({ message: expect.stringContaining('belongs to another installation: platen/one') })
@@ -156,7 +156,7 @@ describe('the artifact store on an S3 that', () => {
         request.method === 'PUT' ? ([501, 'NotImplemented'] as const) : ([404, 'NoSuchKey'] as const)
       response.writeHead(status).end(`<Error><Code>${code}</Code></Error>`)
     })
-    expect(await faultOf(openAt({ endpoint: bad.endpoint }, signal))).toBeInstanceOf(ArtifactStoreUnfit)
+    expect(await rejectionOf(openAt({ endpoint: bad.endpoint }, signal))).toBeInstanceOf(ArtifactStoreUnfit)
   })
 
   test('is overloaded is asked three times, and is Unavailable', async ({ signal }) => {
@@ -165,7 +165,7 @@ describe('the artifact store on an S3 that', () => {
     )
     using store = await openAt({ endpoint: bad.endpoint }, signal)
     const before = bad.asked()
-    const fault = await faultOf(store.put(PDF, BYTES, signal))
+    const fault = await rejectionOf(store.put(PDF, BYTES, signal))
     expect(fault).toBeInstanceOf(Unavailable)
     expect(fault).toMatchObject({ message: expect.stringContaining('SlowDown (503)') })
     expect(bad.asked() - before).toBe(3)
@@ -201,7 +201,7 @@ describe('the artifact store on an S3 that', () => {
       response.writeHead(200, { 'content-length': 100 }).write('half', () => response.destroy())
     })
     using store = await openAt({ endpoint: bad.endpoint }, signal)
-    expect(await faultOf(store.get(PDF, signal))).toBeInstanceOf(Unavailable)
+    expect(await rejectionOf(store.get(PDF, signal))).toBeInstanceOf(Unavailable)
   })
 
   test('knows nobody by these credentials any more has not thereby lost the object', async ({ signal }) => {
@@ -209,14 +209,14 @@ describe('the artifact store on an S3 that', () => {
       response.writeHead(404).end('<Error><Code>XAdminUserNotFound</Code></Error>')
     })
     using store = await openAt({ endpoint: bad.endpoint }, signal)
-    expect(await faultOf(store.get(PDF, signal))).toBeInstanceOf(Unavailable)
-    expect(await faultOf(all(store.list('platen', '', signal)))).toBeInstanceOf(Unavailable)
+    expect(await rejectionOf(store.get(PDF, signal))).toBeInstanceOf(Unavailable)
+    expect(await rejectionOf(all(store.list('platen', '', signal)))).toBeInstanceOf(Unavailable)
   })
 
   test('answers nothing is given up', async ({ signal }) => {
     await using bad = await aGoodStartThen(() => undefined)
     using store = await openAt({ endpoint: bad.endpoint, clock: NO_DEADLINE }, signal)
-    expect(await faultOf(store.get(PDF, signal))).toBeInstanceOf(Unavailable)
+    expect(await rejectionOf(store.get(PDF, signal))).toBeInstanceOf(Unavailable)
   })
 
   test.for(['deadline', 'caller'] as const)(
@@ -232,7 +232,7 @@ describe('the artifact store on an S3 that', () => {
       const ends = { deadline: new AbortController(), caller: new AbortController() }
       const clock = { ...systemClock(), timeout: () => ends.deadline.signal }
       using store = await openAt({ endpoint: bad.endpoint, clock }, signal)
-      const fault = faultOf(store.get(PDF, ends.caller.signal))
+      const fault = rejectionOf(store.get(PDF, ends.caller.signal))
       await asked.promise
       const reason = new Error('gone')
       ends[end].abort(reason)
@@ -253,7 +253,7 @@ describe('the artifact store on an S3 that', () => {
       send()
     })
     using store = await openAt({ endpoint: bad.endpoint }, signal)
-    const fault = await faultOf(store.get(PDF, signal))
+    const fault = await rejectionOf(store.get(PDF, signal))
     expect(fault).toBeInstanceOf(Unavailable)
     expect(fault).toMatchObject({ cause: { message: expect.stringContaining(`${PDF_BYTES_MAX} bytes`) } })
     await ended.promise
@@ -265,13 +265,6 @@ function openAt(options: Partial<S3ArtifactStoreOptions>, signal: AbortSignal): 
   const credentials = { accessKeyId: 'platen-test', secretAccessKey: 'platen-test-secret' }
   const given = { region: 'us-east-1', isPathStyle: true, credentials, namespace: NAMESPACE }
   return openS3ArtifactStore({ ...given, clock: systemClock(), ids: systemIds(), ...options }, signal)
-}
-
-async function faultOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    () => undefined,
-    (fault: unknown) => fault,
-  )
 }
 
 interface Endpoint extends AsyncDisposable {

@@ -3,11 +3,10 @@ import { mkdir, rename } from 'node:fs/promises'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
+import { API } from '../fixture/manifests.ts'
 import { type Folder, letter, letters, makeFolder, PLATFORM } from './followed-folder.ts'
 
 const ACME = 'acme' as TenantId
-const API = 'apiVersion: platen.dev/v1alpha1'
-
 const plan = (spec: string) => `${API}\nkind: Plan\nmetadata: {name: bad}\nspec: {${spec}}\n`
 const tenant = (spec: string) => `${API}\nkind: Tenant\nmetadata: {name: bad}\nspec: {${spec}}\n`
 const key = (spec: string) =>

@@ -18,17 +18,14 @@ import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
 import type { PublishCheck } from '@platen/settings/publish/run-check.ts'
 import { loadOrCreateKeyFile } from '@platen/settings/secrets.ts'
 import { logTo, NEVER } from '../fixture/build.ts'
+import { KEY, PLAN, TENANT, templateHead } from '../fixture/manifests.ts'
 
-const API = 'apiVersion: platen.dev/v1alpha1'
-export const PLAN = `${API}\nkind: Plan\nmetadata: {name: starter}\nspec: {}\n`
-export const TENANT = `${API}\nkind: Tenant\nmetadata: {name: acme}\nspec: {planRef: {name: starter}, namespaces: [team-acme]}\n`
-export const KEY = `${API}\nkind: ApiKey\nmetadata: {name: ci, namespace: team-acme}\nspec: {tenantRef: {name: acme}, secretName: ci-key}\n`
 /** A plan, a tenant on it and a key of it, in one file. */
 export const PLATFORM = [PLAN, TENANT, KEY].join('---\n')
 
 /** A template that greets as told, by an html source. */
 export function letter(text: string): string {
-  return `${API}\nkind: Template\nmetadata: {name: letter, namespace: team-acme}\nspec:\n  tenantRef: {name: acme}\n  html: {template: {inline: "${text}"}}\n`
+  return `${templateHead('letter')}  html: {template: {inline: "${text}"}}\n`
 }
 
 export interface Line {

@@ -5,7 +5,8 @@ import { sha256 } from '@platen/contract/canonical-json.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
-import { type Folder, KEY, letter, letters, makeFolder, PLAN, PLATFORM, TENANT } from './followed-folder.ts'
+import { KEY, PLAN, TENANT } from '../fixture/manifests.ts'
+import { type Folder, letter, letters, makeFolder, PLATFORM } from './followed-folder.ts'
 
 const ACME = 'acme' as TenantId
 

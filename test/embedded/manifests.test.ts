@@ -12,9 +12,9 @@ import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
 import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
-import { template as aTemplate, html, manifestOf, plan } from '../fixture/manifests.ts'
+import { template as aTemplate, html, manifestOf, PLAN, plan, TENANT } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
-import { type Folder, letter, letters, makeFolder, PLAN, PLATFORM, TENANT } from './followed-folder.ts'
+import { type Folder, letter, letters, makeFolder, PLATFORM } from './followed-folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const ACME = 'acme' as TenantId

@@ -29,11 +29,10 @@ import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, submit } from '../topology/service.ts'
+import { aDay, BUCKET, DAY_MS, manifestOf } from '../webhook/retention-scene.ts'
 
-const DAY_MS = 24 * 60 * 60 * 1000
 /** When the manifests of the fixtures end, and a render ends that is kept a day from then. */
 const END = NOON + 500
-const BUCKET = 'platen'
 
 let folder: string
 let clock: ManualClock
@@ -104,16 +103,10 @@ async function end(record: RenderRecord, manifest: Manifest = aManifest({ record
   return [...stored, manifestOf(record)]
 }
 
-function manifestOf({ id }: RenderRecord): ArtifactAddress {
-  return { bucket: BUCKET, key: manifestKey(id) }
-}
-
 async function existing(addresses: readonly ArtifactAddress[]): Promise<ArtifactAddress[]> {
   const here = await Promise.all(addresses.map((address) => artifacts.has(address, NEVER)))
   return addresses.filter((_, at) => here[at])
 }
-
-const aDay = (fields: Partial<RenderRecord> = {}) => aRecord({ retentionDays: 1, ...fields })
 
 describe('a render', () => {
   test.for([

@@ -7,7 +7,7 @@ import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import { sealWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
-import { TENANT } from './followed-folder.ts'
+import { TENANT } from '../fixture/manifests.ts'
 import {
   aSecret,
   aSecretOf,

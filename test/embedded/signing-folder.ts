@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { Tenant, TenantId } from '@platen/contract/tenant.ts'
 import { signingSecretsOf } from '@platen/contract/webhook-secret.ts'
-import { type Folder, KEY, makeFolder, PLAN, TENANT } from './followed-folder.ts'
+import { KEY, PLAN, TENANT } from '../fixture/manifests.ts'
+import { type Folder, makeFolder } from './followed-folder.ts'
 
 /** What somebody has brought along. */
 export const OWN = 'brought-along-0123456789'

@@ -2,7 +2,7 @@
 import { readFile, rm, stat } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
-import { KEY, PLAN, TENANT } from './followed-folder.ts'
+import { KEY, PLAN, TENANT } from '../fixture/manifests.ts'
 import {
   aSecret,
   aSecretOf,

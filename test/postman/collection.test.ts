@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { readText } from '../architecture/source-tree.ts'
+import { rejectionOf } from '../fixture/build.ts'
 import { aFolder, shared } from '../fixture/lifetime.ts'
 import { READER_LIVE, readerManifests } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
@@ -73,12 +74,8 @@ async function runNewman(variables: Record<string, string>): Promise<readonly Ex
   const set = Object.entries(variables).flatMap(([name, value]) => ['--env-var', `${name}=${value}`])
   const output = ['--reporters', 'json', '--reporter-json-export', report]
   const run = ['run', file, ...set, ...output, '--timeout', `${RUN_MS_MAX}`]
-  const failure = await promisify(execFile)(process.execPath, ['--no-deprecation', NEWMAN, ...run], {
-    cwd: folder,
-  }).then(
-    () => undefined,
-    (error: unknown) => error,
-  )
+  const newman = promisify(execFile)(process.execPath, ['--no-deprecation', NEWMAN, ...run], { cwd: folder })
+  const failure = await rejectionOf(newman)
   // With faults it exits with 1 and has written its report all the same; without a report there was no run.
   const text = await readFile(report, 'utf8').catch(() => {
     throw new Error('newman did not run', { cause: failure })

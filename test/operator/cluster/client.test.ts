@@ -6,10 +6,10 @@ import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/
 import { ClusterError } from '@platen/operator/cluster/error.ts'
 import { CLUSTER_BUSY_RETRIES_MAX, CLUSTER_REQUESTS_MAX } from '@platen/operator/limit.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { NEVER } from '../../fixture/build.ts'
+import { NEVER, rejectionOf } from '../../fixture/build.ts'
+import { hurriedClock } from '../../time/hurried-clock.ts'
 import { poll } from '../../time/poll.ts'
 import { listening } from '../../topology/server/port.ts'
-import { hurriedClock } from './hurried-clock.ts'
 
 const PATH = '/api/v1/namespaces/team/secrets/ci'
 const SECRET = 'aHVzaA=='
@@ -73,10 +73,7 @@ function refuses(code: number, reason: string, headers?: Readonly<Record<string,
 
 /** What a call is refused with. */
 async function refusal(call: Promise<unknown>): Promise<ClusterError> {
-  const error = await call.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
+  const error = await rejectionOf(call)
   if (!(error instanceof ClusterError)) throw new Error('it was not refused', { cause: error })
   return error
 }

@@ -7,7 +7,7 @@ import { openClusterClient } from '@platen/operator/cluster/client.ts'
 import { openInformer } from '@platen/operator/cluster/informer.ts'
 import { keyOf } from '@platen/operator/cluster/object.ts'
 import { logTo } from '../../fixture/build.ts'
-import { hurriedClock } from './hurried-clock.ts'
+import { hurriedClock } from '../../time/hurried-clock.ts'
 
 /** What the informer keeps of an object. */
 export interface Seen {

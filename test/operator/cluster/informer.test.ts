@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { hurriedClock } from '../../time/hurried-clock.ts'
 import { poll } from '../../time/poll.ts'
 import { type Followed, type FollowedOptions, follow } from './followed.ts'
-import { hurriedClock } from './hurried-clock.ts'
 import { aScriptedApi, EXPIRED, type Fault, PATH, type ScriptedApi, said, statusAnswer } from './scripted-api.ts'
 
 const WATCH_FAULTS: Readonly<Record<string, Fault>> = {
