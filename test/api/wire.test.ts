@@ -63,7 +63,7 @@ describe('a body', () => {
 
   test('is answered if it is on its way on a kept connection when the API stops', async () => {
     const { app, port } = await listening()
-    const { send, until, end } = line(port)
+    const { send, until, end } = openRaw(port)
     const request = () => send('GET /api/v1/templates HTTP/1.1', 'Host: test', KEY, '', '')
     request()
     await until(isComplete)

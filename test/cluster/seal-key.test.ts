@@ -7,7 +7,7 @@ import { poll } from '../time/poll.ts'
 import type { TestCluster } from '../topology/cluster/test-cluster.ts'
 import { spawnService } from '../topology/embedded.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
-import { freePorts } from '../topology/server/free-port.ts'
+import { freePorts } from '../topology/server/port.ts'
 import { submit } from '../topology/service.ts'
 import { aCluster, aTenant } from './harness.ts'
 
