@@ -18,8 +18,7 @@ export type Progress =
       readonly reason: 'RedisUnavailable' | 'StoreUnavailable'
       readonly message: string
     }
-  | { readonly step: 'published'; readonly since: InForceSince; readonly enforced: Enforcement }
-  | { readonly step: 'enforced'; readonly since: InForceSince; readonly enforced: Enforcement }
+  | { readonly step: 'published' | 'enforced'; readonly since: InForceSince; readonly enforced: Enforcement }
 
 export interface StatusInput {
   readonly result: AnyCompileResult
@@ -97,31 +96,25 @@ const TOLERATED: ReadonlySet<ConditionReason> = new Set([
 ])
 
 function statusConditionsOf({ resource, conditions }: AnyCompileResult, progress: Progress): readonly Condition[] {
+  const failing = (type: ConditionType, { reason, message }: Pick<Condition, 'reason' | 'message'>) =>
+    toCondition(fails(type, reason, message), resource)
   const ready = conditions.find(({ type }) => type === 'Ready')
-  const isHeldBack = ready?.status === 'False' && !TOLERATED.has(ready.reason)
-  const findings = isHeldBack
-    ? [fails('Published', ready.reason, ready.message), fails('Propagated', ready.reason, ready.message)]
-    : progressFindings(progress)
-  if (isHeldBack || progress.step !== 'unpublished')
-    return [...conditions, ...findings.map((finding) => toCondition(finding, resource))]
-  // A resource is ready only when it is published.
-  const unready = toCondition(fails('Ready', progress.reason, progress.message), resource)
-  const own = conditions.map((condition) => (condition === ready ? unready : condition))
-  return [...own, ...findings.map((finding) => toCondition(finding, resource))]
+  if (ready?.status === 'False' && !TOLERATED.has(ready.reason))
+    return [...conditions, failing('Published', ready), failing('Propagated', ready)]
+  if (progress.step === 'unpublished') {
+    // A resource is ready only when it is published.
+    const own = conditions.map((condition) => (condition === ready ? failing('Ready', progress) : condition))
+    return [...own, failing('Published', progress), failing('Propagated', progress)]
+  }
+  const findings = [holds('Published', 'Published'), propagationFinding(progress)]
+  return [...conditions, ...findings.map((finding) => toCondition(finding, resource))]
 }
 
-function progressFindings(progress: Progress): readonly Finding[] {
-  if (progress.step === 'unpublished')
-    return (['Published', 'Propagated'] as const).map((type) => fails(type, progress.reason, progress.message))
-  const { all, behind, isCertain } = progress.enforced
+function propagationFinding({ step, enforced }: Exclude<Progress, { step: 'unpublished' }>): Finding {
+  const { all, behind, isCertain } = enforced
+  if (step === 'enforced') return holds('Propagated', 'Propagated', all === 0 ? 'no API process is connected' : '')
   const enforcing = `${all - behind} of ${all} API processes enforce the last revision`
-  const published = holds('Published', 'Published')
-  if (progress.step === 'published')
-    return [
-      published,
-      fails('Propagated', 'Waiting', isCertain ? enforcing : 'it is not known yet which API processes are running'),
-    ]
-  return [published, holds('Propagated', 'Propagated', all === 0 ? 'no API process is connected' : '')]
+  return fails('Propagated', 'Waiting', isCertain ? enforcing : 'it is not known yet which API processes are running')
 }
 
 /** Plans and ApiKeys show no settings. */
