@@ -69,7 +69,7 @@ describe('a look at an object', () => {
     const at: number[] = []
     const { clock, add, told } = working(async () => {
       at.push(clock.monotonic())
-      return at.length === 1 ? { requeueAfterMs: 60_000 } : undefined
+      return at.length === 1 ? 60_000 : undefined
     })
     await add('a')
     await clock.advance(120_000)

@@ -10,22 +10,16 @@ export class TerminalError extends Error {
   override readonly name = 'TerminalError'
 }
 
-/** What follows a successful reconcile. */
-export interface Requeue {
-  /** Reconcile the object again after this time, even without a change. */
-  readonly requeueAfterMs?: number
-}
-
 export interface WorkerOptions {
   readonly queue: WorkQueue
   /** The number of workers. */
   readonly workers: number
   /**
    * Brings the cluster and Redis in line with one object, from any state. Running it twice is safe. The signal aborts when it takes too
-   * long or when the operator stops. No other worker has the key until it resolves or rejects. Throws `TerminalError` when a retry is
-   * useless.
+   * long or when the operator stops. No other worker has the key until it resolves or rejects. Returns after how many milliseconds to
+   * reconcile the object again, even without a change. Throws `TerminalError` when a retry is useless.
    */
-  readonly reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>
+  readonly reconcile: (key: string, signal: AbortSignal) => Promise<number | undefined>
   readonly meter: Pick<ControllerMeter, 'busy' | 'reconciled' | 'failedTerminally'>
   readonly clock: Clock
   readonly log: Log
@@ -60,9 +54,8 @@ async function processKey(key: string, options: WorkerOptions, signal: AbortSign
   const startedAt = clock.monotonic()
   const durationMs = () => clock.monotonic() - startedAt
   try {
-    const requeue = await reconcile(key, AbortSignal.any([signal, clock.timeout(RECONCILE_MS_MAX)]))
+    const requeueAfterMs = await reconcile(key, AbortSignal.any([signal, clock.timeout(RECONCILE_MS_MAX)]))
     queue.forget(key)
-    const { requeueAfterMs } = requeue ?? {}
     if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs)
     meter.reconciled(requeueAfterMs === undefined ? 'success' : 'requeue_after', durationMs())
   } catch (err) {

@@ -21,7 +21,6 @@ import {
   STATUS_ENFORCED_WAIT_MS,
 } from '../limit.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
-import type { Requeue } from '../queue/worker.ts'
 import type { Events } from './event.ts'
 import type { KindHandler } from './kind-handler.ts'
 import { unpackStatus } from './packed-status.ts'
@@ -144,8 +143,8 @@ export class Reconciler {
     }
   }
 
-  /** Brings the cluster and Redis in line with the resource under a key, from any state. */
-  async reconcile(key: string, signal: AbortSignal): Promise<Requeue | undefined> {
+  /** Brings the cluster and Redis in line with the resource under a key, from any state. Returns after how many milliseconds to do it again. */
+  async reconcile(key: string, signal: AbortSignal): Promise<number | undefined> {
     const { resources, clock } = this.#options
     const state = this.#stateOf(key)
     const { stage } = state
@@ -161,7 +160,7 @@ export class Reconciler {
     if (state.stage.step !== 'submitted') return undefined
     const waitMs = await this.#writeStatus(view, state.stage, signal)
     const requeueAfterMs = Math.min(waitMs, Math.max(0, state.stage.retryAt - clock.now()))
-    return requeueAfterMs === Number.POSITIVE_INFINITY ? undefined : { requeueAfterMs }
+    return requeueAfterMs === Number.POSITIVE_INFINITY ? undefined : requeueAfterMs
   }
 
   /** Returns false when the resource waits for something. */
@@ -242,7 +241,7 @@ export class Reconciler {
   }
 
   /** Removes the finalizer once no process enforces the resource, or after `REVOKED_MS_MAX`. */
-  async #removeFinalizer(key: string, view: ResourceView, signal: AbortSignal): Promise<Requeue | undefined> {
+  async #removeFinalizer(key: string, view: ResourceView, signal: AbortSignal): Promise<number | undefined> {
     const { publication, propagation, clock } = this.#options
     if (!view.finalizers.includes(FINALIZER)) return undefined
     const { stage } = this.#stateOf(key)
@@ -251,7 +250,7 @@ export class Reconciler {
       stage.step === 'withdrawn' ? stage.since : publication.inForceSince(view.resource.metadata.uid)
     if (!propagation.isEnforced(revision) && clock.now() - at < REVOKED_MS_MAX) {
       propagation.whenEnforced(key, revision)
-      return { requeueAfterMs: REVOKED_MS_MAX }
+      return REVOKED_MS_MAX
     }
     await this.#apply(view, {}, signal)
     return undefined
