@@ -110,13 +110,9 @@ async function reconciling() {
     /** Returns the keys that are queued by then, and takes them out. */
     async queuedAfter(ms: number) {
       await clock.advance(ms)
-      const keys: string[] = []
-      for (let { waiting } = queue.state(); waiting.live + waiting.resync > 0; { waiting } = queue.state()) {
-        const key = await queue.take(NEVER)
-        if (key === undefined) break
-        keys.push(key)
-        queue.done(key)
-      }
+      const { live, resync } = queue.state().waiting
+      const keys = await Promise.all(Array.from({ length: live + resync }, () => queue.take(NEVER)))
+      for (const key of keys) if (key !== undefined) queue.done(key)
       return keys
     },
     now: () => ({ tenant: directory.current().tenants.get(ACME), key: directory.current().keys.get(HASH) }),
