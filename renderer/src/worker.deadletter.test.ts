@@ -1,56 +1,40 @@
 /** Renders that become dead letters: those whose manifest was damaged in the store, and those that crash their renderer. */
 import { ServiceError } from '@platen/contract/error.ts'
-import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
-import { aManifest, aRecord, type LogLine, logTo, NEVER } from '../../test/fixture/build.ts'
-import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
-import { runWorker } from './worker.ts'
+import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
+import { aWorker, type Script, WORKER_BUCKET } from '../../test/fixture/render-work.ts'
 
 const REASON = /^the manifest cannot be read: its 100 bytes/
 
 /** The damaged manifest in the store: the first half of one. */
 const halfOf = (record: RenderRecord) => encodeManifest(aManifest({ record })).subarray(0, 100)
 
-/** A worker of one slot with one render in its queue. Either the manifest of the render gets damaged, or its engine throws `crash`. */
-async function aWorker(record: RenderRecord, crash?: Error) {
-  const lines: LogLine[] = []
-  const ports = { ...workerPorts(), log: logTo((line) => lines.push(line)) }
+/** A worker with one render in its queue. Either the manifest of the render gets damaged, or its engine throws `crash`. */
+async function aDamagedWorker(record: RenderRecord, crash?: Error) {
   const counted: string[] = []
-  const engine = anEngine(async ({ render }) => {
+  const script: Script = async ({ render }) => {
     if (render === record.id && crash !== undefined) throw crash
     // Another renderer has ended it during the render.
     if (render === record.id) await damage()
     return Buffer.from('%PDF-')
-  })
+  }
+  const worker = await aWorker(script, [record])
+  worker.meter.deadLettered = (reason) => void counted.push(reason)
   const address = { bucket: WORKER_BUCKET, key: manifestKey(record.id) }
-  const damage = () => ports.artifacts.put(address, halfOf(record), NEVER)
-  await queueUp(ports, record)
-  const stopping = new AbortController()
+  const damage = () => worker.artifacts.put(address, halfOf(record), NEVER)
   return {
-    ...ports,
-    lines,
+    ...worker,
     counted,
     damage,
     /** Runs until the next render has ended, which shows that the slot is free again. Returns the renders that got an event. */
-    async run(own: { limiter?: Limiter } = {}) {
+    async run() {
       const next = aRecord()
-      await ports.queue.enqueue(next, NEVER)
-      const meter = { ...ports.meter, deadLettered: (reason: string) => void counted.push(reason) }
-      const running = runWorker({ ...ports, ...own, meter }, engine, {
-        settings: WORKER_SETTINGS,
-        signal: stopping.signal,
-      })
-      const ended: string[] = []
-      for await (const { event } of ports.events.follow('test', NEVER)) {
-        ended.push(event.manifest.render.id)
-        if (ended.includes(next.id)) break
-      }
-      stopping.abort()
-      await running
-      expect((await ports.queue.consume('react_pdf', NEVER)).poll('async')).toBeUndefined()
-      return ended.filter((id) => id !== next.id)
+      await worker.queue.enqueue(next, NEVER)
+      const events = await worker.runUntil(({ manifest }) => manifest.render.id === next.id)
+      expect((await worker.queue.consume('react_pdf', NEVER)).poll('async')).toBeUndefined()
+      return events.map(({ manifest }) => manifest.render.id).filter((id) => id !== next.id)
     },
   }
 }
@@ -63,7 +47,7 @@ const logged = (record: RenderRecord) => ({
 
 test('one that had ended is dead-lettered, and shows the outcome it had', async () => {
   const record = aRecord()
-  const worker = await aWorker(record)
+  const worker = await aDamagedWorker(record)
   const manifest = aManifest({ record })
   await worker.ledger.complete(manifest, NEVER)
   await worker.damage()
@@ -77,7 +61,7 @@ test('one that had ended is dead-lettered, and shows the outcome it had', async 
 
 test('one whose renderer died before it published the outcome is dead-lettered at the next attempt, shown as failed and not charged', async () => {
   const record = aRecord({ units: 5 })
-  const worker = await aWorker(record)
+  const worker = await aDamagedWorker(record)
   await worker.ledger.claim(record, { owner: 'another', leaseMs: 0 }, NEVER)
   await worker.damage()
   expect(await worker.run()).toEqual([])
@@ -90,7 +74,7 @@ test('one whose renderer died before it published the outcome is dead-lettered a
 
 test('a sync one that is rendered a second time is answered, and dead-lettered', async () => {
   const record = aRecord({ lane: 'sync', mode: 'sync' })
-  const worker = await aWorker(record)
+  const worker = await aDamagedWorker(record)
   using caller = worker.replies.expect(record.id)
   const reply = caller.reply(NEVER)
   await worker.run()
@@ -100,7 +84,7 @@ test('a sync one that is rendered a second time is answered, and dead-lettered',
 
 test('a sync one that cannot be told from an ended one is answered as a defect, at once', async () => {
   const record = aRecord({ lane: 'sync', mode: 'sync' })
-  const worker = await aWorker(record)
+  const worker = await aDamagedWorker(record)
   await worker.ledger.complete(aManifest({ record }), NEVER)
   await worker.damage()
   using caller = worker.replies.expect(record.id)
@@ -111,26 +95,27 @@ test('a sync one that cannot be told from an ended one is answered as a defect, 
 
 test('is dead-lettered only when its reservation is given back, however long the limiter is away', async () => {
   const record = aRecord()
-  const worker = await aWorker(record)
+  const worker = await aDamagedWorker(record)
   await worker.ledger.complete(aManifest({ record }), NEVER)
   await worker.damage()
   let away = 3
-  const complete: Limiter['complete'] = async (manifest, signal) => {
+  const complete = worker.limiter.complete.bind(worker.limiter)
+  worker.limiter.complete = async (manifest, signal) => {
     if (manifest.render.id === record.id && away-- > 0) {
       expect(worker.queue.dead).toEqual([])
       // Runs after the worker has begun to wait.
       setImmediate(() => void worker.clock.advance(60_000))
       throw new Unavailable('connection refused')
     }
-    await worker.limiter.complete(manifest, signal)
+    await complete(manifest, signal)
   }
-  await worker.run({ limiter: { ...worker.limiter, complete } })
+  await worker.run()
   expect(worker.queue.dead).toHaveLength(1)
 })
 
 test('one that crashes its renderer each time has an event, and is counted as crashed', async () => {
   const record = aRecord()
-  const worker = await aWorker(record, new ServiceError('render_crashed', 'thread died'))
+  const worker = await aDamagedWorker(record, new ServiceError('render_crashed', 'thread died'))
   expect(await worker.run()).toEqual([record.id])
   expect(worker.queue.dead).toStrictEqual([{ record, reason: 'render_crashed' }])
   expect(worker.counted).toEqual(['crashed'])

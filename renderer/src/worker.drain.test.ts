@@ -6,44 +6,11 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { HELD_POLL_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { describe, expect, test } from 'vitest'
-import { aManifest, aRecord, logTo, NEVER } from '../../test/fixture/build.ts'
-import { anEngine, queueUp, WORKER_BUCKET, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
-import type { RenderWork } from './port/engine.ts'
-import { runWorker } from './worker.ts'
+import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
+import { aWorker, type Script, WORKER_BUCKET } from '../../test/fixture/render-work.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
 const OTHER = { owner: 'other', leaseMs: CLAIM_LEASE_MS }
-
-type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
-
-/** A worker that can be drained and force-stopped, with one slot by default. `begun` resolves when its engine has a render. */
-async function aWorker(records: readonly RenderRecord[], script: Script, slots = 1) {
-  const ports = workerPorts()
-  const lines: string[] = []
-  const log = logTo(({ level, message }) => level !== 'debug' && lines.push(message))
-  const begun = Promise.withResolvers<void>()
-  const worked: string[] = []
-  const engine = anEngine(
-    async (work, signal) => {
-      worked.push(work.render)
-      begun.resolve()
-      return await script(work, signal)
-    },
-    { slots },
-  )
-  for (const record of records) await queueUp(ports, record)
-  const [stopping, leaving] = [new AbortController(), new AbortController()]
-  const signals = { signal: stopping.signal, forceStop: leaving.signal }
-  return {
-    ...ports,
-    lines,
-    worked,
-    begun: begun.promise,
-    run: () => runWorker({ ...ports, log }, engine, { settings: WORKER_SETTINGS, ...signals }),
-    stop: () => stopping.abort(new Error('stop')),
-    leave: () => leaving.abort(new Error('leave')),
-  }
-}
 
 /** Renders until its signal aborts. */
 const endless: Script = (_work, signal) =>
@@ -63,7 +30,7 @@ describe('a worker that stops', () => {
   test('gives what it has not begun to others at once, and ends what it has', async () => {
     const [first, second] = [aRecord(), aRecord()]
     const over = Promise.withResolvers<Uint8Array>()
-    const worker = await aWorker([first, second], () => over.promise)
+    const worker = await aWorker(() => over.promise, [first, second])
     const running = worker.run()
     await worker.begun
     worker.stop()
@@ -83,7 +50,7 @@ describe('a worker that stops', () => {
     'leaves an %s render that outlasts the drain, unanswered, and another begins it at once',
     async (lane) => {
       const record = aRecord({ lane })
-      const worker = await aWorker([record], endless)
+      const worker = await aWorker(endless, [record])
       using caller = worker.replies.expect(record.id)
       const replies: unknown[] = []
       void caller.reply(NEVER).then((reply) => replies.push(reply))
@@ -97,14 +64,14 @@ describe('a worker that stops', () => {
       expect(await worker.ledger.claim(record, OTHER, NEVER)).toMatchObject({ kind: 'granted' })
       await using others = await worker.queue.consume('react_pdf', NEVER)
       expect(others.poll(lane)?.record.id).toBe(record.id)
-      expect(worker.lines).toEqual(['render handed over'])
+      expect(worker.lines).toMatchObject([{ message: 'render handed over' }])
     },
   )
 
   test('counts no attempt for a render it leaves', async () => {
     const record = aRecord()
     const owners = ['a', 'b', 'c', 'd']
-    const worker = await aWorker([record], endless)
+    const worker = await aWorker(endless, [record])
     for (const owner of owners) {
       const claim = await worker.ledger.claim(record, { owner, leaseMs: CLAIM_LEASE_MS }, NEVER)
       if (claim.kind === 'granted') await worker.ledger.release(claim.claim, owner, NEVER)
@@ -118,10 +85,10 @@ describe('a worker that stops', () => {
 
   test('does not begin again what has just crashed, and leaves it free', async () => {
     const record = aRecord()
-    const worker = await aWorker([record], async () => {
+    const worker = await aWorker(async () => {
       worker.stop()
       throw new ServiceError('render_crashed', 'thread died')
-    })
+    }, [record])
     await worker.run()
     expect(worker.worked).toEqual([record.id])
     expect(await worker.ledger.claim(record, OTHER, NEVER)).toMatchObject({ kind: 'granted' })
@@ -129,7 +96,7 @@ describe('a worker that stops', () => {
 
   test.for(['put', 'create'] as const)('does not wait for a store whose %s cannot be reached', async (step) => {
     const record = aRecord()
-    const worker = await aWorker([record], async () => PDF)
+    const worker = await aWorker(async () => PDF, [record])
     const refused = Promise.withResolvers<void>()
     worker.artifacts[step] = async () => {
       refused.resolve()
@@ -146,7 +113,7 @@ describe('a worker that stops', () => {
 
   test('does not wait for an event log that does not answer', async () => {
     const record = aRecord()
-    const worker = await aWorker([record], async () => PDF)
+    const worker = await aWorker(async () => PDF, [record])
     const asked = Promise.withResolvers<void>()
     worker.events.append = (_event, signal) => {
       asked.resolve()
@@ -159,14 +126,14 @@ describe('a worker that stops', () => {
     worker.stop()
     worker.leave()
     await running
-    expect(worker.lines).toEqual(['render handed over'])
+    expect(worker.lines).toMatchObject([{ message: 'render handed over' }])
   })
 })
 
 describe('a render that another renderer holds', () => {
   test('keeps no slot from the next', async () => {
     const [held, next] = [aRecord(), aRecord()]
-    const worker = await aWorker([held, next], async () => PDF)
+    const worker = await aWorker(async () => PDF, [held, next])
     await worker.ledger.claim(held, OTHER, NEVER)
     const running = worker.run()
     await worker.begun
@@ -179,7 +146,7 @@ describe('a render that another renderer holds', () => {
 
   test('is rendered soon after it was given back, and not only when its claim would have lapsed', async () => {
     const record = aRecord()
-    const worker = await aWorker([record], async () => PDF)
+    const worker = await aWorker(async () => PDF, [record])
     const answer = await worker.ledger.claim(record, OTHER, NEVER)
     const running = worker.run()
     await turns()
@@ -196,7 +163,7 @@ describe('a render that another renderer holds', () => {
   test('is told of once more and done with when that one has ended it', async () => {
     const record = aRecord()
     const manifest = aManifest({ record })
-    const worker = await aWorker([record], async () => PDF)
+    const worker = await aWorker(async () => PDF, [record])
     await worker.ledger.claim(record, OTHER, NEVER)
     const running = worker.run()
     await turns()

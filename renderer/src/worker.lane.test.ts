@@ -1,31 +1,25 @@
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { aRecord } from '../../test/fixture/build.ts'
-import { anEngine, queueUp, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
-import type { RenderWork } from './port/engine.ts'
-import { runWorker } from './worker.ts'
+import { aWorker, type Script } from '../../test/fixture/render-work.ts'
 
 /** Counts the running renders per lane: an engine of three slots, three renders waiting in each lane, and none of them ends. */
 async function underWay(lanes: readonly Lane[] | undefined): Promise<Record<Lane, number>> {
   const records = LANES.flatMap((lane) => [1, 2, 3].map(() => aRecord({ lane })))
   const count = { sync: 0, async: 0, bulk: 0 }
   const over = Promise.withResolvers<Uint8Array>()
-  const render = async ({ render: id }: RenderWork) => {
+  const script: Script = async ({ render: id }) => {
     count[records.find((record) => record.id === id)?.lane ?? 'bulk'] += 1
     return await over.promise
   }
-  const engine = anEngine(render, { slots: 3 })
-  const ports = workerPorts()
-  for (const record of records) await queueUp(ports, record)
+  const worker = await aWorker(script, records, { slots: 3, lanes })
   // The callers wait for all of the sync renders.
-  const callers = records.filter(({ lane }) => lane === 'sync').map(({ id }) => ports.replies.expect(id))
-  const stopping = new AbortController()
-  const settings = { ...WORKER_SETTINGS, ...(lanes && { lanes }) }
-  const running = runWorker(ports, engine, { settings, signal: stopping.signal })
+  const callers = records.filter(({ lane }) => lane === 'sync').map(({ id }) => worker.replies.expect(id))
+  const running = worker.run()
   // Each step turns the event loop once. Everything is in memory, so whatever may begin has begun after 50 turns.
-  for (let turn = 0; turn < 50; turn++) await ports.clock.advance(0)
+  for (let turn = 0; turn < 50; turn++) await worker.clock.advance(0)
   const seen = { ...count }
-  stopping.abort()
+  worker.stop()
   over.resolve(Buffer.from('%PDF-'))
   await running
   for (const caller of callers) caller[Symbol.dispose]()

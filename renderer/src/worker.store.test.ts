@@ -4,57 +4,44 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { STORE_RETRY_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
-import { anEngine, queueUp, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
-import { runWorker } from './worker.ts'
+import { aWorker } from '../../test/fixture/render-work.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
 const DEADLINE_MS = 25_000
 
 /** A worker with one render, whose engine takes `renderMs`. One call of the artifact store is refused until the test allows it. */
-async function aWorker(refusal: 'get' | 'put' | 'create', lane: 'async' | 'sync' = 'async', renderMs = 0) {
-  const ports = workerPorts()
+async function aRefusedWorker(refusal: 'get' | 'put' | 'create', lane: 'async' | 'sync' = 'async', renderMs = 0) {
   const record = aRecord({ lane, deadlineMs: DEADLINE_MS, units: 5 })
-  await queueUp(ports, record)
-  const caller = ports.replies.expect(record.id)
+  const script = async () => {
+    if (renderMs > 0) await worker.clock.sleep(renderMs, NEVER)
+    return PDF
+  }
+  const worker = await aWorker(script, [record])
+  const caller = worker.replies.expect(record.id)
   const refused = { get: false, put: false, create: false, [refusal]: true }
   const calls = { get: 0, put: 0, create: 0 }
-  const worked: string[] = []
   for (const name of ['get', 'put', 'create'] as const) {
-    const call = ports.artifacts[name].bind(ports.artifacts)
+    const call = worker.artifacts[name].bind(worker.artifacts)
     // Each call passes its arguments on unchanged.
-    ports.artifacts[name] = async (...values: never[]) => {
+    worker.artifacts[name] = async (...values: never[]) => {
       calls[name] += 1
       if (refused[name]) throw new Unavailable('no answer')
       return await (call as (...same: never[]) => Promise<never>)(...values)
     }
   }
-  const engine = anEngine(async ({ render }) => {
-    worked.push(render)
-    if (renderMs > 0) await ports.clock.sleep(renderMs, NEVER)
-    return PDF
-  })
-  const stopping = new AbortController()
-  const running = runWorker(ports, engine, { settings: WORKER_SETTINGS, signal: stopping.signal })
+  const outcome = worker.runUntil(() => true).then(([event]) => event?.manifest.outcome)
   return {
-    ...ports,
+    ...worker,
     record,
     refused,
     calls,
-    worked,
     caller,
+    /** The outcome in the event, and no other event. */
+    outcome: () => outcome,
     /** Advances the clock in small steps, so that every retry happens. */
     async pass(ms: number) {
       // The first step is over before the worker has begun.
-      for (let passed = 0; passed <= ms; passed += 500) await ports.clock.advance(500)
-    },
-    /** The outcome in the event, and no other event. */
-    async outcome() {
-      for await (const { event } of ports.events.follow('test', NEVER)) {
-        stopping.abort()
-        await running
-        return event.manifest.outcome
-      }
-      return undefined
+      for (let passed = 0; passed <= ms; passed += 500) await worker.clock.advance(500)
     },
   }
 }
@@ -62,7 +49,7 @@ async function aWorker(refusal: 'get' | 'put' | 'create', lane: 'async' | 'sync'
 const FAILED = { status: 'failed', error: { code: 'internal', message: expect.stringContaining('storage') } }
 
 test('a render waits for what it is made of, and begins when it can be had', async () => {
-  const worker = await aWorker('get')
+  const worker = await aRefusedWorker('get')
   await worker.pass(DEADLINE_MS - 2000)
   expect(worker.worked).toEqual([])
   worker.refused.get = false
@@ -71,7 +58,7 @@ test('a render waits for what it is made of, and begins when it can be had', asy
 })
 
 test('a render whose parts cannot be had within its deadline fails as internal, and costs nothing', async () => {
-  const worker = await aWorker('get')
+  const worker = await aRefusedWorker('get')
   await worker.pass(DEADLINE_MS)
   expect(await worker.outcome()).toMatchObject(FAILED)
   expect(worker.worked).toEqual([])
@@ -82,7 +69,7 @@ test('a render whose parts cannot be had within its deadline fails as internal, 
 })
 
 test('a render that is not stored within its deadline fails as internal, its caller having had it', async () => {
-  const worker = await aWorker('put', 'sync')
+  const worker = await aRefusedWorker('put', 'sync')
   await worker.pass(DEADLINE_MS)
   expect(await worker.outcome()).toMatchObject(FAILED)
   expect(await worker.caller.reply(NEVER)).toMatchObject({ kind: 'rendered', pdf: PDF })
@@ -90,7 +77,7 @@ test('a render that is not stored within its deadline fails as internal, its cal
 })
 
 test('a PDF gets one whole try, though the deadline has passed meanwhile', async () => {
-  const worker = await aWorker('get', 'async', DEADLINE_MS - 1000)
+  const worker = await aRefusedWorker('get', 'async', DEADLINE_MS - 1000)
   const put = worker.artifacts.put.bind(worker.artifacts)
   worker.artifacts.put = async (address, bytes, signal) => {
     signal.throwIfAborted()
@@ -103,7 +90,7 @@ test('a PDF gets one whole try, though the deadline has passed meanwhile', async
 })
 
 test('an outcome is written however long that takes, soon after it can be, by who holds the render all the while', async () => {
-  const worker = await aWorker('create')
+  const worker = await aRefusedWorker('create')
   await worker.pass(4 * CLAIM_LEASE_MS)
   const other = { owner: 'other', leaseMs: CLAIM_LEASE_MS }
   expect(await worker.ledger.claim(worker.record, other, NEVER)).toMatchObject({ kind: 'held' })

@@ -13,34 +13,15 @@ import {
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aTenant, NEVER, NOON } from '../../test/fixture/build.ts'
-import { anEngine, queueUp, WORKER_SETTINGS, workerPorts } from '../../test/fixture/render-work.ts'
-import type { RenderEngine, RenderWork } from './port/engine.ts'
-import { runWorker } from './worker.ts'
+import { aWorker, type Script } from '../../test/fixture/render-work.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
-
-type Script = (work: RenderWork, signal: AbortSignal) => Promise<Uint8Array>
-
-/** A worker over memory adapters, with `records` in its queue. `script` is what its engine does. */
-async function start(script: Script, records: readonly RenderRecord[], own: Partial<RenderEngine> = {}) {
-  const ports = workerPorts()
-  const worked: RenderWork[] = []
-  const render: Script = async (work, signal) => {
-    worked.push(work)
-    return await script(work, signal)
-  }
-  const engine = anEngine(render, own)
-  for (const record of records) await queueUp(ports, record)
-  const stopping = new AbortController()
-  const run = () => runWorker(ports, engine, { settings: WORKER_SETTINGS, signal: stopping.signal })
-  return { ...ports, worked, run, stop: () => stopping.abort() }
-}
 
 function inBucket(key: string): ArtifactAddress {
   return { bucket: 'platen', key }
 }
 
-type Worker = Awaited<ReturnType<typeof start>>
+type Worker = Awaited<ReturnType<typeof aWorker>>
 
 /** Publishes a directory with one suspended tenant. */
 async function suspend({ directory }: Worker, fields: Parameters<typeof aTenant>[0] & { id: TenantId }): Promise<void> {
@@ -52,22 +33,15 @@ function usageOf({ limiter }: Worker, { account, period }: RenderRecord): Promis
   return limiter.usage(account, period, NEVER)
 }
 
-/** Runs the worker until `count` events are in the log, then stops it. */
-async function eventsOf(worker: Worker, count: number): Promise<RenderEvent[]> {
-  const running = worker.run()
-  const events: RenderEvent[] = []
-  for await (const { event } of worker.events.follow('test', NEVER)) {
-    if (events.push(event) === count) break
-  }
-  worker.stop()
-  await running
-  return events
+/** Runs the worker until `count` events are in the log. */
+function eventsOf(worker: Worker, count: number): Promise<RenderEvent[]> {
+  return worker.runUntil((_event, events) => events === count)
 }
 
 describe('a render', () => {
   test('that succeeds leaves its PDF, one manifest, one event, a settled view and an empty queue', async () => {
     const record = aRecord()
-    const worker = await start(async () => PDF, [record])
+    const worker = await aWorker(async () => PDF, [record])
     const [event] = await eventsOf(worker, 1)
     const outcome = event?.manifest.outcome
     expect(event?.type).toBe('render.succeeded')
@@ -90,7 +64,7 @@ describe('a render', () => {
     ['page_limit', () => new ServiceError('page_limit', 'too long'), 'too long'],
     ['internal', () => new TypeError('a defect at /srv/platen'), 'the service failed'],
   ])('that fails with %s is not tried again', async ([code, error, message]) => {
-    const worker = await start(() => Promise.reject(error()), [aRecord()])
+    const worker = await aWorker(() => Promise.reject(error()), [aRecord()])
     const [event] = await eventsOf(worker, 1)
     expect(event?.manifest.outcome).toMatchObject({
       status: 'failed',
@@ -100,7 +74,7 @@ describe('a render', () => {
   })
 
   test('whose PDF is not stored because of a defect fails as internal', async () => {
-    const worker = await start(async () => PDF, [aRecord()])
+    const worker = await aWorker(async () => PDF, [aRecord()])
     worker.artifacts.put = () => Promise.reject(new TypeError('a defect'))
     const [event] = await eventsOf(worker, 1)
     expect(event?.manifest.outcome).toMatchObject({ status: 'failed', error: { code: 'internal' } })
@@ -109,7 +83,7 @@ describe('a render', () => {
 
   test('that crashes its renderer is tried three times, and becomes a dead letter', async () => {
     const record = aRecord()
-    const worker = await start(() => Promise.reject(new ServiceError('render_crashed', 'thread died')), [record])
+    const worker = await aWorker(() => Promise.reject(new ServiceError('render_crashed', 'thread died')), [record])
     const [event] = await eventsOf(worker, 1)
     expect(worker.queue.dead).toStrictEqual([{ record, reason: 'render_crashed' }])
     expect(event?.manifest).toMatchObject({ attempt: 3, outcome: { error: { code: 'render_crashed' } } })
@@ -117,7 +91,7 @@ describe('a render', () => {
   })
 
   test('that crashes its renderer once succeeds at the second attempt', async () => {
-    const worker = await start(async () => {
+    const worker = await aWorker(async () => {
       if (worker.worked.length === 1) throw new ServiceError('render_crashed', 'thread died')
       return PDF
     }, [aRecord()])
@@ -126,7 +100,7 @@ describe('a render', () => {
   })
 
   test('that outlasts its deadline is ended by it', async () => {
-    const worker = await start(
+    const worker = await aWorker(
       async (_work, signal) => {
         const aborted = once(signal)
         void worker.clock.advance(24_999).then(() => {
@@ -145,7 +119,7 @@ describe('a render', () => {
   })
 
   test('that waited more than a day expires without being rendered', async () => {
-    const worker = await start(async () => PDF, [aRecord({ acceptedAt: NOON - QUEUE_AGE_MS_MAX - 1 })])
+    const worker = await aWorker(async () => PDF, [aRecord({ acceptedAt: NOON - QUEUE_AGE_MS_MAX - 1 })])
     const [event] = await eventsOf(worker, 1)
     expect(event?.manifest.outcome).toMatchObject({ error: { code: 'expired' } })
     expect(worker.worked).toHaveLength(0)
@@ -155,7 +129,7 @@ describe('a render', () => {
     'of the lane %s whose tenant was suspended while it waited is not rendered',
     async (lane) => {
       const record = aRecord({ lane })
-      const worker = await start(async () => PDF, [record])
+      const worker = await aWorker(async () => PDF, [record])
       using pending = worker.replies.expect(record.id)
       await suspend(worker, { id: record.tenant, incarnation: record.account })
       const [event] = await eventsOf(worker, 1)
@@ -168,7 +142,7 @@ describe('a render', () => {
 
   test('is rendered where the suspended tenant is another one of the same name', async () => {
     const record = aRecord()
-    const worker = await start(async () => PDF, [record])
+    const worker = await aWorker(async () => PDF, [record])
     await suspend(worker, { id: record.tenant, incarnation: 'anew' })
     const [event] = await eventsOf(worker, 1)
     expect(event?.type).toBe('render.succeeded')
@@ -177,7 +151,7 @@ describe('a render', () => {
   test('whose renderer died between manifest and event gets its event, and is not rendered again', async () => {
     const record = aRecord()
     const manifest = aManifest({ record })
-    const worker = await start(async () => PDF, [record])
+    const worker = await aWorker(async () => PDF, [record])
     await worker.ledger.claim(record, { owner: 'dead', leaseMs: 0 }, NEVER)
     await worker.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(manifest), NEVER)
     const [event] = await eventsOf(worker, 1)
@@ -188,7 +162,7 @@ describe('a render', () => {
   test('that was rendered twice keeps the first outcome and takes the second PDF away', async () => {
     const record = aRecord()
     const first = aManifest({ record, outcome: aFailure() })
-    const worker = await start(async () => {
+    const worker = await aWorker(async () => {
       await worker.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(first), NEVER)
       return PDF
     }, [record])
@@ -200,7 +174,7 @@ describe('a render', () => {
   test('that the API abandoned has neither event nor PDF', async () => {
     const [abandoned, next] = [aRecord(), aRecord()]
     const canceled = aFailure({ durationMs: 0, error: { code: 'canceled', message: 'not confirmed' } })
-    const worker = await start(async () => PDF, [abandoned, next])
+    const worker = await aWorker(async () => PDF, [abandoned, next])
     await worker.artifacts.create(
       inBucket(manifestKey(abandoned.id)),
       encodeManifest(manifestOf(abandoned, 0, canceled)),
@@ -214,15 +188,20 @@ describe('a render', () => {
 
   test('with data too large for its record is given that data, which is removed afterwards', async () => {
     const stored = inBucket('acme/one/input')
-    const worker = await start(async () => PDF, [aRecord({ data: { stored } })])
+    const given: string[] = []
+    const script: Script = async ({ data }) => {
+      given.push(Buffer.from(data).toString())
+      return PDF
+    }
+    const worker = await aWorker(script, [aRecord({ data: { stored } })])
     await worker.artifacts.put(stored, Buffer.from('{"number":"2026-7"}'), NEVER)
     await eventsOf(worker, 1)
-    expect(Buffer.from(worker.worked[0]?.data ?? []).toString()).toBe('{"number":"2026-7"}')
+    expect(given).toEqual(['{"number":"2026-7"}'])
     expect(await worker.artifacts.has(stored, NEVER)).toBe(false)
   })
 
   test('whose store is away for a while is stored later and rendered once', async () => {
-    const worker = await start(async () => PDF, [aRecord()])
+    const worker = await aWorker(async () => PDF, [aRecord()])
     const put = worker.artifacts.put.bind(worker.artifacts)
     let refusals = 3
     worker.artifacts.put = async (...request) => {
@@ -244,7 +223,7 @@ test('an engine that is not ready costs a render no attempt, however often it cr
     if (worker.worked.length === 1) throw new ServiceError('render_crashed', 'the browser ended')
     return PDF
   }
-  const worker = await start(script, [record], { ready })
+  const worker = await aWorker(script, [record], { ready })
   await eventsOf(worker, 1)
   expect(seen).toEqual([undefined, { status: 'running', attempt: 1 }])
 })
@@ -253,7 +232,7 @@ describe('the quota of a render', () => {
   test('is held from its claim on, and charged when it has succeeded', async () => {
     const record = aRecord({ units: 5 })
     const during: Usage[] = []
-    const worker = await start(async () => {
+    const worker = await aWorker(async () => {
       await worker.clock.advance(RESERVATION_MS * 2)
       during.push(await usageOf(worker, record))
       return PDF
@@ -265,14 +244,14 @@ describe('the quota of a render', () => {
 
   test('is free again when it has failed', async () => {
     const record = aRecord()
-    const worker = await start(() => Promise.reject(new ServiceError('template_error', 'x')), [record])
+    const worker = await aWorker(() => Promise.reject(new ServiceError('template_error', 'x')), [record])
     await eventsOf(worker, 1)
     expect(await usageOf(worker, record)).toEqual({ charged: 0, reserved: 0 })
   })
 
   test('is charged once, though the render was delivered again after its end', async () => {
     const record = aRecord()
-    const worker = await start(async () => PDF, [record])
+    const worker = await aWorker(async () => PDF, [record])
     await worker.limiter.complete(aManifest({ record }), NEVER)
     await worker.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(aManifest({ record })), NEVER)
     await worker.ledger.complete(aManifest({ record }), NEVER)
@@ -282,7 +261,7 @@ describe('the quota of a render', () => {
 
   test('is charged before the render leaves the queue, however long the limiter is away', async () => {
     const record = aRecord()
-    const worker = await start(async () => PDF, [record])
+    const worker = await aWorker(async () => PDF, [record])
     const settle = worker.limiter.complete.bind(worker.limiter)
     let refusals = 3
     worker.limiter.complete = async (...request) => {
@@ -308,7 +287,7 @@ describe('a sync render', () => {
 
   test('is answered before anything is stored', async () => {
     const sync = record()
-    const worker = await start(async () => PDF, [sync])
+    const worker = await aWorker(async () => PDF, [sync])
     using pending = worker.replies.expect(sync.id)
     const order: string[] = []
     const put = worker.artifacts.put.bind(worker.artifacts)
@@ -328,7 +307,7 @@ describe('a sync render', () => {
 
   test('whose reply cannot be handed over is stored and told of', async () => {
     const sync = record()
-    const worker = await start(async () => PDF, [sync])
+    const worker = await aWorker(async () => PDF, [sync])
     worker.replies.reply = () => Promise.reject(new Unavailable('no answer'))
     const [event] = await eventsOf(worker, 1)
     expect(event?.manifest).toMatchObject({ attempt: 1, outcome: { status: 'succeeded' } })
@@ -338,10 +317,10 @@ describe('a sync render', () => {
   test('begins though async renders have every slot but its own', async () => {
     const [sync, first, over] = [record(), aRecord(), Promise.withResolvers<Uint8Array>()]
     const script: Script = async ({ render }) => (render === sync.id ? PDF : await over.promise)
-    const worker = await start(script, [first, aRecord(), sync], { slots: 1 + SYNC_SLOTS })
+    const worker = await aWorker(script, [first, aRecord(), sync], { slots: 1 + SYNC_SLOTS })
     const events = eventsOf(worker, 3)
     await worker.replies.expect(sync.id).reply(NEVER)
-    expect(new Set(worker.worked.map(({ render }) => render))).toEqual(new Set([first.id, sync.id]))
+    expect(new Set<string>(worker.worked)).toEqual(new Set<string>([first.id, sync.id]))
     over.resolve(PDF)
     expect((await events)[0]?.manifest.render.id).toBe(sync.id)
   })
@@ -349,7 +328,7 @@ describe('a sync render', () => {
   test('is canceled when its caller goes', async () => {
     const sync = record()
     const pending: Disposable[] = []
-    const worker = await start(
+    const worker = await aWorker(
       async (_work, signal) => {
         for (const each of pending) each[Symbol.dispose]()
         return await once(signal)
@@ -364,7 +343,7 @@ describe('a sync render', () => {
 
 test('a stopping worker ends the render it has begun and leaves the next to others', async () => {
   const [first, second] = [aRecord(), aRecord()]
-  const worker = await start(async () => {
+  const worker = await aWorker(async () => {
     worker.stop()
     return PDF
   }, [first, second])
