@@ -1,70 +1,64 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../test/fixture/build.ts'
 import { Unavailable } from './port/unavailable.ts'
 import { retrying } from './retry.ts'
 
-/** A port with private fields, which is unavailable for the first `refusals` calls. */
+/** Refuses the first calls. Its private field can be read only if `this` is the store itself. */
 class Store {
-  #refusals: number
-  readonly calls: string[] = []
+  readonly #refusals: Error[]
+  calls = 0
 
-  constructor(refusals: number) {
-    this.#refusals = refusals
+  constructor(refusals: readonly Error[]) {
+    this.#refusals = [...refusals]
   }
 
   async get(key: string, _signal: AbortSignal): Promise<string> {
-    return this.#answer(`get ${key}`)
+    this.calls += 1
+    const refusal = this.#refusals.shift()
+    if (refusal !== undefined) throw refusal
+    return key
   }
 
-  async has(key: string, _signal: AbortSignal): Promise<string> {
-    return this.#answer(`has ${key}`)
-  }
-
-  #answer(call: string): string {
-    this.calls.push(call)
-    if (this.#refusals-- > 0) throw new Unavailable('no answer')
-    return call
+  async has(key: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.get(key, signal)) === key
   }
 }
 
-function aPort(refusals: number) {
-  const clock = manualClock(0)
+function aPort(...refusals: readonly Error[]) {
+  const clock = manualClock()
   const store = new Store(refusals)
   return { clock, store, port: retrying(store, ['get'], { clock, log: SILENT, waitMsMax: 2000 }) }
 }
 
-describe('a port that repeats calls', () => {
-  test('answers when it is available again, after waits that double up to the longest', async () => {
-    const { clock, store, port } = aPort(4)
-    const answer = port.get('a', NEVER)
-    await clock.advance(0)
-    for (const [at, waitMs] of [500, 1000, 2000, 2000].entries()) {
-      await clock.advance(waitMs - 1)
-      expect(store.calls).toHaveLength(at + 1)
-      await clock.advance(1)
-    }
-    expect(await answer).toBe('get a')
-  })
+const AWAY = new Unavailable('no answer')
 
-  test('makes a call once if it is not among those to repeat', async () => {
-    const { store, port } = aPort(1)
-    await expect(port.has('a', NEVER)).rejects.toThrow(Unavailable)
-    expect(store.calls).toEqual(['has a'])
-  })
+test('a call answers when its port is available again, after waits that double up to the longest', async () => {
+  const { clock, store, port } = aPort(AWAY, AWAY, AWAY, AWAY)
+  const answer = port.get('a', NEVER)
+  await clock.advance(0)
+  for (const [at, waitMs] of [500, 1000, 2000, 2000].entries()) {
+    await clock.advance(waitMs - 1)
+    expect(store.calls).toBe(at + 1)
+    await clock.advance(1)
+  }
+  expect(await answer).toBe('a')
+})
 
-  test('does not repeat after another error', async () => {
-    const port = retrying(
-      { get: (_key: string, _signal: AbortSignal) => Promise.reject(new TypeError('a defect')) },
-      ['get'],
-      { clock: manualClock(0), log: SILENT },
-    )
-    await expect(port.get('a', NEVER)).rejects.toThrow('a defect')
-  })
+test('a call that is not to be repeated is made once', async () => {
+  const { store, port } = aPort(AWAY)
+  await expect(port.has('a', NEVER)).rejects.toThrow(AWAY)
+  expect(store.calls).toBe(1)
+})
 
-  test('tries once and gives up with the reason of the signal if that has aborted', async () => {
-    const { store, port } = aPort(1)
-    await expect(port.get('a', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
-    expect(store.calls).toEqual(['get a'])
-  })
+test('a call that fails for another reason is made once', async () => {
+  const { store, port } = aPort(new TypeError('a defect'))
+  await expect(port.get('a', NEVER)).rejects.toThrow('a defect')
+  expect(store.calls).toBe(1)
+})
+
+test('a call whose signal has aborted is made once, and rejects with the reason of the signal', async () => {
+  const { store, port } = aPort(AWAY)
+  await expect(port.get('a', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
+  expect(store.calls).toBe(1)
 })

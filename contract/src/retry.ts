@@ -9,7 +9,7 @@ const RETRY_MS_MIN = 500
 const RETRY_MS_MAX = 30_000
 
 /** How to repeat a call. */
-export interface RetryPolicy {
+interface RetryPolicy {
   readonly clock: Clock
   readonly log: Log
   readonly waitMsMax?: number

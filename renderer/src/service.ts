@@ -10,8 +10,8 @@ export interface RendererOptions {
   readonly worker: WorkerSettings
   /** The caller opened them and closes them. */
   readonly engines: Engines
-  /** Aborts when running renders must be left to others. Absent means never. */
-  readonly forceStop?: AbortSignal
+  /** Aborts when running renders must be left to others. */
+  readonly forceStop: AbortSignal
   /** The engines whose queues it serves. Absent means all. */
   readonly servedEngines?: readonly Engine[]
 }
@@ -70,7 +70,7 @@ function serveEngine(
     await using opened = await open()
     engine = opened
     const { signal } = stopping
-    if (!signal.aborted) await runWorker(ports, opened, { settings, signal, ...(forceStop && { forceStop }) })
+    if (!signal.aborted) await runWorker(ports, opened, { settings, signal, forceStop })
   }
   const ended = run().catch((err: unknown) => {
     hasFailed = true

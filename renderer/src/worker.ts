@@ -24,18 +24,16 @@ export interface WorkerOptions {
   readonly settings: WorkerSettings
   /** Aborts when no more renders must begin. */
   readonly signal: AbortSignal
-  /** Aborts when running renders must be left to others. Absent means never. */
-  readonly forceStop?: AbortSignal
+  /** Aborts when running renders must be left to others. */
+  readonly forceStop: AbortSignal
 }
-
-const NEVER = new AbortController().signal
 
 /**
  * Serves one engine's queue until `signal` aborts. Uses as many slots as the engine has; some are reserved for sync renders. Resolves when
  * the running renders have ended and are acknowledged, or have been left to others.
  */
 export async function runWorker(ports: WorkerPorts, engine: RenderEngine, options: WorkerOptions): Promise<void> {
-  const { settings, forceStop = NEVER } = options
+  const { settings, forceStop } = options
   const drain = AbortSignal.any([options.signal, forceStop])
   await using consumer = await ports.queue.consume(engine.name, drain)
   using _leaves = onAbort(drain, () => void closeConsumer(consumer, ports))

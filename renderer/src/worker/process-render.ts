@@ -14,7 +14,6 @@ import type { Instant } from '@platen/contract/brand.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import type { ClaimResult } from '@platen/contract/port/render-ledger.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
-import type { DeadLetterReason } from '@platen/contract/port/renderer-meter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   type Failure,
@@ -159,8 +158,13 @@ async function acknowledge(
   queued: QueuedRender,
   { kind, manifest }: Extract<Ending, { manifest: Manifest }>,
 ): Promise<void> {
-  if (kind === 'crashed') await moveToDeadLetters(worker, queued, { reason: 'render_crashed', counted: 'crashed' })
-  else await queued.done(worker.forceStop)
+  const { meter, forceStop } = worker
+  if (kind === 'ended') {
+    await queued.done(forceStop)
+  } else {
+    await queued.deadLetter('render_crashed', forceStop)
+    meter.deadLettered('crashed')
+  }
   logOutcome(worker, manifest)
   await removeInput(worker, queued.record)
 }
@@ -171,21 +175,13 @@ async function acknowledge(
  */
 async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error: UnreadableManifest): Promise<void> {
   const { record } = queued
-  const { log, ledger, limiter, forceStop } = worker
+  const { log, meter, ledger, limiter, forceStop } = worker
   log.error({ render: record.id, tenant: record.tenant, err: error }, 'render dead-lettered')
   await replyToCaller(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
   const shown = manifestOf(record, 1, failedOutcome(worker, DEFECT))
   await Promise.all([limiter.complete(shown, forceStop), ledger.complete(shown, forceStop)])
-  await moveToDeadLetters(worker, queued, { reason: error.message, counted: 'unreadable' })
-}
-
-async function moveToDeadLetters(
-  { meter, forceStop }: Worker,
-  queued: QueuedRender,
-  { reason, counted }: { readonly reason: string; readonly counted: DeadLetterReason },
-): Promise<void> {
-  await queued.deadLetter(reason, forceStop)
-  meter.deadLettered(counted)
+  await queued.deadLetter(error.message, forceStop)
+  meter.deadLettered('unreadable')
 }
 
 /** Deletes the data that only this render needed. If the store is unavailable, retention deletes it later together with the render. */

@@ -95,7 +95,7 @@ async function work(opened: Opened, document: RenderWork): Promise<Manifest> {
     render: (_: RenderWork, signal: AbortSignal) => opened.engine.render(document, signal),
   }
   const stopping = new AbortController()
-  const running = runWorker(ports, engine, { settings: WORKER_SETTINGS, signal: stopping.signal })
+  const running = runWorker(ports, engine, { settings: WORKER_SETTINGS, signal: stopping.signal, forceStop: NEVER })
   for await (const { event } of ports.events.follow('test', NEVER)) {
     stopping.abort()
     await running
