@@ -4,7 +4,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
-import { aWorker, type Script, WORKER_BUCKET } from '../../test/fixture/render-work.ts'
+import { aWorker, inBucket, type Script } from '../../test/fixture/render-work.ts'
 
 const REASON = /^the manifest cannot be read: its 100 bytes/
 
@@ -22,8 +22,7 @@ async function aDamagedWorker(record: RenderRecord, crash?: Error) {
   }
   const worker = await aWorker(script, [record])
   worker.meter.deadLettered = (reason) => void counted.push(reason)
-  const address = { bucket: WORKER_BUCKET, key: manifestKey(record.id) }
-  const damage = () => worker.artifacts.put(address, halfOf(record), NEVER)
+  const damage = () => worker.artifacts.put(inBucket(manifestKey(record.id)), halfOf(record), NEVER)
   return {
     ...worker,
     counted,

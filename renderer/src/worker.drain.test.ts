@@ -3,24 +3,17 @@ import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '@platen/contract/error.ts'
 import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
+import { encodeManifest, manifestKey } from '@platen/contract/render.ts'
 import { HELD_POLL_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { describe, expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
-import { aWorker, type Script, WORKER_BUCKET } from '../../test/fixture/render-work.ts'
+import { aWorker, inBucket, type Script, untilAborted } from '../../test/fixture/render-work.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
 const OTHER = { owner: 'other', leaseMs: CLAIM_LEASE_MS }
 
 /** Renders until its signal aborts. */
-const endless: Script = (_work, signal) =>
-  new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason))
-  })
-
-function inBucket(record: RenderRecord) {
-  return { bucket: WORKER_BUCKET, key: manifestKey(record.id) }
-}
+const endless: Script = (_work, signal) => untilAborted(signal)
 
 async function turns(count = 20): Promise<void> {
   for (let i = 0; i < count; i++) await setImmediate()
@@ -60,7 +53,7 @@ describe('a worker that stops', () => {
       worker.leave()
       await running
       expect(replies).toEqual([])
-      expect(await worker.artifacts.has(inBucket(record), NEVER)).toBe(false)
+      expect(await worker.artifacts.has(inBucket(manifestKey(record.id)), NEVER)).toBe(false)
       expect(await worker.ledger.claim(record, OTHER, NEVER)).toMatchObject({ kind: 'granted' })
       await using others = await worker.queue.consume('react_pdf', NEVER)
       expect(others.poll(lane)?.record.id).toBe(record.id)
@@ -117,9 +110,7 @@ describe('a worker that stops', () => {
     const asked = Promise.withResolvers<void>()
     worker.events.append = (_event, signal) => {
       asked.resolve()
-      return new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason))
-      })
+      return untilAborted(signal)
     }
     const running = worker.run()
     await asked.promise
@@ -167,7 +158,7 @@ describe('a render that another renderer holds', () => {
     await worker.ledger.claim(record, OTHER, NEVER)
     const running = worker.run()
     await turns()
-    await worker.artifacts.create(inBucket(record), encodeManifest(manifest), NEVER)
+    await worker.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(manifest), NEVER)
     await worker.ledger.complete(manifest, NEVER)
     await worker.clock.advance(HELD_POLL_MS_MAX)
     for await (const { event } of worker.events.follow('test', NEVER)) {

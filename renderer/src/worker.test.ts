@@ -3,23 +3,13 @@ import type { RenderEvent } from '@platen/contract/event.ts'
 import { QUEUE_AGE_MS_MAX, RESERVATION_MS, SYNC_SLOTS } from '@platen/contract/limit.ts'
 import type { Usage } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import {
-  type ArtifactAddress,
-  encodeManifest,
-  manifestKey,
-  manifestOf,
-  type RenderRecord,
-} from '@platen/contract/render.ts'
+import { encodeManifest, manifestKey, manifestOf, type RenderRecord } from '@platen/contract/render.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aTenant, NEVER, NOON } from '../../test/fixture/build.ts'
-import { aWorker, type Script } from '../../test/fixture/render-work.ts'
+import { aWorker, inBucket, type Script, untilAborted } from '../../test/fixture/render-work.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
-
-function inBucket(key: string): ArtifactAddress {
-  return { bucket: 'platen', key }
-}
 
 type Worker = Awaited<ReturnType<typeof aWorker>>
 
@@ -102,7 +92,7 @@ describe('a render', () => {
   test('that outlasts its deadline is ended by it', async () => {
     const worker = await aWorker(
       async (_work, signal) => {
-        const aborted = once(signal)
+        const aborted = untilAborted(signal)
         void worker.clock.advance(24_999).then(() => {
           expect(signal.aborted).toBe(false)
           return worker.clock.advance(1)
@@ -331,7 +321,7 @@ describe('a sync render', () => {
     const worker = await aWorker(
       async (_work, signal) => {
         for (const each of pending) each[Symbol.dispose]()
-        return await once(signal)
+        return await untilAborted(signal)
       },
       [sync],
     )
@@ -351,11 +341,3 @@ test('a stopping worker ends the render it has begun and leaves the next to othe
   expect((await worker.ledger.find(first.id, NEVER))?.state.status).toBe('succeeded')
   expect((await worker.queue.consume('react_pdf', NEVER)).poll('async')?.record.id).toBe(second.id)
 })
-
-/** Rejects with the signal's reason when it aborts, as an engine does. */
-function once(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    signal.addEventListener('abort', () => reject(signal.reason))
-  })
-}

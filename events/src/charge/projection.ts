@@ -67,7 +67,7 @@ async function project(ports: ProjectionPorts, signal: AbortSignal): Promise<voi
     return checkpoint.offset
   }
   for await (const batches of events.replay(PROJECTION_READER, begin, signal)) {
-    const advanced = await retryWhileUnavailable(() => applyAll(ports, { batches, checkpoints: held, signal }), retry)
+    const advanced = await retryWhileUnavailable(() => applyAll(ports, batches, { held, signal }), retry)
     batches.forEach((batch, at) => {
       const checkpoint = advanced[at]
       if (checkpoint === undefined) return batch.rewind()
@@ -78,25 +78,20 @@ async function project(ports: ProjectionPorts, signal: AbortSignal): Promise<voi
   }
 }
 
-interface BatchContext {
-  readonly batches: readonly EventBatch[]
-  readonly checkpoints: ReadonlyMap<number, Checkpoint>
-  readonly signal: AbortSignal
-}
-
 /**
  * Applies the events, and then advances the checkpoints. Returns undefined for a partition that must start again. Running it twice is
  * safe.
  */
 async function applyAll(
   ports: ProjectionPorts,
-  { batches, checkpoints: held, signal }: BatchContext,
+  batches: readonly EventBatch[],
+  { held, signal }: { readonly held: ReadonlyMap<number, Checkpoint>; readonly signal: AbortSignal },
 ): Promise<readonly (Checkpoint | undefined)[]> {
   const { checkpoints, limiter, clock } = ports
   const now = clock.now()
   const period = monthOf(now)
   const events = batches.flatMap((batch) => batch.events)
-  await forEachConcurrently(events, PROJECTED_AT_ONCE, (event) => apply(ports, { event, now, signal }))
+  await forEachConcurrently(events, PROJECTED_AT_ONCE, (event) => apply(ports, event, { now, signal }))
   const totals = new Map<string, Promise<ChargeTotal>>()
   const totalOf = (account: string) => {
     const known = totals.get(account) ?? limiter.chargeTotal(account, period, signal)
@@ -121,16 +116,14 @@ async function applyAll(
   )
 }
 
-interface EventContext {
-  readonly event: RenderEvent
-  readonly now: Instant
-  readonly signal: AbortSignal
-}
-
 /**
  * Applies an event to the views that can still use it. Skips renders older than `VIEW_KEPT_MS`, except for charges of the current month.
  */
-async function apply({ limiter, ledger }: ProjectionPorts, { event, now, signal }: EventContext): Promise<void> {
+async function apply(
+  { limiter, ledger }: ProjectionPorts,
+  event: RenderEvent,
+  { now, signal }: { readonly now: Instant; readonly signal: AbortSignal },
+): Promise<void> {
   const { manifest } = event
   const isRecent = manifest.outcome.finishedAt > now - VIEW_KEPT_MS
   const charging = isRecent || isCharged(event, monthOf(now)) ? limiter.complete(manifest, signal) : undefined

@@ -195,13 +195,8 @@ async function removeInput({ source, log, forceStop }: Worker, record: RenderRec
 }
 
 function logOutcome({ log }: Worker, { render, attempt, outcome }: Manifest): void {
-  const fields = {
-    render: render.id,
-    tenant: render.tenant,
-    engine: render.engine,
-    template: render.template.code,
-    attempt,
-  }
+  const { id, tenant, engine, template } = render
+  const fields = { render: id, tenant, engine, template: template.code, attempt }
   const { durationMs } = outcome
   if (outcome.status === 'succeeded') log.info({ ...fields, durationMs, bytes: outcome.pdf.bytes }, 'render succeeded')
   else log.info({ ...fields, durationMs, code: outcome.error.code }, 'render failed')

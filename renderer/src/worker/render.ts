@@ -31,6 +31,7 @@ export async function render(
     limiter.confirm(record, forceStop),
   ])
   if (work === undefined) return { kind: 'failed', error: STORE_UNAVAILABLE, durationMs: 0 }
+  const fields = { render: record.id, tenant: record.tenant, attempt }
   const over = new AbortController()
   const deadline = clock.timeout(record.deadlineMs)
   const callerGone = record.mode === 'sync' ? replies.callerGone(record.id, over.signal) : NEVER
@@ -39,14 +40,14 @@ export async function render(
   try {
     if (record.mode === 'sync') replies.notifyStarted(record.id)
     worker.meter.begun(record, { attempt, waitedMs: clock.now() - record.acceptedAt })
-    worker.log.debug({ render: record.id, tenant: record.tenant, attempt }, 'render started')
+    worker.log.debug(fields, 'render started')
     const rendering = await engine.render(work, AbortSignal.any([deadline, callerGone, claimLost, forceStop]))
     refuseOversize(rendering.pdf)
     return { kind: 'rendered', ...rendering, durationMs: durationMs(), storeDeadline }
   } catch (error) {
     forceStop.throwIfAborted()
     const verdict = classifyError(error, { deadline, callerGone, claimLost }, record.deadlineMs)
-    logVerdict(worker, record, { verdict, attempt, err: error })
+    logVerdict(worker, verdict, { ...fields, err: error })
     return verdict.kind === 'failed' ? { ...verdict, durationMs: durationMs() } : verdict
   } finally {
     over.abort()
@@ -59,13 +60,8 @@ function refuseOversize({ byteLength }: Uint8Array): void {
 }
 
 /** A failure of the template concerns the tenant and is in the outcome. Only our own failures get a log line here. */
-function logVerdict(
-  { log }: Worker,
-  record: RenderRecord,
-  end: { verdict: Verdict; attempt: number; err: unknown },
-): void {
-  const fields = { render: record.id, tenant: record.tenant, attempt: end.attempt, err: end.err }
-  if (end.verdict.kind === 'retry') log.warn(fields, 'attempt crashed')
-  else if (end.verdict.kind === 'lost') log.warn(fields, 'claim lost')
-  else if (end.verdict.error.code === 'internal') log.error(fields, 'render failed by a defect')
+function logVerdict({ log }: Worker, verdict: Verdict, fields: object): void {
+  if (verdict.kind === 'retry') log.warn(fields, 'attempt crashed')
+  else if (verdict.kind === 'lost') log.warn(fields, 'claim lost')
+  else if (verdict.error.code === 'internal') log.error(fields, 'render failed by a defect')
 }
