@@ -3,7 +3,7 @@
 import type { Metrics } from '@platen/adapters/prometheus/metrics.ts'
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
-import type { SettingTable } from '@platen/adapters/setting/setting.ts'
+import { type SettingEntry, type Settings, table as settingTable } from '@platen/adapters/setting/setting.ts'
 import { SETTINGS as API_SETTINGS } from '@platen/api/config.ts'
 import { type ErrorEntry, FAILURES, HTTP_ERRORS, WARNINGS } from '@platen/contract/error.ts'
 import {
@@ -44,21 +44,21 @@ test('docs/errors.md is the error catalog', async () => {
 })
 
 test('docs/operations.md lists every setting and every metric there is', async () => {
-  const made = { settings: settingsTable(SETTINGS), metrics: await metricsTable() }
+  const made = { settings: settingsTable(SETTINGS.entries), metrics: await metricsTable() }
   await expect(documentWith('docs/operations.md', made)).toMatchFileSnapshot('../docs/operations.md')
 })
 
 test('docs/cluster.md lists every setting of every process', async () => {
-  const common: SettingTable = { ...CONNECTION_SETTINGS, ...PROCESS_SETTINGS }
-  const own = (table: SettingTable) =>
-    settingsTable(Object.fromEntries(Object.entries(table).filter(([name]) => !Object.hasOwn(common, name))))
+  const [process, connections] = [settingTable(PROCESS_SETTINGS).entries, settingTable(CONNECTION_SETTINGS).entries]
+  const common = new Set([...process, ...connections])
+  const own = ({ entries }: Settings<unknown>) => settingsTable(entries.filter((entry) => !common.has(entry)))
   const made = {
-    'process-settings': settingsTable(PROCESS_SETTINGS),
+    'process-settings': settingsTable(process),
     'api-settings': own(API_SETTINGS),
     'renderer-settings': own(RENDERER_SETTINGS),
     'events-settings': own(EVENTS_SETTINGS),
     'operator-settings': own(OPERATOR_SETTINGS),
-    connections: settingsTable(CONNECTION_SETTINGS),
+    connections: settingsTable(connections),
   }
   await expect(documentWith('docs/cluster.md', made)).toMatchFileSnapshot('../docs/cluster.md')
 })
@@ -126,8 +126,8 @@ function rowsOf(catalog: Readonly<Record<string, ErrorEntry>>): readonly (readon
   ])
 }
 
-function settingsTable(settings: SettingTable): string {
-  const rows = Object.entries(settings).map(([name, setting]) => [`\`${name}\``, setting.default, setting.description])
+function settingsTable(settings: readonly SettingEntry[]): string {
+  const rows = settings.map((setting) => [`\`${setting.name}\``, setting.default, setting.description])
   return table(['setting', 'default', 'meaning'], rows)
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readConfig } from './config.ts'
+import { SETTINGS } from './config.ts'
 
 const NEEDED = {
   PLATEN_REDIS_URL: 'redis://localhost',
@@ -10,7 +10,7 @@ const NEEDED = {
 
 describe('the settings of an API process', () => {
   test('have defaults but for where everything is, and the keys', () => {
-    expect(readConfig(NEEDED)).toMatchObject({
+    expect(SETTINGS.read(NEEDED)).toMatchObject({
       host: '0.0.0.0',
       port: 8080,
       brand: 'service',
@@ -28,7 +28,7 @@ describe('the settings of an API process', () => {
     ['PLATEN_ENGINES', 'react_pdf', { engines: ['react_pdf'] }],
     ['PLATEN_WEBHOOK_ALLOW_HTTP', 'true', { webhooks: { isHttpAllowed: true } }],
   ])('take %s=%s', ([name, value, wanted]) => {
-    expect(readConfig({ ...NEEDED, [name]: value })).toMatchObject(wanted)
+    expect(SETTINGS.read({ ...NEEDED, [name]: value })).toMatchObject(wanted)
   })
 
   test.for<[string, string]>([
@@ -39,6 +39,6 @@ describe('the settings of an API process', () => {
     ['PLATEN_ENGINES', ''.padEnd(3, ',')],
     ['PLATEN_WEBHOOK_ALLOW_CIDRS', '10.0.0.1/8'],
   ])('refuse %s=%s', ([name, value]) => {
-    expect(() => readConfig({ ...NEEDED, [name]: value })).toThrow(name)
+    expect(() => SETTINGS.read({ ...NEEDED, [name]: value })).toThrow(name)
   })
 })

@@ -15,13 +15,13 @@ import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { openProcess } from '@platen/process/process.ts'
 import { buildApp } from './app.ts'
 import { openBodyChecks } from './body/check/body-checks.ts'
-import { readConfig, SETTINGS } from './config.ts'
+import { SETTINGS } from './config.ts'
 
 if (import.meta.main) await runUntilStopped(serve)
 
 /** Serves until `stop` aborts. Then refuses new requests, and resolves when the running ones are answered. */
 async function serve(stop: AbortSignal): Promise<void> {
-  const config = readConfig(process.env)
+  const config = SETTINGS.read(process.env)
   await using stack = new AsyncDisposableStack()
   const known = { variables: process.env, known: SETTINGS }
   const base = await openProcess({ deployable: 'api', config, stack, reader: randomUUID(), ...known })

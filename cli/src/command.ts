@@ -2,10 +2,10 @@
 import type { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
-import type { Variables } from '@platen/adapters/setting/setting.ts'
+import { SANDBOX_SETTINGS } from '@platen/adapters/setting/engine.ts'
+import { ConfigError, table, type Variables } from '@platen/adapters/setting/setting.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { type CheckOptions, checkFolder, faultsIn, formatReport } from './check.ts'
@@ -71,7 +71,8 @@ export async function runCommand(args: readonly string[], terminal: Terminal, si
   try {
     return await run(call, terminal, signal)
   } catch (error) {
-    if (signal.aborted || !(error instanceof UsageError)) throw error
+    const isOfCaller = error instanceof UsageError || error instanceof ConfigError
+    if (signal.aborted || !isOfCaller) throw error
     terminal.printError(`platen: ${withoutControls(error.message)}\n`)
     return 2
   }
@@ -79,9 +80,9 @@ export async function runCommand(args: readonly string[], terminal: Terminal, si
 
 async function run(call: CommandCall, terminal: Terminal, signal: AbortSignal): Promise<number> {
   const { variables, print, printError } = terminal
-  const chromium = variables['PLATEN_CHROMIUM'] || undefined
+  const { chromium, egressAllowCidrs: allowCidrs } = table(SANDBOX_SETTINGS).read(variables)
   const clock = systemClock()
-  const egress = httpEgress({ clock, allowCidrs: parseNetworks(variables['PLATEN_EGRESS_ALLOW_CIDRS'] ?? '') })
+  const egress = httpEgress({ clock, allowCidrs })
   const ports: RendererPorts = { clock, ids: systemIds(), log: errorLog(printError), chromium, egress }
   switch (call.command) {
     case 'help':
@@ -109,13 +110,6 @@ async function run(call: CommandCall, terminal: Terminal, signal: AbortSignal): 
       return isRendered ? 0 : 1
     }
   }
-}
-
-/** Parses the setting as the service does. Throws `UsageError`. */
-function parseNetworks(setting: string): readonly Cidr[] {
-  const cidrs = setting === '' ? [] : parseCidrs(setting)
-  if (cidrs === undefined) throw new UsageError('PLATEN_EGRESS_ALLOW_CIDRS must be networks such as 10.1.0.0/16')
-  return cidrs
 }
 
 /**

@@ -47,7 +47,7 @@ export interface PublishPorts extends RendererPorts {
 
 /**
  * Publishes a folder and, with `isWatching`, follows it until `signal` aborts. Resolves with whether all of the folder is published. Throws
- * `UsageError`; rejects with the signal's reason during the first publish.
+ * `UsageError` or `ConfigError`; rejects with the signal's reason during the first publish.
  */
 export async function publishFolder(
   options: PublishOptions,

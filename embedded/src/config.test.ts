@@ -1,22 +1,23 @@
 import { X509Certificate } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { ConfigError, unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { describe, expect, test } from 'vitest'
-import { aFolder } from '../../test/fixture/lifetime.ts'
-import { readConfig, SETTINGS } from './config.ts'
+import { SETTINGS } from './config.ts'
 
 const key = Buffer.alloc(32, 1).toString('base64url')
 
 describe('the settings', () => {
-  test('take the certificates of a file, and nothing else that is in it', () => {
-    const folder = aFolder()
+  test('take the certificates of a file, and nothing else that is in it', ({ onTestFinished }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'platen-config-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
     const [first = '', second = ''] = rootCertificates
     const read = (content: string) => {
       const path = join(folder, 'ca.pem')
       writeFileSync(path, content)
-      return readConfig({ PLATEN_WEBHOOK_CA_FILE: path }).webhooks.ca
+      return SETTINGS.read({ PLATEN_WEBHOOK_CA_FILE: path }).webhooks.ca
     }
     expect(read(`# ours\n${first}\n\n# theirs\n${second}`)).toBe(
       [first, second].map((text) => new X509Certificate(text).toString()).join(''),
@@ -26,8 +27,8 @@ describe('the settings', () => {
   })
 
   test('have defaults for everything', () => {
-    expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 8080, brand: 'service' })
-    expect(readConfig({}).webhooks).toEqual({ policy: { isHttpAllowed: false, allowCidrs: [] }, retriesMax: 5 })
+    expect(SETTINGS.read({})).toMatchObject({ host: '127.0.0.1', port: 8080, brand: 'service' })
+    expect(SETTINGS.read({}).webhooks).toEqual({ policy: { isHttpAllowed: false, allowCidrs: [] }, retriesMax: 5 })
   })
 
   test.for<[string, string, object]>([
@@ -43,7 +44,7 @@ describe('the settings', () => {
     [
       'PLATEN_WEBHOOK_ALLOW_CIDRS',
       '10.1.0.0/16',
-      { webhooks: { policy: { allowCidrs: [{ family: 'ipv4', start: '10.1.0.0', prefix: 16 }] } } },
+      { webhooks: { policy: { allowCidrs: [{ bits: 32, prefix: 16, value: 0x0a_01_00_00n }] } } },
     ],
     ['PLATEN_WEBHOOK_RETRIES', '0', { webhooks: { retriesMax: 0 } }],
     ['PLATEN_WEBHOOK_RETRIES', '5', { webhooks: { retriesMax: 5 } }],
@@ -54,14 +55,14 @@ describe('the settings', () => {
       '10.1.0.0/16, fd12::/16',
       {
         egressAllowCidrs: [
-          { family: 'ipv4', start: '10.1.0.0', prefix: 16 },
-          { family: 'ipv6', start: 'fd12::', prefix: 16 },
+          { bits: 32, prefix: 16, value: 0x0a_01_00_00n },
+          { bits: 128, prefix: 16, value: 0xfd12n << 112n },
         ],
       },
     ],
     ['PLATEN_ID_KEYS', `${key},${key}`, { idKeys: [Buffer.alloc(32, 1), Buffer.alloc(32, 1)] }],
   ])('take %s=%s', ([name, value, wanted]) => {
-    expect(readConfig({ [name]: value })).toMatchObject(wanted)
+    expect(SETTINGS.read({ [name]: value })).toMatchObject(wanted)
   })
 
   test.for<[string, string]>([
@@ -91,13 +92,13 @@ describe('the settings', () => {
     ['PLATEN_EGRESS_ALLOW_CIDRS', '10.1.0.0/16,'],
     ['PLATEN_RENDER_SLOTS', '65'],
   ])('refuse %s=%s, naming it and not its value', ([name, value]) => {
-    expect(() => readConfig({ [name]: value })).toThrow(ConfigError)
-    expect(() => readConfig({ [name]: value })).toThrow(name)
-    expect(() => readConfig({ [name]: `${value}hunter2` })).not.toThrow('hunter2')
+    expect(() => SETTINGS.read({ [name]: value })).toThrow(ConfigError)
+    expect(() => SETTINGS.read({ [name]: value })).toThrow(name)
+    expect(() => SETTINGS.read({ [name]: `${value}hunter2` })).not.toThrow('hunter2')
   })
 
   test('name all faults together', () => {
-    const faults = () => readConfig({ PLATEN_PORT: 'x', PLATEN_BRAND: '1', PLATEN_LOG_LEVEL: 'x' })
+    const faults = () => SETTINGS.read({ PLATEN_PORT: 'x', PLATEN_BRAND: '1', PLATEN_LOG_LEVEL: 'x' })
     expect(faults).toThrow(/PLATEN_PORT.*\n.*PLATEN_BRAND.*\n.*PLATEN_LOG_LEVEL/)
   })
 

@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { readConfig } from './config.ts'
+import { SETTINGS } from './config.ts'
 
 if (import.meta.main) {
   keepCompiled()
@@ -17,7 +17,7 @@ if (import.meta.main) {
 
 function keepCompiled(): void {
   try {
-    const { dataDir } = readConfig(process.env)
+    const { dataDir } = SETTINGS.read(process.env)
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     enableCompileCache(join(dataDir, 'compile-cache'))
   } catch {

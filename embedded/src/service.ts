@@ -9,7 +9,7 @@ import { openLog } from '@platen/adapters/system/log.ts'
 import { explain, forceStopSignal, stopSignal, untilAborted } from '@platen/adapters/system/run.ts'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
-import { type Config, readConfig, SETTINGS } from './config.ts'
+import { type Config, SETTINGS } from './config.ts'
 
 const COMPILED_KEPT_AFTER_MS = 2000
 
@@ -18,7 +18,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
   const stop = stopSignal()
   let config: Config | undefined
   try {
-    config = readConfig(env)
+    config = SETTINGS.read(env)
     const log = openLog(config.logLevel)
     const unknown = unknownSettings(env, SETTINGS)
     if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readConfig } from './config.ts'
+import { SETTINGS } from './config.ts'
 
 const NEEDED = {
   PLATEN_REDIS_URL: 'redis://localhost',
@@ -10,7 +10,7 @@ const NEEDED = {
 
 describe('the settings of an events process', () => {
   test('have defaults but for where everything is, and the key', () => {
-    expect(readConfig(NEEDED)).toMatchObject({
+    expect(SETTINGS.read(NEEDED)).toMatchObject({
       brand: 'service',
       sealKey: Buffer.alloc(32, 1),
       webhooks: { policy: { isHttpAllowed: false, allowCidrs: [] }, retriesMax: 5 },
@@ -18,11 +18,11 @@ describe('the settings of an events process', () => {
   })
 
   test('take how often is tried, and refuse what is no number of it', () => {
-    expect(readConfig({ ...NEEDED, PLATEN_WEBHOOK_RETRIES: '0' }).webhooks.retriesMax).toBe(0)
-    expect(() => readConfig({ ...NEEDED, PLATEN_WEBHOOK_RETRIES: '6' })).toThrow('PLATEN_WEBHOOK_RETRIES')
+    expect(SETTINGS.read({ ...NEEDED, PLATEN_WEBHOOK_RETRIES: '0' }).webhooks.retriesMax).toBe(0)
+    expect(() => SETTINGS.read({ ...NEEDED, PLATEN_WEBHOOK_RETRIES: '6' })).toThrow('PLATEN_WEBHOOK_RETRIES')
   })
 
   test('without the key name it', () => {
-    expect(() => readConfig({ ...NEEDED, PLATEN_SEAL_KEY: '' })).toThrow('PLATEN_SEAL_KEY is missing')
+    expect(() => SETTINGS.read({ ...NEEDED, PLATEN_SEAL_KEY: '' })).toThrow('PLATEN_SEAL_KEY is missing')
   })
 })

@@ -16,14 +16,14 @@ import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import { openProcess, waitForSettings } from '@platen/process/process.ts'
 import { PROJECTION_READER } from './charge/projection.ts'
-import { readConfig, SETTINGS } from './config.ts'
+import { SETTINGS } from './config.ts'
 import { openProjection, openRetention, openWebhooks } from './service.ts'
 
 if (import.meta.main) await runUntilStopped(serve)
 
 /** Delivers until `stop` aborts. Resolves when the running calls have ended and are recorded. */
 async function serve(stop: AbortSignal): Promise<void> {
-  const config = readConfig(process.env)
+  const config = SETTINGS.read(process.env)
   await using stack = new AsyncDisposableStack()
   const { policy, ca, retriesMax } = config.webhooks
   const known = { variables: process.env, known: SETTINGS }

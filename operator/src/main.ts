@@ -14,7 +14,7 @@ import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
 import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
 import { loadAccess } from './cluster/access.ts'
 import { openClusterClient } from './cluster/client.ts'
-import { readConfig, SETTINGS } from './config.ts'
+import { SETTINGS } from './config.ts'
 import { LEASE, openOperator } from './leader/service.ts'
 import { FOLLOWED_KINDS, keyExpiries } from './reconcile/resource-cache.ts'
 
@@ -25,7 +25,7 @@ if (import.meta.main) {
 
 /** Reconciles until `stop` aborts. Resolves when the running reconciles have finished and the lease is released. */
 async function serve(stop: AbortSignal): Promise<void> {
-  const config = readConfig(process.env)
+  const config = SETTINGS.read(process.env)
   await using stack = new AsyncDisposableStack()
   const { clock, ids, log, metrics, probes, artifacts, serviceBucket, redis } = await openBase({
     deployable: 'operator',

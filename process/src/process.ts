@@ -3,8 +3,8 @@ import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/conne
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
 import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/directory.ts'
-import type { ConnectionSettings } from '@platen/adapters/setting/connection.ts'
-import type { ProcessSettings } from '@platen/adapters/setting/process.ts'
+import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
+import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { type Base, type BaseOptions, openBase } from './base.ts'
 
@@ -12,7 +12,7 @@ import { type Base, type BaseOptions, openBase } from './base.ts'
 const EVENT_READERS = ['webhooks', 'retention', 'projection']
 
 export interface ProcessOptions extends Omit<BaseOptions, 'redis' | 'certificates' | 'stop'> {
-  readonly config: ProcessSettings & ConnectionSettings
+  readonly config: ProcessConfig & ConnectionConfig
   /** The name under which it reports which settings it enforces. Without it, the process only follows the settings. */
   readonly reader?: string
   /** CA certificates of webhook receivers, as PEM, if the process calls any. */
@@ -26,7 +26,6 @@ export interface ClusterProcess extends Base {
 }
 
 const SETTINGS_ASKED_EVERY_MS = 100
-const DAY_MS = 24 * 3600 * 1000
 
 /**
  * Resolves when there are settings, or `stop` has aborted. Without settings, every tenant would look deleted: renders of suspended tenants
@@ -47,7 +46,7 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
   const base = await openBase({
     ...options,
     redis: { ...config.redis, isAutoPipelined: true },
-    certificates: { kafka: config.kafka.tls?.ca, receivers: options.receiversCa },
+    certificates: { kafka: config.kafka.connection.tls?.ca, receivers: options.receiversCa },
   })
   const { clock, log, redis, starting } = base
   stack.use(
@@ -56,7 +55,7 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
       else log.warn({ err }, 'redis unavailable')
     }),
   )
-  const { topics, connection } = kafkaOf(config.kafka)
+  const { topics, connection } = config.kafka
   const kafka = stack.use(
     await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting),
   )
@@ -69,20 +68,4 @@ export async function openProcess(options: ProcessOptions): Promise<ClusterProce
     signal: starting,
   })
   return { ...base, kafka, topics, directory }
-}
-
-/** Splits the settings of Kafka into those of the connection and those of the topics. */
-function kafkaOf(settings: ConnectionSettings['kafka']) {
-  const { topicPrefix: prefix, partitions, replicas, inSyncMin, eventPartitions, eventDays, ...connection } = settings
-  const topics: TopicSettings = {
-    prefix,
-    replicas,
-    inSyncMin,
-    eventsKeptMs: eventDays && eventDays * DAY_MS,
-    partitions: {
-      ...(partitions && { sync: partitions, async: partitions, bulk: partitions }),
-      ...(eventPartitions && { events: eventPartitions }),
-    },
-  }
-  return { topics, connection }
 }

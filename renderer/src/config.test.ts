@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { readConfig } from './config.ts'
+import { SETTINGS } from './config.ts'
 
 const NEEDED = {
   PLATEN_REDIS_URL: 'redis://localhost',
@@ -11,7 +11,7 @@ const NEEDED = {
 
 describe('the settings of a renderer', () => {
   test('have defaults but for where everything is, and the key', () => {
-    expect(readConfig(NEEDED)).toMatchObject({
+    expect(SETTINGS.read(NEEDED)).toMatchObject({
       host: '0.0.0.0',
       metricsPort: 9090,
       logLevel: 'info',
@@ -21,7 +21,7 @@ describe('the settings of a renderer', () => {
       eventKey: Buffer.alloc(32, 1),
       redis: { location: { kind: 'server' } },
       s3: { namespace: { bucket: 'pdfs' } },
-      kafka: { brokers: ['localhost:9092'] },
+      kafka: { connection: { brokers: ['localhost:9092'] } },
     })
   })
 
@@ -33,7 +33,7 @@ describe('the settings of a renderer', () => {
     ['PLATEN_CHROMIUM', 'none', { chromium: 'none' }],
     ['PLATEN_METRICS_PORT', '0', { metricsPort: 0 }],
   ])('take %s=%s', ([name, value, wanted]) => {
-    expect(readConfig({ ...NEEDED, [name]: value })).toMatchObject(wanted)
+    expect(SETTINGS.read({ ...NEEDED, [name]: value })).toMatchObject(wanted)
   })
 
   test.for<[string, string]>([
@@ -46,11 +46,11 @@ describe('the settings of a renderer', () => {
     ['PLATEN_METRICS_PORT', 'http'],
     ['PLATEN_LOG_LEVEL', 'loud'],
   ])('refuse %s=%s', ([name, value]) => {
-    expect(() => readConfig({ ...NEEDED, [name]: value })).toThrow(name)
+    expect(() => SETTINGS.read({ ...NEEDED, [name]: value })).toThrow(name)
   })
 
   test('that are missing are named together', () => {
-    expect(() => readConfig({})).toThrow(
+    expect(() => SETTINGS.read({})).toThrow(
       /PLATEN_EVENT_KEY is missing.*\n.*PLATEN_REDIS_URL is missing.*\n.*PLATEN_S3_BUCKET is missing.*\n.*PLATEN_KAFKA_BROKERS is missing/,
     )
   })

@@ -16,7 +16,7 @@ import { forceStopSignal, runUntilStopped, untilAborted } from '@platen/adapters
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { openProcess, waitForSettings } from '@platen/process/process.ts'
-import { type Config, readConfig, SETTINGS } from './config.ts'
+import { type Config, SETTINGS } from './config.ts'
 import { openEngines } from './engine/open-engines.ts'
 import { openRenderer } from './service.ts'
 import { syncSlotsOf } from './worker/slots.ts'
@@ -28,7 +28,7 @@ if (import.meta.main) await runUntilStopped(serve)
  * to others.
  */
 async function serve(stop: AbortSignal): Promise<void> {
-  const config = readConfig(process.env)
+  const config = SETTINGS.read(process.env)
   await using stack = new AsyncDisposableStack()
   const base = await openProcess({ deployable: 'renderer', config, stack, variables: process.env, known: SETTINGS })
   const { log, redis, kafka, topics, directory, metrics, serviceBucket, starting } = base

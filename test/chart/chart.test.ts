@@ -47,6 +47,11 @@ interface EnvironmentVariable {
   readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string } }
 }
 
+interface Container {
+  readonly name: Deployable
+  readonly env: readonly EnvironmentVariable[]
+}
+
 /** What a process is told by the variables of its container; files it reads are none here. */
 function variablesOf(deployment: KubeObject): Variables {
   const [container] = deployment['spec'].template.spec.containers
@@ -86,12 +91,16 @@ describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
     expect(ofKind(objects, 'Secret')).toEqual([])
   })
 
-  test('every process takes its variables, and knows each', () => {
+  test('every process takes its variables, and knows each; its secrets come from Secrets', () => {
     for (const deployment of deployments) {
-      const [{ name }] = deployment['spec'].template.spec.containers as [{ name: Deployable }]
+      const [{ name, env }] = deployment['spec'].template.spec.containers as [Container]
       const variables = variablesOf(deployment)
-      expect(() => CONFIGS[name].readConfig(variables)).not.toThrow()
-      expect(unknownSettings(variables, CONFIGS[name].SETTINGS)).toEqual([])
+      const { SETTINGS } = CONFIGS[name]
+      expect(() => SETTINGS.read(variables)).not.toThrow()
+      expect(unknownSettings(variables, SETTINGS)).toEqual([])
+      const readable = env.filter(({ value }) => value !== undefined).map((variable) => variable.name)
+      const secrets = SETTINGS.entries.filter(({ isSecret }) => isSecret).map((entry) => entry.name)
+      expect(secrets.filter((secret) => readable.includes(secret))).toEqual([])
     }
     expect(deployments.length).toBeGreaterThan(2)
   })

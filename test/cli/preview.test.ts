@@ -380,5 +380,8 @@ test('a setting that is wrong is named', async () => {
   const { code, err } = await folder.platen(['preview', '.', 'letter'], {
     env: { PLATEN_EGRESS_ALLOW_CIDRS: '10.0.0.1' },
   })
-  expect([code, err]).toEqual([2, 'platen: PLATEN_EGRESS_ALLOW_CIDRS must be networks such as 10.1.0.0/16\n'])
+  expect([code, err]).toEqual([
+    2,
+    'platen: PLATEN_EGRESS_ALLOW_CIDRS must be networks such as 10.1.0.0/16, separated by commas\n',
+  ])
 })

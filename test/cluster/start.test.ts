@@ -250,7 +250,7 @@ test('makes its topics as its settings say', async ({ signal }) => {
     PLATEN_LOG_LEVEL: 'error',
   }
   await using stack = new AsyncDisposableStack()
-  const config = renderer.readConfig(variables)
+  const config = renderer.SETTINGS.read(variables)
   await openProcess({ deployable: 'renderer', config, stack, variables, known: renderer.SETTINGS })
   await using connection = await connectTo(world.kafka.broker, signal)
   const admin = await connection.admin()
@@ -277,11 +277,11 @@ async function ends(name: Name, settings: Settings, signal: AbortSignal) {
 
 /** What a process would say that cannot start, by what each of them does first. */
 async function refusal(name: Name, settings: Settings): Promise<string> {
-  const { readConfig, SETTINGS } = CONFIGS[name]
+  const { SETTINGS } = CONFIGS[name]
   try {
     await using stack = new AsyncDisposableStack()
     const variables = { ...settings, PLATEN_LOG_LEVEL: 'error' }
-    await openProcess({ deployable: name, config: readConfig(variables), stack, variables, known: SETTINGS })
+    await openProcess({ deployable: name, config: SETTINGS.read(variables), stack, variables, known: SETTINGS })
   } catch (error) {
     return explain(error)
   }

@@ -5,9 +5,9 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 
 export interface S3Options {
   /** The endpoint for this process; absent = Amazon's endpoint of the region. */
-  readonly endpoint?: string
+  readonly endpoint?: string | undefined
   /** The endpoint in URLs for callers; absent = `endpoint`. */
-  readonly publicEndpoint?: string
+  readonly publicEndpoint?: string | undefined
   readonly region: string
   /** Is the bucket in the path instead of the host name? Most stores other than Amazon's require that. */
   readonly isPathStyle?: boolean

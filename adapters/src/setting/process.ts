@@ -1,31 +1,31 @@
 /** Settings of every process of a cluster. */
-import { LOG_LEVEL, type LogLevel, PORT, parseLogLevel, parsePort } from './parse.ts'
-import type { SettingReader, SettingTable } from './setting.ts'
+import { anyText, matching, oneOf, PORT } from './format.ts'
+import { type Settings, setting, type ValuesOf } from './setting.ts'
+
+const LOG_LEVEL = oneOf(['debug', 'info', 'warn', 'error'])
+const BRAND = matching(/^[a-z]{1,32}$/, 'a word of small letters, at most 32')
+
+/** The setting of the word used in header names and key prefixes. Each process tells where it uses the word. */
+export function brandSetting(description: string): Settings<string> {
+  return setting('PLATEN_BRAND', BRAND, { default: 'service', description })
+}
+
+export const LOG_LEVEL_SETTING = setting('PLATEN_LOG_LEVEL', LOG_LEVEL, {
+  default: 'info',
+  description: 'Least level logged: `debug`, `info`, `warn` or `error`.',
+})
 
 /** The settings of every process. */
 export const PROCESS_SETTINGS = {
-  PLATEN_HOST: { default: '0.0.0.0', description: 'Address to listen on, `127.0.0.1` for this machine alone.' },
-  PLATEN_METRICS_PORT: {
+  host: setting('PLATEN_HOST', anyText('an address'), {
+    default: '0.0.0.0',
+    description: 'Address to listen on, `127.0.0.1` for this machine alone.',
+  }),
+  metricsPort: setting('PLATEN_METRICS_PORT', PORT, {
     default: '9090',
     description: 'Port of `/livez`, `/readyz` and `/metrics`; 0 takes any free one.',
-  },
-  PLATEN_LOG_LEVEL: { default: 'info', description: 'Lowest level to log: `debug`, `info`, `warn` or `error`.' },
-} as const satisfies SettingTable
-
-export interface ProcessSettings {
-  readonly host: string
-  /** 0 = any free port. */
-  readonly metricsPort: number
-  readonly logLevel: LogLevel
+  }),
+  logLevel: LOG_LEVEL_SETTING,
 }
 
-const METRICS_PORT_DEFAULT = 9090
-
-/** Reads the settings of a process. */
-export function readProcessSettings({ read }: SettingReader<keyof typeof PROCESS_SETTINGS>): ProcessSettings {
-  return {
-    host: read('PLATEN_HOST', (text) => text, 'an address') ?? '0.0.0.0',
-    metricsPort: read('PLATEN_METRICS_PORT', parsePort, PORT) ?? METRICS_PORT_DEFAULT,
-    logLevel: read('PLATEN_LOG_LEVEL', parseLogLevel, LOG_LEVEL) ?? 'info',
-  }
-}
+export type ProcessConfig = ValuesOf<typeof PROCESS_SETTINGS>

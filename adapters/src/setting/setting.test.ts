@@ -1,16 +1,15 @@
 import { X509Certificate } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { DEFAULT_TRAFFIC_LIMITS } from '@platen/contract/api-limit.ts'
+import { KAFKA_EVENTS_KEPT_MS } from '@platen/contract/kafka-limit.ts'
 import { describe, expect, test } from 'vitest'
-import { aFolder } from '../../../test/fixture/lifetime.ts'
-import { readKafkaSettings } from './connection/kafka.ts'
-import { readRedisSettings } from './connection/redis.ts'
-import { readS3Settings } from './connection/s3.ts'
-import { readSealKey } from './seal.ts'
-import { ConfigError, readSettings, type Variables } from './setting.ts'
-import { readTrafficLimits, TRAFFIC_SETTINGS } from './traffic.ts'
+import { CONNECTION_SETTINGS } from './connection.ts'
+import { ConfigError, table, type Variables } from './setting.ts'
+import { TRAFFIC_SETTINGS } from './traffic.ts'
+import { SEAL_KEY_SETTING } from './webhook.ts'
 
 const SEAL_KEY = Buffer.alloc(32, 7).toString('base64')
 const NEEDED = {
@@ -20,14 +19,9 @@ const NEEDED = {
   PLATEN_SEAL_KEY: SEAL_KEY,
 }
 
-const readAll = (variables: Variables) =>
-  readSettings(variables, (reader) => {
-    const [redis, s3] = [readRedisSettings(reader), readS3Settings(reader)]
-    const [kafka, sealKey] = [readKafkaSettings(reader), readSealKey(reader)]
-    return redis && s3 && kafka && sealKey && { redis, s3, kafka, sealKey }
-  })
+const SETTINGS = table({ ...CONNECTION_SETTINGS, sealKey: SEAL_KEY_SETTING })
 
-const read = (variables: Variables) => readAll({ ...NEEDED, ...variables })
+const read = (variables: Variables) => SETTINGS.read({ ...NEEDED, ...variables })
 
 const server = (host: string, port: number) => ({ kind: 'server', address: { host, port } })
 
@@ -40,9 +34,17 @@ describe('the settings of the connections', () => {
         isPathStyle: false,
         namespace: { bucket: 'pdfs', prefix: '', installation: 'platen' },
       },
-      kafka: { brokers: ['localhost:9092'], topicPrefix: '' },
+      kafka: {
+        connection: { brokers: ['localhost:9092'] },
+        topics: { prefix: '', partitions: { events: 12 }, eventsKeptMs: KAFKA_EVENTS_KEPT_MS },
+      },
       sealKey: Buffer.alloc(32, 7),
     })
+  })
+
+  test('cannot be changed', () => {
+    const config = read({})
+    for (const part of [config, config.redis, config.s3, config.kafka]) expect(part).toSatisfy(Object.isFrozen)
   })
 
   test.for<[string, object]>([
@@ -81,8 +83,9 @@ describe('the settings of the connections', () => {
     expect(read({ PLATEN_REDIS_URL }).redis).toMatchObject(wanted)
   })
 
-  test('take certificates for what is spoken to over TLS, and for nothing else', () => {
-    const folder = aFolder()
+  test('take certificates for what is spoken to over TLS, and for nothing else', ({ onTestFinished }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'platen-setting-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
     const file = join(folder, 'ca.pem')
     const [certificate = ''] = rootCertificates
     writeFileSync(file, certificate)
@@ -90,7 +93,7 @@ describe('the settings of the connections', () => {
     const files = { PLATEN_REDIS_CA_FILE: file, PLATEN_KAFKA_CA_FILE: file }
     const { redis, kafka } = read({ ...tls, ...files })
     expect(redis.tls?.ca).toBe(new X509Certificate(certificate).toString())
-    expect(kafka.tls?.ca).toBe(redis.tls?.ca)
+    expect(kafka.connection.tls?.ca).toBe(redis.tls?.ca)
     expect(() => read(files)).toThrow(/PLATEN_REDIS_CA_FILE needs .*\nPLATEN_KAFKA_CA_FILE needs /)
   })
 
@@ -105,17 +108,23 @@ describe('the settings of the connections', () => {
     [{ PLATEN_S3_PREFIX: 'team/pdf' }, { s3: { namespace: { prefix: 'team/pdf/' } } }],
     [{ PLATEN_S3_PREFIX: 'team/' }, { s3: { namespace: { prefix: 'team/' } } }],
     [{ PLATEN_INSTALLATION: 'blue' }, { s3: { namespace: { installation: 'blue' } } }],
-    [{ PLATEN_KAFKA_BROKERS: 'k1:1, [::1]' }, { kafka: { brokers: ['k1:1', '[::1]:9092'] } }],
+    [{ PLATEN_KAFKA_BROKERS: 'k1:1, [::1]' }, { kafka: { connection: { brokers: ['k1:1', '[::1]:9092'] } } }],
     [
       { PLATEN_KAFKA_SASL: 'scram-sha-512', PLATEN_KAFKA_USERNAME: 'me', PLATEN_KAFKA_PASSWORD: 'x' },
-      { kafka: { sasl: { mechanism: 'scram-sha-512', username: 'me', password: 'x' } } },
+      { kafka: { connection: { sasl: { mechanism: 'scram-sha-512', username: 'me', password: 'x' } } } },
     ],
-    [{ PLATEN_KAFKA_TOPIC_PREFIX: 'pdf.' }, { kafka: { topicPrefix: 'pdf.' } }],
-    [{ PLATEN_KAFKA_PARTITIONS: '48' }, { kafka: { partitions: 48 } }],
-    [{ PLATEN_KAFKA_REPLICATION: '3' }, { kafka: { replicas: 3 } }],
-    [{ PLATEN_KAFKA_REPLICATION: '3', PLATEN_KAFKA_IN_SYNC_MIN: '3' }, { kafka: { replicas: 3, inSyncMin: 3 } }],
-    [{ PLATEN_KAFKA_EVENT_PARTITIONS: '24' }, { kafka: { eventPartitions: 24 } }],
-    [{ PLATEN_KAFKA_EVENT_DAYS: '32' }, { kafka: { eventDays: 32 } }],
+    [{ PLATEN_KAFKA_TOPIC_PREFIX: 'pdf.' }, { kafka: { topics: { prefix: 'pdf.' } } }],
+    [
+      { PLATEN_KAFKA_PARTITIONS: '48' },
+      { kafka: { topics: { partitions: { sync: 48, async: 48, bulk: 48, events: 12 } } } },
+    ],
+    [{ PLATEN_KAFKA_REPLICATION: '3' }, { kafka: { topics: { replicas: 3 } } }],
+    [
+      { PLATEN_KAFKA_REPLICATION: '3', PLATEN_KAFKA_IN_SYNC_MIN: '3' },
+      { kafka: { topics: { replicas: 3, inSyncMin: 3 } } },
+    ],
+    [{ PLATEN_KAFKA_EVENT_PARTITIONS: '24' }, { kafka: { topics: { partitions: { events: 24 } } } }],
+    [{ PLATEN_KAFKA_EVENT_DAYS: '32' }, { kafka: { topics: { eventsKeptMs: 32 * 24 * 3600 * 1000 } } }],
   ])('take %o', ([variables, wanted]) => {
     expect(read(variables)).toMatchObject(wanted)
   })
@@ -169,7 +178,7 @@ describe('the settings of the connections', () => {
     const missing = Object.keys(NEEDED).map((name) => expect.stringContaining(`${name} is missing`))
     const faults = (() => {
       try {
-        return readAll({ PLATEN_REDIS_URL: '' })
+        return SETTINGS.read({ PLATEN_REDIS_URL: '' })
       } catch (error) {
         return error instanceof ConfigError ? error.message.split('\n') : error
       }
@@ -179,11 +188,11 @@ describe('the settings of the connections', () => {
 })
 
 describe('the settings of what callers may do', () => {
-  const numbers = Object.entries(TRAFFIC_SETTINGS).filter(([, { default: text }]) => /^\d+$/.test(text))
-  const traffic = (variables: Variables) => readSettings(variables, readTrafficLimits)
+  const numbers = TRAFFIC_SETTINGS.entries.filter(({ default: text }) => /^\d+$/.test(text))
+  const traffic = TRAFFIC_SETTINGS.read
 
   test('take their own defaults', () => {
-    const written = Object.fromEntries(numbers.map(([name, { default: text }]) => [name, text]))
+    const written = Object.fromEntries(numbers.map(({ name, default: text }) => [name, text]))
     expect(traffic(written)).toEqual(DEFAULT_TRAFFIC_LIMITS)
     expect(traffic({})).toEqual(DEFAULT_TRAFFIC_LIMITS)
     expect(numbers).toHaveLength(5)

@@ -1,18 +1,9 @@
 /**
- * Reads the settings of a process from its environment; every deployable and the command line use it. It reads them once, at start, and
- * reports all faults together. Faults name settings, and never their values. Each part has a table of its settings, from which the
- * documentation is made.
+ * Reads the settings of a process from its environment, once, at start; every deployable and the command line use it. Each has one table of
+ * its settings. The type of its configuration, the faults and the documentation come from that table. All faults are reported together.
+ * They name settings, and never their values.
  */
-import assert from 'node:assert/strict'
-
-/** One setting, as docs/operations.md shows it. */
-export interface Setting {
-  readonly default: string
-  readonly description: string
-}
-
-/** The settings of a part or a process, by name. */
-export type SettingTable = Readonly<Record<string, Setting>>
+import type { Format } from './format.ts'
 
 /** Environment variables. An empty one counts as absent. */
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -22,48 +13,108 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** Reads settings with these names, and collects their faults. */
-export interface SettingReader<Name extends string> {
-  /** Returns the value; undefined if the setting is absent, or if it is not `wanted`, which is recorded as a fault. */
-  readonly read: ReadSetting<Name>
-  /** Like `read`, but an absent setting is a fault. */
-  readonly require: ReadSetting<Name>
-  /** Records a fault that involves several settings. */
-  readonly refuse: (fault: string) => void
+/** What people are told about one setting. */
+export interface SettingEntry {
+  readonly name: string
+  readonly default: string
+  readonly description: string
+  /** Must the value be kept from those who may read the manifests of a process? */
+  readonly isSecret: boolean
 }
 
-/** `wanted` describes valid values, for the person who must fix the setting. */
-type ReadSetting<Name extends string> = <Value>(
-  name: Name,
-  parse: (text: string) => Value | undefined,
-  wanted: string,
-) => Value | undefined
+/** One or more settings, and the value that they are read to. */
+export interface Settings<Value> {
+  /** The settings, in the order of the documentation. */
+  readonly entries: readonly SettingEntry[]
+  /** Throws `ConfigError` with all faults. */
+  readonly read: (variables: Variables) => Value
+}
 
-/** Returns the result of `body`, which may be undefined if there is a fault. Throws `ConfigError` with all faults. */
-export function readSettings<Config>(
-  variables: Variables,
-  body: (reader: SettingReader<string>) => Config | undefined,
-): Config {
-  const faults: string[] = []
-  const refuse = (fault: string) => void faults.push(fault)
-  const read: ReadSetting<string> = (name, parse, wanted) => {
-    const text = variables[name]
-    if (text === undefined || text === '') return undefined
-    const value = parse(text)
-    if (value === undefined) refuse(`${name} must be ${wanted}`)
-    return value
+/** The value that settings are read to. */
+export type ValueOf<Read> = Read extends Settings<infer Value> ? Value : never
+
+/** Settings by the fields that hold their values. */
+export type Fields = Readonly<Record<string, Settings<unknown>>>
+
+/** The values of such settings. */
+export type ValuesOf<Table extends Fields> = { readonly [Field in keyof Table]: ValueOf<Table[Field]> }
+
+interface SettingOptions<Absent> {
+  /** Is read like a value that is set; with `absent`, only describes it. A setting without a default is required. */
+  readonly default?: string
+  /** Returns the value of an absent setting, for a default that cannot be written like a value. */
+  readonly absent?: () => Absent
+  readonly description: string
+  readonly isSecret?: true
+}
+
+/** One setting. */
+export function setting<Value, Absent = never>(
+  name: string,
+  format: Format<Value>,
+  options: SettingOptions<Absent>,
+): Settings<Value | NoInfer<Absent>> {
+  const { absent, description, isSecret = false } = options
+  return {
+    entries: [{ name, default: options.default ?? 'required', description, isSecret }],
+    read(variables) {
+      const given = variables[name] || undefined
+      if (given === undefined && absent !== undefined) return absent()
+      const text = given ?? options.default
+      if (text === undefined) throw new ConfigError(`${name} is missing: it must be ${format.wanted}`)
+      const value = format.parse(text)
+      if (value === undefined) throw new ConfigError(`${name} must be ${format.wanted}`)
+      return value
+    },
   }
-  const require: ReadSetting<string> = (name, parse, wanted) => {
-    if (!variables[name]) refuse(`${name} is missing: it must be ${wanted}`)
-    return read(name, parse, wanted)
+}
+
+/** One setting that may be absent; `default` describes what holds then. */
+export function optional<Value>(
+  name: string,
+  format: Format<Value>,
+  options: Omit<SettingOptions<undefined>, 'absent'> & { readonly default: string },
+): Settings<Value | undefined> {
+  return setting(name, format, { ...options, absent: () => undefined })
+}
+
+/**
+ * Settings that are read to one frozen object. `check` returns the faults that involve several of them, with `false` for rules that are
+ * kept. Fields that are absent or wrong by themselves are undefined to it.
+ */
+export function table<Table extends Fields>(
+  fields: Table,
+  check: (values: Partial<ValuesOf<Table>>) => readonly (string | false)[] = () => [],
+): Settings<ValuesOf<Table>> {
+  return {
+    entries: Object.values(fields).flatMap(({ entries }) => entries),
+    read(variables) {
+      const faults: string[] = []
+      const read = Object.entries(fields).flatMap(([field, settings]) => {
+        try {
+          return [[field, settings.read(variables)]]
+        } catch (error) {
+          if (!(error instanceof ConfigError)) throw error
+          faults.push(error.message)
+          return []
+        }
+      })
+      // Each field has the value that its settings were read to. A wrong one is missing, and then this throws.
+      const values = Object.freeze(Object.fromEntries(read)) as ValuesOf<Table>
+      faults.push(...check(values).filter((fault) => fault !== false))
+      if (faults.length > 0) throw new ConfigError(faults.join('\n'))
+      return values
+    },
   }
-  const config = body({ read, require, refuse })
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  assert(config !== undefined, 'settings without a fault are whole')
-  return config
+}
+
+/** The same settings, read to what `map` makes of their value. */
+export function mapped<From, To>({ entries, read }: Settings<From>, map: (value: From) => To): Settings<Readonly<To>> {
+  return { entries, read: (variables) => Object.freeze(map(read(variables))) }
 }
 
 /** Returns names that look like settings and are unknown: most likely misspelt. */
-export function unknownSettings(variables: Variables, known: SettingTable): readonly string[] {
-  return Object.keys(variables).filter((name) => name.startsWith('PLATEN_') && !Object.hasOwn(known, name))
+export function unknownSettings(variables: Variables, { entries }: Settings<unknown>): readonly string[] {
+  const known = new Set(entries.map(({ name }) => name))
+  return Object.keys(variables).filter((name) => name.startsWith('PLATEN_') && !known.has(name))
 }

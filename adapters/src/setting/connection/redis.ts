@@ -1,25 +1,8 @@
 /** Settings of Redis. */
 import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import type { RedisLocation, RedisSettings } from '../../redis/connect.ts'
-import { CERTIFICATES, parseHosts, readCertificates } from '../parse.ts'
-import type { SettingReader, SettingTable } from '../setting.ts'
-
-/** The settings of processes that use Redis. */
-export const REDIS_SETTINGS = {
-  PLATEN_REDIS_URL: {
-    default: 'required',
-    description:
-      'URL of Redis: `redis://user:password@host:6379`, `redis+cluster://h1,h2` or `redis+sentinel://h1,h2/primary`; with `rediss` instead of `redis`, over TLS.',
-  },
-  PLATEN_REDIS_CA_FILE: {
-    default: 'the public authorities',
-    description: 'PEM file of the CA certificates to trust for Redis, instead of the public authorities.',
-  },
-  PLATEN_REDIS_SENTINEL_PASSWORD: {
-    default: 'none',
-    description: 'Password of the Sentinels. The password of Redis is in its URL.',
-  },
-} as const satisfies SettingTable
+import { anyText, CERTIFICATES, type Format, parseHosts } from '../format.ts'
+import { mapped, optional, setting, table } from '../setting.ts'
 
 const PORT_DEFAULT = { server: 6379, cluster: 6379, sentinel: 26_379 } as const
 
@@ -28,42 +11,22 @@ interface RedisUrl extends Pick<RedisSettings, 'username' | 'password'> {
   readonly isTls: boolean
 }
 
-/** Reads the settings of Redis. */
-export function readRedisSettings({
-  read,
-  require,
-  refuse,
-}: SettingReader<keyof typeof REDIS_SETTINGS>): RedisSettings | undefined {
-  const url = require('PLATEN_REDIS_URL', parseRedisUrl, 'a URL such as redis://host:6379, rediss://user:password@host:6380, redis+cluster://h1,h2 or redis+sentinel://h1,h2/primary')
-  const ca = read('PLATEN_REDIS_CA_FILE', readCertificates, CERTIFICATES)
-  const sentinelPassword = read('PLATEN_REDIS_SENTINEL_PASSWORD', (text) => text, 'a password')
-  if (url === undefined) return undefined
-  const { isTls, location, username, password } = url
-  if (ca !== undefined && !isTls) refuse('PLATEN_REDIS_CA_FILE needs a PLATEN_REDIS_URL that begins with rediss')
-  if (sentinelPassword !== undefined && location.kind !== 'sentinel') {
-    refuse('PLATEN_REDIS_SENTINEL_PASSWORD needs a PLATEN_REDIS_URL of Sentinels')
-  }
-  return {
-    location: location.kind === 'sentinel' ? { ...location, sentinelPassword } : location,
-    username,
-    password,
-    ...(isTls && { tls: { ca } }),
-    callMsMax: REDIS_CALL_MS_MAX,
-  }
-}
-
 const URL_FORM =
   /^redis(?<tls>s)?(?:\+(?<kind>cluster|sentinel))?:\/\/(?:(?<user>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[^@/]+)(?:\/(?<path>[^/]*))?$/
 
-/** Parses the URL by hand, as `new URL` does not support lists of hosts. */
-function parseRedisUrl(text: string): RedisUrl | undefined {
-  const groups = URL_FORM.exec(text)?.groups
-  if (groups === undefined) return undefined
-  const { tls, kind = 'server', user = '', password = '', hosts = '', path = '' } = groups
-  const location = locationOf(kind, hosts, path)
-  const [name, secret] = [decoded(user), decoded(password)]
-  if (location === undefined || name === undefined || secret === undefined) return undefined
-  return { location, username: name || undefined, password: secret || undefined, isTls: tls !== undefined }
+const REDIS_URL: Format<RedisUrl> = {
+  wanted:
+    'a URL such as redis://host:6379, rediss://user:password@host:6380, redis+cluster://h1,h2 or redis+sentinel://h1,h2/primary',
+  /** Parses the URL by hand, as `new URL` does not support lists of hosts. */
+  parse(text) {
+    const groups = URL_FORM.exec(text)?.groups
+    if (groups === undefined) return undefined
+    const { tls, kind = 'server', user = '', password = '', hosts = '', path = '' } = groups
+    const location = locationOf(kind, hosts, path)
+    const [name, secret] = [decoded(user), decoded(password)]
+    if (location === undefined || name === undefined || secret === undefined) return undefined
+    return { location, username: name || undefined, password: secret || undefined, isTls: tls !== undefined }
+  },
 }
 
 function locationOf(kind: string, hosts: string, path: string): RedisLocation | undefined {
@@ -86,3 +49,40 @@ function decoded(text: string): string | undefined {
     return undefined
   }
 }
+
+const TABLE = table(
+  {
+    url: setting('PLATEN_REDIS_URL', REDIS_URL, {
+      description:
+        'Where Redis is: `redis://user:password@host:6379`, `redis+cluster://h1,h2` or `redis+sentinel://h1,h2/primary`; with `rediss` in the place of `redis`, over TLS.',
+      isSecret: true,
+    }),
+    ca: optional('PLATEN_REDIS_CA_FILE', CERTIFICATES, {
+      default: 'the public authorities',
+      description: "PEM file of the certificates that vouch for Redis, in the place of the system's.",
+    }),
+    sentinelPassword: optional('PLATEN_REDIS_SENTINEL_PASSWORD', anyText('a password'), {
+      default: 'none',
+      description: "The Sentinels' own password; that of Redis is in its URL.",
+      isSecret: true,
+    }),
+  },
+  ({ url, ca, sentinelPassword }) => [
+    ca !== undefined && url?.isTls === false && 'PLATEN_REDIS_CA_FILE needs a PLATEN_REDIS_URL that begins with rediss',
+    sentinelPassword !== undefined &&
+      url !== undefined &&
+      url.location.kind !== 'sentinel' &&
+      'PLATEN_REDIS_SENTINEL_PASSWORD needs a PLATEN_REDIS_URL of Sentinels',
+  ],
+)
+
+/** The settings of processes that use Redis. */
+export const REDIS_SETTINGS = mapped(TABLE, ({ url, ca, sentinelPassword }): RedisSettings => {
+  const { isTls, location, ...credentials } = url
+  return {
+    ...credentials,
+    location: location.kind === 'sentinel' ? { ...location, sentinelPassword } : location,
+    ...(isTls && { tls: { ca } }),
+    callMsMax: REDIS_CALL_MS_MAX,
+  }
+})

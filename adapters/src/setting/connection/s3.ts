@@ -1,79 +1,59 @@
 /** Settings of S3. The SDK finds credentials in the environment, in files, or by the identity of the pod. */
-import type { S3Options } from '../../s3/connect.ts'
-import { isKeyPrefix, type S3Namespace } from '../../s3/namespace.ts'
-import { parseBaseUrl, parseBoolean } from '../parse.ts'
-import type { SettingReader, SettingTable } from '../setting.ts'
+import { isKeyPrefix } from '../../s3/namespace.ts'
+import { BASE_URL, BOOLEAN, type Format, matching } from '../format.ts'
+import { mapped, optional, setting, table } from '../setting.ts'
 
-/** The settings of processes that use S3. */
-export const S3_SETTINGS = {
-  PLATEN_S3_ENDPOINT: {
-    default: "Amazon's endpoint of the region",
-    description: 'URL at which the service reaches S3, such as `http://minio.storage:9000`.',
+const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const REGION = matching(NAME, 'the name of a region')
+const INSTALLATION = matching(NAME, 'a name of small letters, digits and dashes, at most 63')
+const BUCKET = matching(
+  /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+  'the name of a bucket: 3 to 63 small letters, digits, dots and dashes',
+)
+
+/** Its last slash is easy to forget, and not required. */
+const KEY_PREFIX: Format<string> = {
+  wanted: 'names of letters, digits, dots, dashes and underscores, each followed by a slash',
+  parse(text) {
+    const prefix = text.endsWith('/') ? text : `${text}/`
+    return isKeyPrefix(prefix) ? prefix : undefined
   },
-  PLATEN_S3_PUBLIC_ENDPOINT: {
+}
+
+const TABLE = table({
+  endpoint: optional('PLATEN_S3_ENDPOINT', BASE_URL, {
+    default: "Amazon's of the region",
+    description: 'Where S3 is reached from inside: `http://minio.storage:9000`.',
+  }),
+  publicEndpoint: optional('PLATEN_S3_PUBLIC_ENDPOINT', BASE_URL, {
     default: '`PLATEN_S3_ENDPOINT`',
-    description: 'URL at which callers reach S3, such as `https://files.example.com`; `pdf_url` begins with it.',
-  },
-  PLATEN_S3_REGION: { default: 'us-east-1', description: 'The region that requests are signed for.' },
-  PLATEN_S3_BUCKET: {
-    default: 'required',
-    description: 'Bucket for manifests, templates and the PDFs of tenants without a bucket of their own.',
-  },
-  PLATEN_S3_PREFIX: {
+    description: 'Where callers reach S3 (`https://files.example.com`); `pdf_url` begins with it.',
+  }),
+  region: setting('PLATEN_S3_REGION', REGION, {
+    default: 'us-east-1',
+    description: 'The region that requests are signed for.',
+  }),
+  bucket: setting('PLATEN_S3_BUCKET', BUCKET, {
+    description: 'The bucket of manifests, templates and, unless a tenant says otherwise, PDFs.',
+  }),
+  prefix: setting('PLATEN_S3_PREFIX', KEY_PREFIX, {
     default: 'none',
-    description: 'Prefix of every key, such as `platen/`, for a shared bucket.',
-  },
-  PLATEN_S3_PATH_STYLE: {
+    absent: () => '',
+    description: 'What every key begins with (`platen/`), so that a bucket can be shared.',
+  }),
+  isPathStyle: setting('PLATEN_S3_PATH_STYLE', BOOLEAN, {
     default: 'false',
-    description: 'Put the bucket in the path instead of the host name; most stores other than Amazon’s need this.',
-  },
-  PLATEN_INSTALLATION: {
+    description: 'Put the bucket in the path and not in the host name, as most stores want it that are not Amazon’s.',
+  }),
+  installation: setting('PLATEN_INSTALLATION', INSTALLATION, {
     default: 'platen',
     description:
-      'Name of this installation, the same for all its processes; the first process claims the prefix in S3 for it.',
-  },
-} as const satisfies SettingTable
+      'What this installation is called, the same for all its processes; the first takes the prefix in S3 for it.',
+  }),
+})
 
-/** The settings that `openS3ArtifactStore` needs. */
-export interface S3Settings extends S3Options {
-  readonly namespace: S3Namespace
-}
-
-const REGION_DEFAULT = 'us-east-1'
-const INSTALLATION_DEFAULT = 'platen'
-const ENDPOINT = 'an http or https URL without query or fragment'
-
-/** Reads the settings of S3 and of the installation's namespace in it. */
-export function readS3Settings({ read, require }: SettingReader<keyof typeof S3_SETTINGS>): S3Settings | undefined {
-  const endpoint = read('PLATEN_S3_ENDPOINT', parseBaseUrl, ENDPOINT)
-  const publicEndpoint = read('PLATEN_S3_PUBLIC_ENDPOINT', parseBaseUrl, ENDPOINT)
-  const region = read('PLATEN_S3_REGION', parseName, 'the name of a region') ?? REGION_DEFAULT
-  const isPathStyle = read('PLATEN_S3_PATH_STYLE', parseBoolean, 'true or false') ?? false
-  const bucket = require('PLATEN_S3_BUCKET', parseBucket, 'the name of a bucket: 3 to 63 small letters, digits, dots and dashes')
-  const prefix =
-    read(
-      'PLATEN_S3_PREFIX',
-      parsePrefix,
-      'names of letters, digits, dots, dashes and underscores, each followed by a slash',
-    ) ?? ''
-  const installation =
-    read('PLATEN_INSTALLATION', parseName, 'a name of small letters, digits and dashes, at most 63') ??
-    INSTALLATION_DEFAULT
-  if (bucket === undefined) return undefined
-  const namespace = { bucket, prefix, installation }
-  return { region, isPathStyle, namespace, ...(endpoint && { endpoint }), ...(publicEndpoint && { publicEndpoint }) }
-}
-
-function parseName(text: string): string | undefined {
-  return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text) ? text : undefined
-}
-
-function parseBucket(text: string): string | undefined {
-  return /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text) ? text : undefined
-}
-
-/** Accepts a prefix without its last slash, which is easy to forget. */
-function parsePrefix(text: string): string | undefined {
-  const prefix = text.endsWith('/') ? text : `${text}/`
-  return isKeyPrefix(prefix) ? prefix : undefined
-}
+/** The settings of S3 and of the installation's namespace in it. */
+export const S3_SETTINGS = mapped(TABLE, ({ bucket, prefix, installation, ...options }) => ({
+  ...options,
+  namespace: { bucket, prefix, installation },
+}))

@@ -1,0 +1,138 @@
+/** The forms of setting values. */
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
+import type { KeyRing } from '@platen/contract/render-id.ts'
+
+export interface Format<Value> {
+  /** Describes valid values, for the person who must fix the setting. */
+  readonly wanted: string
+  /** Returns undefined for an invalid text. */
+  readonly parse: (text: string) => Value | undefined
+}
+
+/** Any text. */
+export function anyText(wanted: string): Format<string> {
+  return { wanted, parse: (text) => text }
+}
+
+/** A text that matches. */
+export function matching(pattern: RegExp, wanted: string): Format<string> {
+  return { wanted, parse: (text) => (pattern.test(text) ? text : undefined) }
+}
+
+/** An integer from `min` to `max`, both included. `range` says this to people. */
+export function integer(
+  [min, max]: readonly [number, number],
+  noun = 'a number',
+): Format<number> & { readonly range: string } {
+  const range = `${min} to ${max}`
+  return {
+    range,
+    wanted: `${noun} from ${range}`,
+    parse(text) {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max ? value : undefined
+    },
+  }
+}
+
+/** One of these names. */
+export function oneOf<Name extends string>(names: readonly Name[]): Format<Name> {
+  return { wanted: `one of ${names.join(', ')}`, parse: (text) => names.find((name) => name === text) }
+}
+
+/** At least one of these names, each at most once. The value has them in the order of `names`. */
+export function listOf<Name extends string>(names: readonly Name[]): Format<readonly Name[]> {
+  return {
+    wanted: `of ${names.slice(0, -1).join(', ')} and ${names.at(-1)}, separated by commas`,
+    parse(text) {
+      const parts = text.split(',').map((part) => part.trim())
+      const known = names.filter((name) => parts.includes(name))
+      return known.length === parts.length ? known : undefined
+    },
+  }
+}
+
+export const BOOLEAN: Format<boolean> = {
+  wanted: 'true or false',
+  parse(text) {
+    if (text === 'true' || text === '1') return true
+    return text === 'false' || text === '0' ? false : undefined
+  },
+}
+
+/** A port to listen on; 0 means any free one. */
+export const PORT = integer([0, 65_535], 'a port number')
+
+/** A path, made absolute. */
+export const PATH: Format<string> = { wanted: 'a path', parse: (text) => resolve(text) }
+
+/** The certificates in a file, as PEM. Invalid if the file cannot be read, has none, or has an invalid one. */
+export const CERTIFICATES: Format<string> = {
+  wanted: 'the path of a PEM file with certificates',
+  parse(path) {
+    try {
+      const certificates = readFileSync(path, 'latin1').match(
+        /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
+      )
+      return certificates?.map((text) => new X509Certificate(text).toString()).join('')
+    } catch {
+      return undefined
+    }
+  },
+}
+
+/** Blocks of addresses. */
+export const NETWORKS: Format<readonly Cidr[]> = {
+  wanted: 'networks such as 10.1.0.0/16, separated by commas',
+  parse: parseCidrs,
+}
+
+/** An http or https URL to which paths are appended: without query, fragment and credentials. Trailing slashes are removed. */
+export const BASE_URL: Format<string> = {
+  wanted: 'an http or https URL without query or fragment',
+  parse(text) {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined
+    const isBase = url.search === '' && url.hash === '' && url.username === '' && url.password === ''
+    return isBase ? url.href.replace(/\/+$/, '') : undefined
+  },
+}
+
+const KEY_BYTES_MIN = 32
+
+export const KEY: Format<Uint8Array> = {
+  wanted: `a base64url key of at least ${KEY_BYTES_MIN} bytes`,
+  parse(text) {
+    const key = Buffer.from(text, 'base64url')
+    return /^[A-Za-z0-9_-]+$/.test(text) && key.byteLength >= KEY_BYTES_MIN ? key : undefined
+  },
+}
+
+/** The keys of render ids: the first one signs, all of them verify. */
+export const KEY_RING: Format<KeyRing> = {
+  wanted: `base64url keys of at least ${KEY_BYTES_MIN} bytes, separated by commas`,
+  parse(text) {
+    const keys = text.split(',').map((key) => KEY.parse(key))
+    const [first, ...rest] = keys.filter((key) => key !== undefined)
+    return first === undefined || rest.length + 1 < keys.length ? undefined : [first, ...rest]
+  },
+}
+
+/** Parses a list of at least one host, with a default for their ports: `redis-1:6380,[fd12::1]`. Undefined if one of them is invalid. */
+export function parseHosts(
+  text: string,
+  portDefault: number,
+): readonly { readonly host: string; readonly port: number }[] | undefined {
+  const hosts = text.split(',').map((part) => parseHost(part.trim(), portDefault))
+  return hosts.every((host) => host !== undefined) ? hosts : undefined
+}
+
+function parseHost(text: string, portDefault: number): { host: string; port: number } | undefined {
+  const match = /^(?:\[(?<ip6>[0-9A-Fa-f:.]+)\]|(?<name>[A-Za-z0-9_.-]+))(?::(?<port>\d{1,5}))?$/.exec(text)
+  const host = match?.groups?.['ip6'] ?? match?.groups?.['name']
+  const port = Number(match?.groups?.['port'] ?? portDefault)
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
+}
