@@ -10,22 +10,19 @@ import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
-import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
-import { openProcess } from '@platen/process/process.ts'
+import { openDataPlane } from '@platen/process/data-plane.ts'
+import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { buildApp } from './app.ts'
 import { openBodyChecks } from './body/check/body-checks.ts'
-import { SETTINGS } from './config.ts'
+import { type Config, SETTINGS } from './config.ts'
 
-if (import.meta.main) await runUntilStopped(serve)
+if (import.meta.main) await runProcess({ deployable: 'api', settings: SETTINGS, variables: process.env }, serve)
 
-/** Serves until `stop` aborts. Then refuses new requests, and resolves when the running ones are answered. */
-async function serve(stop: AbortSignal): Promise<void> {
-  const config = SETTINGS.read(process.env)
-  await using stack = new AsyncDisposableStack()
-  const known = { variables: process.env, known: SETTINGS }
-  const base = await openProcess({ deployable: 'api', config, stack, reader: randomUUID(), ...known })
-  const { log, redis, kafka, topics, directory, metrics, serviceBucket, starting } = base
+/** Serves until the stop. Then no new requests are taken, and the running ones are answered. */
+async function serve(own: Process<Config>): Promise<void> {
+  const base = await openDataPlane(own, { reader: randomUUID() })
+  const { config, clock, redis, kafka, topics, directory, metrics, serviceBucket, starting, stack } = base
   // Whole PDFs pass through it. On the limiter's connection, every request would wait behind them.
   const replyRedis = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
   const health = {
@@ -42,7 +39,7 @@ async function serve(stop: AbortSignal): Promise<void> {
     ...health,
     limiter: fallbackLimiter({
       limiter: redisLimiter(redis),
-      clock: base.clock,
+      clock,
       replicas: () => config.replicas ?? directory.readers(),
       onFailure: () => meter.limiterFailed(),
     }),
@@ -50,7 +47,7 @@ async function serve(stop: AbortSignal): Promise<void> {
     replies: stack.use(await openRedisReplyChannel(replyRedis, starting)),
     queue: stack.use(kafkaRenderQueue(kafka, topics)),
     deliveries: kafkaDeliveryReader({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),
-    checks: stack.use(openBodyChecks(base.clock)),
+    checks: stack.use(openBodyChecks(clock)),
     keys: config.idKeys,
     meter,
     isEngineAvailable: (engine) => config.engines.includes(engine),
@@ -58,8 +55,5 @@ async function serve(stop: AbortSignal): Promise<void> {
   })
   stack.defer(() => app.close())
   const url = await app.listen({ host: config.host, port: config.port })
-  log.info({ url }, 'api started')
-  using _ = base.probes.serving(health)
-  await untilAborted(stop)
-  log.info({}, 'api drain started')
+  await serveUntilStopped(base, health, { url })
 }

@@ -13,22 +13,19 @@ import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
-import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
-import { openProcess, waitForSettings } from '@platen/process/process.ts'
+import { beginWithSettings, openDataPlane } from '@platen/process/data-plane.ts'
+import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { PROJECTION_READER } from './charge/projection.ts'
-import { SETTINGS } from './config.ts'
+import { type Config, SETTINGS } from './config.ts'
 import { openProjection, openRetention, openWebhooks } from './service.ts'
 
-if (import.meta.main) await runUntilStopped(serve)
+if (import.meta.main) await runProcess({ deployable: 'events', settings: SETTINGS, variables: process.env }, serve)
 
-/** Delivers until `stop` aborts. Resolves when the running calls have ended and are recorded. */
-async function serve(stop: AbortSignal): Promise<void> {
-  const config = SETTINGS.read(process.env)
-  await using stack = new AsyncDisposableStack()
-  const { policy, ca, retriesMax } = config.webhooks
-  const known = { variables: process.env, known: SETTINGS }
-  const base = await openProcess({ deployable: 'events', config, stack, receiversCa: ca, ...known })
-  const { clock, log, kafka, redis, topics, directory, metrics, serviceBucket, starting } = base
+/** Delivers until the stop. Then the running calls end and are recorded. */
+async function serve(own: Process<Config>): Promise<void> {
+  const { policy, ca, retriesMax } = own.config.webhooks
+  const base = await openDataPlane(own, { receiversCa: ca })
+  const { config, clock, kafka, redis, topics, directory, metrics, serviceBucket, starting, stack } = base
   const meter = webhookMeter(metrics)
   const events = kafkaEventLog(kafka, { ...topics, deadLettered: () => meter.deadLettered('event') })
   const deliveries = stack.use(
@@ -51,8 +48,7 @@ async function serve(stop: AbortSignal): Promise<void> {
       sealKey: config.sealKey,
     }),
   )
-  // After a stop, nothing may begin.
-  void waitForSettings(base, stop).then(() => stop.aborted || webhooks.begin())
+  void beginWithSettings(base, () => webhooks.begin())
   const retention = stack.use(openRetention({ ...base, events, deliveries }))
   const lag = () => events.lag(PROJECTION_READER).reduce((sum, { records }) => sum + records, 0)
   const projection = stack.use(
@@ -69,14 +65,11 @@ async function serve(stop: AbortSignal): Promise<void> {
   gaugeQueue(metrics, () => backlog.queues())
   stack.use(keepOffsets(kafka, topics))
   const parts = [webhooks, retention, projection, events, deliveries]
-  using _ = base.probes.serving({
+  await serveUntilStopped(base, {
     isReady() {
       const canSign = webhooks.canSign()
       return { ready: directory.state().isReady && canSign, detail: { directory: directory.state(), canSign } }
     },
     isAlive: () => parts.every((part) => part.isAlive()),
   })
-  log.info({}, 'events started')
-  await untilAborted(stop)
-  log.info({}, 'events drain started')
 }

@@ -2,40 +2,33 @@
  * The composition root of an operator. It reads resources from the API server, writes settings to Redis, and writes sources to the
  * artifact store.
  */
+import { gaugeCertificates } from '@platen/adapters/prometheus/certificate.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { keepHeapSmall } from '@platen/adapters/system/heap.ts'
-import { runUntilStopped } from '@platen/adapters/system/run.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
-import { openBase } from '@platen/process/base.ts'
+import { type Process, runProcess } from '@platen/process/process.ts'
 import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
 import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
 import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
 import { loadAccess } from './cluster/access.ts'
 import { openClusterClient } from './cluster/client.ts'
-import { SETTINGS } from './config.ts'
+import { type Config, SETTINGS } from './config.ts'
 import { LEASE, openOperator } from './leader/service.ts'
 import { FOLLOWED_KINDS, keyExpiries } from './reconcile/resource-cache.ts'
 
 if (import.meta.main) {
   keepHeapSmall()
-  await runUntilStopped(serve)
+  const redis = { callMsMax: REDIS_SETTINGS_CALL_MS_MAX, isAutoPipelined: false }
+  const own = { deployable: 'operator', settings: SETTINGS, variables: process.env }
+  await runProcess({ ...own, redis, isStartAborted: true }, serve)
 }
 
-/** Reconciles until `stop` aborts. Resolves when the running reconciles have finished and the lease is released. */
-async function serve(stop: AbortSignal): Promise<void> {
-  const config = SETTINGS.read(process.env)
-  await using stack = new AsyncDisposableStack()
-  const { clock, ids, log, metrics, probes, artifacts, serviceBucket, redis } = await openBase({
-    deployable: 'operator',
-    config,
-    redis: { ...config.redis, callMsMax: REDIS_SETTINGS_CALL_MS_MAX },
-    variables: process.env,
-    known: SETTINGS,
-    stop,
-    stack,
-  })
+/** Reconciles until the stop. Then the running reconciles finish, and the lease is released. */
+async function serve(base: Process<Config>): Promise<void> {
+  const { config, clock, ids, log, metrics, probes, artifacts, serviceBucket, redis, stop, stack } = base
+  gaugeCertificates(metrics, { redis: config.redis.tls?.ca })
   const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE })
   const client = stack.use(openClusterClient({ access: await loadAccess(config.kubeconfig), clock, meter }))
   const threads = stack.use(

@@ -1,71 +1,98 @@
-/** Opens what every process of the data plane needs, in order of dependency, and closes it in reverse order. */
-import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
-import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
-import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
-import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/directory.ts'
+/**
+ * A process of a cluster, from its settings to its exit code: opens what every process needs, in order of dependency, and closes it in
+ * reverse order.
+ */
+import { type Health, openProbes, type Probes } from '@platen/adapters/http/probe-server.ts'
+import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
+import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
+import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { gaugeRedis } from '@platen/adapters/prometheus/redis.ts'
+import { connectRedis, type RedisConnection, type RedisSettings } from '@platen/adapters/redis/connect.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
 import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
-import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
-import { type Base, type BaseOptions, openBase } from './base.ts'
+import { type Settings, unknownSettings, type Variables } from '@platen/adapters/setting/setting.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { openLog } from '@platen/adapters/system/log.ts'
+import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
+import { PROCESS_START_MS_MAX } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
 
-/** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projection of the views in Redis. */
-const EVENT_READERS = ['webhooks', 'retention', 'projection']
-
-export interface ProcessOptions extends Omit<BaseOptions, 'redis' | 'certificates' | 'stop'> {
-  readonly config: ProcessConfig & ConnectionConfig
-  /** The name under which it reports which settings it enforces. Without it, the process only follows the settings. */
-  readonly reader?: string
-  /** CA certificates of webhook receivers, as PEM, if the process calls any. */
-  readonly receiversCa?: string | undefined
+export interface ProcessOptions<Config> {
+  /** Its name in logs, in metrics and at the brokers: `api`. */
+  readonly deployable: string
+  readonly settings: Settings<Config>
+  readonly variables: Variables
+  /** How its connection to Redis differs from that of other processes. */
+  readonly redis?: Partial<RedisSettings>
+  /** Does SIGTERM also abort the start? */
+  readonly isStartAborted?: boolean
 }
 
-export interface ClusterProcess extends Base {
-  readonly kafka: KafkaConnection
-  readonly topics: TopicSettings
-  readonly directory: RedisDirectory
+/** What every process has. */
+export interface Process<Config> extends InstalledArtifactStore {
+  readonly deployable: string
+  readonly config: Config
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly probes: Probes
+  readonly redis: RedisConnection
+  /** Aborts steps that take too long while the process starts. */
+  readonly starting: AbortSignal
+  /** Aborts at SIGTERM. */
+  readonly stop: AbortSignal
+  /** Closes everything that the process opens. */
+  readonly stack: AsyncDisposableStack
 }
 
-const SETTINGS_ASKED_EVERY_MS = 100
-
-/**
- * Resolves when there are settings, or `stop` has aborted. Without settings, every tenant would look deleted: renders of suspended tenants
- * would run, and webhook deliveries would be given up.
- */
-export async function waitForSettings(
-  { directory, clock }: Pick<ClusterProcess, 'directory' | 'clock'>,
-  stop: AbortSignal,
-): Promise<void> {
-  while (!stop.aborted && !directory.state().isReady) {
-    await clock.sleep(SETTINGS_ASKED_EVERY_MS, stop).catch(() => undefined)
-  }
+/** Runs `serve`, which resolves after a stop. Then closes everything and exits. */
+export async function runProcess<Config extends ProcessConfig & Pick<ConnectionConfig, 'redis' | 's3'>>(
+  options: ProcessOptions<Config>,
+  serve: (process: Process<Config>) => Promise<void>,
+): Promise<never> {
+  return await runUntilStopped(async (stop) => {
+    await using stack = new AsyncDisposableStack()
+    await serve(await openProcess(options, { stop, stack }))
+  })
 }
 
 /** Opens everything. Throws the error of the first dependency that fails; its message tells the operator why. */
-export async function openProcess(options: ProcessOptions): Promise<ClusterProcess> {
-  const { deployable, config, stack, reader } = options
-  const base = await openBase({
-    ...options,
-    redis: { ...config.redis, isAutoPipelined: true },
-    certificates: { kafka: config.kafka.connection.tls?.ca, receivers: options.receiversCa },
-  })
-  const { clock, log, redis, starting } = base
-  stack.use(
-    redis.health.watch((err) => {
-      if (err === undefined) log.info({}, 'redis available again')
-      else log.warn({ err }, 'redis unavailable')
-    }),
+export async function openProcess<Config extends ProcessConfig & Pick<ConnectionConfig, 'redis' | 's3'>>(
+  options: ProcessOptions<Config>,
+  lifetime: Pick<Process<Config>, 'stop' | 'stack'>,
+): Promise<Process<Config>> {
+  const { deployable, settings, variables } = options
+  const config = settings.read(variables)
+  const [clock, ids, log] = [systemClock(), systemIds(), openLog(config.logLevel)]
+  const unknown = unknownSettings(variables, settings)
+  if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
+  const { stop, stack } = lifetime
+  const limit = clock.timeout(PROCESS_START_MS_MAX)
+  const starting = options.isStartAborted === true ? AbortSignal.any([stop, limit]) : limit
+  const metrics = openMetrics({ isRead: true, deployable })
+  countDroppedLines(metrics.registry, log)
+  const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
+  const store = await openArtifactStore(config, { clock, ids }, starting)
+  stack.use(store.artifacts)
+  const redis = stack.use(
+    await connectRedis({ ...config.redis, isAutoPipelined: true, ...options.redis, clock }, starting),
   )
-  const { topics, connection } = config.kafka
-  const kafka = stack.use(
-    await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting),
-  )
-  const settingsRedis = stack.use(await redis.duplicate(REDIS_SETTINGS_CALL_MS_MAX, starting))
-  const directory = stack.use(
-    await openRedisDirectory({ redis: settingsRedis, clock, log, ...(reader !== undefined && { reader }) }, starting),
-  )
-  await prepareTopics(kafka, [...renderTopics(topics, EVENT_READERS), ...webhookTopics(topics)], {
-    settings: topics,
-    signal: starting,
-  })
-  return { ...base, kafka, topics, directory }
+  gaugeRedis(metrics, redis.health)
+  return { ...store, deployable, config, clock, ids, log, metrics, probes, redis, starting, stop, stack }
+}
+
+/** Reports `health` to probes until the stop. `fields` go to the line of the log that says that the process has started. */
+export async function serveUntilStopped(
+  { deployable, log, probes, stop }: Process<unknown>,
+  health: Health,
+  fields: object = {},
+): Promise<void> {
+  using _ = probes.serving(health)
+  log.info(fields, `${deployable} started`)
+  await untilAborted(stop)
+  log.info({}, `${deployable} drain started`)
 }

@@ -12,27 +12,22 @@ import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
-import { forceStopSignal, runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { forceStopSignal } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
-import { openProcess, waitForSettings } from '@platen/process/process.ts'
+import { beginWithSettings, openDataPlane } from '@platen/process/data-plane.ts'
+import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { type Config, SETTINGS } from './config.ts'
 import { openEngines } from './engine/open-engines.ts'
 import { openRenderer } from './service.ts'
 import { syncSlotsOf } from './worker/slots.ts'
 
-if (import.meta.main) await runUntilStopped(serve)
+if (import.meta.main) await runProcess({ deployable: 'renderer', settings: SETTINGS, variables: process.env }, serve)
 
-/**
- * Renders until `stop` aborts. Resolves when the running renders have ended, or when the drain time is over. The queue then gives the rest
- * to others.
- */
-async function serve(stop: AbortSignal): Promise<void> {
-  const config = SETTINGS.read(process.env)
-  await using stack = new AsyncDisposableStack()
-  const base = await openProcess({ deployable: 'renderer', config, stack, variables: process.env, known: SETTINGS })
-  const { log, redis, kafka, topics, directory, metrics, serviceBucket, starting } = base
-  const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(config, base.clock, stack)) }))
+/** Renders until the stop. Then the running renders end, or the drain time is over, and the queue gives the rest to others. */
+async function serve(own: Process<Config>): Promise<void> {
+  const base = await openDataPlane(own)
+  const { config, log, redis, kafka, topics, directory, metrics, serviceBucket, starting, stop, stack } = base
+  const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(base)) }))
   if (config.engines.includes('html') && engines.openHtml === undefined) {
     throw new Error('PLATEN_ENGINES has html, but no Chromium was found: set PLATEN_CHROMIUM to its path')
   }
@@ -58,30 +53,25 @@ async function serve(stop: AbortSignal): Promise<void> {
       forceStop: forceStopSignal(stop, { drainMs: config.drainMs, log }),
     }),
   )
-  void waitForSettings(base, stop).then(() => renderer.start())
+  void beginWithSettings(base, () => renderer.start())
   const statesOf = () => {
     const states = renderer.states()
     return config.engines.map((engine) => [engine, states[engine]] as const)
   }
-  using _ = base.probes.serving({
+  const health = {
     isReady() {
       const [states, settings] = [statesOf(), directory.state()]
       const ready = settings.isReady && states.every(([, state]) => state === 'running')
       return { ready, detail: { engines: Object.fromEntries(states), directory: settings } }
     },
     isAlive: () => queue.isAlive() && statesOf().every(([, state]) => state !== 'dead'),
-  })
-  log.info({ engines: config.engines, lanes: config.lanes }, 'renderer started')
-  await untilAborted(stop)
-  log.info({}, 'renderer drain started')
+  }
+  await serveUntilStopped(base, health, { engines: config.engines, lanes: config.lanes })
 }
 
 /** The settings of the engines. Browser profiles go to a folder of this process alone, because that folder is emptied at start. */
-async function engineSettings(
-  { concurrency, lanes, chromium, egressAllowCidrs }: Config,
-  clock: Clock,
-  stack: AsyncDisposableStack,
-) {
+async function engineSettings({ config, clock, stack }: Process<Config>) {
+  const { concurrency, lanes, chromium, egressAllowCidrs } = config
   const profileDir = await mkdtemp(join(tmpdir(), 'platen-renderer-'))
   stack.defer(() => rm(profileDir, { recursive: true, force: true }))
   const slots = concurrency + syncSlotsOf(concurrency + 1, lanes)

@@ -32,7 +32,7 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['limit.ts'],
   ],
   settings: [['manifest/'], ['publish/', 'secrets.ts'], ['compile/']],
-  process: [['process.ts'], ['base.ts']],
+  process: [['data-plane.ts'], ['process.ts']],
   embedded: [
     ['main.ts', 'first-run.ts'],
     ['service.ts'],

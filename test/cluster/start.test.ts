@@ -8,12 +8,15 @@ import { request as ask, createServer, type RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
+import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
+import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { explain } from '@platen/adapters/system/run.ts'
 import * as api from '@platen/api/config.ts'
 import * as events from '@platen/events/config.ts'
-import { openProcess } from '@platen/process/process.ts'
+import { openDataPlane } from '@platen/process/data-plane.ts'
+import { openProcess, type ProcessOptions } from '@platen/process/process.ts'
 import * as renderer from '@platen/renderer/config.ts'
 import { ConfigResourceTypes } from 'kafkajs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -250,8 +253,7 @@ test('makes its topics as its settings say', async ({ signal }) => {
     PLATEN_LOG_LEVEL: 'error',
   }
   await using stack = new AsyncDisposableStack()
-  const config = renderer.SETTINGS.read(variables)
-  await openProcess({ deployable: 'renderer', config, stack, variables, known: renderer.SETTINGS })
+  await openAs('renderer', variables, stack)
   await using connection = await connectTo(world.kafka.broker, signal)
   const admin = await connection.admin()
   const [bulk, events] = [`${prefix}render.html.bulk`, `${prefix}render.events`]
@@ -277,15 +279,23 @@ async function ends(name: Name, settings: Settings, signal: AbortSignal) {
 
 /** What a process would say that cannot start, by what each of them does first. */
 async function refusal(name: Name, settings: Settings): Promise<string> {
-  const { SETTINGS } = CONFIGS[name]
   try {
     await using stack = new AsyncDisposableStack()
-    const variables = { ...settings, PLATEN_LOG_LEVEL: 'error' }
-    await openProcess({ deployable: name, config: SETTINGS.read(variables), stack, variables, known: SETTINGS })
+    await openAs(name, { ...settings, PLATEN_LOG_LEVEL: 'error' }, stack)
   } catch (error) {
     return explain(error)
   }
   throw new Error(`${name} has nothing against it`)
+}
+
+/** Opens what the process opens first. */
+async function openAs(name: Name, variables: Settings, stack: AsyncDisposableStack): Promise<void> {
+  const options: ProcessOptions<ProcessConfig & ConnectionConfig> = {
+    deployable: name,
+    settings: CONFIGS[name].SETTINGS,
+    variables,
+  }
+  await openDataPlane(await openProcess(options, { stop: new AbortController().signal, stack }))
 }
 
 /** What is said to people, between the lines of the log. */

@@ -1,0 +1,69 @@
+/** Opens what every process of the data plane needs, in order of dependency. The process closes it in reverse order. */
+import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
+import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
+import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/certificate.ts'
+import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/directory.ts'
+import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
+import type { Process } from './process.ts'
+
+/** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projection of the views in Redis. */
+const EVENT_READERS = ['webhooks', 'retention', 'projection']
+
+export interface DataPlaneOptions {
+  /** The name under which the process reports which settings it enforces. Without it, the process only follows the settings. */
+  readonly reader?: string
+  /** CA certificates of webhook receivers, as PEM, if the process calls any. */
+  readonly receiversCa?: string | undefined
+}
+
+export interface DataPlane<Config> extends Process<Config> {
+  readonly kafka: KafkaConnection
+  readonly topics: TopicSettings
+  readonly directory: RedisDirectory
+}
+
+const SETTINGS_ASKED_EVERY_MS = 100
+
+/** Opens everything. Throws the error of the first dependency that fails; its message tells the operator why. */
+export async function openDataPlane<Config extends ConnectionConfig>(
+  process: Process<Config>,
+  { reader, receiversCa }: DataPlaneOptions = {},
+): Promise<DataPlane<Config>> {
+  const { deployable, config, clock, log, metrics, redis, starting, stack } = process
+  const { connection, topics } = config.kafka
+  gaugeCertificates(metrics, { redis: config.redis.tls?.ca, kafka: connection.tls?.ca, receivers: receiversCa })
+  stack.use(
+    redis.health.watch((err) => {
+      if (err === undefined) log.info({}, 'redis available again')
+      else log.warn({ err }, 'redis unavailable')
+    }),
+  )
+  const kafka = stack.use(
+    await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting),
+  )
+  const settingsRedis = stack.use(await redis.duplicate(REDIS_SETTINGS_CALL_MS_MAX, starting))
+  const directory = stack.use(
+    await openRedisDirectory({ redis: settingsRedis, clock, log, ...(reader !== undefined && { reader }) }, starting),
+  )
+  await prepareTopics(kafka, [...renderTopics(topics, EVENT_READERS), ...webhookTopics(topics)], {
+    settings: topics,
+    signal: starting,
+  })
+  return { ...process, kafka, topics, directory }
+}
+
+/**
+ * Calls `begin` when there are settings, unless the stop came before. Without settings, every tenant would look deleted: renders of
+ * suspended tenants would run, and webhook deliveries would be given up.
+ */
+export async function beginWithSettings(
+  { directory, clock, stop }: Pick<DataPlane<unknown>, 'directory' | 'clock' | 'stop'>,
+  begin: () => void,
+): Promise<void> {
+  while (!stop.aborted && !directory.state().isReady) {
+    await clock.sleep(SETTINGS_ASKED_EVERY_MS, stop).catch(() => undefined)
+  }
+  if (!stop.aborted) begin()
+}
