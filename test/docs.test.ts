@@ -1,6 +1,6 @@
 /** What is made from the code, to be read without it: it cannot fall behind. `vitest -u` writes it. */
 
-import type { Metrics } from '@platen/adapters/prometheus/metrics.ts'
+import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { type SettingEntry, type Settings, table as settingTable } from '@platen/adapters/setting/setting.ts'

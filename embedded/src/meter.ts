@@ -1,7 +1,8 @@
 /** Metrics of the embedded service: all metrics that its parts have as separate processes. */
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
-import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
@@ -26,7 +27,7 @@ export interface MetersOptions {
 /** Opens all metrics at zero. */
 export function openMeters({ directory, log, isRead }: MetersOptions): EmbeddedMeters {
   const metrics = openMetrics({ isRead, deployable: 'embedded' })
-  countDroppedLines(metrics.registry, log)
+  countDroppedLines(metrics, log)
   // Published settings are enforced at once, so no process can lag behind.
   const directoryState = () => ({
     isReady: true,

@@ -2,7 +2,7 @@
  * The composition root of an operator. It reads resources from the API server, writes settings to Redis, and writes sources to the
  * artifact store.
  */
-import { gaugeCertificates } from '@platen/adapters/prometheus/certificate.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/connection.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'

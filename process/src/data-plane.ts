@@ -2,7 +2,7 @@
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
-import { gaugeCertificates } from '@platen/adapters/prometheus/certificate.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/connection.ts'
 import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/directory.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'

@@ -4,9 +4,10 @@
  */
 import { type Health, openProbes, type Probes } from '@platen/adapters/http/probe-server.ts'
 import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
+import { gaugeRedis } from '@platen/adapters/prometheus/connection.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
-import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/redis.ts'
+import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { connectRedis, type RedisConnection, type RedisSettings } from '@platen/adapters/redis/connect.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
 import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
@@ -74,7 +75,7 @@ export async function openProcess<Config extends ProcessConfig & Pick<Connection
   const limit = clock.timeout(PROCESS_START_MS_MAX)
   const starting = options.isStartAborted === true ? AbortSignal.any([stop, limit]) : limit
   const metrics = openMetrics({ isRead: true, deployable })
-  countDroppedLines(metrics.registry, log)
+  countDroppedLines(metrics, log)
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const store = await openArtifactStore(config, { clock, ids }, starting)
   stack.use(store.artifacts)

@@ -20,7 +20,7 @@ function write(lines: number): void {
 
 async function serve(stop: AbortSignal): Promise<void> {
   const metrics = openMetrics({ isRead: false, deployable: 'child' })
-  countDroppedLines(metrics.registry, log)
+  countDroppedLines(metrics, log)
   const server = createServer((request, response) => {
     write(Number(request.url?.slice(1)))
     void metrics.text().then((text) => response.end(text))

@@ -1,13 +1,13 @@
 /** What each process shows Prometheus before anything has happened, from the product's own meters. */
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
-import { gaugeCertificates } from '@platen/adapters/prometheus/certificate.ts'
+import { gaugeCertificates, gaugeRedis } from '@platen/adapters/prometheus/connection.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
-import { type Metrics, openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
 import { gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/redis.ts'
+import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { rendererMeter, tenantMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { FAILURES, type FailureCode } from '@platen/contract/error.ts'
@@ -36,7 +36,7 @@ export async function expositions({
 }): Promise<Readonly<Record<Group, Metrics>>> {
   const named = (deployable: string) => openMetrics({ isRead: false, deployable })
   const all = openMetrics({ isRead: withProcess, deployable: 'renderer' })
-  countDroppedLines(all.registry, { droppedLines: () => 0 })
+  countDroppedLines(all, { droppedLines: () => 0 })
   const inCluster = named('renderer')
   gaugeRedis(inCluster, { isDown: () => false })
   gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })

@@ -4,8 +4,7 @@ import type { ApiMeter, Route } from '@platen/contract/port/api-meter.ts'
 import type { DirectoryState } from '@platen/contract/port/directory.ts'
 import { LANES, type Lane, type Mode } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from './registry.ts'
 
 /** Seconds: from a status request to the longest wait for a sync render. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 150]
@@ -16,43 +15,31 @@ const STATUS_CLASSES = ['2xx', '4xx', '5xx']
 const UNROUTED = { route: 'none', method: 'other' }
 
 /** Registers the metrics. Calls `directory` at each scrape; it must neither wait nor throw. Call once per `metrics`. */
-export function apiMeter({ registry }: Metrics, { directory }: { directory: () => DirectoryState }): ApiMeter {
-  gaugeDirectory(registry, directory)
-  const registers = [registry]
-  const refused = new Counter({
-    name: 'platen_requests_refused_total',
-    help: 'Requests that were refused, by error code and by who can fix the error.',
-    labelNames: ['code', 'fault'],
-    registers,
+export function apiMeter(metrics: Metrics, { directory }: { directory: () => DirectoryState }): ApiMeter {
+  gaugeDirectory(metrics, directory)
+  const refused = metrics.counter(
+    'platen_requests_refused_total',
+    'Answers that were refusals, by the code of the error and by who can mend it.',
+    { code: [], fault: [] },
+  )
+  const accepted = metrics.counter('platen_renders_accepted_total', 'Renders that were put into the queue.', {
+    engine: [],
+    mode: [],
+    lane: [],
   })
-  const accepted = new Counter({
-    name: 'platen_renders_accepted_total',
-    help: 'Renders that were accepted and queued.',
-    labelNames: ['engine', 'mode', 'lane'],
-    registers,
-  })
-  const waiting = new Gauge({
-    name: 'platen_sync_renders_waiting',
-    help: 'Sync renders whose callers are waiting now.',
-    registers,
-  })
-  const waits = new Histogram({
-    name: 'platen_sync_wait_seconds',
-    help: 'How long callers of sync renders waited, from queueing to the reply.',
-    buckets: SYNC_BUCKETS,
-    registers,
-  })
-  const limiterFailures = new Counter({
-    name: 'platen_limiter_failures_total',
-    help: 'Calls to the limiter that failed.',
-    registers,
-  })
+  const waiting = metrics.gauge('platen_sync_renders_waiting', 'Sync renders whose callers wait just now.')
+  const waits = metrics.histogram(
+    'platen_sync_wait_seconds',
+    'How long callers of sync renders waited, from the queue to the reply.',
+    { buckets: SYNC_BUCKETS },
+  )
+  const limiterFailures = metrics.counter('platen_limiter_failures_total', 'Calls of the limiter that failed.')
   for (const [code, { fault }] of Object.entries(HTTP_ERRORS)) refused.inc({ code, fault }, 0)
   // A sync render that fails because of its template has the same code as a defect of the service.
   refused.inc({ code: 'INTERNAL_ERROR', fault: 'tenant' }, 0)
   for (const engine of ENGINES) for (const lane of LANES) accepted.inc({ engine, mode: modeOf(lane), lane }, 0)
   return {
-    ...requestMeter(registry),
+    ...requestMeter(metrics),
     refused: ({ code, fault }) => refused.inc({ code, fault }),
     accepted: ({ engine, mode, lane }) => accepted.inc({ engine, mode, lane }),
     waiting() {
@@ -73,21 +60,17 @@ function modeOf(lane: Lane): Mode {
   return lane === 'sync' ? 'sync' : 'async'
 }
 
-function requestMeter(registry: Registry): Pick<ApiMeter, 'routed' | 'answered'> {
-  const registers = [registry]
-  const requests = new Counter({
-    name: 'platen_http_requests_total',
-    help: 'Requests that were answered; the route `none` stands for all unknown paths.',
-    labelNames: ['route', 'method', 'status'],
-    registers,
-  })
-  const duration = new Histogram({
-    name: 'platen_http_request_duration_seconds',
-    help: 'How long requests took, from their headers to the last byte of the answer.',
-    labelNames: ['route', 'method'],
-    buckets: REQUEST_BUCKETS,
-    registers,
-  })
+function requestMeter(metrics: Metrics): Pick<ApiMeter, 'routed' | 'answered'> {
+  const requests = metrics.counter(
+    'platen_http_requests_total',
+    'Requests that were answered; `none` stands for all paths that are no route.',
+    { route: [], method: [], status: [] },
+  )
+  const duration = metrics.histogram(
+    'platen_http_request_duration_seconds',
+    'How long requests took, from their headers to the last byte of the answer.',
+    { buckets: REQUEST_BUCKETS, labels: { route: [], method: [] } },
+  )
   const known = new Set<string>()
   const beginAtZero = (labels: typeof UNROUTED) => {
     for (const status of STATUS_CLASSES) requests.inc({ ...labels, status }, 0)
@@ -110,37 +93,21 @@ function requestMeter(registry: Registry): Pick<ApiMeter, 'routed' | 'answered'>
   }
 }
 
-function gaugeDirectory(registry: Registry, read: () => DirectoryState): void {
+function gaugeDirectory(metrics: Metrics, read: () => DirectoryState): void {
   const gauge = (name: string, help: string, valueOf: (directory: DirectoryState) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(valueOf(read()))
-      },
-    })
+    metrics.observableGauge(name, help, () => valueOf(read()))
   gauge('platen_directory_revision', 'The revision of the settings in force.', ({ revision }) => revision)
-  gauge(
-    'platen_directory_connected',
-    '1 while this process follows the published settings, else 0.',
-    ({ isConnected }) => (isConnected ? 1 : 0),
+  gauge('platen_directory_connected', '1 while published settings are followed, else 0.', ({ isConnected }) =>
+    isConnected ? 1 : 0,
   )
   gauge(
     'platen_directory_age_seconds',
-    'Time since the settings in force were last known to be the published ones.',
+    'How long ago the settings in force were last known to be those published.',
     ({ ageMs }) => ageMs / 1000,
   )
-  registry.registerMetric(
-    new Counter({
-      name: 'platen_directory_damaged_values_total',
-      help: 'Published values that were damaged and not applied.',
-      registers: [],
-      collect() {
-        // The reader keeps the count since its start.
-        this.reset()
-        this.inc(read().damaged)
-      },
-    }),
+  metrics.observableCounter(
+    'platen_directory_damaged_values_total',
+    'Published values met that were not of their shape, and not taken.',
+    () => read().damaged,
   )
 }

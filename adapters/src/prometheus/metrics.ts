@@ -1,20 +1,10 @@
-/**
- * Prometheus metrics, with prom-client. `api.ts`, `renderer.ts` and `webhook.ts` define the metrics of each deployable. Labels have values
- * from closed sets only, as the number of tenants, templates, hosts and ids has no limit. The exception is `tenantMeter`, on request.
- */
+/** The metrics of a process itself. `api.ts`, `renderer.ts`, `operator.ts` and `webhook.ts` define those of each deployable. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics } from 'prom-client'
 import { gaugeEventLoop } from './deployable/event-loop.ts'
 import { gaugeMemory } from './deployable/memory.ts'
-
-export interface Metrics {
-  readonly contentType: string
-  /** Returns all metrics in the exposition format. */
-  text(): Promise<string>
-  /** The registry to which meters add their metrics. */
-  readonly registry: Registry
-}
+import { type Metrics, openRegistry } from './registry.ts'
 
 export interface MetricsOptions {
   /** Enables the metrics of the process itself. They observe the garbage collector and the event loop, so only if they are scraped. */
@@ -25,18 +15,14 @@ export interface MetricsOptions {
 
 /** Opens a registry with the metrics of the process and its version. */
 export function openMetrics({ isRead, deployable }: MetricsOptions): Metrics {
-  const registry = new Registry()
-  if (isRead) collectDefaultMetrics({ register: registry })
-  const build = new Gauge({
-    name: 'platen_build_info',
-    help: 'Always 1; the labels name the version and the deployable.',
-    labelNames: ['version', 'deployable'],
-    registers: [registry],
-  })
-  build.set({ version: versionOf(), deployable }, 1)
-  gaugeEventLoop(registry, { isRead })
-  gaugeMemory(registry)
-  return { contentType: registry.contentType, text: () => registry.metrics(), registry }
+  const metrics = openRegistry()
+  if (isRead) collectDefaultMetrics({ register: metrics.registry })
+  metrics
+    .gauge('platen_build_info', 'Always 1: which version this is, of what.', { version: [], deployable: [] })
+    .set({ version: versionOf(), deployable }, 1)
+  gaugeEventLoop(metrics, { isRead })
+  gaugeMemory(metrics)
+  return metrics
 }
 
 /** All packages have the same version. */

@@ -11,8 +11,8 @@ import {
   RECONCILE_RESULTS,
   type WorkState,
 } from '@platen/contract/port/operator-meter.ts'
-import { Counter, exponentialBuckets, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Metrics } from './metrics.ts'
+import { exponentialBuckets, Gauge, type Registry } from 'prom-client'
+import type { Metrics } from './registry.ts'
 
 /** Seconds, the same as controller-runtime. */
 const RECONCILE_BUCKETS = [
@@ -39,13 +39,13 @@ const REPAIRED = ['directory', 'tenants', 'keys', 'templates', 'secrets']
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Registers the metrics. Call once per `metrics`. */
-export function operatorMeter({ registry }: Metrics, counted: Counted): OperatorMeter {
+export function operatorMeter(metrics: Metrics, counted: Counted): OperatorMeter {
   const workStates = new Map<string, () => WorkState>()
-  gaugeWork(registry, workStates)
-  const queue = queueMeter(registry)
-  const reconcile = reconcileMeter(registry)
+  gaugeWork(metrics.registry, workStates)
+  const queue = queueMeter(metrics)
+  const reconcile = reconcileMeter(metrics)
   return {
-    ...clusterMeter(registry, counted),
+    ...clusterMeter(metrics, counted),
     controller(name, { workers, readState }) {
       workStates.set(name, readState)
       return { ...queue(name), ...reconcile(name, workers) }
@@ -53,34 +53,32 @@ export function operatorMeter({ registry }: Metrics, counted: Counted): Operator
   }
 }
 
-function clusterMeter(registry: Registry, { kinds, lease }: Counted): Omit<OperatorMeter, 'controller'> {
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Counter({ name, help, labelNames, registers: [registry] })
-  const requests = counter(
+function clusterMeter(metrics: Metrics, { kinds, lease }: Counted): Omit<OperatorMeter, 'controller'> {
+  const requests = metrics.counter(
     'rest_client_requests_total',
-    'Requests to the API server, by status code and method; `<error>` means no answer.',
-    ['code', 'method'],
+    'Requests to the API server, by status and method; `<error>` stands for no answer.',
+    { code: ['200', '<error>'], method: METHODS },
   )
-  const relists = counter('platen_operator_relists_total', 'Lists of all objects of a kind.', ['kind'])
-  const watches = counter('platen_operator_watches_total', 'Watches that were opened, by kind.', ['kind'])
-  const unread = counter('platen_operator_unreadable_objects_total', 'Objects that could not be read, by kind.', [
-    'kind',
-  ])
-  const repairs = counter(
+  const ofKind = { kind: kinds }
+  const relists = metrics.counter(
+    'platen_operator_relists_total',
+    'How often all objects of a kind were listed.',
+    ofKind,
+  )
+  const watches = metrics.counter('platen_operator_watches_total', 'Watches of a kind that were opened.', ofKind)
+  const unread = metrics.counter(
+    'platen_operator_unreadable_objects_total',
+    'Objects met that could not be read.',
+    ofKind,
+  )
+  const repairs = metrics.counter(
     'platen_operator_repairs_total',
-    'Settings in Redis and Secrets that somebody else had changed and the operator repaired.',
-    ['kind'],
+    'What somebody else had changed of what was written, in Redis or in Secrets, and was put right.',
+    { kind: REPAIRED },
   )
-  const master = new Gauge({
-    name: 'leader_election_master_status',
-    help: '1 while this process holds the lease, else 0.',
-    labelNames: ['name'],
-    registers: [registry],
+  const master = metrics.gauge('leader_election_master_status', '1 while this process holds the lease, else 0.', {
+    name: [lease],
   })
-  for (const method of METHODS) for (const code of ['200', '<error>']) requests.inc({ code, method }, 0)
-  for (const perKind of [relists, watches, unread]) for (const kind of kinds) perKind.inc({ kind }, 0)
-  for (const kind of REPAIRED) repairs.inc({ kind }, 0)
-  master.set({ name: lease }, 0)
   return {
     requested: (method, code) => requests.inc({ code, method }),
     leading: (isHeld) => master.set({ name: lease }, isHeld ? 1 : 0),
@@ -93,24 +91,14 @@ function clusterMeter(registry: Registry, { kinds, lease }: Counted): Omit<Opera
 
 /** The metrics that client-go has for a queue. Both labels are the name of the controller. */
 function queueMeter(
-  registry: Registry,
+  metrics: Metrics,
 ): (name: string) => Pick<ControllerMeter, 'added' | 'deferred' | 'taken' | 'done'> {
-  const described = (name: string, help: string) => ({
-    name: `workqueue_${name}`,
-    help,
-    labelNames: ['name', 'controller'] as const,
-    registers: [registry],
-  })
-  const adds = new Counter(described('adds_total', 'Keys added to the queue.'))
-  const retries = new Counter(described('retries_total', 'Keys scheduled to be added to the queue later.'))
-  const waits = new Histogram({
-    ...described('queue_duration_seconds', 'How long keys waited for a worker.'),
-    buckets: QUEUE_BUCKETS,
-  })
-  const work = new Histogram({
-    ...described('work_duration_seconds', 'How long workers took to process a key.'),
-    buckets: QUEUE_BUCKETS,
-  })
+  const labels = { name: [], controller: [] }
+  const timed = { buckets: QUEUE_BUCKETS, labels }
+  const adds = metrics.counter('workqueue_adds_total', 'Keys that were put into the queue.', labels)
+  const retries = metrics.counter('workqueue_retries_total', 'Keys that were to be put into the queue later.', labels)
+  const waits = metrics.histogram('workqueue_queue_duration_seconds', 'How long keys waited for a worker.', timed)
+  const work = metrics.histogram('workqueue_work_duration_seconds', 'How long workers had their keys.', timed)
   return (name) => {
     const labels = { name, controller: name }
     adds.inc(labels, 0)
@@ -127,26 +115,25 @@ function queueMeter(
 }
 
 function reconcileMeter(
-  registry: Registry,
+  metrics: Metrics,
 ): (controller: string, workers: number) => Pick<ControllerMeter, 'busy' | 'reconciled' | 'failedTerminally'> {
-  const described = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) => ({
-    name: `controller_runtime_${name}`,
-    help,
-    labelNames,
-    registers: [registry],
+  const labels = { controller: [] }
+  const total = metrics.counter('controller_runtime_reconcile_total', 'Looks at objects, by how they ended.', {
+    ...labels,
+    result: RECONCILE_RESULTS,
   })
-  const one = ['controller'] as const
-  const total = new Counter(described('reconcile_total', 'Reconciliations, by result.', [...one, 'result']))
-  const errors = new Counter(described('reconcile_errors_total', 'Reconciliations that failed.', one))
-  const terminal = new Counter(
-    described('terminal_reconcile_errors_total', 'Reconciliations that failed and that no retry can fix.', one),
+  const errors = metrics.counter('controller_runtime_reconcile_errors_total', 'Looks at objects that failed.', labels)
+  const terminal = metrics.counter(
+    'controller_runtime_terminal_reconcile_errors_total',
+    'Those among them that no retry mends.',
+    labels,
   )
-  const time = new Histogram({
-    ...described('reconcile_time_seconds', 'How long reconciliations took.', one),
+  const time = metrics.histogram('controller_runtime_reconcile_time_seconds', 'How long looks at objects took.', {
     buckets: RECONCILE_BUCKETS,
+    labels,
   })
-  const size = new Gauge(described('max_concurrent_reconciles', 'Number of workers.', one))
-  const active = new Gauge(described('active_workers', 'Workers that are processing a key now.', one))
+  const size = metrics.gauge('controller_runtime_max_concurrent_reconciles', 'Workers there are.', labels)
+  const active = metrics.gauge('controller_runtime_active_workers', 'Workers that have an object just now.', labels)
   return (controller, workers) => {
     for (const result of RECONCILE_RESULTS) total.inc({ controller, result }, 0)
     errors.inc({ controller }, 0)
@@ -181,15 +168,11 @@ function gaugeWork(registry: Registry, workStates: WorkStates): void {
         for (const [name, look] of workStates) this.set({ name, controller: name }, valueOf(look().runningMs) / 1000)
       },
     })
-  gauge(
-    'unfinished_work_seconds',
-    'Sum of the times for which workers have been processing their current keys.',
-    (inHandMs) => inHandMs.reduce((sum, ms) => sum + ms, 0),
+  gauge('unfinished_work_seconds', 'How long the keys that are with workers have been there, in all.', (inHandMs) =>
+    inHandMs.reduce((sum, ms) => sum + ms, 0),
   )
-  gauge(
-    'longest_running_processor_seconds',
-    'Longest time for which a worker has been processing its current key.',
-    (inHandMs) => inHandMs.reduce((longest, ms) => Math.max(longest, ms), 0),
+  gauge('longest_running_processor_seconds', 'How long the one that has been there longest has been.', (inHandMs) =>
+    inHandMs.reduce((longest, ms) => Math.max(longest, ms), 0),
   )
   const depth = new Gauge({
     name: 'workqueue_depth',
@@ -210,14 +193,13 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const SOON_MS = 7 * DAY_MS
 
 /** Registers the metric of ApiKeys. `ends` returns when they expire; it is called at each scrape, and must neither wait nor throw. */
-export function gaugeKeyExpiry({ registry }: Metrics, keys: { clock: Clock; ends: () => readonly Instant[] }): void {
-  const gauge: Gauge = new Gauge({
-    name: 'platen_api_keys_expiring',
-    help: 'ApiKeys whose `expiresAt` is within seven days; keys that a rotation replaced do not count.',
-    registers: [registry],
-    collect() {
+export function gaugeKeyExpiry(metrics: Metrics, keys: { clock: Clock; ends: () => readonly Instant[] }): void {
+  metrics.observableGauge(
+    'platen_api_keys_expiring',
+    'ApiKeys that expire within seven days by their own `expiresAt`; those that were rotated out are none of them.',
+    () => {
       const now = keys.clock.now()
-      gauge.set(keys.ends().filter((end) => end > now && end <= now + SOON_MS).length)
+      return keys.ends().filter((end) => end > now && end <= now + SOON_MS).length
     },
-  })
+  )
 }

@@ -1,26 +1,17 @@
 /** Metrics of the projection, which builds views in Redis from the event log. */
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
-import { Counter, Gauge } from 'prom-client'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from './registry.ts'
 
 /** Registers the metrics. Calls `lag` at each scrape; it must neither wait nor throw. Call once per `metrics`. */
-export function projectionMeter({ registry }: Metrics, { lag }: { lag: () => number }): ProjectionMeter {
-  const registers = [registry]
-  const events = new Counter({
-    name: 'platen_projection_events_total',
-    help: 'Events applied to the views in Redis, including events that were applied again.',
-    registers,
-  })
-  const rebuilds = new Counter({
-    name: 'platen_projection_rebuilds_total',
-    help: 'Rebuilds of the views after Redis lost all or some of them; each partition of the event log counts as one.',
-    registers,
-  })
-  const waiting: Gauge = new Gauge({
-    name: 'platen_projection_lag_events',
-    help: 'Events that are not yet applied to the views in Redis.',
-    registers,
-    collect: () => waiting.set(lag()),
-  })
+export function projectionMeter(metrics: Metrics, { lag }: { lag: () => number }): ProjectionMeter {
+  const events = metrics.counter(
+    'platen_projection_events_total',
+    'Events that were put into the views in Redis, those that were put there again included.',
+  )
+  const rebuilds = metrics.counter(
+    'platen_projection_rebuilds_total',
+    'How often views were made anew because Redis had lost them, wholly or in part; each partition of the event log counts.',
+  )
+  metrics.observableGauge('platen_projection_lag_events', 'Events that are not in the views in Redis yet.', lag)
   return { applied: (count) => events.inc(count), rebuildStarted: () => rebuilds.inc() }
 }

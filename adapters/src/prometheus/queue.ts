@@ -2,7 +2,7 @@
 import type { Lane } from '@platen/contract/render.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { Gauge } from 'prom-client'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from './registry.ts'
 
 /** The renders in the queue of one engine and lane. */
 export interface Backlog {

@@ -3,8 +3,7 @@ import { FAILURES } from '@platen/contract/error.ts'
 import { DEAD_LETTER_REASONS, type RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import { LANES, type Outcome } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from './registry.ts'
 
 /** Seconds: from the smallest invoice to the longest deadline. */
 const RENDER_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120]
@@ -22,33 +21,20 @@ export interface RendererMeterOptions {
 
 /** Registers the metrics. Call once per `metrics`. */
 export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeterOptions): RendererMeter {
-  const { registry } = metrics
-  const registers = [registry]
-  const wait = new Histogram({
-    name: 'platen_queue_wait_seconds',
-    help: 'How long renders waited, from their acceptance to their first attempt.',
-    labelNames: ['lane'],
-    buckets: WAIT_BUCKETS,
-    registers,
-  })
-  const retries = new Counter({
-    name: 'platen_render_retries_total',
-    help: 'Attempts after the first attempt of a render.',
-    labelNames: ['engine'],
-    registers,
-  })
-  const deadLetters = new Counter({
-    name: 'platen_dead_letters_total',
-    help: 'Records of the render queue that became dead letters, by reason.',
-    labelNames: ['reason'],
-    registers,
-  })
-  for (const lane of LANES) wait.zero({ lane })
-  for (const engine of ENGINES) retries.inc({ engine }, 0)
-  for (const reason of DEAD_LETTER_REASONS) deadLetters.inc({ reason }, 0)
+  const wait = metrics.histogram(
+    'platen_queue_wait_seconds',
+    'How long renders waited for their first attempt, from their acceptance on.',
+    { buckets: WAIT_BUCKETS, labels: { lane: LANES } },
+  )
+  const retries = metrics.counter('platen_render_retries_total', 'Attempts beyond the first.', { engine: ENGINES })
+  const deadLetters = metrics.counter(
+    'platen_dead_letters_total',
+    'Records of the queue that were put aside as dead letters, by reason.',
+    { reason: DEAD_LETTER_REASONS },
+  )
   return {
-    ...slotMeter(registry),
-    ended: countsTenants ? both(endMeter(registry), tenantMeter(metrics)) : endMeter(registry),
+    ...slotMeter(metrics),
+    ended: countsTenants ? both(endMeter(metrics), tenantMeter(metrics)) : endMeter(metrics),
     begun({ engine, lane }, { attempt, waitedMs }) {
       if (attempt > 1) retries.inc({ engine })
       else wait.observe({ lane }, Math.max(waitedMs, 0) / 1000)
@@ -57,23 +43,9 @@ export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeter
   }
 }
 
-function slotMeter(registry: Registry): Pick<RendererMeter, 'serving' | 'busy'> {
-  const slots = new Gauge({
-    name: 'platen_slots',
-    help: 'Renders that this process can run at the same time.',
-    labelNames: ['engine'],
-    registers: [registry],
-  })
-  const busy = new Gauge({
-    name: 'platen_slots_busy',
-    help: 'Slots that are rendering now.',
-    labelNames: ['engine'],
-    registers: [registry],
-  })
-  for (const engine of ENGINES) {
-    slots.set({ engine }, 0)
-    busy.set({ engine }, 0)
-  }
+function slotMeter(metrics: Metrics): Pick<RendererMeter, 'serving' | 'busy'> {
+  const slots = metrics.gauge('platen_slots', 'Renders that this process can do at once.', { engine: ENGINES })
+  const busy = metrics.gauge('platen_slots_busy', 'Slots that have a render just now.', { engine: ENGINES })
   return {
     serving: (engine, count) => slots.set({ engine }, count),
     busy(engine) {
@@ -92,26 +64,17 @@ function both(first: Ended, second: Ended): Ended {
   }
 }
 
-function endMeter(registry: Registry): Ended {
-  const ended = new Counter({
-    name: 'platen_renders_ended_total',
-    help: 'Renders that ended, by outcome: `succeeded` or the failure code.',
-    labelNames: ['engine', 'lane', 'outcome'],
-    registers: [registry],
-  })
-  const duration = new Histogram({
-    name: 'platen_render_duration_seconds',
-    help: 'How long the last attempt of a render took, without waiting; renders that never began do not count.',
-    labelNames: ['engine'],
-    buckets: RENDER_BUCKETS,
-    registers: [registry],
-  })
-  for (const engine of ENGINES) {
-    duration.zero({ engine })
-    for (const lane of LANES) {
-      for (const outcome of ['succeeded', ...Object.keys(FAILURES)]) ended.inc({ engine, lane, outcome }, 0)
-    }
-  }
+function endMeter(metrics: Metrics): Ended {
+  const ended = metrics.counter(
+    'platen_renders_ended_total',
+    'Renders that came to their end: `succeeded`, or the code of the failure.',
+    { engine: ENGINES, lane: LANES, outcome: ['succeeded', ...Object.keys(FAILURES)] },
+  )
+  const duration = metrics.histogram(
+    'platen_render_duration_seconds',
+    'How long rendering took in the last attempt, without waiting; renders that never began are left out.',
+    { buckets: RENDER_BUCKETS, labels: { engine: ENGINES } },
+  )
   return ({ engine, lane }, outcome) => {
     ended.inc({ engine, lane, outcome: codeOf(outcome) })
     if (outcome.durationMs > 0) duration.observe({ engine }, outcome.durationMs / 1000)
@@ -119,13 +82,12 @@ function endMeter(registry: Registry): Ended {
 }
 
 /** Counts by tenant and template: for operators with a few hundred teams who must know whose templates fail. */
-export function tenantMeter({ registry }: Metrics): Ended {
-  const renders = new Counter({
-    name: 'platen_tenant_renders_total',
-    help: `Renders that ended, by tenant and template, if PLATEN_TENANT_METRICS is set. A process counts at most ${TEMPLATES_COUNTED_MAX} templates by name; all others count as \`other\`.`,
-    labelNames: ['tenant', 'template', 'environment', 'outcome'],
-    registers: [registry],
-  })
+export function tenantMeter(metrics: Metrics): Ended {
+  const renders = metrics.counter(
+    'platen_tenant_renders_total',
+    `Renders that came to their end, by tenant and template, where PLATEN_TENANT_METRICS asks for it: of at most ${TEMPLATES_COUNTED_MAX} templates in a process, and of all others as \`other\`.`,
+    { tenant: [], template: [], environment: [], outcome: [] },
+  )
   const counted = new Set<string>()
   return ({ tenant, template, environment }, outcome) => {
     const name = `${tenant}/${template.code}`

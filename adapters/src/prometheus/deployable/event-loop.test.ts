@@ -1,12 +1,12 @@
-import { Registry } from 'prom-client'
 import { expect, test, vi } from 'vitest'
+import { openRegistry } from '../registry.ts'
 import { gaugeEventLoop } from './event-loop.ts'
 
 function measured(samplesMin?: number) {
-  const registry = new Registry()
-  gaugeEventLoop(registry, { isRead: true, ...(samplesMin !== undefined && { samplesMin }) })
+  const metrics = openRegistry()
+  gaugeEventLoop(metrics, { isRead: true, ...(samplesMin !== undefined && { samplesMin }) })
   return async (of: 'p99' | 'max') => {
-    const text = await registry.getSingleMetricAsString(`platen_event_loop_delay_${of}_seconds`)
+    const text = await metrics.registry.getSingleMetricAsString(`platen_event_loop_delay_${of}_seconds`)
     return Number(text.trim().split(' ').at(-1))
   }
 }

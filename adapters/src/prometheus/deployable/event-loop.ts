@@ -4,7 +4,7 @@
  * seen by none.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Gauge, type Registry } from 'prom-client'
+import type { Metrics } from '../registry.ts'
 
 /** Interval of the samples. Node includes it in each measured delay, although it is no delay. */
 const RESOLUTION_MS = 10
@@ -18,20 +18,17 @@ export interface EventLoopOptions {
   readonly samplesMin?: number
 }
 
-/** Registers the gauges. Call once per `registry`. */
-export function gaugeEventLoop(registry: Registry, { isRead, samplesMin = SAMPLES_MIN }: EventLoopOptions): void {
+/** Registers the gauges. Call once per `metrics`. */
+export function gaugeEventLoop(metrics: Metrics, { isRead, samplesMin = SAMPLES_MIN }: EventLoopOptions): void {
   const delay = isRead ? recentDelay(samplesMin) : undefined
   const gauge = (name: string, of: string, secondsOf: (delay: DelaySeconds) => number) =>
-    new Gauge({
+    metrics.observableGauge(
       name,
-      help: `${of} event loop delay of the last two to four minutes, however often it is scraped; of a longer time if it is not scraped.`,
-      registers: [registry],
-      collect() {
-        if (delay !== undefined) this.set(secondsOf(delay()))
-      },
-    })
-  gauge('platen_event_loop_delay_p99_seconds', '99th percentile of the', ({ p99 }) => p99)
-  gauge('platen_event_loop_delay_max_seconds', 'Maximum', ({ max }) => max)
+      `${of} of the event loop in the last two to four minutes, whoever scrapes and how often; longer where nobody does.`,
+      () => (delay === undefined ? 0 : secondsOf(delay())),
+    )
+  gauge('platen_event_loop_delay_p99_seconds', 'The 99th percentile of the delays', ({ p99 }) => p99)
+  gauge('platen_event_loop_delay_max_seconds', 'The longest delay', ({ max }) => max)
 }
 
 interface DelaySeconds {

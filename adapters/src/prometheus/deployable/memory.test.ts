@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { aFolder } from '../../../../test/fixture/lifetime.ts'
+import { openRegistry } from '../registry.ts'
 import { gaugeMemory } from './memory.ts'
 
 async function gauged(cgroup: string): Promise<Readonly<Record<string, number>>> {
-  const registry = new Registry()
-  gaugeMemory(registry, { cgroup })
-  const lines = (await registry.metrics()).split('\n').filter((line) => line.startsWith('platen_'))
+  const metrics = openRegistry()
+  gaugeMemory(metrics, { cgroup })
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('platen_'))
   return Object.fromEntries(lines.map((line) => [line.split(' ')[0], Number(line.split(' ')[1])]))
 }
 

@@ -5,29 +5,22 @@
 import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
-import { Gauge, type Registry } from 'prom-client'
+import type { Metrics } from '../registry.ts'
 
 /** The path of a container's own control group, version 2. */
 const CGROUP = '/sys/fs/cgroup'
 
-/** Registers the gauges. `cgroup` is the path of the control group. Call once per `registry`. */
-export function gaugeMemory(registry: Registry, { cgroup = CGROUP }: { cgroup?: string } = {}): void {
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read())
-      },
-    })
-  gauge(
+/** Registers the gauges. `cgroup` is the path of the control group. Call once per `metrics`. */
+export function gaugeMemory(metrics: Metrics, { cgroup = CGROUP }: { cgroup?: string } = {}): void {
+  metrics.observableGauge(
     'platen_memory_used_bytes',
-    'Memory of the container without the file pages that the kernel can free; outside a container, memory of the process without its children.',
+    'Memory of the container, of which nothing can be given back; outside of containers, that of the process without its children.',
     () => workingSet(cgroup) ?? process.memoryUsage.rss(),
   )
-  gauge('platen_memory_limit_bytes', 'Memory limit of the container; without a limit, the memory of the machine.', () =>
-    Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
+  metrics.observableGauge(
+    'platen_memory_limit_bytes',
+    'Memory that it may have: the limit of the container, or all of the machine.',
+    () => Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
   )
 }
 

@@ -1,0 +1,81 @@
+/**
+ * The registry of Prometheus metrics, with prom-client. Labels have values from closed sets only, as the number of tenants, templates, hosts
+ * and ids has no limit. The exception is `tenantMeter`, on request.
+ */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Labels with all their values. A label whose values are known only later has none here. */
+type Labels<Label extends string> = Readonly<Record<Label, readonly string[]>>
+
+/**
+ * A registry of metrics. Each series that is known when its metric is added exists as 0 from the first scrape. Else a rate would miss the
+ * count with which a series appears.
+ */
+export interface Metrics {
+  readonly contentType: string
+  /** Returns all metrics in the exposition format. */
+  text(): Promise<string>
+  readonly registry: Registry
+  counter<Label extends string = never>(name: string, help: string, labels?: Labels<Label>): Counter<Label>
+  gauge<Label extends string = never>(name: string, help: string, labels?: Labels<Label>): Gauge<Label>
+  /** `buckets` are upper bounds, in the unit of the metric. */
+  histogram<Label extends string = never>(
+    name: string,
+    help: string,
+    options: { readonly buckets: number[]; readonly labels?: Labels<Label> },
+  ): Histogram<Label>
+  /** Adds a gauge of the value that `read` returns at each scrape. It must neither wait nor throw. */
+  observableGauge(name: string, help: string, read: () => number): void
+  /** Adds a counter of a count since the start, which `read` returns at each scrape. It must neither wait nor throw. */
+  observableCounter(name: string, help: string, read: () => number): void
+}
+
+const NONE: Labels<string> = {}
+
+/** Opens an empty registry. */
+export function openRegistry(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  return {
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+    registry,
+    counter(name, help, labels = NONE) {
+      const counter = new Counter({ name, help, labelNames: Object.keys(labels), registers })
+      for (const series of seriesOf(labels)) counter.inc(series, 0)
+      return counter
+    },
+    gauge(name, help, labels = NONE) {
+      const gauge = new Gauge({ name, help, labelNames: Object.keys(labels), registers })
+      for (const series of seriesOf(labels)) gauge.set(series, 0)
+      return gauge
+    },
+    histogram(name, help, { buckets, labels = NONE }) {
+      const histogram = new Histogram({ name, help, labelNames: Object.keys(labels), buckets, registers })
+      for (const series of seriesOf(labels)) histogram.zero(series)
+      return histogram
+    },
+    observableGauge(name, help, read) {
+      const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read()) })
+    },
+    observableCounter(name, help, read) {
+      const counter: Counter = new Counter({
+        name,
+        help,
+        registers,
+        collect() {
+          counter.reset()
+          counter.inc(read())
+        },
+      })
+    },
+  }
+}
+
+/** All combinations of label values. */
+function seriesOf(labels: Labels<string>): readonly Record<string, string>[] {
+  return Object.entries(labels).reduce<readonly Record<string, string>[]>(
+    (series, [label, values]) => series.flatMap((one) => values.map((value) => ({ ...one, [label]: value }))),
+    [{}],
+  )
+}
