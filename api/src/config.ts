@@ -19,11 +19,11 @@ export const SETTINGS = table({
   brand: brandSetting('The word in header names (`X-Service-Render-Id`) and key prefixes (`service_live_`).'),
   engines: setting('PLATEN_ENGINES', ENGINE_LIST, {
     default: 'react_pdf,html',
-    description: 'Engines that this installation has renderers of; renders by another are answered 503.',
+    description: 'Engines that this installation has renderers for; requests for other engines are answered 503.',
   }),
   replicas: optional('PLATEN_API_REPLICAS', REPLICAS, {
-    default: 'those that Redis last knew of',
-    description: `How many API processes share the limits while Redis is away, ${REPLICAS.range}.`,
+    default: 'the last number known from Redis',
+    description: `Number of API processes that share the limits while Redis is unavailable: ${REPLICAS.range}.`,
   }),
   webhooks: WEBHOOK_POLICY_SETTINGS,
   traffic: TRAFFIC_SETTINGS,

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
-import { SANDBOX_SETTINGS } from '@platen/adapters/setting/engine.ts'
+import { ENGINE_SETTINGS } from '@platen/adapters/setting/engine.ts'
 import { ConfigError, table, type Variables } from '@platen/adapters/setting/setting.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
@@ -80,7 +80,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal, si
 
 async function run(call: CommandCall, terminal: Terminal, signal: AbortSignal): Promise<number> {
   const { variables, print, printError } = terminal
-  const { chromium, egressAllowCidrs: allowCidrs } = table(SANDBOX_SETTINGS).read(variables)
+  const { chromium, egressAllowCidrs: allowCidrs } = table(ENGINE_SETTINGS).read(variables)
   const clock = systemClock()
   const egress = httpEgress({ clock, allowCidrs })
   const ports: RendererPorts = { clock, ids: systemIds(), log: errorLog(printError), chromium, egress }

@@ -163,7 +163,7 @@ async function openPorts({ config, clock, log, stack, directory, publicUrl }: Po
   const limiter = await openSqliteLimiter(database, clock, starting)
   const deliveries = await openSqliteDeliveryLog(database, clock, starting)
   const { policy, ca } = config.webhooks
-  const sender = stack.use(webhookSender({ clock, policy, ...(ca !== undefined && { ca }) }))
+  const sender = stack.use(webhookSender({ clock, policy, ca }))
   stack.use(
     keepRetention({
       ledger,

@@ -1,5 +1,5 @@
 /** The settings of the embedded service. docs/operations.md is generated from this table. */
-import { ENGINE_SETTINGS, SLOTS, SLOTS_DEFAULT } from '@platen/adapters/setting/engine.ts'
+import { RENDERER_SETTINGS, SLOTS, SLOTS_DEFAULT } from '@platen/adapters/setting/engine.ts'
 import { anyText, BASE_URL, KEY_RING, PATH, PORT } from '@platen/adapters/setting/format.ts'
 import { brandSetting, LOG_LEVEL_SETTING } from '@platen/adapters/setting/process.ts'
 import { optional, setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
@@ -31,7 +31,7 @@ export const SETTINGS = table({
     isSecret: true,
   }),
   brand: brandSetting('The word in header names (`X-Service-Render-Id`) and key prefixes (`service_live_`).'),
-  ...ENGINE_SETTINGS,
+  ...RENDERER_SETTINGS,
   webhooks: WEBHOOK_SETTINGS,
   traffic: TRAFFIC_SETTINGS,
   metricsPort: optional('PLATEN_METRICS_PORT', PORT, {

@@ -2,20 +2,9 @@
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
-import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
-import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
-import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
-import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
-
-export interface EmbeddedMeters {
-  readonly metrics: Metrics
-  readonly api: ApiMeter
-  readonly renderer: RendererMeter
-  readonly webhooks: WebhookMeter
-}
 
 export interface MetersOptions {
   readonly directory: Directory
@@ -25,7 +14,7 @@ export interface MetersOptions {
 }
 
 /** Opens all metrics at zero. */
-export function openMeters({ directory, log, isRead }: MetersOptions): EmbeddedMeters {
+export function openMeters({ directory, log, isRead }: MetersOptions) {
   const metrics = openMetrics({ isRead, deployable: 'embedded' })
   countDroppedLines(metrics, log)
   // Published settings are enforced at once, so no process can lag behind.

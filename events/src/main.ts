@@ -41,7 +41,7 @@ async function serve(own: Process<Config>): Promise<void> {
         ...base,
         events,
         deliveries,
-        sender: stack.use(webhookSender({ clock, policy, ...(ca !== undefined && { ca }) })),
+        sender: stack.use(webhookSender({ clock, policy, ca })),
         meter,
       },
       settings: { brand: config.brand, retriesMax },

@@ -27,7 +27,7 @@ if (import.meta.main) {
 
 /** Reconciles until the stop. Then the running reconciles finish, and the lease is released. */
 async function serve(base: Process<Config>): Promise<void> {
-  const { config, clock, ids, log, metrics, probes, artifacts, serviceBucket, redis, stop, stack } = base
+  const { config, clock, ids, log, metrics, probes, serviceBucket, redis, stop, stack } = base
   gaugeCertificates(metrics, { redis: config.redis.tls?.ca })
   const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE })
   const client = stack.use(openClusterClient({ access: await loadAccess(config.kubeconfig), clock, meter }))
@@ -36,15 +36,7 @@ async function serve(base: Process<Config>): Promise<void> {
   )
   const operator = stack.use(
     openOperator({
-      ports: {
-        client,
-        artifacts,
-        clock,
-        ids,
-        log,
-        meter,
-        check: threads.check,
-      },
+      ports: { ...base, client, meter, check: threads.check },
       settings: { ...config, serviceBucket },
       openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch }, signal),
       readEpoch: (signal) => readEpoch(redis, signal),

@@ -44,9 +44,7 @@ export async function openDataPlane<Config extends ConnectionConfig>(
     await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting),
   )
   const settingsRedis = stack.use(await redis.duplicate(REDIS_SETTINGS_CALL_MS_MAX, starting))
-  const directory = stack.use(
-    await openRedisDirectory({ redis: settingsRedis, clock, log, ...(reader !== undefined && { reader }) }, starting),
-  )
+  const directory = stack.use(await openRedisDirectory({ redis: settingsRedis, clock, log, reader }, starting))
   await prepareTopics(kafka, [...renderTopics(topics, EVENT_READERS), ...webhookTopics(topics)], {
     settings: topics,
     signal: starting,

@@ -21,6 +21,8 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 
+type BaseConfig = ProcessConfig & Pick<ConnectionConfig, 'redis' | 's3'>
+
 export interface ProcessOptions<Config> {
   /** Its name in logs, in metrics and at the brokers: `api`. */
   readonly deployable: string
@@ -51,7 +53,7 @@ export interface Process<Config> extends InstalledArtifactStore {
 }
 
 /** Runs `serve`, which resolves after a stop. Then closes everything and exits. */
-export async function runProcess<Config extends ProcessConfig & Pick<ConnectionConfig, 'redis' | 's3'>>(
+export async function runProcess<Config extends BaseConfig>(
   options: ProcessOptions<Config>,
   serve: (process: Process<Config>) => Promise<void>,
 ): Promise<never> {
@@ -62,7 +64,7 @@ export async function runProcess<Config extends ProcessConfig & Pick<ConnectionC
 }
 
 /** Opens everything. Throws the error of the first dependency that fails; its message tells the operator why. */
-export async function openProcess<Config extends ProcessConfig & Pick<ConnectionConfig, 'redis' | 's3'>>(
+export async function openProcess<Config extends BaseConfig>(
   options: ProcessOptions<Config>,
   lifetime: Pick<Process<Config>, 'stop' | 'stack'>,
 ): Promise<Process<Config>> {

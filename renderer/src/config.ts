@@ -1,6 +1,6 @@
 /** The settings of a renderer process. docs/cluster.md is generated from this table. */
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
-import { ENGINE_LIST, ENGINE_SETTINGS, SLOTS, SLOTS_DEFAULT } from '@platen/adapters/setting/engine.ts'
+import { ENGINE_LIST, RENDERER_SETTINGS, SLOTS, SLOTS_DEFAULT } from '@platen/adapters/setting/engine.ts'
 import { BOOLEAN, KEY, listOf } from '@platen/adapters/setting/format.ts'
 import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
@@ -27,7 +27,7 @@ export const SETTINGS = table({
     default: 'false',
     description: 'Count renders by tenant and template, too: for an installation of some hundred templates.',
   }),
-  ...ENGINE_SETTINGS,
+  ...RENDERER_SETTINGS,
   ...PROCESS_SETTINGS,
   ...CONNECTION_SETTINGS,
 })

@@ -41,7 +41,7 @@ describe('the wire types', () => {
 
   test('are what the document says', async () => {
     const claims = pairs.flatMap(({ type, schema }) => [
-      { label: `${type}`, type: `wire.${type}`, schema, isEqual: true },
+      { label: type, type: `wire.${type}`, schema, isEqual: true },
       // Each field by itself, too, so that the one that is at fault is named.
       ...Object.keys(propertiesOf(schema)).map((field) => ({
         label: `${type}.${field}`,

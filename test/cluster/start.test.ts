@@ -16,7 +16,7 @@ import { explain } from '@platen/adapters/system/run.ts'
 import * as api from '@platen/api/config.ts'
 import * as events from '@platen/events/config.ts'
 import { openDataPlane } from '@platen/process/data-plane.ts'
-import { openProcess, type ProcessOptions } from '@platen/process/process.ts'
+import { openProcess } from '@platen/process/process.ts'
 import * as renderer from '@platen/renderer/config.ts'
 import { ConfigResourceTypes } from 'kafkajs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -290,12 +290,9 @@ async function refusal(name: Name, settings: Settings): Promise<string> {
 
 /** Opens what the process opens first. */
 async function openAs(name: Name, variables: Settings, stack: AsyncDisposableStack): Promise<void> {
-  const options: ProcessOptions<ProcessConfig & ConnectionConfig> = {
-    deployable: name,
-    settings: CONFIGS[name].SETTINGS,
-    variables,
-  }
-  await openDataPlane(await openProcess(options, { stop: new AbortController().signal, stack }))
+  const options = { deployable: name, settings: CONFIGS[name].SETTINGS, variables }
+  const lifetime = { stop: new AbortController().signal, stack }
+  await openDataPlane(await openProcess<ProcessConfig & ConnectionConfig>(options, lifetime))
 }
 
 /** What is said to people, between the lines of the log. */

@@ -94,11 +94,27 @@ export function describeEgress(name: string, open: (host: TestHost, clock: Clock
       ['nothing new', answering(304), /with the status 304/],
       ['no content', answering(204), /with the status 204/],
       ['nothing', (_, response) => response.end(), /it answered with an empty body/],
-      ['a compressed body', encoded('gzip', gzipSync('x')), /it answered with a Content-Encoding that was not requested/],
-      ['a body compressed twice', encoded('gzip, br', gzipSync('x')), /it answered with a Content-Encoding that was not requested/],
-      ['a bomb', encoded('deflate', deflateRawSync(Buffer.alloc(2 * EGRESS_BYTES_MAX))), /it answered with a Content-Encoding that was not requested/],
+      [
+        'a compressed body',
+        encoded('gzip', gzipSync('x')),
+        /it answered with a Content-Encoding that was not requested/,
+      ],
+      [
+        'a body compressed twice',
+        encoded('gzip, br', gzipSync('x')),
+        /it answered with a Content-Encoding that was not requested/,
+      ],
+      [
+        'a bomb',
+        encoded('deflate', deflateRawSync(Buffer.alloc(2 * EGRESS_BYTES_MAX))),
+        /it answered with a Content-Encoding that was not requested/,
+      ],
       ['a length of too much', lengthOf(EGRESS_BYTES_MAX + 1), /it answered with more than 10485760 bytes/],
-      ['a length of numbers there are not', lengthOf('9'.repeat(30)), /it answered with more than|could not be reached/],
+      [
+        'a length of numbers there are not',
+        lengthOf('9'.repeat(30)),
+        /it answered with more than|could not be reached/,
+      ],
       [
         'too much',
         (_, response) => response.end(Buffer.alloc(EGRESS_BYTES_MAX + 1)),

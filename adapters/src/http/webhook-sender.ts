@@ -30,7 +30,7 @@ export interface WebhookSenderOptions {
   readonly clock: Clock
   readonly policy: WebhookPolicy
   /** Certificates to trust in addition to those of Node, as PEM. */
-  readonly ca?: string
+  readonly ca?: string | undefined
   /** Resolves all addresses of a name; default: `resolveName`. */
   readonly resolve?: Resolve
   /** The ports of URLs that name none; by default 80 and 443. */

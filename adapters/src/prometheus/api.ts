@@ -19,21 +19,21 @@ export function apiMeter(metrics: Metrics, { directory }: { directory: () => Dir
   gaugeDirectory(metrics, directory)
   const refused = metrics.counter(
     'platen_requests_refused_total',
-    'Answers that were refusals, by the code of the error and by who can mend it.',
+    'Requests that were refused, by error code and by who can fix the error.',
     { code: [], fault: [] },
   )
-  const accepted = metrics.counter('platen_renders_accepted_total', 'Renders that were put into the queue.', {
+  const accepted = metrics.counter('platen_renders_accepted_total', 'Renders that were accepted and queued.', {
     engine: [],
     mode: [],
     lane: [],
   })
-  const waiting = metrics.gauge('platen_sync_renders_waiting', 'Sync renders whose callers wait just now.')
+  const waiting = metrics.gauge('platen_sync_renders_waiting', 'Sync renders whose callers are waiting now.')
   const waits = metrics.histogram(
     'platen_sync_wait_seconds',
-    'How long callers of sync renders waited, from the queue to the reply.',
+    'How long callers of sync renders waited, from queueing to the reply.',
     { buckets: SYNC_BUCKETS },
   )
-  const limiterFailures = metrics.counter('platen_limiter_failures_total', 'Calls of the limiter that failed.')
+  const limiterFailures = metrics.counter('platen_limiter_failures_total', 'Calls to the limiter that failed.')
   for (const [code, { fault }] of Object.entries(HTTP_ERRORS)) refused.inc({ code, fault }, 0)
   // A sync render that fails because of its template has the same code as a defect of the service.
   refused.inc({ code: 'INTERNAL_ERROR', fault: 'tenant' }, 0)
@@ -63,7 +63,7 @@ function modeOf(lane: Lane): Mode {
 function requestMeter(metrics: Metrics): Pick<ApiMeter, 'routed' | 'answered'> {
   const requests = metrics.counter(
     'platen_http_requests_total',
-    'Requests that were answered; `none` stands for all paths that are no route.',
+    'Requests that were answered; the route `none` stands for all unknown paths.',
     { route: [], method: [], status: [] },
   )
   const duration = metrics.histogram(
@@ -97,17 +97,19 @@ function gaugeDirectory(metrics: Metrics, read: () => DirectoryState): void {
   const gauge = (name: string, help: string, valueOf: (directory: DirectoryState) => number) =>
     metrics.observableGauge(name, help, () => valueOf(read()))
   gauge('platen_directory_revision', 'The revision of the settings in force.', ({ revision }) => revision)
-  gauge('platen_directory_connected', '1 while published settings are followed, else 0.', ({ isConnected }) =>
-    isConnected ? 1 : 0,
+  gauge(
+    'platen_directory_connected',
+    '1 while this process follows the published settings, else 0.',
+    ({ isConnected }) => (isConnected ? 1 : 0),
   )
   gauge(
     'platen_directory_age_seconds',
-    'How long ago the settings in force were last known to be those published.',
+    'Time since the settings in force were last known to be the published ones.',
     ({ ageMs }) => ageMs / 1000,
   )
   metrics.observableCounter(
     'platen_directory_damaged_values_total',
-    'Published values met that were not of their shape, and not taken.',
+    'Published values that were damaged and not applied.',
     () => read().damaged,
   )
 }

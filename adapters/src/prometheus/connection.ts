@@ -4,7 +4,7 @@ import type { Metrics } from './registry.ts'
 
 /** Registers the gauge. Calls `isDown` at each scrape. Call once per `metrics`. */
 export function gaugeRedis(metrics: Metrics, { isDown }: { isDown: () => boolean }): void {
-  const help = '1 while Redis gives a sign of life and takes writes, else 0.'
+  const help = '1 while Redis answers and takes writes, else 0.'
   metrics.observableGauge('platen_redis_up', help, () => (isDown() ? 0 : 1))
 }
 
@@ -16,7 +16,7 @@ export type Certificates = Partial<Record<(typeof PARTIES)[number], string | und
 export function gaugeCertificates(metrics: Metrics, certificates: Certificates): void {
   const gauge = metrics.gauge(
     'platen_certificate_expiry_timestamp_seconds',
-    'When the first certificate of a CA file expires, in seconds since 1970; absent where no file is set.',
+    'Unix time at which the first certificate of a CA file expires; absent if no file is set.',
     { vouches_for: [] },
   )
   for (const party of PARTIES) {

@@ -18,7 +18,10 @@ export function openMetrics({ isRead, deployable }: MetricsOptions): Metrics {
   const metrics = openRegistry()
   if (isRead) collectDefaultMetrics({ register: metrics.registry })
   metrics
-    .gauge('platen_build_info', 'Always 1: which version this is, of what.', { version: [], deployable: [] })
+    .gauge('platen_build_info', 'Always 1; the labels name the version and the deployable.', {
+      version: [],
+      deployable: [],
+    })
     .set({ version: versionOf(), deployable }, 1)
   gaugeEventLoop(metrics, { isRead })
   gaugeMemory(metrics)

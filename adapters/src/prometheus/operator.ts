@@ -56,24 +56,20 @@ export function operatorMeter(metrics: Metrics, counted: Counted): OperatorMeter
 function clusterMeter(metrics: Metrics, { kinds, lease }: Counted): Omit<OperatorMeter, 'controller'> {
   const requests = metrics.counter(
     'rest_client_requests_total',
-    'Requests to the API server, by status and method; `<error>` stands for no answer.',
+    'Requests to the API server, by status code and method; `<error>` means no answer.',
     { code: ['200', '<error>'], method: METHODS },
   )
   const ofKind = { kind: kinds }
-  const relists = metrics.counter(
-    'platen_operator_relists_total',
-    'How often all objects of a kind were listed.',
-    ofKind,
-  )
-  const watches = metrics.counter('platen_operator_watches_total', 'Watches of a kind that were opened.', ofKind)
+  const relists = metrics.counter('platen_operator_relists_total', 'Lists of all objects of a kind.', ofKind)
+  const watches = metrics.counter('platen_operator_watches_total', 'Watches that were opened, by kind.', ofKind)
   const unread = metrics.counter(
     'platen_operator_unreadable_objects_total',
-    'Objects met that could not be read.',
+    'Objects that could not be read, by kind.',
     ofKind,
   )
   const repairs = metrics.counter(
     'platen_operator_repairs_total',
-    'What somebody else had changed of what was written, in Redis or in Secrets, and was put right.',
+    'Settings in Redis and Secrets that somebody else had changed and the operator repaired.',
     { kind: REPAIRED },
   )
   const master = metrics.gauge('leader_election_master_status', '1 while this process holds the lease, else 0.', {
@@ -95,10 +91,10 @@ function queueMeter(
 ): (name: string) => Pick<ControllerMeter, 'added' | 'deferred' | 'taken' | 'done'> {
   const labels = { name: [], controller: [] }
   const timed = { buckets: QUEUE_BUCKETS, labels }
-  const adds = metrics.counter('workqueue_adds_total', 'Keys that were put into the queue.', labels)
-  const retries = metrics.counter('workqueue_retries_total', 'Keys that were to be put into the queue later.', labels)
+  const adds = metrics.counter('workqueue_adds_total', 'Keys added to the queue.', labels)
+  const retries = metrics.counter('workqueue_retries_total', 'Keys scheduled to be added to the queue later.', labels)
   const waits = metrics.histogram('workqueue_queue_duration_seconds', 'How long keys waited for a worker.', timed)
-  const work = metrics.histogram('workqueue_work_duration_seconds', 'How long workers had their keys.', timed)
+  const work = metrics.histogram('workqueue_work_duration_seconds', 'How long workers took to process a key.', timed)
   return (name) => {
     const labels = { name, controller: name }
     adds.inc(labels, 0)
@@ -118,22 +114,22 @@ function reconcileMeter(
   metrics: Metrics,
 ): (controller: string, workers: number) => Pick<ControllerMeter, 'busy' | 'reconciled' | 'failedTerminally'> {
   const labels = { controller: [] }
-  const total = metrics.counter('controller_runtime_reconcile_total', 'Looks at objects, by how they ended.', {
+  const total = metrics.counter('controller_runtime_reconcile_total', 'Reconciliations, by result.', {
     ...labels,
     result: RECONCILE_RESULTS,
   })
-  const errors = metrics.counter('controller_runtime_reconcile_errors_total', 'Looks at objects that failed.', labels)
+  const errors = metrics.counter('controller_runtime_reconcile_errors_total', 'Reconciliations that failed.', labels)
   const terminal = metrics.counter(
     'controller_runtime_terminal_reconcile_errors_total',
-    'Those among them that no retry mends.',
+    'Reconciliations that failed and that no retry can fix.',
     labels,
   )
-  const time = metrics.histogram('controller_runtime_reconcile_time_seconds', 'How long looks at objects took.', {
+  const time = metrics.histogram('controller_runtime_reconcile_time_seconds', 'How long reconciliations took.', {
     buckets: RECONCILE_BUCKETS,
     labels,
   })
-  const size = metrics.gauge('controller_runtime_max_concurrent_reconciles', 'Workers there are.', labels)
-  const active = metrics.gauge('controller_runtime_active_workers', 'Workers that have an object just now.', labels)
+  const size = metrics.gauge('controller_runtime_max_concurrent_reconciles', 'Number of workers.', labels)
+  const active = metrics.gauge('controller_runtime_active_workers', 'Workers that are processing a key now.', labels)
   return (controller, workers) => {
     for (const result of RECONCILE_RESULTS) total.inc({ controller, result }, 0)
     errors.inc({ controller }, 0)
@@ -168,11 +164,15 @@ function gaugeWork(registry: Registry, workStates: WorkStates): void {
         for (const [name, look] of workStates) this.set({ name, controller: name }, valueOf(look().runningMs) / 1000)
       },
     })
-  gauge('unfinished_work_seconds', 'How long the keys that are with workers have been there, in all.', (inHandMs) =>
-    inHandMs.reduce((sum, ms) => sum + ms, 0),
+  gauge(
+    'unfinished_work_seconds',
+    'Sum of the times for which workers have been processing their current keys.',
+    (inHandMs) => inHandMs.reduce((sum, ms) => sum + ms, 0),
   )
-  gauge('longest_running_processor_seconds', 'How long the one that has been there longest has been.', (inHandMs) =>
-    inHandMs.reduce((longest, ms) => Math.max(longest, ms), 0),
+  gauge(
+    'longest_running_processor_seconds',
+    'Longest time for which a worker has been processing its current key.',
+    (inHandMs) => inHandMs.reduce((longest, ms) => Math.max(longest, ms), 0),
   )
   const depth = new Gauge({
     name: 'workqueue_depth',
@@ -196,7 +196,7 @@ const SOON_MS = 7 * DAY_MS
 export function gaugeKeyExpiry(metrics: Metrics, keys: { clock: Clock; ends: () => readonly Instant[] }): void {
   metrics.observableGauge(
     'platen_api_keys_expiring',
-    'ApiKeys that expire within seven days by their own `expiresAt`; those that were rotated out are none of them.',
+    'ApiKeys whose `expiresAt` is within seven days; keys that a rotation replaced do not count.',
     () => {
       const now = keys.clock.now()
       return keys.ends().filter((end) => end > now && end <= now + SOON_MS).length

@@ -6,12 +6,12 @@ import type { Metrics } from './registry.ts'
 export function projectionMeter(metrics: Metrics, { lag }: { lag: () => number }): ProjectionMeter {
   const events = metrics.counter(
     'platen_projection_events_total',
-    'Events that were put into the views in Redis, those that were put there again included.',
+    'Events applied to the views in Redis, including events that were applied again.',
   )
   const rebuilds = metrics.counter(
     'platen_projection_rebuilds_total',
-    'How often views were made anew because Redis had lost them, wholly or in part; each partition of the event log counts.',
+    'Rebuilds of the views after Redis lost all or some of them; each partition of the event log counts as one.',
   )
-  metrics.observableGauge('platen_projection_lag_events', 'Events that are not in the views in Redis yet.', lag)
+  metrics.observableGauge('platen_projection_lag_events', 'Events that are not yet applied to the views in Redis.', lag)
   return { applied: (count) => events.inc(count), rebuildStarted: () => rebuilds.inc() }
 }

@@ -23,13 +23,15 @@ export interface RendererMeterOptions {
 export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeterOptions): RendererMeter {
   const wait = metrics.histogram(
     'platen_queue_wait_seconds',
-    'How long renders waited for their first attempt, from their acceptance on.',
+    'How long renders waited, from their acceptance to their first attempt.',
     { buckets: WAIT_BUCKETS, labels: { lane: LANES } },
   )
-  const retries = metrics.counter('platen_render_retries_total', 'Attempts beyond the first.', { engine: ENGINES })
+  const retries = metrics.counter('platen_render_retries_total', 'Attempts after the first attempt of a render.', {
+    engine: ENGINES,
+  })
   const deadLetters = metrics.counter(
     'platen_dead_letters_total',
-    'Records of the queue that were put aside as dead letters, by reason.',
+    'Records of the render queue that became dead letters, by reason.',
     { reason: DEAD_LETTER_REASONS },
   )
   return {
@@ -44,8 +46,10 @@ export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeter
 }
 
 function slotMeter(metrics: Metrics): Pick<RendererMeter, 'serving' | 'busy'> {
-  const slots = metrics.gauge('platen_slots', 'Renders that this process can do at once.', { engine: ENGINES })
-  const busy = metrics.gauge('platen_slots_busy', 'Slots that have a render just now.', { engine: ENGINES })
+  const slots = metrics.gauge('platen_slots', 'Renders that this process can run at the same time.', {
+    engine: ENGINES,
+  })
+  const busy = metrics.gauge('platen_slots_busy', 'Slots that are rendering now.', { engine: ENGINES })
   return {
     serving: (engine, count) => slots.set({ engine }, count),
     busy(engine) {
@@ -67,12 +71,12 @@ function both(first: Ended, second: Ended): Ended {
 function endMeter(metrics: Metrics): Ended {
   const ended = metrics.counter(
     'platen_renders_ended_total',
-    'Renders that came to their end: `succeeded`, or the code of the failure.',
+    'Renders that ended, by outcome: `succeeded` or the failure code.',
     { engine: ENGINES, lane: LANES, outcome: ['succeeded', ...Object.keys(FAILURES)] },
   )
   const duration = metrics.histogram(
     'platen_render_duration_seconds',
-    'How long rendering took in the last attempt, without waiting; renders that never began are left out.',
+    'How long the last attempt of a render took, without waiting; renders that never began do not count.',
     { buckets: RENDER_BUCKETS, labels: { engine: ENGINES } },
   )
   return ({ engine, lane }, outcome) => {
@@ -85,7 +89,7 @@ function endMeter(metrics: Metrics): Ended {
 export function tenantMeter(metrics: Metrics): Ended {
   const renders = metrics.counter(
     'platen_tenant_renders_total',
-    `Renders that came to their end, by tenant and template, where PLATEN_TENANT_METRICS asks for it: of at most ${TEMPLATES_COUNTED_MAX} templates in a process, and of all others as \`other\`.`,
+    `Renders that ended, by tenant and template, if PLATEN_TENANT_METRICS is set. A process counts at most ${TEMPLATES_COUNTED_MAX} templates by name; all others count as \`other\`.`,
     { tenant: [], template: [], environment: [], outcome: [] },
   )
   const counted = new Set<string>()

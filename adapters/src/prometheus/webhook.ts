@@ -10,30 +10,30 @@ const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300]
 
 /** Registers the metrics. Call once per `metrics`. */
 export function webhookMeter(metrics: Metrics): WebhookMeter {
-  const attempts = metrics.counter('platen_webhook_attempts_total', 'Calls of webhook receivers, by result.', {
+  const attempts = metrics.counter('platen_webhook_attempts_total', 'Calls to webhook receivers, by result.', {
     result: ATTEMPT_RESULTS,
   })
   const duration = metrics.histogram(
     'platen_webhook_attempt_duration_seconds',
-    'How long calls of webhook receivers took.',
+    'How long calls to webhook receivers took.',
     { buckets: ATTEMPT_BUCKETS },
   )
-  const lag = metrics.histogram('platen_webhook_due_lag_seconds', 'How long after it was due an attempt began.', {
-    buckets: LAG_BUCKETS,
+  const lag = metrics.histogram(
+    'platen_webhook_due_lag_seconds',
+    'How late an attempt began, compared with the time it was due.',
+    {
+      buckets: LAG_BUCKETS,
+    },
+  )
+  const ended = metrics.counter('platen_webhook_deliveries_ended_total', 'Webhook deliveries that ended, by status.', {
+    status: DELIVERY_STATUSES.filter((status) => status !== 'scheduled'),
   })
-  const ended = metrics.counter(
-    'platen_webhook_deliveries_ended_total',
-    'Webhook deliveries that came to their end, by how they ended.',
-    { status: DELIVERY_STATUSES.filter((status) => status !== 'scheduled') },
-  )
-  const deferrals = metrics.counter(
-    'platen_webhook_deferrals_total',
-    'Deliveries that were due and put off: without a secret to sign with that can be read, or without room.',
-    { reason: DEFERRAL_REASONS },
-  )
+  const deferrals = metrics.counter('platen_webhook_deferrals_total', 'Due deliveries that were deferred, by reason.', {
+    reason: DEFERRAL_REASONS,
+  })
   const deadLetters = metrics.counter(
     'platen_webhook_dead_letters_total',
-    'Events of renders and reminders of deliveries that could not be read and were put aside as dead letters.',
+    'Render events and delivery reminders that could not be read and became dead letters.',
     { record: WEBHOOK_DEAD_LETTERS },
   )
   return {
@@ -44,6 +44,6 @@ export function webhookMeter(metrics: Metrics): WebhookMeter {
       duration.observe(durationMs / 1000)
     },
     ended: (status) => ended.inc({ status }),
-    buried: (record) => deadLetters.inc({ record }),
+    deadLettered: (record) => deadLetters.inc({ record }),
   }
 }

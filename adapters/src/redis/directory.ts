@@ -23,7 +23,7 @@ export interface RedisDirectoryOptions {
   readonly clock: Clock
   readonly log: Log
   /** The name under which this process reports its enforced revision, so that the publisher can wait for it; absent = no reports. */
-  readonly reader?: string
+  readonly reader?: string | undefined
 }
 
 export interface RedisDirectory extends Directory, AsyncDisposable {

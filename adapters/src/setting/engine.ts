@@ -23,31 +23,30 @@ const CHROMIUM: Format<string> = {
 }
 
 /** The settings of the engines wherever templates are rendered, the command line included. */
-export const SANDBOX_SETTINGS = {
+export const ENGINE_SETTINGS = {
   /** `none` = no html engine; absent = the browser that is found. */
   chromium: optional('PLATEN_CHROMIUM', CHROMIUM, {
-    default: 'the one found',
+    default: 'the first one found',
     description:
-      'Path of the Chromium binary that renders html, headless-shell being the quickest; `none` goes without html.',
+      'Path of the Chromium binary that renders html; headless-shell is the fastest. With `none`, html is not rendered.',
   }),
   egressAllowCidrs: setting('PLATEN_EGRESS_ALLOW_CIDRS', NETWORKS, {
     default: 'none',
     absent: () => [],
-    description:
-      'Networks that templates may fetch from though they are not public, such as `10.1.0.0/16,fd12::/16`; every tenant may then.',
+    description: 'Private networks that the templates of all tenants may fetch from, such as `10.1.0.0/16,fd12::/16`.',
   }),
 }
 
 const DRAIN_SECONDS = integer([0, 3600])
 
 /** The settings of processes that render. */
-export const ENGINE_SETTINGS = {
-  ...SANDBOX_SETTINGS,
+export const RENDERER_SETTINGS = {
+  ...ENGINE_SETTINGS,
   drainMs: mapped(
     setting('PLATEN_DRAIN_SECONDS', DRAIN_SECONDS, {
       // By default Kubernetes sends SIGKILL 30 seconds after SIGTERM.
       default: '25',
-      description: `How long renders in hand have to end after SIGTERM: ${DRAIN_SECONDS.range}; then they are left to others, or to the next start. The process has gone 5 seconds later, so \`terminationGracePeriodSeconds\` is 5 more, or higher.`,
+      description: `Seconds that running renders have to finish after SIGTERM: ${DRAIN_SECONDS.range}. After that, other processes or the next start take them over. The process ends at most 5 seconds later, so \`terminationGracePeriodSeconds\` must be at least 5 higher.`,
     }),
     (seconds) => 1000 * seconds,
   ),

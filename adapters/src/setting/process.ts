@@ -12,7 +12,7 @@ export function brandSetting(description: string): Settings<string> {
 
 export const LOG_LEVEL_SETTING = setting('PLATEN_LOG_LEVEL', LOG_LEVEL, {
   default: 'info',
-  description: 'Least level logged: `debug`, `info`, `warn` or `error`.',
+  description: 'Lowest level to log: `debug`, `info`, `warn` or `error`.',
 })
 
 /** The settings of every process. */

@@ -53,6 +53,7 @@ export function setting<Value, Absent = never>(
   name: string,
   format: Format<Value>,
   options: SettingOptions<Absent>,
+  // Without NoInfer, the table around it, whose values may be of any type, would decide what `Absent` is.
 ): Settings<Value | NoInfer<Absent>> {
   const { absent, description, isSecret = false } = options
   return {

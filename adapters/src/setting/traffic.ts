@@ -15,28 +15,28 @@ const PROXIES: Format<readonly string[]> = {
 export const TRAFFIC_SETTINGS = table({
   keyRefusals: setting('PLATEN_KEY_REFUSALS_PER_MINUTE', COUNT, {
     default: `${DEFAULTS.keyRefusals}`,
-    description: `Requests for renders of one API key in a minute that no limit of its plan counts: refused ones, and replays by \`Idempotency-Key\`. What is beyond that is answered 429 before it is read. ${COUNT.range}, of each process.`,
+    description: `Render requests of one API key in a minute that no limit of its plan counts: refused requests, and replays by \`Idempotency-Key\`. Further requests are answered 429 before they are read. ${COUNT.range}, for each process.`,
   }),
   keyRequests: setting('PLATEN_KEY_REQUESTS_PER_MINUTE', COUNT, {
     default: `${DEFAULTS.keyRequests}`,
-    description: `Other requests of one API key in a minute, such as those for the state of a render; past it they are answered 429. ${COUNT.range}, of each process.`,
+    description: `Other requests of one API key in a minute, such as status requests; further requests are answered 429. ${COUNT.range}, for each process.`,
   }),
   keyBytes: setting('PLATEN_KEY_BYTES_PER_MINUTE', BYTES, {
     default: `${DEFAULTS.keyBytes}`,
-    description: `Bytes of request bodies of one API key in a minute; past it they are answered 429 before they are read. ${BYTES.range}, of each process.`,
+    description: `Bytes of request bodies of one API key in a minute; further requests are answered 429 before they are read. ${BYTES.range}, for each process.`,
   }),
   addressRefusals: setting('PLATEN_ADDRESS_REFUSALS_PER_MINUTE', COUNT, {
     default: `${DEFAULTS.addressRefusals}`,
-    description: `Requests of one address in a minute that show no good key, be they refused or for \`/openapi.json\`; what is beyond that is answered 429 and not logged. ${COUNT.range}, of each process.`,
+    description: `Requests of one address in a minute without a valid API key, including those for \`/openapi.json\`; further requests are answered 429 and not logged. ${COUNT.range}, for each process.`,
   }),
   connections: setting('PLATEN_CONNECTIONS_MAX', CONNECTIONS, {
     default: `${DEFAULTS.connections}`,
-    description: `Connections at once; those beyond are closed. ${CONNECTIONS.range}, of each process.`,
+    description: `Open connections at the same time; further connections are closed. ${CONNECTIONS.range}, for each process.`,
   }),
   trustedProxies: setting('PLATEN_TRUSTED_PROXIES', PROXIES, {
     default: 'none',
     absent: () => DEFAULTS.trustedProxies,
     description:
-      'Networks of the proxies before the service, such as `10.1.0.0/16,fd12::/16`: of their requests the address is what they say in `X-Forwarded-For`.',
+      'Networks of the proxies in front of the service, such as `10.1.0.0/16,fd12::/16`. For their requests, the address of the caller is taken from `X-Forwarded-For`.',
   }),
 })

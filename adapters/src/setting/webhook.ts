@@ -13,7 +13,7 @@ export const WEBHOOK_POLICY_SETTINGS = table({
     default: 'none',
     absent: () => [],
     description:
-      "Networks whose receivers may be called though they are not public, such as `10.1.0.0/16,fd12::/16`, by every tenant; a tenant's own are in `webhooks.allowCidrs`.",
+      'Private networks in which the receivers of all tenants may be, such as `10.1.0.0/16,fd12::/16`; `webhooks.allowCidrs` adds networks for one tenant.',
   }),
 })
 
@@ -24,11 +24,11 @@ export const WEBHOOK_SETTINGS = table({
   policy: WEBHOOK_POLICY_SETTINGS,
   ca: optional('PLATEN_WEBHOOK_CA_FILE', CERTIFICATES, {
     default: 'none',
-    description: 'PEM file of certificates that vouch for receivers, beside those of the public authorities.',
+    description: 'PEM file of CA certificates to trust for receivers, in addition to the public authorities.',
   }),
   retriesMax: setting('PLATEN_WEBHOOK_RETRIES', RETRIES, {
     default: `${WEBHOOK_RETRY_MS.length}`,
-    description: `Attempts that may follow a first one that failed: ${RETRIES.range}.`,
+    description: `Retries after a failed first attempt: ${RETRIES.range}.`,
   }),
 })
 
@@ -44,6 +44,6 @@ const SEAL_KEY: Format<Uint8Array> = {
 
 /** The setting of processes that seal or open webhook secrets. */
 export const SEAL_KEY_SETTING = setting('PLATEN_SEAL_KEY', SEAL_KEY, {
-  description: `The key that seals webhook secrets, base64 of ${SEAL_KEY_BYTES} bytes (\`openssl rand -base64 ${SEAL_KEY_BYTES}\`); the same where they are published and where webhooks are signed.`,
+  description: `Key that seals webhook secrets, base64 of ${SEAL_KEY_BYTES} bytes (\`openssl rand -base64 ${SEAL_KEY_BYTES}\`); the same for the processes that publish them and those that sign webhooks.`,
   isSecret: true,
 })

@@ -24,11 +24,11 @@ export function gaugeEventLoop(metrics: Metrics, { isRead, samplesMin = SAMPLES_
   const gauge = (name: string, of: string, secondsOf: (delay: DelaySeconds) => number) =>
     metrics.observableGauge(
       name,
-      `${of} of the event loop in the last two to four minutes, whoever scrapes and how often; longer where nobody does.`,
+      `${of} event loop delay of the last two to four minutes, however often it is scraped; of a longer time if it is not scraped.`,
       () => (delay === undefined ? 0 : secondsOf(delay())),
     )
-  gauge('platen_event_loop_delay_p99_seconds', 'The 99th percentile of the delays', ({ p99 }) => p99)
-  gauge('platen_event_loop_delay_max_seconds', 'The longest delay', ({ max }) => max)
+  gauge('platen_event_loop_delay_p99_seconds', '99th percentile of the', ({ p99 }) => p99)
+  gauge('platen_event_loop_delay_max_seconds', 'Maximum', ({ max }) => max)
 }
 
 interface DelaySeconds {

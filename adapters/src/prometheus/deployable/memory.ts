@@ -14,12 +14,12 @@ const CGROUP = '/sys/fs/cgroup'
 export function gaugeMemory(metrics: Metrics, { cgroup = CGROUP }: { cgroup?: string } = {}): void {
   metrics.observableGauge(
     'platen_memory_used_bytes',
-    'Memory of the container, of which nothing can be given back; outside of containers, that of the process without its children.',
+    'Memory of the container without the file pages that the kernel can free; outside a container, memory of the process without its children.',
     () => workingSet(cgroup) ?? process.memoryUsage.rss(),
   )
   metrics.observableGauge(
     'platen_memory_limit_bytes',
-    'Memory that it may have: the limit of the container, or all of the machine.',
+    'Memory limit of the container; without a limit, the memory of the machine.',
     () => Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
   )
 }

@@ -23,52 +23,53 @@ const EVENT_DAYS = integer([KAFKA_EVENT_DAYS_MIN, KAFKA_EVENT_DAYS_MAX])
 const TABLE = table(
   {
     brokers: setting('PLATEN_KAFKA_BROKERS', BROKERS, {
-      description: 'Brokers to begin with, `kafka-1:9092,kafka-2:9092`; the others are learnt from them.',
+      description: 'Bootstrap brokers, such as `kafka-1:9092,kafka-2:9092`; the other brokers are learned from them.',
     }),
     mechanism: optional('PLATEN_KAFKA_SASL', MECHANISM, {
       default: 'none',
-      description: 'How to log in: `plain`, `scram-sha-256` or `scram-sha-512`.',
+      description: 'SASL mechanism: `plain`, `scram-sha-256` or `scram-sha-512`.',
     }),
     username: optional('PLATEN_KAFKA_USERNAME', anyText('a name'), {
       default: 'none',
-      description: 'Who logs in; required with `PLATEN_KAFKA_SASL`.',
+      description: 'User name; required with `PLATEN_KAFKA_SASL`.',
     }),
     password: optional('PLATEN_KAFKA_PASSWORD', anyText('a password'), {
       default: 'none',
-      description: 'Its password; required with `PLATEN_KAFKA_SASL`.',
+      description: 'Password; required with `PLATEN_KAFKA_SASL`.',
       isSecret: true,
     }),
-    isTls: setting('PLATEN_KAFKA_TLS', BOOLEAN, { default: 'false', description: 'Speak TLS with the brokers.' }),
+    isTls: setting('PLATEN_KAFKA_TLS', BOOLEAN, { default: 'false', description: 'Connect to the brokers over TLS.' }),
     ca: optional('PLATEN_KAFKA_CA_FILE', CERTIFICATES, {
       default: 'the public authorities',
-      description: "PEM file of the certificates that vouch for the brokers, in the place of the system's.",
+      description: 'PEM file of the CA certificates to trust for the brokers, instead of the public authorities.',
     }),
     prefix: setting('PLATEN_KAFKA_TOPIC_PREFIX', PREFIX, {
       default: 'none',
       absent: () => '',
-      description: 'What the names of topics and groups begin with (`pdf.`), so that a Kafka can be shared.',
+      description: 'Prefix of the names of topics and groups, such as `pdf.`, for a shared Kafka.',
     }),
     partitions: optional('PLATEN_KAFKA_PARTITIONS', PARTITIONS, {
       default: '12 for sync, 24 for async and bulk',
       description:
-        'Partitions of the topics that renders wait in, when they are made: at most so many renderers serve a lane at once.',
+        'Partitions of the topics that renders wait in, set when the topics are created: the maximum number of renderers that serve a lane at once.',
     }),
     replicas: optional('PLATEN_KAFKA_REPLICATION', COPIES, {
       default: "the brokers'",
-      description: 'How many brokers have a copy of each topic, when it is made.',
+      description: 'Replication factor of each topic, set when the topic is created.',
     }),
     inSyncMin: optional('PLATEN_KAFKA_IN_SYNC_MIN', COPIES, {
       default: "the brokers'",
       description:
-        'How many of those have to have a record before it counts as written (`min.insync.replicas`), when a topic is made; at most `PLATEN_KAFKA_REPLICATION`.',
+        '`min.insync.replicas` of each topic, set when the topic is created: how many replicas must have a record before it counts as written; at most `PLATEN_KAFKA_REPLICATION`.',
     }),
     eventPartitions: setting('PLATEN_KAFKA_EVENT_PARTITIONS', PARTITIONS, {
       default: '12',
-      description: 'Partitions of `render.events`, when it is made: at most so many `events` processes share it.',
+      description:
+        'Partitions of `render.events`, set when the topic is created: the maximum number of `events` processes that share it.',
     }),
     eventDays: setting('PLATEN_KAFKA_EVENT_DAYS', EVENT_DAYS, {
       default: `${KAFKA_EVENTS_KEPT_MS / DAY_MS}`,
-      description: `Days for which \`render.events\` keeps events, when it is made: ${EVENT_DAYS.range}; charges of a month are made anew from them.`,
+      description: `Days for which \`render.events\` keeps events, set when the topic is created: ${EVENT_DAYS.range}. The charges of a month are rebuilt from these events.`,
     }),
   },
   ({ mechanism, username, password, isTls = false, ca, replicas = 0, inSyncMin = 0 }) => [

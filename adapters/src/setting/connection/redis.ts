@@ -54,16 +54,16 @@ const TABLE = table(
   {
     url: setting('PLATEN_REDIS_URL', REDIS_URL, {
       description:
-        'Where Redis is: `redis://user:password@host:6379`, `redis+cluster://h1,h2` or `redis+sentinel://h1,h2/primary`; with `rediss` in the place of `redis`, over TLS.',
+        'URL of Redis: `redis://user:password@host:6379`, `redis+cluster://h1,h2` or `redis+sentinel://h1,h2/primary`; with `rediss` instead of `redis`, over TLS.',
       isSecret: true,
     }),
     ca: optional('PLATEN_REDIS_CA_FILE', CERTIFICATES, {
       default: 'the public authorities',
-      description: "PEM file of the certificates that vouch for Redis, in the place of the system's.",
+      description: 'PEM file of the CA certificates to trust for Redis, instead of the public authorities.',
     }),
     sentinelPassword: optional('PLATEN_REDIS_SENTINEL_PASSWORD', anyText('a password'), {
       default: 'none',
-      description: "The Sentinels' own password; that of Redis is in its URL.",
+      description: 'Password of the Sentinels. The password of Redis is in its URL.',
       isSecret: true,
     }),
   },

@@ -48,7 +48,7 @@ const TABLE = table({
   installation: setting('PLATEN_INSTALLATION', INSTALLATION, {
     default: 'platen',
     description:
-      'What this installation is called, the same for all its processes; the first takes the prefix in S3 for it.',
+      'Name of this installation, the same for all its processes; the first process claims the prefix in S3 for it.',
   }),
 })
 
