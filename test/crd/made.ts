@@ -84,20 +84,16 @@ interface Option {
 function definitionOf({ anyOf, ...option }: Option): CrdSchema {
   if (anyOf === undefined) return Array.isArray(option.type) ? { ...anyTypeOf(option), ...NO_MAPPING } : plain(option)
   const [value, { properties: fields = {} }] = anyOf
-  // Fields of the same schema have one definition, which YAML then repeats by an alias.
-  const definitions = new Map(
-    Object.values(fields).map((field) => [
-      field,
-      { description: field.description ?? 'In points.', ...definitionOf(field) },
-    ]),
-  )
-  const names = Object.keys(fields)
+  // Fields of the same schema have the same object, which YAML repeats by an alias.
+  const once = new Map<Option, CrdSchema>()
   const properties = Object.fromEntries(
-    Object.entries(fields).flatMap(([name, field]) => {
-      const definition = definitions.get(field)
-      return definition === undefined ? [] : [[name, definition]]
+    Object.entries(fields).map(([name, field]) => {
+      const made = once.get(field) ?? { description: field.description ?? 'In points.', ...definitionOf(field) }
+      once.set(field, made)
+      return [name, made]
     }),
   )
+  const names = Object.keys(fields)
   if (value.enum === undefined) return { ...anyTypeOf(value), properties, anyOf: subsetsOf(names).map(only) }
   const mapping = { ...only(names), ...noWordOrList(), ...NO_TEXT_OR_NUMBER }
   return { ...ANY_TYPE, properties, anyOf: [{ enum: value.enum }, mapping] }

@@ -24,9 +24,9 @@ export function declarationOf(name: string, schema: Schema, nameOf: NameOf): str
   const type = typeOf(schema, (inner) => (inner === schema ? undefined : nameOf(inner)), '')
   const comment = commentOf(schema, '')
   if (schema.properties !== undefined) return `${comment}export interface ${name} ${type}\n\n`
-  const line = `export type ${name} = ${type}\n\n`
-  const fits = line.trimEnd().length <= WIDTH_MAX
-  return comment + (fits ? line : line.replace(' = ', ' =\n  | ').replaceAll(/(?<!=\n *) \| /g, '\n  | '))
+  const line = `export type ${name} = ${type}`
+  const members = type.split(' | ').map((member) => `\n  | ${member}`)
+  return `${comment}${line.length <= WIDTH_MAX ? line : `export type ${name} =${members.join('')}`}\n\n`
 }
 
 function commentOf({ description = '' }: Schema, indent: string): string {

@@ -35,7 +35,7 @@ export interface CompiledKindOptions<Kind extends Resource, Settings> {
   readonly ancestorsOf?: AncestorsOf
 }
 
-/** Lists of conditions kept in the intern pool. Thousands of resources have equal lists. */
+/** Lists of conditions kept once. Thousands of resources have equal lists. */
 const SHARED_CONDITIONS_MAX = 1000
 
 /** Opens an empty kind. */
@@ -70,7 +70,7 @@ export function openCompiledKind<Kind extends Resource, Settings>({
         const before = resultOf(uid)
         const settings = isDeepStrictEqual(before?.settings, found) ? before?.settings : found
         const text = JSON.stringify(said)
-        const conditions = interned.get(text) ?? interned.set(text, said)
+        const conditions = interned.peek(text) ?? interned.set(text, said)
         inForce.set(uid, { resource, conditions, ...(settings !== undefined && { settings }) })
         index.set(uid, exclusiveNamesOf(resource, settings))
         if (before?.settings !== settings || !isDeepStrictEqual(before?.conditions, conditions))

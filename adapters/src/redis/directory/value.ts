@@ -115,7 +115,7 @@ export function valueReader(): ValueReader {
   const convert = openConverters()
   const limits = openLruCache<Limits>(INTERNED_MAX)
   const names = openLruCache<string>(INTERNED_MAX)
-  const nameOf = (text: string) => names.get(text) ?? names.set(text, text)
+  const nameOf = (text: string) => names.peek(text) ?? names.set(text, text)
   return {
     tenant(id, text) {
       const value = converted(text, convert.tenants)
@@ -123,7 +123,7 @@ export function valueReader(): ValueReader {
       // The schema was just checked, here and below.
       const tenant = value as unknown as Omit<Tenant, 'id'>
       const limitsText = JSON.stringify(tenant.limits)
-      const shared = limits.get(limitsText) ?? limits.set(limitsText, tenant.limits)
+      const shared = limits.peek(limitsText) ?? limits.set(limitsText, tenant.limits)
       return { id: nameOf(id) as TenantId, ...tenant, limits: shared }
     },
     key(hash, text) {
