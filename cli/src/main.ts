@@ -3,8 +3,13 @@
 import { constants } from 'node:os'
 import { runCommand, type Terminal } from './command.ts'
 
-// By now everything is closed. But when a browser ends while it opens a page, puppeteer leaves a timer of half a minute behind.
-if (import.meta.main) process.exit(await main(process.argv.slice(2)))
+if (import.meta.main) {
+  process.exitCode = await main(process.argv.slice(2))
+  // Node drops what a pipe has not taken yet when the process exits: all beyond its first 64 KiB.
+  await Promise.all([process.stdout, process.stderr].map(flushed))
+  // By now everything is closed. But when a browser ends while it opens a page, puppeteer leaves a timer of half a minute behind.
+  process.exit()
+}
 
 async function main(args: readonly string[]): Promise<number> {
   const stop = new AbortController()
@@ -32,4 +37,12 @@ async function main(args: readonly string[]): Promise<number> {
     if (stoppedBy !== undefined) return 128 + constants.signals[stoppedBy]
     throw error
   }
+}
+
+/** Resolves when a stream has passed on all that was written to it, or its reader is gone. */
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('error', () => resolve())
+    stream.write('', () => resolve())
+  })
 }

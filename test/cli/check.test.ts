@@ -169,6 +169,14 @@ describe('platen check', () => {
     expect(await readdir(ROOT)).toEqual(before)
   })
 
+  test('prints all of a report that no pipe holds before it exits', async () => {
+    const plans = Array.from({ length: 4000 }, (_, at) => PLAN.replace('starter', `p${at}`).replace('{}', '{day: 3}'))
+    await writeFile(join(folder, 'all.yaml'), plans.join('---\n'))
+    const { code, out } = await run(process.execPath, [MAIN, 'check', folder])
+    expect([code, out.split('\n').slice(-2)]).toEqual([1, ['1 file, 0 resources, 0 previews: 4000 faults', '']])
+    expect(out.length).toBeGreaterThan(300_000)
+  })
+
   test('finds fault with a folder without manifests', async () => {
     await mkdir(join(folder, 'empty'))
     const { code, out } = await platen('check', join(folder, 'empty'))
