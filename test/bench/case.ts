@@ -22,6 +22,7 @@ import { scale } from './cluster/scale/case.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
+import { slots } from './slots.ts'
 import { webhooks } from './webhook/case.ts'
 
 type Case = (scale: number) => AsyncGenerator<Figure>
@@ -211,6 +212,7 @@ async function* acceptance(scale: number): AsyncGenerator<Figure> {
 
 export const CASES = {
   html: htmlThroughput,
+  slots,
   react_pdf: reactPdfThroughput,
   steadiness,
   start,

@@ -1,17 +1,16 @@
 /**
  * What puppeteer-cluster does to its jobs when browsers fail. With its own concurrency classes, each of these cases lost a slot, a job or a
- * browser. The cluster is real; the puppeteer under it fails the test if it is called.
+ * browser. The cluster is real; a launch of its own would fail the test, because it has no puppeteer.
  */
 
 import { EventEmitter, once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import type { Browser, Page } from 'puppeteer'
-import { Cluster } from 'puppeteer-cluster'
+import type { Browser } from 'puppeteer'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
-import { jobOf, pooledConcurrency } from './concurrency.ts'
+import { openPrintCluster } from './concurrency.ts'
 import type { PrintDocument } from './document/load.ts'
 import { BrowserLost } from './launch.ts'
 import type { PrintedDocument, PrintPage } from './page.ts'
@@ -65,22 +64,14 @@ class FakePool extends EventEmitter implements PagePool {
   }
 }
 
-/** A cluster on the pool, and a print on one of its slots. `launches` counts the calls to puppeteer. */
-async function aCluster(pool: FakePool, timeout = 2 ** 31 - 1) {
-  let launches = 0
-  const launch = async () => {
-    launches += 1
-    throw new Error('nobody may launch a browser but the supply')
-  }
-  const cluster = await Cluster.launch({
-    concurrency: pooledConcurrency(pool),
-    maxConcurrency: SLOTS,
-    timeout,
-    puppeteer: { launch },
-  })
-  const print = (signal = NEVER): Promise<PrintedDocument> =>
-    cluster.execute(({ page }: { page: Page }) => jobOf(page).print(ACME, DOCUMENT, signal))
-  return { cluster, print, launches: () => launches }
+/** Resolves when all pending promises that wait for no event have settled. */
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** A cluster on the pool, and a print on one of its slots. */
+async function aCluster(pool: FakePool) {
+  const cluster = await openPrintCluster(pool, SLOTS)
+  const print = (signal = NEVER): Promise<PrintedDocument> => cluster.print(ACME, DOCUMENT, signal)
+  return { print, close: () => cluster[Symbol.asyncDispose]() }
 }
 
 /** Fails the test unless every slot prints, all at the same time. */
@@ -118,18 +109,18 @@ test.for<[string, (pool: FakePool) => void]>([
 ])('%s fails its job at once, and all slots come back', async ([, breakIt]) => {
   const pool = new FakePool()
   const { acquire, print: sound } = pool
-  const { cluster, print, launches } = await aCluster(pool)
+  const { print, close } = await aCluster(pool)
   breakIt(pool)
   for (let round = 0; round < SLOTS * 3; round += 1) await expect(print()).rejects.toBeInstanceOf(ServiceError)
   Object.assign(pool, { acquire, print: sound })
   await expectAllSlots(pool, print)
-  expect([pool.lent, launches()]).toEqual([0, 0])
-  await cluster.close()
+  expect(pool.lent).toBe(0)
+  await close()
 })
 
 test('a document that loses its browser is begun again in one of its own, once, and its caller sees nothing of it', async () => {
   const pool = new FakePool()
-  const { cluster, print } = await aCluster(pool)
+  const { print, close } = await aCluster(pool)
   const failure = new ServiceError('render_crashed', 'the browser ended')
   let losses = 1
   pool.print = async () => {
@@ -142,12 +133,12 @@ test('a document that loses its browser is begun again in one of its own, once, 
   await expect(print()).rejects.toBe(failure)
   expect([pool.apart, losses, pool.lent]).toEqual([[false, true, false, true], 7, 0])
   await expectAllSlots(pool, print)
-  await cluster.close()
+  await close()
 })
 
 test('a document whose browser gives it no page is begun in one of its own', async () => {
   const pool = new FakePool()
-  const { cluster, print } = await aCluster(pool)
+  const { print, close } = await aCluster(pool)
   const { acquire } = pool
   pool.acquire = async (request, signal) => {
     if (!request.hasOwnBrowser) throw new BrowserLost(new ServiceError('render_crashed', 'no page'))
@@ -155,14 +146,14 @@ test('a document whose browser gives it no page is begun in one of its own', asy
   }
   expect(await print()).toBe(PRINTED)
   expect(pool.lent).toBe(0)
-  await cluster.close()
+  await close()
 })
 
 test('a browser that takes longer than five seconds for a context is waited for (it was repaired in circles)', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
   onTestFinished(() => void vi.useRealTimers())
   const pool = new FakePool()
-  const { cluster, print, launches } = await aCluster(pool)
+  const { print, close } = await aCluster(pool)
   const held = Promise.withResolvers<PrintPage>()
   const { acquire } = pool
   let takes = 0
@@ -176,17 +167,17 @@ test('a browser that takes longer than five seconds for a context is waited for 
   pool.lent += 1
   held.resolve(pool.page())
   expect(await printing).toBe(PRINTED)
-  expect([takes, launches(), pool.lent]).toEqual([1, 0, 0])
+  expect([takes, pool.lent]).toEqual([1, 0])
   pool.acquire = acquire
   const slots = expectAllSlots(pool, print)
   await vi.advanceTimersByTimeAsync(1000)
   await slots
-  await cluster.close()
+  await close()
 })
 
 test('a job that is given up ends its work, and its slot prints again (it went on beside the next one)', async () => {
   const pool = new FakePool()
-  const { cluster, print } = await aCluster(pool)
+  const { print, close } = await aCluster(pool)
   const controller = new AbortController()
   let ended = 0
   pool.print = async (_document, signal) => {
@@ -201,37 +192,52 @@ test('a job that is given up ends its work, and its slot prints again (it went o
   expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   expect([ended, pool.lent]).toEqual([SLOTS, 0])
   await expectAllSlots(pool, print)
-  await cluster.close()
+  await close()
 })
 
-test('a cluster that is closed with jobs waiting starts no browser (it launched one that nobody closed)', async () => {
+test('a cluster that is closed with jobs waiting begins none of them (it launched a browser that nobody closed)', async () => {
   const pool = new FakePool()
-  const { cluster, print, launches } = await aCluster(pool)
+  const { print, close } = await aCluster(pool)
   const controller = new AbortController()
   pool.print = async (_document, signal) => {
-    // The cluster may still begin a waiting job if none of its own timers was running when it was closed.
-    if (!signal.aborted) await once(signal, 'abort')
+    await once(signal, 'abort')
     throw signal.reason
   }
-  const jobs = Array.from({ length: SLOTS + 2 }, () => print(controller.signal))
-  const outcomes = Promise.allSettled(jobs.slice(0, SLOTS))
-  for (const job of jobs) job.catch(() => undefined)
+  const outcomes = Promise.allSettled(Array.from({ length: SLOTS + 2 }, () => print(controller.signal)))
   while (pool.lent < SLOTS) await setImmediate()
-  await cluster.close()
+  await close()
   controller.abort(new Error('the html engine was closed'))
-  await outcomes
-  while (pool.lent > 0) await setImmediate()
-  expect(launches()).toBe(0)
+  expect((await outcomes).map(({ status }) => status)).toEqual(Array.from({ length: SLOTS + 2 }, () => 'rejected'))
+  expect([pool.apart.length, pool.lent]).toEqual([SLOTS, 0])
 })
 
 test('a job that the cluster itself gives up leaves nothing lent when its work ends', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   const pool = new FakePool()
-  const { cluster, print } = await aCluster(pool, 50)
+  const { print, close } = await aCluster(pool)
   const held = Promise.withResolvers<PrintedDocument>()
   pool.print = () => held.promise
-  await expect(print()).rejects.toThrow('Timeout')
+  const printing = expect(print()).rejects.toThrow('Timeout')
+  await vi.advanceTimersByTimeAsync(2 ** 31 - 1)
+  await printing
   expect(pool.lent).toBe(1)
   held.resolve(PRINTED)
   while (pool.lent > 0) await setImmediate()
-  await cluster.close()
+  await close()
+})
+
+test('a job begins in the turn of the event loop in which it is queued (it waited up to ten milliseconds)', async () => {
+  const pool = new FakePool()
+  const { print, close } = await aCluster(pool)
+  // The first jobs start the workers.
+  await expectAllSlots(pool, print)
+  const ended: PrintedDocument[] = []
+  const run = async () => {
+    for (let round = 0; round < 3; round += 1) ended.push(await print())
+  }
+  void run()
+  await setImmediate()
+  expect(ended).toEqual([PRINTED, PRINTED, PRINTED])
+  await close()
 })

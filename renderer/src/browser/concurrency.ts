@@ -1,90 +1,112 @@
 /**
- * Our own concurrency class, from which puppeteer-cluster gets its pages. The classes of the library lose a slot or block the whole cluster
- * in three cases: a browser does not start, a context takes more than 5 s, or a relaunch fails. This class cannot fail: a slot is available
- * at once and never needs repair. Failures happen inside the job, and its caller sees them.
+ * The slots of the html engine, on puppeteer-cluster: its workers are the slots, and its queue holds the documents that wait for one. Two
+ * parts of it are replaced ([decision 24](../../../docs/decisions/0024-puppeteer-cluster-is-the-queue-of-slots.md)):
+ *
+ * - Its concurrency classes lose a slot or block the whole cluster in three cases: a browser does not start, a context takes more than 5 s,
+ *   or a relaunch fails. Ours cannot fail: a slot is available at once and never needs repair. Failures happen inside the job, and its
+ *   caller sees them.
+ * - It starts at most one job every ten milliseconds, which is as long as a document takes. Here it starts each job at once.
  */
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Page } from 'puppeteer'
-import type { ClusterOptions } from 'puppeteer-cluster'
+import type { Cluster, ClusterOptions } from 'puppeteer-cluster'
 import type { PrintDocument } from './document/load.ts'
 import { BrowserLost } from './launch.ts'
 import type { PrintedDocument } from './page.ts'
 import type { PagePool, PageRequest } from './pool.ts'
 
-/** What a job of the cluster gets as its page: a slot. The slot has access to the pages of all tenants and chooses the right one. */
-export interface PrintJob {
+/** Closing it ends no print and no browser. */
+export interface PrintCluster extends AsyncDisposable {
   /**
-   * Prints on a page that only this tenant's documents have used. A document with scripts gets a page of its own. Prints one document at a
-   * time.
+   * Prints when a slot is free, first come, first served, on a page that only this tenant's documents have used. A document with scripts
+   * gets a page of its own.
    *
    * If a document loses its browser, it begins again at once, but only once, in a browser of its own. So another document can cost it only
    * time, and a second failure is known to be its own.
    *
-   * Otherwise like `PrintPage.print`, but never throws `BrowserLost`. Resolves or rejects when the slot can print again.
+   * Otherwise like `PrintPage.print`, but never throws `BrowserLost`. Resolves or rejects when the slot can print again, also after an abort.
    */
   print(tenant: TenantId, document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument>
 }
 
-/** The class to pass to `Cluster.launch`. */
-export function pooledConcurrency(pool: PagePool): ConcurrencyClass {
-  class PooledConcurrency implements Concurrency {
-    async init() {}
+/** The longest possible timer. The cluster's own timeout would end a job but not its work. The signal of a print ends both. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1
 
-    async workerInstance() {
-      return {
-        jobInstance: async () => openJob(pool),
-        close: async () => {},
-        repair: async () => {},
-      }
-    }
-
-    /** The engine owns the browsers and closes them. */
-    async close() {}
+/** Opens a cluster that prints `slots` documents at a time on the pages of a pool. */
+export async function openPrintCluster(pool: PagePool, slots: number): Promise<PrintCluster> {
+  // Loaded here, because a process without this engine does not need it.
+  const { Cluster } = await import('puppeteer-cluster')
+  const cluster = await Cluster.launch({
+    concurrency: SlotConcurrency as unknown as ConcurrencyClass,
+    maxConcurrency: slots,
+    timeout: NO_TIMEOUT_MS,
+    // The pool launches the browsers.
+    puppeteer: {},
+  })
+  startJobsAtOnce(cluster)
+  return {
+    print: (tenant, document, signal) =>
+      cluster.execute(async () => {
+        signal.throwIfAborted()
+        return await printDocument(pool, { tenant, document, signal })
+      }),
+    [Symbol.asyncDispose]: () => cluster.close(),
   }
-  // The cluster's type requires its own base class. That class stores two arguments we do not need, and does nothing else.
-  return PooledConcurrency as unknown as ConcurrencyClass
+}
+
+/** Makes the cluster look for a job whenever one is queued or done, and not at its next tick. */
+function startJobsAtOnce(cluster: Cluster): void {
+  // Both are private. `work` sets a timer that calls `doWork`.
+  const internals = cluster as unknown as { work(): Promise<void>; doWork(): Promise<void> }
+  internals.work = () => internals.doWork()
 }
 
 type ConcurrencyClass = Exclude<ClusterOptions['concurrency'], number>
 /** The methods that the cluster calls. */
 type Concurrency = Pick<InstanceType<ConcurrencyClass>, 'init' | 'workerInstance' | 'close'>
 
-/** The job behind the page that the cluster gives to a task. */
-export function jobOf(page: Page): PrintJob {
-  // The cluster passes on what `openJob` returned, unchanged.
-  return page as unknown as PrintJob
+/** The cluster only calls `on` of a page, for crashes, which it logs. A crash also ends the print. */
+const NO_PAGE = { on: () => {} } as unknown as Page
+
+/**
+ * Gives each job a slot and no page: the job takes the right one from the pool. The cluster's type requires its own base class, which stores
+ * two arguments that we do not need, and does nothing else.
+ */
+class SlotConcurrency implements Concurrency {
+  async init() {}
+
+  async workerInstance() {
+    return {
+      jobInstance: async () => ({ resources: { page: NO_PAGE }, close: async () => {} }),
+      close: async () => {},
+      repair: async () => {},
+    }
+  }
+
+  async close() {}
 }
 
-function openJob(pool: PagePool) {
-  const job = {
-    async print(tenant: TenantId, document: PrintDocument, signal: AbortSignal) {
-      const request = { tenant, hasOwnPage: document.isScripted }
-      try {
-        return await printOn(pool, { ...request, hasOwnBrowser: false }, { document, signal })
-      } catch (error) {
-        if (!(error instanceof BrowserLost)) throw error
-      }
-      try {
-        return await printOn(pool, { ...request, hasOwnBrowser: true }, { document, signal })
-      } catch (error) {
-        throw error instanceof BrowserLost ? error.failure : error
-      }
-    },
-    /** The cluster listens for a page crash but only logs it. A crash also ends `print`. */
-    on: () => {},
+interface Print {
+  readonly tenant: TenantId
+  readonly document: PrintDocument
+  readonly signal: AbortSignal
+}
+
+async function printDocument(pool: PagePool, print: Print): Promise<PrintedDocument> {
+  const request = { tenant: print.tenant, hasOwnPage: print.document.isScripted }
+  try {
+    return await printOn(pool, { ...request, hasOwnBrowser: false }, print)
+  } catch (error) {
+    if (!(error instanceof BrowserLost)) throw error
   }
-  return {
-    // The cluster only calls `on` of a page and passes it to the task.
-    resources: { page: job as unknown as Page },
-    close: async () => {},
+  try {
+    return await printOn(pool, { ...request, hasOwnBrowser: true }, print)
+  } catch (error) {
+    throw error instanceof BrowserLost ? error.failure : error
   }
 }
 
-async function printOn(
-  pool: PagePool,
-  request: PageRequest,
-  { document, signal }: { document: PrintDocument; signal: AbortSignal },
-): Promise<PrintedDocument> {
+async function printOn(pool: PagePool, request: PageRequest, { document, signal }: Print): Promise<PrintedDocument> {
   const page = await pool.acquire(request, signal)
   let isSound = false
   try {

@@ -10,9 +10,8 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { Warning } from '@platen/contract/render.ts'
-import type { Page } from 'puppeteer'
 import { openBrowserSource } from '../browser/browser-source.ts'
-import { jobOf, type PrintJob, pooledConcurrency } from '../browser/concurrency.ts'
+import { openPrintCluster } from '../browser/concurrency.ts'
 import type { PrintDocument, RemoteSource } from '../browser/document/load.ts'
 import { openPageMemory } from '../browser/document/memory.ts'
 import { writeFontConfig } from '../browser/font-config.ts'
@@ -44,18 +43,14 @@ export interface HtmlEngineSettings {
   readonly pageRendersMax?: number
 }
 
-/** The longest possible timer. The cluster's own timeout would end a job but not its work. Our timeout ends both. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1
-
 /** Warm pages per slot. With two, a slot that serves two tenants in turn need not start over each time. */
 const WARM_PAGES_PER_SLOT = 2
 
 /** Opens the engine and begins to start Chromium, without waiting for it. If Chromium does not start, logs it and tries again. */
 export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<RenderEngine> {
   const { slots, remote = NO_REMOTE_FILES, clock, log, profileDir } = settings
-  const [{ default: puppeteer }, { Cluster }, fontConfigFile] = await Promise.all([
+  const [{ default: puppeteer }, fontConfigFile] = await Promise.all([
     import('puppeteer'),
-    import('puppeteer-cluster'),
     writeFontConfig(join(profileDir, 'font')),
     removeStaleProfiles(profileDir),
   ])
@@ -69,32 +64,12 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     { source, open: (browser) => openPage(browser, { clock, memory }), clock, log },
     { ...settings, warmPagesMax: slots * WARM_PAGES_PER_SLOT },
   )
-  const cluster = await Cluster.launch({
-    concurrency: pooledConcurrency(pool),
-    maxConcurrency: slots,
-    timeout: NO_TIMEOUT_MS,
-    puppeteer,
-  })
-  const slotGate = openSlotGate()
+  const cluster = await openPrintCluster(pool, slots)
   const closing = new AbortController()
-  const closed = new Promise<void>((resolve) => {
-    closing.signal.addEventListener('abort', () => resolve())
-  })
-  // One job for the whole life of each slot. The cluster starts at most one job every ten milliseconds, which is as long as a document
-  // takes.
-  for (let slot = 0; slot < slots; slot += 1) {
-    const keepSlot = async ({ page }: { page: Page }) => {
-      slotGate.add(jobOf(page))
-      await closed
-    }
-    // The cluster ends a job after its longest timeout, weeks later. The print job is ours and continues.
-    cluster.execute(keepSlot).catch(() => undefined)
-  }
 
   async function fillAndPrint(work: RenderWork, signal: AbortSignal): Promise<Rendering> {
     const filled = await remote.runWithFiles(work, (each) => settings.fill(each, signal), signal)
-    using lease = await slotGate.acquire(signal)
-    const printed = await lease.job.print(work.tenant, documentOf(work, filled, remote), signal)
+    const printed = await cluster.print(work.tenant, documentOf(work, filled, remote), signal)
     const pdf = finishPdf(printed.pdf, { metadata: metadataOf(work, printed), isSandbox: work.isSandbox })
     return { pdf, warnings: warningsOf(work, printed.missing + filled.missing) }
   }
@@ -111,7 +86,7 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     async [Symbol.asyncDispose]() {
       closing.abort(new ServiceError('render_crashed', 'the html engine was closed'))
       await source[Symbol.asyncDispose]()
-      await cluster.close()
+      await cluster[Symbol.asyncDispose]()
     },
   }
 }
@@ -147,42 +122,4 @@ function warningsOf(work: RenderWork, missing: string): readonly Warning[] {
     ...(glyphs === undefined ? [] : [glyphs]),
     ...(asksForScripts(work) && !work.javascriptEnabled ? [{ code: 'javascript_disabled', message } as const] : []),
   ]
-}
-
-/** The right to print on a slot. Disposing it frees the slot. */
-interface SlotLease extends Disposable {
-  readonly job: PrintJob
-}
-
-/** Assigns slots, first come, first served. */
-function openSlotGate(): { add(job: PrintJob): void; acquire(signal: AbortSignal): Promise<SlotLease> } {
-  const waiting = new Set<(job: PrintJob) => void>()
-  const free: PrintJob[] = []
-  const add = (job: PrintJob) => {
-    const [next] = waiting
-    if (next === undefined) {
-      free.push(job)
-      return
-    }
-    waiting.delete(next)
-    next(job)
-  }
-  const leaseOf = (job: PrintJob): SlotLease => ({ job, [Symbol.dispose]: () => add(job) })
-  return {
-    add,
-    async acquire(signal) {
-      signal.throwIfAborted()
-      const job = free.pop()
-      if (job !== undefined) return leaseOf(job)
-      const { promise, resolve } = Promise.withResolvers<PrintJob>()
-      waiting.add(resolve)
-      try {
-        return leaseOf(await raceAbort(promise, signal))
-      } catch (error) {
-        // The slot may have been assigned at the moment of the abort.
-        if (!waiting.delete(resolve)) add(await promise)
-        throw error
-      }
-    },
-  }
 }
