@@ -5,6 +5,7 @@ import { KINDS, type Kind, type LaterFields } from '@platen/adapters/redis/direc
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { DEFAULT_LIMITS, type Limits, type Template, type Tenant } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
+import { fillRedis, leftBy } from '../scenario/upgrade/restore.ts'
 import { anAccount, aPublisher, aReader, aSnapshot, ofAccounts } from './directory-harness.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
@@ -121,6 +122,22 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
       expect(await publisher.audit(signal)).toEqual([])
     },
   )
+
+  test('is read as the version before has published it, and is published as it did', async ({ signal }) => {
+    await using harness = await redis.harness((connection) => connection)
+    const connection = await harness.open()
+    const { redis: values } = leftBy('cluster')
+    const settings = Object.fromEntries(Object.entries(values).filter(([key]) => key.includes('{directory}')))
+    await connection.call((client) => fillRedis(client, settings), signal)
+    await using reader = await aReader(connection)
+    expect(reader.state()).toMatchObject({ isReady: true, damaged: 0 })
+    const snapshot = reader.current()
+    expect([snapshot.tenants.size, snapshot.keys.size, snapshot.templates.size]).toEqual([2, 2, 2])
+    await connection.call((client) => client.flushall(), signal)
+    await (await aPublisher(connection)).publish(snapshot, signal)
+    const before = Object.fromEntries(KINDS.map((kind) => [kind, values[hashKey(kind)]]))
+    expect(await valuesIn(connection, signal), 'the version before must read what is published').toEqual(before)
+  })
 
   test('is written as readers of earlier versions demand it, with every field they know', async ({ signal }) => {
     await using connection = await redis.emptied()
