@@ -66,13 +66,12 @@ export function lastStatusOf(stage: Stage, { status }: ResourceView): Status {
   return written?.status ?? unpackStatus(status)
 }
 
-/** Compares the view with the status that was written. Returns whether it shows exactly that status, for the first time. */
+/** Forgets the status that was written once a view shows it or a later one. Returns whether this view shows exactly that status. */
 export function readBack(stage: Stage, { status, resourceVersion }: ResourceView): boolean {
-  if (stage.step !== 'submitted' || stage.report.written === undefined) return false
-  const {
-    report,
-    report: { written },
-  } = stage
+  if (stage.step !== 'submitted') return false
+  const { report } = stage
+  const { written } = report
+  if (written === undefined) return false
   const isSame = canonicalJson(unpackStatus(status)) === canonicalJson(written.status)
   const isLater = written.resourceVersion !== undefined && BigInt(resourceVersion) >= BigInt(written.resourceVersion)
   if (isSame || isLater) report.written = undefined
