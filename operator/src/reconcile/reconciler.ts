@@ -143,7 +143,7 @@ export class Reconciler {
     }
   }
 
-  /** Brings the cluster and Redis in line with the resource under a key, from any state. Returns after how many milliseconds to do it again. */
+  /** Brings everything in line with the resource under a key, from any state. Returns after how many milliseconds to do it again. */
   async reconcile(key: string, signal: AbortSignal): Promise<number | undefined> {
     const { resources, clock } = this.#options
     const state = this.#stateOf(key)

@@ -12,8 +12,8 @@ import { pathOf } from '../cluster/path.ts'
 import {
   collectionPath,
   hasSameSpec,
+  KINDS,
   keyOfResource,
-  PLURALS,
   type ResourceView,
   readResourceView,
 } from './resource-view.ts'
@@ -48,7 +48,6 @@ export interface ResourceCache extends AsyncDisposable {
   readonly isAnswered: () => boolean
 }
 
-const KINDS = Object.keys(PLURALS) as readonly Kind[]
 /** The kinds that are listed and watched. */
 export const FOLLOWED_KINDS: readonly string[] = [...KINDS, 'ConfigMap']
 const CONFIG_MAPS = pathOf({ group: '', version: 'v1', plural: 'configmaps' })

@@ -25,6 +25,8 @@ export const PLURALS = {
   ApiKey: 'apikeys',
 } as const satisfies Record<Kind, string>
 
+export const KINDS = Object.keys(PLURALS) as readonly Kind[]
+
 export interface ResourceView {
   readonly resource: Resource
   /** The value of the rotation annotation, not validated. */

@@ -14,19 +14,13 @@ import { parseInstant } from '@platen/contract/instant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { templateKey } from '@platen/contract/render.ts'
 import type { Uid } from '@platen/contract/resource.ts'
-import type { Kind } from '@platen/contract/schema/resource.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import { DEFAULT_LIMITS, type KeyHash, type Template, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
 import { isWebhookSecret, sealWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import type { KubeObject } from '@platen/operator/cluster/object.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
-import {
-  collectionPath,
-  PLURALS,
-  type ResourceView,
-  readResourceView,
-} from '@platen/operator/reconcile/resource-view.ts'
+import { collectionPath, KINDS, type ResourceView, readResourceView } from '@platen/operator/reconcile/resource-view.ts'
 import type { FoundKey, FoundKeys } from '@platen/settings/compile/api-key.ts'
 import { compile, NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
@@ -69,10 +63,8 @@ export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE)
     // A list has them.
     return (body['items'] ?? []) as readonly KubeObject[]
   }
-  // Its keys are the kinds.
-  const kinds = Object.keys(PLURALS) as readonly Kind[]
   const lists = await Promise.all(
-    kinds.map(async (kind) => (await objectsOf(collectionPath(kind))).map((object) => readResourceView(kind, object))),
+    KINDS.map(async (kind) => (await objectsOf(collectionPath(kind))).map((object) => readResourceView(kind, object))),
   )
   const declared = lists.flat()
   const configMaps = new Map(

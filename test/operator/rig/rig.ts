@@ -7,6 +7,7 @@ import type { Condition, ConditionReason, ConditionType } from '@platen/contract
 import type { ApiKey, Template, Tenant } from '@platen/contract/tenant.ts'
 import { isRecord } from '@platen/operator/cluster/object.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
+import { collectionPath, KINDS } from '@platen/operator/reconcile/resource-view.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { poll } from '../../time/poll.ts'
 import type { Cluster } from '../../topology/cluster/cluster.ts'
@@ -137,9 +138,7 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
       return leader
     },
     async rested() {
-      const declared = await Promise.all(
-        KINDS.map((kind) => kube.request({ path: pathOf({ ...GROUP, plural: kind }) })),
-      )
+      const declared = await Promise.all(KINDS.map((kind) => kube.request({ path: collectionPath(kind) })))
       const all = declared.flatMap(({ body }) => body['items']).length
       const looks = () => Promise.all(cluster.processes('operator').map(countsOf))
       const isRested = (counts: Counts | undefined) => counts !== undefined && hasRested(counts, all)
@@ -161,7 +160,6 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
 
 const LEASE_PATH = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/platen-operator`
 const GROUP = { group: 'platen.dev', version: 'v1alpha1' }
-const KINDS = ['plans', 'tenants', 'templates', 'apikeys']
 
 async function applyTo(kube: KubeApi, body: Manifest): Promise<void> {
   const { apiVersion, kind, metadata } = body
