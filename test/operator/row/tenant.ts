@@ -56,7 +56,7 @@ export const TENANT_ROWS: readonly Row[] = [
     { planRef },
     {
       field: 'metadata.annotations.platen.dev/rotate-webhook-secret',
-      says: 'must be a time',
+      says: 'must be an RFC 3339 time',
       metadata: { annotations: { 'platen.dev/rotate-webhook-secret': 'now' } },
       unsaid: 'a rule sees of the metadata only the name',
     },
