@@ -38,8 +38,9 @@ export async function publishMeasured(service: TestedService, more: readonly obj
     ...more,
   ]
   await writeFile(join(service.manifestsDir, 'bench.yaml'), manifestOf(documents))
-  const isThere = () => request(service, { key: CROWDING_LIVE, path: '/api/v1/templates' })
-  await poll(isThere).until(({ status }) => status === 200)
+  const list = () => request(service, { key: CROWDING_LIVE, path: '/api/v1/templates' })
+  // A key may open before the templates of its tenant have been checked.
+  await poll(list).until(({ status, body }) => status === 200 && Buffer.from(body).includes('invoice'))
 }
 
 /** Sync renders in one engine; `more` is added to each request. The service stays its opener's to close. */
