@@ -16,13 +16,13 @@ test('each kind of change has an example', () => {
   expect([...texts.keys()]).toEqual(Object.keys(EXAMPLES))
 })
 
-describe.for(Object.entries(EXAMPLES))('to add %s', ([kind, word]) => {
+describe.for(Object.entries(EXAMPLES))('to add %s', ([kind, words]) => {
   const section = texts.get(kind) ?? ''
   const listed = [...section.matchAll(/^\|.*$/gm)].flatMap(([row]) => linksIn(row))
-  const found = files.filter(({ text }) => new RegExp(`\\b${word}\\b`).test(text)).map(({ file }) => file)
+  const found = files.filter(({ text }) => new RegExp(`\\b(${words.join('|')})\\b`).test(text)).map(({ file }) => file)
 
   test('names the example', () => {
-    expect(section).toContain(`\`${word}\``)
+    for (const word of words) expect(section).toContain(`\`${word}\``)
   })
 
   test('lists the files that have it, and no other', () => {

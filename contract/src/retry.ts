@@ -1,5 +1,6 @@
 /** Repeats calls of ports that cannot be reached, for callers that must not give up. */
 import assert from 'node:assert/strict'
+import { backOffMs } from './back-off.ts'
 import type { Clock } from './port/clock.ts'
 import type { Log } from './port/log.ts'
 import { Unavailable } from './port/unavailable.ts'
@@ -52,12 +53,14 @@ export async function retryWhileUnavailable<T>(
   options: RetryPolicy & { readonly signal: AbortSignal },
 ): Promise<T> {
   const { clock, log, signal, waitMsMax = RETRY_MS_MAX } = options
-  for (let waitMs = Math.min(RETRY_MS_MIN, waitMsMax); ; waitMs = Math.min(waitMs * 2, waitMsMax)) {
+  for (let tries = 1; ; tries++) {
     try {
       return await step()
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
-      log.warn({ err: error, waitMs }, 'port unavailable, retrying')
+      const waitMs = backOffMs(tries, { msMin: Math.min(RETRY_MS_MIN, waitMsMax), msMax: waitMsMax })
+      // Ever rarer, because an outage can be long, and the wait short.
+      if (Number.isInteger(Math.log2(tries))) log.warn({ err: error, tries, waitMs }, 'port unavailable, retrying')
       await clock.sleep(waitMs, signal)
     }
   }

@@ -1,7 +1,7 @@
 /** The settings of an operator. docs/cluster.md is generated from this table. */
 import { hostname } from 'node:os'
 import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
-import { S3_SETTINGS } from '@platen/adapters/setting/connection/s3.ts'
+import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { anyText, matching } from '@platen/adapters/setting/format.ts'
 import { brandSetting, PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { optional, setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
@@ -32,7 +32,7 @@ export const SETTINGS = table({
   sealKey: SEAL_KEY_SETTING,
   ...PROCESS_SETTINGS,
   redis: REDIS_SETTINGS,
-  s3: S3_SETTINGS,
+  ...ARTIFACT_STORE_SETTINGS,
 })
 
 export type Config = ValueOf<typeof SETTINGS>

@@ -1,7 +1,7 @@
 /** An upgrade: the service goes on with what the version before has accepted, stored and promised. See `upgrade/restore.ts`. */
 import type { DeliveryList } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '../time/until.ts'
+import { poll } from '../time/poll.ts'
 import { aReceiver, type Receiver } from '../topology/receiver.ts'
 import { ended, render, request } from '../topology/service.ts'
 import { RECEIVER, startUpgraded, type Upgraded } from './upgrade/restore.ts'
@@ -64,10 +64,7 @@ test('a request that is repeated gets the render of the first', async () => {
 
 test('deliveries go out: of what ended since, and of what its receiver has refused before', async () => {
   for (const name of ['queued', 'failed']) {
-    const delivery = await until(
-      () => deliveryOf(name),
-      (found) => found?.status === 'delivered',
-    )
+    const delivery = await poll(() => deliveryOf(name)).until((found) => found?.status === 'delivered')
     expect(receiver.received.map(({ headers }) => headers['x-service-delivery'])).toContain(delivery?.id)
   }
   expect(await deliveryOf('succeeded')).toMatchObject({ status: 'delivered', attempts: [{ result: 'ok' }] })

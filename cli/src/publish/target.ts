@@ -3,7 +3,7 @@ import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { openRedisPublisher, type RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
-import { S3_SETTINGS } from '@platen/adapters/setting/connection/s3.ts'
+import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PATH } from '@platen/adapters/setting/format.ts'
 import { brandSetting } from '@platen/adapters/setting/process.ts'
 import { setting, table, type Variables } from '@platen/adapters/setting/setting.ts'
@@ -15,7 +15,7 @@ import type { SealKey } from '@platen/contract/seal.ts'
 
 const SETTINGS = table({
   redis: REDIS_SETTINGS,
-  s3: S3_SETTINGS,
+  ...ARTIFACT_STORE_SETTINGS,
   sealKey: SEAL_KEY_SETTING,
   dataDir: setting('PLATEN_DATA_DIR', PATH, {
     default: './data',
@@ -40,9 +40,9 @@ export async function openTarget(
   { clock, ids }: { readonly clock: Clock; readonly ids: Ids },
   signal: AbortSignal,
 ): Promise<Target> {
-  const { redis: place, s3, ...settings } = SETTINGS.read(variables)
+  const { redis: place, ...settings } = SETTINGS.read(variables)
   await using stack = new AsyncDisposableStack()
-  const store = await openArtifactStore({ s3 }, { clock, ids }, signal)
+  const store = await openArtifactStore(settings, { clock, ids }, signal)
   stack.use(store.artifacts)
   const redis = stack.use(await connectRedis({ ...place, clock, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, signal))
   const publisher = await openRedisPublisher({ redis, ids }, signal)

@@ -64,9 +64,6 @@ class FakePool extends EventEmitter implements PagePool {
   }
 }
 
-/** Resolves when all pending promises that wait for no event have settled. */
-const turn = () => new Promise((resolve) => setImmediate(resolve))
-
 /** A cluster on the pool, and a print on one of its slots. */
 async function aCluster(pool: FakePool) {
   const cluster = await openPrintCluster(pool, SLOTS)

@@ -22,28 +22,28 @@ const KEY_PREFIX: Format<string> = {
 
 const TABLE = table({
   endpoint: optional('PLATEN_S3_ENDPOINT', BASE_URL, {
-    default: "Amazon's of the region",
-    description: 'Where S3 is reached from inside: `http://minio.storage:9000`.',
+    default: "Amazon's endpoint of the region",
+    description: 'URL at which the service reaches S3, such as `http://minio.storage:9000`.',
   }),
   publicEndpoint: optional('PLATEN_S3_PUBLIC_ENDPOINT', BASE_URL, {
     default: '`PLATEN_S3_ENDPOINT`',
-    description: 'Where callers reach S3 (`https://files.example.com`); `pdf_url` begins with it.',
+    description: 'URL at which callers reach S3, such as `https://files.example.com`; `pdf_url` begins with it.',
   }),
   region: setting('PLATEN_S3_REGION', REGION, {
     default: 'us-east-1',
     description: 'The region that requests are signed for.',
   }),
   bucket: setting('PLATEN_S3_BUCKET', BUCKET, {
-    description: 'The bucket of manifests, templates and, unless a tenant says otherwise, PDFs.',
+    description: 'Bucket for manifests, templates and the PDFs of tenants without a bucket of their own.',
   }),
   prefix: setting('PLATEN_S3_PREFIX', KEY_PREFIX, {
     default: 'none',
     absent: () => '',
-    description: 'What every key begins with (`platen/`), so that a bucket can be shared.',
+    description: 'Prefix of every key, such as `platen/`, for a shared bucket.',
   }),
   isPathStyle: setting('PLATEN_S3_PATH_STYLE', BOOLEAN, {
     default: 'false',
-    description: 'Put the bucket in the path and not in the host name, as most stores want it that are not Amazon’s.',
+    description: 'Put the bucket in the path instead of the host name; most stores other than Amazon’s need this.',
   }),
   installation: setting('PLATEN_INSTALLATION', INSTALLATION, {
     default: 'platen',

@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { poll } from '../time/poll.ts'
-import type { TestCluster } from '../topology/cluster/test-cluster.ts'
-import { spawnService } from '../topology/embedded.ts'
-import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
-import { freePorts } from '../topology/server/port.ts'
-import { submit } from '../topology/service.ts'
-import { aCluster, aTenant } from './harness.ts'
+import { poll } from '../../time/poll.ts'
+import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
+import { spawnService } from '../../topology/embedded.ts'
+import { aReceiver, LOOPBACK_ALLOWED } from '../../topology/receiver.ts'
+import { freePorts } from '../../topology/server/port.ts'
+import { submit } from '../../topology/service.ts'
+import { aCluster, aTenant } from '../harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 
@@ -31,7 +31,7 @@ test('an events process with the wrong seal key is not ready, says why, and send
     PLATEN_SEAL_KEY: randomBytes(32).toString('base64'),
     PLATEN_METRICS_PORT: `${port}`,
   }
-  const child = spawnService(settings, { program: [join(import.meta.dirname, '../../events/src/main.ts')] })
+  const child = spawnService(settings, { program: [join(import.meta.dirname, '../../../events/src/main.ts')] })
   signal.addEventListener('abort', () => child.kill('SIGKILL'))
   const ended = once(child, 'exit')
   let log = ''
