@@ -8,7 +8,7 @@ import { HEADER_BYTES_MAX, REQUEST_RECEIVE_MS_MAX } from '@platen/contract/limit
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { authenticator, callerOf } from './admission/authenticate.ts'
-import { countedLimiter } from './admission/limit.ts'
+import { countedLimiter } from './admission/reserve.ts'
 import { compileRequestSchema } from './admission/request.ts'
 import { describe } from './openapi.ts'
 import type { ApiPorts } from './ports.ts'

@@ -7,7 +7,7 @@ import type { Limits, Tenant, TenantId, WebhookSecret } from '@platen/contract/t
 import { inForce, withCurrentSecret } from '@platen/contract/webhook-secret.ts'
 import type { CompileResult, InForce } from './compile-result.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
-import { limitLayerOf, overlay } from './limit.ts'
+import { limitLayerOf, overlay } from './limit-layer.ts'
 
 export type PlanResult = CompileResult<PlanResource, Limits>
 export type TenantResult = CompileResult<TenantResource, Tenant>

@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
-import { overlay } from './limit.ts'
+import { overlay } from './limit-layer.ts'
 
 const html = { ...DEFAULT_LIMITS, htmlEngineEnabled: true, javascriptEnabled: true }
 
