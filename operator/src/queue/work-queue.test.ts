@@ -98,6 +98,17 @@ describe('a key', () => {
     expect(await takeAll()).toEqual(['d', 'c', 'a', 'b'])
   })
 
+  test('that is only looked at again has its turn, however many are changed', async () => {
+    queue.add('old', 'resync')
+    const taken: (string | undefined)[] = []
+    for (let change = 0; change < 20 && !taken.includes('old'); change += 1) {
+      queue.add(`new-${change}`)
+      queue.add(`newer-${change}`)
+      taken.push(await queue.take(NEVER))
+    }
+    expect(taken.indexOf('old')).toBe(8)
+  })
+
   test('keeps the higher priority of what came while it was in hand', async () => {
     queue.add('a')
     queue.add('b', 'resync')

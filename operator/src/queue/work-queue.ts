@@ -1,7 +1,7 @@
 /**
  * The keys of objects that must be reconciled. A reconcile reads the whole state of an object, so the queue keeps only the key of a
  * change. Any number of changes before a reconcile cost one reconcile, and any number during it cost one more. Live changes come before
- * resyncs.
+ * resyncs, but not without end.
  *
  * No two workers have the same key at once, and no key is lost: after the last `add`, a full reconcile always starts later.
  */
@@ -24,6 +24,9 @@ export interface WorkQueueOptions {
   readonly meter: Pick<ControllerMeter, 'added' | 'deferred' | 'taken' | 'done'>
 }
 
+/** Live keys in a row, after which a resync has its turn. So it cannot wait for ever, however much changes. */
+const LIVE_IN_A_ROW_MAX = 8
+
 /** `add`, `addAfter` and `retry` never throw. After `close` they add nothing. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions
@@ -35,6 +38,7 @@ export class WorkQueue {
   readonly #deferred = new Map<string, Deferred>()
   readonly #failures = new Map<string, number>()
   readonly #drained = Promise.withResolvers<void>()
+  #liveInARow = 0
   #isClosed = false
 
   constructor(options: WorkQueueOptions) {
@@ -98,7 +102,7 @@ export class WorkQueue {
   async take(signal: AbortSignal): Promise<string | undefined> {
     signal.throwIfAborted()
     while (!this.#isClosed) {
-      const next = this.#takeFrom('live') ?? this.#takeFrom('resync')
+      const next = this.#next()
       if (next !== undefined) return next
       await this.#changed.wait(signal)
     }
@@ -163,6 +167,12 @@ export class WorkQueue {
     return group
   }
 
+  #next(): string | undefined {
+    const isLiveFirst = this.#liveInARow < LIVE_IN_A_ROW_MAX
+    const [first, second] = isLiveFirst ? (['live', 'resync'] as const) : (['resync', 'live'] as const)
+    return this.#takeFrom(first) ?? this.#takeFrom(second)
+  }
+
   #takeFrom(priority: Priority): string | undefined {
     const { clock, meter, perGroupMax = Number.POSITIVE_INFINITY } = this.#options
     for (const [name, group] of this.#groups) {
@@ -172,6 +182,7 @@ export class WorkQueue {
       const now = clock.monotonic()
       group[priority].delete(key)
       group.processing += 1
+      this.#liveInARow = priority === 'live' ? this.#liveInARow + 1 : 0
       // Moves the group to the end, so that the other groups come first.
       this.#groups.delete(name)
       this.#groups.set(name, group)
