@@ -7,22 +7,10 @@ import { type SettingEntry, type Settings, table as settingTable } from '@platen
 import { SETTINGS as API_SETTINGS } from '@platen/api/config.ts'
 import { type ErrorEntry, FAILURES, HTTP_ERRORS, WARNINGS } from '@platen/contract/error.ts'
 import {
-  ASSETS_BYTES_MAX,
   BODY_BYTES_MAX,
-  ELEMENT_DEPTH_MAX,
-  ELEMENTS_MAX,
-  FONT_BYTES_MAX,
-  HTML_BYTES_MAX,
-  IMAGE_PIXELS_MAX,
-  LIQUID_MS_MAX,
-  PAGE_MEMORY_BYTES_MAX,
   PAGE_SIDE_PT_MAX,
   PAGE_SIDE_PT_MIN,
   PDF_BYTES_MAX,
-  PDF_PAGES_MAX,
-  RENDER_THREAD_HEAP_MIB_MAX,
-  SANDBOX_MEMORY_BYTES_MAX,
-  SANDBOX_STACK_BYTES_MAX,
   SCHEMA_BYTES_MAX,
   SCHEMA_WEIGHT_MAX,
   TEMPLATE_SOURCE_BYTES_MAX,
@@ -30,8 +18,22 @@ import {
 import { SETTINGS } from '@platen/embedded/config.ts'
 import { SETTINGS as EVENTS_SETTINGS } from '@platen/events/config.ts'
 import { SETTINGS as OPERATOR_SETTINGS } from '@platen/operator/config.ts'
+import { PAGE_MEMORY_BYTES_MAX } from '@platen/renderer/browser/limit.ts'
 import { SETTINGS as RENDERER_SETTINGS } from '@platen/renderer/config.ts'
+import { RENDER_THREAD_HEAP_MIB_MAX } from '@platen/renderer/engine/limit.ts'
+import { PDF_PAGES_MAX } from '@platen/renderer/limit.ts'
+import {
+  ELEMENT_DEPTH_MAX,
+  ELEMENTS_MAX,
+  FONT_BYTES_MAX,
+  HTML_BYTES_MAX,
+  IMAGE_PIXELS_MAX,
+  LIQUID_MS_MAX,
+  SANDBOX_MEMORY_BYTES_MAX,
+  SANDBOX_STACK_BYTES_MAX,
+} from '@platen/renderer/template/limit.ts'
 import { TREE_VALUES_MAX } from '@platen/renderer/template/sandbox/json.ts'
+import { ASSETS_BYTES_MAX } from '@platen/settings/compile/source.ts'
 import { expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
 import { ASSUMPTIONS, sizeOf } from './bench/cluster/scale/sizing.ts'

@@ -53,7 +53,7 @@ const sources = modules.filter((file) => file.includes('/src/') && !file.endsWit
 const documents = files.filter((file) => file.endsWith('.md'))
 
 describe('a folder', () => {
-  test(`holds ${FOLDER_ENTRIES_MAX} entries at most, a module and its tests being one`, () => {
+  test(`holds ${FOLDER_ENTRIES_MAX} entries at most, a module and its tests being one, and its limits none`, () => {
     const counted = [...folders].filter((folder) => !UNCOUNTED.includes(folder))
     expect(counted.filter((folder) => entriesOf(folder).size > FOLDER_ENTRIES_MAX)).toEqual([])
   })
@@ -99,14 +99,7 @@ describe('the code', () => {
     expect(imports.filter(({ specifier }) => STARTERS.includes(specifier))).toEqual([])
   })
 
-  describe.for([
-    'contract/src/limit.ts',
-    'contract/src/webhook-limit.ts',
-    'contract/src/directory-limit.ts',
-    'operator/src/limit.ts',
-    'operator/src/secret/limit.ts',
-    'settings/src/publish/limit.ts',
-  ])('%s', (place) => {
+  describe.for(sources.filter((file) => basename(file) === 'limit.ts'))('%s', (place) => {
     test('says of every limit why it has its value', () => {
       const lines = readText(place).split('\n')
       const isLimit = (line: string | undefined) => line?.startsWith('export const ') === true
@@ -187,7 +180,7 @@ function ancestors(file: string): readonly string[] {
 /** What lies in a folder, by stem: `limiter.ts`, `limiter.lua` and `limiter.test.ts` are one entry, the package's manifest none. */
 function entriesOf(folder: string): ReadonlySet<string> {
   const inside = [...files, ...folders].filter((path) => path !== '.' && dirname(path) === folder)
-  return new Set(inside.filter((path) => basename(path) !== 'package.json').map(stemOf))
+  return new Set(inside.filter((path) => !['package.json', 'limit.ts'].includes(basename(path))).map(stemOf))
 }
 
 function stemOf(path: string): string {

@@ -2,14 +2,14 @@
  * The HTTP API, the first half of the data flow. Fastify routes and parses HTTP. This file and those beside it decide every answer, even
  * to a broken header. `buildApp` does not listen: the composition root does.
  */
-import { ANSWER_STALLED_MS_MAX } from '@platen/contract/api-limit.ts'
 import { HTTP_ERRORS, ServiceError } from '@platen/contract/error.ts'
-import { HEADER_BYTES_MAX, REQUEST_RECEIVE_MS_MAX } from '@platen/contract/limit.ts'
+import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { authenticator, callerOf } from './admission/authenticate.ts'
-import { countedLimiter } from './admission/reserve.ts'
 import { compileRequestSchema } from './admission/request.ts'
+import { countedLimiter } from './admission/reserve.ts'
+import { ANSWER_STALLED_MS_MAX, REQUEST_RECEIVE_MS_MAX } from './limit.ts'
 import { describe } from './openapi.ts'
 import type { ApiPorts } from './ports.ts'
 import { isRefusal, problemBody, problemOf, unavailable } from './problem.ts'

@@ -1,5 +1,5 @@
 /** The ports that the API needs. It does not listen or open anything itself. */
-import type { TrafficLimits } from '@platen/contract/api-limit.ts'
+import { type TrafficLimits } from '@platen/contract/limit.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'

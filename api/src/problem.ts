@@ -10,10 +10,10 @@ import {
   isHttpErrorCode,
   ServiceError,
 } from '@platen/contract/error.ts'
-import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { ErrorBody } from '@platen/contract/schema/response.ts'
+import { UNAVAILABLE_RETRY_AFTER_S } from './limit.ts'
 
 export interface Problem {
   readonly status: number

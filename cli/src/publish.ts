@@ -7,12 +7,7 @@ import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import type { Variables } from '@platen/adapters/setting/setting.ts'
-import {
-  DIRECTORY_ENFORCED_MS_MAX,
-  DIRECTORY_ENFORCED_POLL_MS,
-  DIRECTORY_REPAIR_MS,
-} from '@platen/contract/directory-limit.ts'
-import { MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
+import { DIRECTORY_REPAIR_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
@@ -31,6 +26,12 @@ import { locationsIn } from './diagnostic/location.ts'
 import { formatCounts, formatDifferences, formatReaders } from './publish/summary.ts'
 import { openTarget, type Target } from './publish/target.ts'
 import type { RendererPorts } from './renderer.ts'
+
+const SECOND_MS = 1000
+
+/** How long a publisher waits until every process enforces what it published, and how often it asks. This usually takes milliseconds. */
+const DIRECTORY_ENFORCED_MS_MAX = 10 * SECOND_MS
+const DIRECTORY_ENFORCED_POLL_MS = 50
 
 export interface PublishOptions {
   readonly dir: string

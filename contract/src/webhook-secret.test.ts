@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP, WEBHOOK_SECRETS_MAX } from './limit.ts'
 import type { WebhookSecret } from './tenant.ts'
-import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP, WEBHOOK_SECRETS_MAX } from './webhook-limit.ts'
 import {
   inForce,
   isWebhookSecret,

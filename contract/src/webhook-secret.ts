@@ -4,17 +4,17 @@
  * longest. `webhook-signature` holds one signature for each secret. Pure.
  */
 import type { Instant } from './brand.ts'
-import type { Ids } from './port/ids.ts'
-import { randomSecret } from './random-secret.ts'
-import type { TenantSpec } from './schema/resource.ts'
-import { type Seal, type SealKey, seal, unseal } from './seal.ts'
-import type { Tenant, WebhookSecret } from './tenant.ts'
 import {
   WEBHOOK_SECRET_CHARS_MAX,
   WEBHOOK_SECRET_CHARS_MIN,
   WEBHOOK_SECRET_OVERLAP_MS,
   WEBHOOK_SECRETS_MAX,
-} from './webhook-limit.ts'
+} from './limit.ts'
+import type { Ids } from './port/ids.ts'
+import { randomSecret } from './random-secret.ts'
+import type { TenantSpec } from './schema/resource.ts'
+import { type Seal, type SealKey, seal, unseal } from './seal.ts'
+import type { Tenant, WebhookSecret } from './tenant.ts'
 
 /** The form of a webhook secret that a tenant brings, for error messages. */
 export const WEBHOOK_SECRET_FORMAT = `${WEBHOOK_SECRET_CHARS_MIN} to ${WEBHOOK_SECRET_CHARS_MAX} printable ASCII characters without spaces or line ends`

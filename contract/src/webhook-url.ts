@@ -1,6 +1,6 @@
 /** Checks which URLs a receiver may have, without resolving names: the addresses are checked when the receiver is called. Pure. */
 import { addressClassOf, type Cidr, mayConnect } from './address.ts'
-import { WEBHOOK_URL_CHARS_MAX } from './webhook-limit.ts'
+import { WEBHOOK_URL_CHARS_MAX } from './limit.ts'
 
 export interface WebhookPolicy {
   /** Whether `http:` is accepted, for closed networks. */

@@ -7,7 +7,7 @@ import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/opera
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { keepHeapSmall } from '@platen/adapters/system/heap.ts'
-import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import { type Process, runProcess } from '@platen/process/process.ts'
 import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
 import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'

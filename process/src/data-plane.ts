@@ -5,7 +5,7 @@ import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapter
 import { gaugeCertificates } from '@platen/adapters/prometheus/connection.ts'
 import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/directory.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
-import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Process } from './process.ts'
 
 /** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projection of the views in Redis. */

@@ -16,10 +16,15 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
-import { PROCESS_START_MS_MAX } from '@platen/contract/limit.ts'
+
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+
+const SECOND_MS = 1000
+
+/** How long a process of a cluster may take to reach its dependencies. After that it exits with the reason. */
+const PROCESS_START_MS_MAX = 120 * SECOND_MS
 
 type BaseConfig = ProcessConfig & Pick<ConnectionConfig, 'redis' | 's3'>
 

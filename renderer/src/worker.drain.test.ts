@@ -1,13 +1,12 @@
 /** A worker that drains, and renders that other workers hold. */
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '@platen/contract/error.ts'
-import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey } from '@platen/contract/render.ts'
-import { HELD_POLL_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { describe, expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
 import { aWorker, inBucket, type Script, untilAborted } from '../../test/fixture/render-work.ts'
+import { CLAIM_LEASE_MS, HELD_POLL_MS_MAX } from './worker/limit.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
 const OTHER = { owner: 'other', leaseMs: CLAIM_LEASE_MS }

@@ -1,10 +1,9 @@
 /** A worker whose artifact store is unavailable. */
-import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { STORE_RETRY_MS_MAX } from '@platen/contract/worker-limit.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
 import { aWorker } from '../../test/fixture/render-work.ts'
+import { CLAIM_LEASE_MS, STORE_RETRY_MS_MAX } from './worker/limit.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
 const DEADLINE_MS = 25_000

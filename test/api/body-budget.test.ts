@@ -2,11 +2,8 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import {
-  ANSWER_STALLED_MS_MAX,
-  ANSWERS_OF_ONE_TENANT_BYTES_MAX,
-  BODIES_OF_ONE_KEY_BYTES_MAX,
-} from '@platen/contract/api-limit.ts'
+import { ANSWERS_OF_ONE_TENANT_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from '@platen/api/body/limit.ts'
+import { ANSWER_STALLED_MS_MAX } from '@platen/api/limit.ts'
 import { BODY_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test } from 'vitest'

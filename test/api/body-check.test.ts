@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { type BodyChecks, openBodyChecks } from '@platen/api/body/check/body-checks.ts'
-import { BODY_PARSED_INLINE_BYTES_MAX } from '@platen/contract/api-limit.ts'
+import { BODY_PARSED_INLINE_BYTES_MAX } from '@platen/api/body/limit.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { ServiceError } from '@platen/contract/error.ts'

@@ -4,7 +4,8 @@
  */
 import { connect, type Socket } from 'node:net'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { BODY_BYTES_MAX, BODY_DISCARD_BYTES_MAX, HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
+import { BODY_DISCARD_BYTES_MAX } from '@platen/api/traffic/limit.ts'
+import { BODY_BYTES_MAX, HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY } from '../fixture/api.ts'

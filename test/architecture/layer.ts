@@ -13,6 +13,7 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['body/'],
     ['traffic/'],
     ['problem.ts'],
+    ['limit.ts'],
   ],
   renderer: [
     ['main.ts'],
@@ -21,6 +22,7 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['worker/', 'browser/'],
     ['template/', 'pdf/'],
     ['port/'],
+    ['limit.ts'],
   ],
   events: [['main.ts'], ['service.ts', 'config.ts'], ['webhook/', 'charge/', 'retention/']],
   operator: [

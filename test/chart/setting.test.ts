@@ -1,8 +1,9 @@
 /** What a change of each value does: something in any case, and a roll-out of the pods that read it and of no others. */
 import { isDeepStrictEqual } from 'node:util'
-import { PORT_CALL_MS_MAX, SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
-import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from '@platen/contract/webhook-limit.ts'
-import { CLOSE_MS_MAX } from '@platen/contract/worker-limit.ts'
+import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from '@platen/adapters/http/limit.ts'
+import { CLOSE_MS_MAX } from '@platen/adapters/system/run.ts'
+import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/api/admission/limit.ts'
+import { PORT_CALL_MS_MAX } from '@platen/api/limit.ts'
 import { LEASE_RELEASE_MS_MAX, RECONCILE_DRAIN_MS } from '@platen/operator/limit.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { CHART, type KubeObject, ofKind, rendered, type Values } from './helm.ts'

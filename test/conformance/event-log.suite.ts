@@ -1,6 +1,6 @@
 /** The promises of every event log. The doc comments of the port describe them. */
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
-import { EXPIRY_RENDERS_MAX } from '@platen/contract/retention-limit.ts'
+import { EXPIRY_RENDERS_MAX } from '@platen/events/retention/limit.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

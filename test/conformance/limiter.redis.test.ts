@@ -1,9 +1,8 @@
 /** Tests promises of the limiter in Redis beyond its port, for several processes and for operators of Redis. */
 import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { CHARGES_KEPT_MS, LIMITER_SETTINGS_KEPT_MS } from '@platen/adapters/redis/limit.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { settingsKey, writeLimits } from '@platen/adapters/redis/limiter-settings.ts'
-import { LIMITER_SETTINGS_KEPT_MS } from '@platen/contract/directory-limit.ts'
-import { CHARGES_KEPT_MS } from '@platen/contract/limit.ts'
 import type { Reservation } from '@platen/contract/port/limiter.ts'
 import { DEFAULT_LIMITS, type KeyHash, type Limits } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'

@@ -1,8 +1,8 @@
 /** Tests the connection to a Redis that fails. */
 import { setImmediate } from 'node:timers/promises'
 import { connectRedis, type RedisAddress } from '@platen/adapters/redis/connect.ts'
+import { REDIS_CALLS_MAX } from '@platen/adapters/redis/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { REDIS_CALLS_MAX } from '@platen/contract/redis-limit.ts'
 import { describe, expect, test } from 'vitest'
 import { hasServer } from '../topology/server/binary.ts'
 import { redisSettings, startRedis } from '../topology/server/redis.ts'

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
-import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { WebhookRequest, WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
 import {
   WEBHOOK_ATTEMPT_MS_MAX,
   WEBHOOK_EXCERPT_BYTES_MAX,
   WEBHOOK_EXCERPT_MS_MAX,
-} from '@platen/contract/webhook-limit.ts'
+} from '@platen/adapters/http/limit.ts'
+import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { WebhookRequest, WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../fixture/build.ts'
 import { aCidr, aHost, flood, giving, HOST, type TestHost } from '../topology/host.ts'

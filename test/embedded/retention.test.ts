@@ -8,7 +8,7 @@ import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { type SqliteEventLog, sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { type SqliteRenderLedger, sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { EVENTS_KEPT_MS, IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
+import { IDEMPOTENCY_MS, REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import {
   type ArtifactAddress,
@@ -19,7 +19,7 @@ import {
   pdfKey,
   type RenderRecord,
 } from '@platen/contract/render.ts'
-import { REMOVE_EVERY_MS } from '@platen/contract/retention-limit.ts'
+import { EVENTS_KEPT_MS } from '@platen/embedded/store/limit.ts'
 import { keepRetention, type Retention } from '@platen/embedded/store/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { all } from '../conformance/harness.ts'

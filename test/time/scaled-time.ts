@@ -18,8 +18,8 @@ interface Group {
 const LEASES: Group = {
   divisor: 3,
   constants: {
-    '/contract/src/limit.ts': ['CLAIM_LEASE_MS'],
-    '/contract/src/kafka-limit.ts': ['KAFKA_SESSION_MS'],
+    '/renderer/src/worker/limit.ts': ['CLAIM_LEASE_MS'],
+    '/adapters/src/kafka/limit.ts': ['KAFKA_SESSION_MS'],
     '/operator/src/limit.ts': ['LEASE_MS', 'LEASE_HELD_MS_MAX', 'LEASE_RETRY_MS'],
   },
 }
@@ -29,14 +29,14 @@ const AUDITS: Group = {
   divisor: 6,
   constants: {
     '/operator/src/limit.ts': ['DIRECTORY_AUDIT_MS', 'CHECK_AGAIN_MS'],
-    '/contract/src/redis-limit.ts': ['CHARGES_AUDITED_EVERY_MS'],
+    '/events/src/charge/limit.ts': ['CHARGES_AUDITED_EVERY_MS'],
   },
 }
 
 /** When endless work is ended: the work of a template, and an answer that nobody reads. */
 const DEADLINES: Group = {
   divisor: 4,
-  constants: { '/contract/src/limit.ts': ['LIQUID_MS_MAX'], '/contract/src/api-limit.ts': ['ANSWER_STALLED_MS_MAX'] },
+  constants: { '/renderer/src/template/limit.ts': ['LIQUID_MS_MAX'], '/api/src/limit.ts': ['ANSWER_STALLED_MS_MAX'] },
 }
 
 export const GROUPS: readonly Group[] = [LEASES, AUDITS, DEADLINES]

@@ -10,16 +10,12 @@ import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { parseCidrs } from '@platen/contract/address.ts'
 import type { DeliveryRecord } from '@platen/contract/delivery.ts'
 import { type RenderEvent, webhookBodyOf } from '@platen/contract/event.ts'
+import { WEBHOOK_DEFER_MS_MIN, WEBHOOK_RETRY_MS } from '@platen/contract/limit.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
-import {
-  WEBHOOK_DEFER_MS_MIN,
-  WEBHOOK_JITTER_MAX,
-  WEBHOOK_RETRY_MS,
-  WEBHOOK_WAITING_PER_HOST_MAX,
-} from '@platen/contract/webhook-limit.ts'
 import { type DispatcherSettings, runDispatcher } from '@platen/events/webhook/dispatcher.ts'
+import { WEBHOOK_JITTER_MAX, WEBHOOK_WAITING_PER_HOST_MAX } from '@platen/events/webhook/limit.ts'
 import { afterEach, assert, beforeEach, expect, test } from 'vitest'
 import type { Harness } from '../conformance/harness.ts'
 import { aFailure, aManifest, anEvent, aRecord, aTenant, logTo, NEVER, NOON } from '../fixture/build.ts'

@@ -1,20 +1,19 @@
 /** How the expiry index is kept from the event log, and how a process that keeps it and removes by it begins, goes on and ends. */
 import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
+import { IDEMPOTENCY_MS, REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type ArtifactAddress, encodeManifest, type RenderRecord } from '@platen/contract/render.ts'
+import { removeExpired } from '@platen/events/retention/expired.ts'
+import { maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
 import {
   CLAIMS_REMOVED_EVERY_MS,
   EXPIRY_RENDERS_MAX,
   EXPIRY_WRITTEN_EVERY_MS,
-  REMOVE_EVERY_MS,
   RENDERS_REMOVED_AT_ONCE,
-} from '@platen/contract/retention-limit.ts'
-import { removeExpired } from '@platen/events/retention/expired.ts'
-import { maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
+} from '@platen/events/retention/limit.ts'
 import { runRetention } from '@platen/events/retention/retention.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'

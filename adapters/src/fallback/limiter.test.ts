@@ -3,12 +3,11 @@ import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import { RATE_WINDOW_MS } from '@platen/contract/limit.ts'
 import type { Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { FALLBACK_ACCOUNTS_MAX } from '@platen/contract/redis-limit.ts'
 import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../../../test/fixture/build.ts'
-import { fallbackLimiter, LIMIT_SHARES, type LimitShares } from './limiter.ts'
+import { FALLBACK_ACCOUNTS_MAX, fallbackLimiter, LIMIT_SHARES, type LimitShares } from './limiter.ts'
 
 /** Some processes that share a limiter, which a test can take away and bring back. */
 function someProcesses({ count = 1, replicas = count }: { count?: number; replicas?: number } = {}) {

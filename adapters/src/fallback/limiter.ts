@@ -13,8 +13,10 @@ import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Decision, Limiter, Reservation, Usage } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { FALLBACK_ACCOUNTS_MAX } from '@platen/contract/redis-limit.ts'
 import type { Limits } from '@platen/contract/tenant.ts'
+
+/** Accounts and months whose usage a process remembers for an outage of Redis: some MB, and more than are busy at a time. */
+export const FALLBACK_ACCOUNTS_MAX = 10_000
 
 export interface FallbackLimiterOptions {
   /** The limiter that all processes share. */

@@ -1,11 +1,8 @@
 /** Keeps idle connections to receivers for the next call. */
 import type { Socket } from 'node:net'
-import {
-  WEBHOOK_CALLS_MAX,
-  WEBHOOK_CALLS_PER_HOST_MAX,
-  WEBHOOK_HEADER_BYTES_MAX,
-} from '@platen/contract/webhook-limit.ts'
+import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX } from '@platen/contract/limit.ts'
 import { Client } from 'undici'
+import { WEBHOOK_HEADER_BYTES_MAX } from './limit.ts'
 
 export interface Connection {
   /** Connections are reused only for calls with the same key. */

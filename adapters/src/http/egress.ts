@@ -8,12 +8,6 @@ import { createSecureContext } from 'node:tls'
 import type { Cidr } from '@platen/contract/address.ts'
 import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import {
-  EGRESS_BYTES_MAX,
-  EGRESS_HEADER_BYTES_MAX,
-  EGRESS_MS_MAX,
-  EGRESS_REDIRECTS_MAX,
-} from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress, FetchedFile } from '@platen/contract/port/egress.ts'
 import { raceAbort } from '@platen/contract/race.ts'
@@ -27,6 +21,7 @@ import {
   UnreachableError,
   USUAL_PORTS,
 } from './checked-socket.ts'
+import { EGRESS_BYTES_MAX, EGRESS_HEADER_BYTES_MAX, EGRESS_MS_MAX, EGRESS_REDIRECTS_MAX } from './limit.ts'
 import { resolveName } from './resolve-name.ts'
 
 export interface EgressOptions {

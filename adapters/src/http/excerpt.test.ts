@@ -1,6 +1,6 @@
-import { WEBHOOK_EXCERPT_BYTES_MAX as MAX } from '@platen/contract/webhook-limit.ts'
 import { describe, expect, test } from 'vitest'
 import { excerptOf } from './excerpt.ts'
+import { WEBHOOK_EXCERPT_BYTES_MAX as MAX } from './limit.ts'
 
 describe('the excerpt of a body', () => {
   test.for<[string, string | readonly number[], string | undefined]>([

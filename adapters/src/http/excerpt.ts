@@ -1,5 +1,5 @@
 /** The part of a receiver's response that is shown to people: the beginning of its body. Pure. */
-import { WEBHOOK_EXCERPT_BYTES_MAX } from '@platen/contract/webhook-limit.ts'
+import { WEBHOOK_EXCERPT_BYTES_MAX } from './limit.ts'
 
 /**
  * Returns the beginning of a body as text of at most `WEBHOOK_EXCERPT_BYTES_MAX` bytes. Reads UTF-8, and removes control characters

@@ -1,8 +1,8 @@
 /** One POST over an open connection, and the beginning of its response. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { WebhookRequest } from '@platen/contract/port/webhook-sender.ts'
-import { WEBHOOK_EXCERPT_BYTES_MAX } from '@platen/contract/webhook-limit.ts'
 import type { Connection } from './connection-pool.ts'
+import { WEBHOOK_EXCERPT_BYTES_MAX } from './limit.ts'
 
 /** Status and headers of a response. */
 export interface Head {

@@ -3,8 +3,9 @@
  * It requires no key, and reads only the method and path of a request.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import { HEADER_BYTES_MAX, PROBE_CONNECTIONS_MAX, PROBE_RECEIVE_MS_MAX } from '@platen/contract/limit.ts'
+import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { PROBE_CONNECTIONS_MAX, PROBE_RECEIVE_MS_MAX } from './limit.ts'
 
 export interface ProbeOptions {
   readonly host: string

@@ -9,7 +9,6 @@ import type { AttemptResult } from '@platen/contract/delivery.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { WebhookRequest, WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from '@platen/contract/webhook-limit.ts'
 import { hostOf, type WebhookPolicy, webhookUrlFault } from '@platen/contract/webhook-url.ts'
 import { errors } from 'undici'
 import {
@@ -24,6 +23,7 @@ import {
 import { type ConnectionPool, connectionOver, openConnectionPool } from './connection-pool.ts'
 import { excerptOf } from './excerpt.ts'
 import { beginExchange, type Exchange, type Head } from './exchange.ts'
+import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from './limit.ts'
 import { resolveName } from './resolve-name.ts'
 
 export interface WebhookSenderOptions {

@@ -8,12 +8,6 @@
  */
 import { connect as connectPlain, isIP } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
-import {
-  KAFKA_BACK_OFF,
-  KAFKA_CONNECT_MS_MAX,
-  KAFKA_REQUEST_MS_MAX,
-  KAFKA_WARNING_EVERY_MS,
-} from '@platen/contract/kafka-limit.ts'
 import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
@@ -23,6 +17,7 @@ import { messageOf } from '@platen/contract/thrown.ts'
 import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners, type SASLOptions } from 'kafkajs'
 import { batchSends } from './client/batch.ts'
 import { patchKafkajs } from './client/kafkajs-patches.ts'
+import { KAFKA_BACK_OFF, KAFKA_CONNECT_MS_MAX, KAFKA_REQUEST_MS_MAX, KAFKA_WARNING_EVERY_MS } from './limit.ts'
 
 export interface KafkaSettings {
   /** `host:port` of some brokers; these name the others. */

@@ -3,7 +3,6 @@
  * render are in one partition. Order is kept within a partition.
  */
 import type { RenderEvent } from '@platen/contract/event.ts'
-import { KAFKA_JOIN_MS_MAX } from '@platen/contract/kafka-limit.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type {
   EventBatch,
@@ -20,6 +19,7 @@ import { type ConsumedRecord, type ConsumerSettings, type GroupConsumer, openCon
 import { eventBatches } from './consumer/event-batch.ts'
 import { deadLetterRecord } from './dead-letter.ts'
 import { commitInGroup } from './group.ts'
+import { KAFKA_JOIN_MS_MAX } from './limit.ts'
 import type { Lag } from './partition/partition.ts'
 import { DEAD_TOPIC, EVENT_TOPIC, readerGroup } from './topic.ts'
 

@@ -3,10 +3,10 @@
  * until every partition was assigned to it once: with other members in the group, each commits its own partitions.
  */
 import { backOffMs } from '@platen/contract/back-off.ts'
-import { KAFKA_BACK_OFF } from '@platen/contract/kafka-limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { groupMember } from './client/member.ts'
 import type { KafkaConnection } from './connect.ts'
+import { KAFKA_BACK_OFF } from './limit.ts'
 
 interface GroupCommit {
   /** Full names, with the prefix. */

@@ -5,7 +5,6 @@
  * A process is one member of a group, however many consumers it has for an engine. If one consumer returns a record, the others get it
  * at once, and no record is in two hands. An unreadable record is dead-lettered before its offset is committed.
  */
-import { KAFKA_ENQUEUE_MS_MAX } from '@platen/contract/kafka-limit.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
@@ -16,6 +15,7 @@ import { openSerialQueue } from '@platen/contract/serial-queue.ts'
 import { type KafkaConnection, throwUnavailable } from './connect.ts'
 import { type ConsumedRecord, type GroupConsumer, openConsumer } from './consumer/consumer.ts'
 import { deadLetterRecord } from './dead-letter.ts'
+import { KAFKA_ENQUEUE_MS_MAX } from './limit.ts'
 import type { Watermark } from './partition/watermark.ts'
 import { DEAD_TOPIC, queueTopic } from './topic.ts'
 

@@ -3,21 +3,20 @@
  * committed offset in each partition at the start. Without one, autoscalers take the whole log for the lag of the group.
  */
 import { backOffMs } from '@platen/contract/back-off.ts'
-import {
-  KAFKA_BACK_OFF,
-  KAFKA_DEAD_BYTES_MAX,
-  KAFKA_EVENTS_KEPT_MS,
-  KAFKA_PREPARE_MS_MAX,
-  KAFKA_QUEUE_KEPT_MS,
-  KAFKA_SYNC_KEPT_MS,
-} from '@platen/contract/kafka-limit.ts'
-import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
+import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Admin, ITopicConfig } from 'kafkajs'
 import { type KafkaConnection, throwUnavailable } from './connect.ts'
 import { commitInGroup } from './group.ts'
+import {
+  KAFKA_BACK_OFF,
+  KAFKA_DEAD_BYTES_MAX,
+  KAFKA_PREPARE_MS_MAX,
+  KAFKA_QUEUE_KEPT_MS,
+  KAFKA_SYNC_KEPT_MS,
+} from './limit.ts'
 
 /** A topic as it must be. */
 export interface Topic {

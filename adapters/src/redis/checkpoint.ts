@@ -3,9 +3,9 @@
  * server may have lost applied events and still have their checkpoint. In a Cluster the views are on other nodes than the checkpoints.
  * If one of those nodes loses data, the comparison with the charged units shows it.
  */
-import { CHARGES_KEPT_MS } from '@platen/contract/limit.ts'
 import type { Charged, Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import type { RedisConnection } from './connect.ts'
+import { CHARGES_KEPT_MS } from './limit.ts'
 import { openScript } from './script.ts'
 
 /** All keys share this hash slot. The key never expires: an installation has one. */

@@ -3,20 +3,16 @@
  * is always one complete revision. While Redis is unavailable, empty or unreadable, the last good settings stay in force, and `state`
  * reports it.
  */
-import {
-  DIRECTORY_REPORT_EVERY_MS,
-  DIRECTORY_REPORT_KEPT_MS,
-  DIRECTORY_WAIT_MS,
-} from '@platen/contract/directory-limit.ts'
+import { REDIS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory, DirectoryState } from '@platen/contract/port/directory.ts'
 import type { Log } from '@platen/contract/port/log.ts'
-import { REDIS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import { openSerialQueue } from '@platen/contract/serial-queue.ts'
 import type { RedisConnection } from './connect.ts'
 import { type DirectoryCopy, openCopy } from './directory/copy.ts'
 import type { Delta } from './directory/delta.ts'
 import { directoryScript, readMeta, waitForDeltas } from './directory/layout.ts'
+import { DIRECTORY_REPORT_EVERY_MS, DIRECTORY_REPORT_KEPT_MS, DIRECTORY_WAIT_MS } from './limit.ts'
 
 export interface RedisDirectoryOptions {
   readonly redis: RedisConnection

@@ -1,8 +1,8 @@
 /** Stores limits of accounts beside their counters, so that a change applies before every process has received it. */
-import { LIMITER_SETTINGS_AT_ONCE, LIMITER_SETTINGS_KEPT_MS } from '@platen/contract/directory-limit.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import type { Limits } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from './connect.ts'
+import { LIMITER_SETTINGS_AT_ONCE, LIMITER_SETTINGS_KEPT_MS } from './limit.ts'
 
 /** With the braces, all keys of an account share one hash slot of a Cluster. */
 export function limiterPrefix(account: string): string {

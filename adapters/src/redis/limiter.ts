@@ -4,15 +4,15 @@
  * generous for one minute. Lanes and reservations are wrong until they are counted anew; charges come back from the event log.
  * Completing a render again changes nothing for as long as its charge is kept.
  */
-import { CHARGES_KEPT_MS, QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
+import { QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS, VIEW_KEPT_MS } from '@platen/contract/limit.ts'
 import { rateBucketsOf } from '@platen/contract/limiter-state.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { AuditableLimiter, ChargeTotal, Decision, Usage } from '@platen/contract/port/limiter.ts'
-import { VIEW_KEPT_MS } from '@platen/contract/redis-limit.ts'
 import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from './connect.ts'
+import { CHARGES_KEPT_MS } from './limit.ts'
 import { limiterPrefix, settingsKey } from './limiter-settings.ts'
 import { openScript } from './script.ts'
 

@@ -2,10 +2,9 @@
  * The render ledger of several processes. Each render is one hash, which expires; after that only the manifest tells how it ended.
  * Nothing here survives a loss of Redis: attempts and fences then begin anew.
  */
-import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX, VIEW_KEPT_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { VIEW_KEPT_MS } from '@platen/contract/redis-limit.ts'
 import { type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'

@@ -3,9 +3,9 @@
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from '@platen/contract/redis-limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
+import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from './limit.ts'
 
 const CHANNEL = 'platen:reply'
 const HINTS = ['taken', 'answered', 'gone'] as const

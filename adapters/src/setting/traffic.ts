@@ -1,6 +1,6 @@
 /** Settings of the traffic limits of an API process, which apply before the limits of a plan. */
-import { DEFAULT_TRAFFIC_LIMITS as DEFAULTS } from '@platen/contract/api-limit.ts'
 import { type Format, integer, NETWORKS } from './format.ts'
+import { DEFAULT_TRAFFIC_LIMITS as DEFAULTS } from './limit.ts'
 import { setting, table } from './setting.ts'
 
 const COUNT = integer([1, 1_000_000])

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
 import type { Instant } from '@platen/contract/brand.ts'
-import { COMMANDS_PER_COMMIT_MAX, DATABASE_CALLS_MAX, PRUNE_ROWS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { type Command, type CommandResult, DataFolderLocked, type Row } from './connection.ts'
+import { COMMANDS_PER_COMMIT_MAX, DATABASE_CALLS_MAX, PRUNE_ROWS_MAX } from './limit.ts'
 import { DatabaseTooNew } from './migrate.ts'
 
 export interface Database extends AsyncDisposable {

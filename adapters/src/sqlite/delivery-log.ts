@@ -1,17 +1,14 @@
 /** The delivery log in the database of the embedded service. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
+import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
 import { raceAbort, raceFirst } from '@platen/contract/race.ts'
-import {
-  WEBHOOK_ATTEMPTS_KEPT_MAX,
-  WEBHOOK_DUE_PREFETCH,
-  WEBHOOK_REDELIVERIES_MAX,
-} from '@platen/contract/webhook-limit.ts'
 import type { Command, Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
+import { WEBHOOK_DUE_PREFETCH } from './limit.ts'
 
 const SCHEDULE = `INSERT INTO delivery (id, render, delivery, status, due_at, next_at) VALUES (?1, ?2, ?3, 'scheduled', ?4, ?4)
   ON CONFLICT DO NOTHING RETURNING next_at`

@@ -1,11 +1,11 @@
 /** The event log in the database of the embedded service. */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
-import { EVENT_PREFETCH } from '@platen/contract/limit.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
+import { EVENT_PREFETCH } from './limit.ts'
 
 const APPEND = `INSERT INTO event (id, dated, event) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
 const POSITION = `SELECT position FROM event_reader WHERE reader = ?`

@@ -3,7 +3,7 @@
  * in a crash is still found as queued.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import { PRUNE_ROWS_MAX, QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ClaimResult, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { expiryOf, type RenderRecord, type RenderView } from '@platen/contract/render.ts'
@@ -11,6 +11,7 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
+import { PRUNE_ROWS_MAX } from './limit.ts'
 
 const OPEN = `INSERT INTO render (id, template, accepted_at, status, expires_at, storage) VALUES (?, ?, ?, 'queued', ?, ?)
   ON CONFLICT DO NOTHING`

@@ -2,7 +2,7 @@
  * The durable render queue: each record is a row until it is done. The next few records of each lane are buffered in memory, so that
  * `poll` never waits. Only memory knows what was delivered, so everything that is not done is delivered again after a restart.
  */
-import { CONSUMER_PREFETCH, DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
+import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { raceAbort } from '@platen/contract/race.ts'
@@ -10,6 +10,7 @@ import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { type Database, integerIn, textIn } from './database.ts'
+import { CONSUMER_PREFETCH } from './limit.ts'
 
 const ENQUEUE = `INSERT INTO queue (id, engine, lane, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sequence`
 const FETCH = `SELECT sequence, record FROM queue WHERE engine = ? AND lane = ? AND sequence > ? ORDER BY sequence LIMIT ?`

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { COMMANDS_PER_COMMIT_MAX } from '@platen/contract/limit.ts'
 import { type Command, type Connection, openConnection } from './connection.ts'
 import type { ToDatabase, ToThread } from './database.ts'
+import { COMMANDS_PER_COMMIT_MAX } from './limit.ts'
 
 assert(parentPort !== null, 'this module is the entry of a thread')
 const mailbox = parentPort

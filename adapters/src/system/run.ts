@@ -1,7 +1,15 @@
 /** The lifecycle of a process, from its environment to its exit code. */
 import type { Log } from '@platen/contract/port/log.ts'
-import { CLOSE_MS_MAX } from '@platen/contract/worker-limit.ts'
+
 import { flushed } from './log-output.ts'
+
+const SECOND_MS = 1000
+
+/**
+ * How long a process may take to close everything after its drain. Then it exits even if something is open. Kubernetes kills it 30 seconds
+ * after SIGTERM unless told otherwise, and a drain has 25.
+ */
+export const CLOSE_MS_MAX = 4 * SECOND_MS
 
 /** How long the exit waits for readers of the output. SIGKILL comes one second after `CLOSE_MS_MAX`. */
 const FLUSH_MS_MAX = 500

@@ -4,7 +4,7 @@ import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import { encodeClaim, IDEMPOTENCY_PREFIX, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { IDEMPOTENCY_MS, IDEMPOTENCY_UNDER_WAY_MS, RESERVATION_MS, SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
+import { IDEMPOTENCY_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
@@ -19,6 +19,7 @@ import { mintRenderId } from '@platen/contract/render-id.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, type ApiOptions, anApi, isQueueEmpty, queued, TEST_KEY } from '../../../test/fixture/api.ts'
 import { aFailure, aRecord, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { IDEMPOTENCY_UNDER_WAY_MS, SYNC_START_MS_MAX } from './limit.ts'
 
 const SYNC = { template: 'invoice', data: { number: 1, rows: [{ a: 1, b: 2 }] } }
 const ASYNC = { ...SYNC, mode: 'async' }

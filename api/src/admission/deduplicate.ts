@@ -21,20 +21,20 @@ import {
   idempotencyFolder,
   isExpired,
 } from '@platen/contract/idempotency.ts'
-import {
-  IDEMPOTENCY_MS,
-  IDEMPOTENCY_RETRY_AFTER_S,
-  IDEMPOTENCY_UNDER_WAY_MS,
-  PORT_CALL_MS_MAX,
-  SYNC_REPLY_MARGIN_MS,
-  SYNC_START_MS_MAX,
-} from '@platen/contract/limit.ts'
+import { IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
 import { inputKey, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
+import {
+  IDEMPOTENCY_RETRY_AFTER_S,
+  IDEMPOTENCY_UNDER_WAY_MS,
+  SYNC_REPLY_MARGIN_MS,
+  SYNC_START_MS_MAX,
+} from './limit.ts'
 import { readManifest } from './manifest.ts'
 import { abandon, releaseReservation } from './submit.ts'
 

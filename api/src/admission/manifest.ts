@@ -1,7 +1,7 @@
 /** Reads the outcome of a render from the artifact store. */
-import { PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import { type ArtifactAddress, decodeManifest, type Manifest, manifestKey } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 
 /** Returns the outcome of a render, or undefined before there is one. Throws `Unavailable`. */

@@ -2,11 +2,9 @@
 import { createHash } from 'node:crypto'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
-import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import { OUTCOME_POLL_MS_MAX, OUTCOME_POLL_MS_MIN } from '@platen/contract/redis-limit.ts'
 import {
   decodeManifest,
   encodeManifest,
@@ -20,6 +18,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { type Api, type ApiOptions, anApi, queued } from '../../../test/fixture/api.ts'
 import { aRecord, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { OUTCOME_POLL_MS_MAX, OUTCOME_POLL_MS_MIN, SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from './limit.ts'
 import { renderSync } from './render-sync.ts'
 
 const SYNC = { template: 'invoice', data: {} }

@@ -1,14 +1,20 @@
 /** A sync render, from the queue to its reply, while a connection waits. */
 import { createHash } from 'node:crypto'
 import { ServiceError } from '@platen/contract/error.ts'
-import { PORT_CALL_MS_MAX, SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { PendingReply, Reply } from '@platen/contract/port/reply-channel.ts'
-import { OUTCOME_POLL_MS_MAX, OUTCOME_POLL_MS_MIN, OUTCOME_POLL_SHARE } from '@platen/contract/redis-limit.ts'
 import type { Manifest, Pdf, RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable, unavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
+import {
+  OUTCOME_POLL_MS_MAX,
+  OUTCOME_POLL_MS_MIN,
+  OUTCOME_POLL_SHARE,
+  SYNC_REPLY_MARGIN_MS,
+  SYNC_START_MS_MAX,
+} from './limit.ts'
 import { readManifest } from './manifest.ts'
 import { abandon, submit } from './submit.ts'
 

@@ -1,8 +1,8 @@
 /** Step 7 of admission: checks the rates, the quota, and the tenant's share of the async lane. One call decides. */
 import { ServiceError } from '@platen/contract/error.ts'
-import { PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Decision, Limiter, RateState } from '@platen/contract/port/limiter.ts'
 import type { Lane, RenderRecord } from '@platen/contract/render.ts'
+import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import type { Caller } from './authenticate.ts'
 

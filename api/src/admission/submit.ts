@@ -1,7 +1,8 @@
 /** The last step of admission: queues a render or abandons it. From here on a render exists, and every way out records its outcome. */
 import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
-import { PORT_CALL_MS_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { encodeManifest, expiryOf, type Manifest, manifestOf, type RenderRecord } from '@platen/contract/render.ts'
+import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { logTolerated, unavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'

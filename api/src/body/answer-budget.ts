@@ -2,11 +2,11 @@
  * Limits the bytes of PDFs in sync answers that are being sent. Each PDF is in memory until its caller has read the last byte, and a
  * caller may read slowly. A tenant with too many unread answers gets no new ones until it has read them.
  */
-import { ANSWERS_OF_ONE_TENANT_BYTES_MAX } from '@platen/contract/api-limit.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
+import { UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
 import { openByteTotals } from './byte-totals.ts'
+import { ANSWERS_OF_ONE_TENANT_BYTES_MAX } from './limit.ts'
 
 export interface AnswerBudget {
   /** Throws `RATE_LIMITED` when the unread answers of the tenant fill its budget. */

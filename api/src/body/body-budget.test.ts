@@ -1,7 +1,7 @@
-import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from '@platen/contract/api-limit.ts'
 import { BODY_BYTES_MAX } from '@platen/contract/limit.ts'
 import { expect, test } from 'vitest'
 import { openBodyBudget } from './body-budget.ts'
+import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from './limit.ts'
 
 const codeOf = (act: () => void): unknown => {
   try {

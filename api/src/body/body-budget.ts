@@ -2,11 +2,11 @@
  * Limits the bytes of request bodies that are not answered yet, per API key and per process. A request takes its room before a byte is
  * read, for its announced length. So requests that never end cost no more than they announced.
  */
-import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from '@platen/contract/api-limit.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
+import { UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
 import type { BodyAccount } from '../traffic/throttle.ts'
 import { openByteTotals } from './byte-totals.ts'
+import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from './limit.ts'
 
 export interface BodyBudget {
   /** Opens the reservation of one request of a key. Disposing gives its room back. */

@@ -7,16 +7,18 @@
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { fileNameOf } from '@platen/contract/file-name.ts'
-import { PDF_URL_MS, PORT_CALL_MS_MAX, QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { expiryOf, type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf, scopeOf } from '../admission/authenticate.ts'
 import { readManifest } from '../admission/manifest.ts'
+import { PORT_CALL_MS_MAX } from '../limit.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable, logTolerated } from '../problem.ts'
+import { PDF_URL_MS } from './limit.ts'
 
 export function getRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
   app.get<{ Params: { id: string } }>('/render/:id', { schema: description() }, async (request, reply) => {

@@ -1,8 +1,8 @@
 /** GET /render/:id/deliveries: the webhook deliveries of a render, with each attempt. */
 import type { Attempt, DeliveryRecord } from '@platen/contract/delivery.ts'
-import { PORT_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import { type DeliveryList, deliveryListSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
+import { PORT_CALL_MS_MAX } from '../limit.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { renderOf, timeOf } from './get-render.ts'

@@ -3,10 +3,10 @@
  * of another tenant gets the same answer as an unknown id.
  */
 import { ServiceError } from '@platen/contract/error.ts'
-import { PORT_CALL_MS_MAX, UNAVAILABLE_RETRY_AFTER_S } from '@platen/contract/limit.ts'
 import { type Redelivery, redeliverySchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 import { callerOf } from '../admission/authenticate.ts'
+import { PORT_CALL_MS_MAX, UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 

@@ -6,18 +6,14 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { type HttpErrorCode, ServiceError } from '@platen/contract/error.ts'
-import {
-  BODY_DISCARD_BYTES_MAX,
-  BODY_DISCARD_MS_MAX,
-  HEADER_BYTES_MAX,
-  REQUEST_ID_CHARS_MAX,
-  REQUEST_RECEIVE_MS_MAX,
-} from '@platen/contract/limit.ts'
+import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { REQUEST_RECEIVE_MS_MAX } from '../limit.ts'
 import { type Problem, problemBody, problemOf } from '../problem.ts'
+import { BODY_DISCARD_BYTES_MAX, BODY_DISCARD_MS_MAX, REQUEST_ID_CHARS_MAX } from './limit.ts'
 import type { Throttle } from './throttle.ts'
 
 const REQUEST_ID = new RegExp(`^[\\x20-\\x7e]{1,${REQUEST_ID_CHARS_MAX}}$`)

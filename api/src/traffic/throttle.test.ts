@@ -1,8 +1,9 @@
 /** The limits for callers before a limit of their plan applies, on the whole API in memory. */
-import { BODY_PIECE_BYTES_MIN, DEFAULT_TRAFFIC_LIMITS, type TrafficLimits } from '@platen/contract/api-limit.ts'
+import { type TrafficLimits } from '@platen/contract/limit.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
-import { type Api, anApi, FOREIGN_KEY, LIVE_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
+import { type Api, anApi, FOREIGN_KEY, LIVE_KEY, TEST_KEY, TRAFFIC } from '../../../test/fixture/api.ts'
+import { BODY_PIECE_BYTES_MIN } from './limit.ts'
 import { openThrottle, Throttled } from './throttle.ts'
 import { openTokenBuckets } from './token-buckets.ts'
 
@@ -12,7 +13,7 @@ const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 
 function limited(traffic: Partial<TrafficLimits>): Api {
-  return anApi({ settings: { traffic: { ...DEFAULT_TRAFFIC_LIMITS, ...traffic } } })
+  return anApi({ settings: { traffic: { ...TRAFFIC, ...traffic } } })
 }
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
@@ -54,7 +55,7 @@ describe('requests for renders', () => {
   test('that the plan refuses are counted, too: each is a call of the limiter', async () => {
     const api = anApi({
       tenant: { limits: { asyncRateLimitPerMinute: 1 } },
-      settings: { traffic: { ...DEFAULT_TRAFFIC_LIMITS, keyRefusals: 2 } },
+      settings: { traffic: { ...TRAFFIC, keyRefusals: 2 } },
     })
     expect(await statuses(3, () => api.post(ASYNC))).toEqual([202, 429, 429])
     const answer = await api.post(ASYNC)
@@ -120,10 +121,7 @@ describe('an address that shows no good key', () => {
 })
 
 test('pieces of a body count as much as the work they make', () => {
-  const throttle = openThrottle(
-    { ...DEFAULT_TRAFFIC_LIMITS, keyBytes: 100 * BODY_PIECE_BYTES_MIN },
-    { monotonic: () => 0 },
-  )
+  const throttle = openThrottle({ ...TRAFFIC, keyBytes: 100 * BODY_PIECE_BYTES_MIN }, { monotonic: () => 0 })
   const account = throttle.render(LIVE_KEY as KeyHash)
   account.charge(0, 0)
   for (let pieces = 1; pieces <= 100; pieces++) account.charge(pieces, pieces)

@@ -4,15 +4,11 @@
  * charges a bucket before the work is done.
  */
 import { networkOf } from '@platen/contract/address.ts'
-import {
-  ADDRESSES_COUNTED_MAX,
-  BODY_PIECE_BYTES_MIN,
-  KEYS_COUNTED_MAX,
-  type TrafficLimits,
-} from '@platen/contract/api-limit.ts'
 import { ServiceError } from '@platen/contract/error.ts'
+import { type TrafficLimits } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
+import { ADDRESSES_COUNTED_MAX, BODY_PIECE_BYTES_MIN, KEYS_COUNTED_MAX } from './limit.ts'
 import { openTokenBuckets, type TokenBuckets } from './token-buckets.ts'
 
 /** A refusal by the throttle itself. Nobody is charged for it: otherwise a caller that keeps trying would never be admitted again. */

@@ -8,9 +8,9 @@ import { PATH } from '@platen/adapters/setting/format.ts'
 import { brandSetting } from '@platen/adapters/setting/process.ts'
 import { setting, table, type Variables } from '@platen/adapters/setting/setting.ts'
 import { SEAL_KEY_SETTING } from '@platen/adapters/setting/webhook.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
-import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/redis-limit.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 
 const SETTINGS = table({

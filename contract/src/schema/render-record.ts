@@ -1,9 +1,8 @@
 /** The stored form of an accepted render, in a queue that other processes read. */
 
-import { FILENAME_CHARS_MAX } from '../limit.ts'
+import { FILENAME_CHARS_MAX, WEBHOOK_URL_CHARS_MAX } from '../limit.ts'
 import { LANES, MODES, type RenderRecord } from '../render.ts'
 import { ENGINES, renderOptionsSchema } from '../render-options.ts'
-import { WEBHOOK_URL_CHARS_MAX } from '../webhook-limit.ts'
 import { type Codec, codecOf } from './codec.ts'
 
 const text = { type: 'string', minLength: 1, maxLength: 1024 } as const

@@ -1,9 +1,8 @@
 /** The body of POST /render (interface §2.1). One schema: it validates, gives the type, and is part of the OpenAPI document. */
 import type { FromSchema } from 'json-schema-to-ts'
-import { TEMPLATE_CODE_CHARS_MAX } from '../limit.ts'
+import { TEMPLATE_CODE_CHARS_MAX, WEBHOOK_URL_CHARS_MAX } from '../limit.ts'
 import { MODES } from '../render.ts'
 import { ENGINES, renderOptionsSchema } from '../render-options.ts'
-import { WEBHOOK_URL_CHARS_MAX } from '../webhook-limit.ts'
 
 export const TEMPLATE_CODE_PATTERN = '^[a-z0-9]+([_-][a-z0-9]+)*$'
 

@@ -3,9 +3,9 @@
  * space is free. So the service refuses new renders before the disk is full.
  */
 import { statfs } from 'node:fs/promises'
-import { DISK_CHECK_EVERY_MS, DISK_FREE_BYTES_MIN } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { DISK_CHECK_EVERY_MS, DISK_FREE_BYTES_MIN } from './limit.ts'
 
 export interface DiskSpace extends AsyncDisposable {
   /** The result of the last check. */

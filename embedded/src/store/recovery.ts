@@ -5,7 +5,6 @@
  */
 import { type EventKey, eventOf } from '@platen/contract/event.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import { RECOVERIES_AT_ONCE, RECOVERY_WINDOW_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
@@ -21,6 +20,7 @@ import {
   UnreadableManifest,
 } from '@platen/contract/render.ts'
 import { issuedAt, leastIdSince, type RenderId } from '@platen/contract/render-id.ts'
+import { RECOVERIES_AT_ONCE, RECOVERY_WINDOW_MS } from './limit.ts'
 
 export interface Recovery {
   readonly artifacts: ArtifactStore

@@ -5,8 +5,7 @@
  */
 import type { DueRender, SqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import type { Instant } from '@platen/contract/brand.ts'
-import { EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
-import { REMOVE_EVERY_MS } from '@platen/contract/retention-limit.ts'
+import { REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
 import {
   openRemovalCounter,
@@ -15,6 +14,7 @@ import {
   removeRegularly,
   removeRender,
 } from '@platen/events/retention/removal.ts'
+import { EVENTS_KEPT_MS } from './limit.ts'
 
 export interface Retention extends RemovalPorts {
   readonly ledger: Pick<SqliteRenderLedger, 'due' | 'forget'>

@@ -11,6 +11,7 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
+import { VIEW_KEPT_MS } from '@platen/contract/limit.ts'
 import type { Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EventBatch, ReplayableLog, ReplayStart } from '@platen/contract/port/event-log.ts'
@@ -20,14 +21,9 @@ import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
-import {
-  CHARGES_AUDITED_EVERY_MS,
-  PROJECTED_AT_ONCE,
-  PROJECTION_RETRY_MS,
-  VIEW_KEPT_MS,
-} from '@platen/contract/redis-limit.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import { retrying, retryWhileUnavailable } from '@platen/contract/retry.ts'
+import { CHARGES_AUDITED_EVERY_MS, PROJECTED_AT_ONCE, PROJECTION_RETRY_MS } from './limit.ts'
 
 export interface ProjectionPorts {
   readonly events: ReplayableLog

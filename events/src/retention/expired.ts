@@ -16,7 +16,7 @@ import {
 } from '@platen/contract/expiry.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
-import { RENDERS_REMOVED_AT_ONCE } from '@platen/contract/retention-limit.ts'
+import { RENDERS_REMOVED_AT_ONCE } from './limit.ts'
 import { openRemovalCounter, type RemovalCounter, type RemovalPorts, removeRender } from './removal.ts'
 
 /** Removes the renders whose day is over. Throws `Unavailable` when the index cannot be listed. */

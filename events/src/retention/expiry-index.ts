@@ -10,8 +10,8 @@ import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts
 import type { Log } from '@platen/contract/port/log.ts'
 import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
 import { expiryOf } from '@platen/contract/render.ts'
-import { EXPIRY_RENDERS_MAX, EXPIRY_WRITTEN_EVERY_MS } from '@platen/contract/retention-limit.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
+import { EXPIRY_RENDERS_MAX, EXPIRY_WRITTEN_EVERY_MS } from './limit.ts'
 
 export interface ExpiryIndex {
   readonly events: Pick<EventLog, 'follow'>

@@ -3,13 +3,14 @@
  * index, and the renders it lists are removed once an hour. Any number of processes may run this at once.
  */
 import { randomFraction } from '@platen/contract/back-off.ts'
+import { REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { throwUnlessAborted } from '@platen/contract/race.ts'
-import { CLAIMS_REMOVED_EVERY_MS, REMOVE_EVERY_MS } from '@platen/contract/retention-limit.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import { removeExpired } from './expired.ts'
 import { maintainExpiryIndex } from './expiry-index.ts'
+import { CLAIMS_REMOVED_EVERY_MS } from './limit.ts'
 import { type RemovalPorts, removeClaims, removeRegularly } from './removal.ts'
 
 export interface RetentionPorts extends RemovalPorts {

@@ -7,7 +7,7 @@ import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts
 import type { Log } from '@platen/contract/port/log.ts'
 import { expiryOf } from '@platen/contract/render.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
-import { WEBHOOK_EVENTS_PER_COMMIT } from '@platen/contract/webhook-limit.ts'
+import { WEBHOOK_EVENTS_PER_COMMIT } from './limit.ts'
 
 export interface SchedulerOptions {
   readonly events: Pick<EventLog, 'follow'>

@@ -6,16 +6,18 @@
 import assert from 'node:assert/strict'
 import {
   WEBHOOK_CALLS_MAX,
-  WEBHOOK_CALLS_OF_NEW_HOST,
   WEBHOOK_CALLS_PER_HOST_MAX,
   WEBHOOK_CALLS_PER_TENANT_MAX,
   WEBHOOK_DEFER_MS_MAX,
   WEBHOOK_DEFER_MS_MIN,
+} from '@platen/contract/limit.ts'
+import {
+  WEBHOOK_CALLS_OF_NEW_HOST,
   WEBHOOK_HOSTS_KNOWN_MAX,
   WEBHOOK_SLOW_MS,
   WEBHOOK_WAITING_MAX,
   WEBHOOK_WAITING_PER_HOST_MAX,
-} from '@platen/contract/webhook-limit.ts'
+} from './limit.ts'
 
 /** The keys by which an item is queued. */
 export interface QueueKey {

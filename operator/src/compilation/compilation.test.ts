@@ -1,7 +1,7 @@
+import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/limit.ts'
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
 import type { CheckFault } from '@platen/contract/template-check.ts'
 import { API_KEYS_MAX, DEFAULT_LIMITS, type KeyHash } from '@platen/contract/tenant.ts'
-import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import { type Compiled, compile, NO_PREVIOUS, resultsOf } from '@platen/settings/compile/compile.ts'
 import type { CompileResult } from '@platen/settings/compile/compile-result.ts'

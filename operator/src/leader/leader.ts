@@ -1,6 +1,6 @@
 /** The work of the operator that holds the lease: it publishes the declared resources and repairs what others change. */
 import { once } from 'node:events'
-import { DIRECTORY_REPAIR_MS } from '@platen/contract/directory-limit.ts'
+import { DIRECTORY_REPAIR_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'

@@ -1,7 +1,7 @@
 import { seededIds } from '@platen/adapters/memory/ids.ts'
 import type { Instant } from '@platen/contract/brand.ts'
+import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP } from '@platen/contract/limit.ts'
 import type { Uid } from '@platen/contract/resource.ts'
-import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP } from '@platen/contract/webhook-limit.ts'
 import { newWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { describe, expect, test } from 'vitest'
 import { aTenantResource, aWrittenSecret } from '../../../test/fixture/resource.ts'

@@ -5,9 +5,9 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { parseInstant } from '@platen/contract/instant.ts'
+import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/limit.ts'
 import { type TenantResource } from '@platen/contract/resource.ts'
 import { ROTATE_ANNOTATION, type TenantStatus } from '@platen/contract/schema/resource.ts'
-import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/webhook-limit.ts'
 import { isWebhookSecret, WEBHOOK_SECRET_FORMAT } from '@platen/contract/webhook-secret.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import type { SecretRefusalReason } from '@platen/settings/compile/tenant.ts'

@@ -1,11 +1,12 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX, ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
+import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import { openBrowserSource } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'
+import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
 
 function aBrowser(ping: RunningBrowser['ping'] = async () => {}): RunningBrowser {
   const gone = new AbortController()

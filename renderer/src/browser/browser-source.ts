@@ -4,12 +4,12 @@
  */
 import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { type Availability, trackAvailability } from '../port/availability.ts'
 import type { RunningBrowser } from './launch.ts'
+import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
 
 /** It is available when a browser can take new pages. */
 export interface BrowserSource extends AsyncDisposable, Availability {

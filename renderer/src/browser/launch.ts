@@ -9,10 +9,10 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '@platen/contract/error.ts'
-import { BROWSER_LAUNCH_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { Browser, CDPSession, PuppeteerNode } from 'puppeteer'
+import { BROWSER_LAUNCH_MS_MAX } from './limit.ts'
 
 /** A document has lost its browser or must leave it. Another document in that browser may be the cause. */
 export class BrowserLost extends Error {

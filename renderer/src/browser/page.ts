@@ -9,7 +9,6 @@
  */
 import assert from 'node:assert/strict'
 import { ServiceError } from '@platen/contract/error.ts'
-import { PAGE_DIALOGS_MAX, SLOT_RECOVERY_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { BrowserContext, CDPSession, Page } from 'puppeteer'
@@ -18,6 +17,7 @@ import type { PageMemory } from './document/memory.ts'
 import { print } from './document/print.ts'
 import { answerRequests, type Requests } from './document/request.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
+import { PAGE_DIALOGS_MAX, SLOT_RECOVERY_MS_MAX } from './limit.ts'
 
 /** The PDF of a document, and the facts found in it. */
 export type PrintedDocument = Awaited<ReturnType<LoadedDocument['inspect']>> & { readonly pdf: Uint8Array }

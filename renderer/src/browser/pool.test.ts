@@ -1,16 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import {
-  BROWSER_AGE_MS_MAX,
-  BROWSER_KEPT_MIB_MAX,
-  BROWSER_MEMORY_CHECK_EVERY_MS,
-  PAGE_KEPT_MIB_MAX,
-} from '@platen/contract/limit.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import type { RunningBrowser } from './launch.ts'
+import { BROWSER_AGE_MS_MAX, BROWSER_KEPT_MIB_MAX, BROWSER_MEMORY_CHECK_EVERY_MS, PAGE_KEPT_MIB_MAX } from './limit.ts'
 import type { PrintPage } from './page.ts'
 import { openPagePool, type PoolSettings } from './pool.ts'
 

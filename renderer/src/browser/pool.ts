@@ -4,6 +4,12 @@
  * Browsers also retire when they are too large or too old. A page on which a document failed is never used again.
  */
 import assert from 'node:assert/strict'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import { raceAbort } from '@platen/contract/race.ts'
+import type { TenantId } from '@platen/contract/tenant.ts'
+import type { BrowserSource } from './browser-source.ts'
+import type { RunningBrowser } from './launch.ts'
 import {
   BROWSER_AGE_MS_MAX,
   BROWSER_KEPT_MIB_MAX,
@@ -11,13 +17,7 @@ import {
   BROWSER_RENDERS_MAX,
   PAGE_KEPT_MIB_MAX,
   PAGE_RENDERS_MAX,
-} from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
-import type { BrowserSource } from './browser-source.ts'
-import type { RunningBrowser } from './launch.ts'
+} from './limit.ts'
 import type { PrintPage } from './page.ts'
 
 /** Who the page is for. */

@@ -1,11 +1,5 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import {
-  EGRESS_AT_ONCE_MAX,
-  EGRESS_BYTES_MAX,
-  EGRESS_CACHE_BYTES_MAX,
-  EGRESS_CACHE_MS,
-} from '@platen/contract/limit.ts'
 import type { Egress, FetchedFile } from '@platen/contract/port/egress.ts'
 import type { TemplateDigest } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -13,6 +7,7 @@ import { NEVER } from '../../../test/fixture/build.ts'
 import { aRenderWork } from '../../../test/fixture/render-work.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { FilesNeeded } from '../template/remote-images.ts'
+import { EGRESS_AT_ONCE_MAX, EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS } from './limit.ts'
 import { NO_REMOTE_FILES, openRemoteFiles, type RemoteFiles } from './remote-files.ts'
 
 const URL_OF_IT = 'https://a.test/a.png'
@@ -100,8 +95,8 @@ describe('a file', () => {
 
   test('is given up for others, the one that was used longest ago first', async () => {
     const url = (at: number) => `${URL_OF_IT}?${at}`
-    const large = 'x'.repeat(EGRESS_BYTES_MAX)
-    const count = Math.floor(EGRESS_CACHE_BYTES_MAX / EGRESS_BYTES_MAX)
+    const count = 6
+    const large = 'x'.repeat(Math.floor(EGRESS_CACHE_BYTES_MAX / count))
     for (let at = 0; at <= count; at += 1) await fetched(work, large, url(at))
     await fetched(work, 'again', url(count))
     expect(calls).toHaveLength(count + 1)

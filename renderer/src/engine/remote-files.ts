@@ -6,12 +6,6 @@
 import { createHash } from 'node:crypto'
 import { ServiceError } from '@platen/contract/error.ts'
 import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
-import {
-  EGRESS_AT_ONCE_MAX,
-  EGRESS_CACHE_BYTES_MAX,
-  EGRESS_CACHE_MS,
-  EGRESS_ROUNDS_MAX,
-} from '@platen/contract/limit.ts'
 import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
@@ -21,6 +15,7 @@ import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
 import type { RemoteFile } from '../template/remote-images.ts'
 import { FilesNeeded } from '../template/remote-images.ts'
+import { EGRESS_AT_ONCE_MAX, EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS, EGRESS_ROUNDS_MAX } from './limit.ts'
 
 export interface RemoteFiles {
   /** Fetches one file. Rejects with the signal's reason. Throws `asset_unavailable` as `Egress.get` does. */

@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { ENGINE_START_MS_MAX, RENDER_THREAD_AGE_MS_MAX, RENDER_THREAD_KEPT_MIB_MAX } from '@platen/contract/limit.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
+import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import type { RenderWork } from '../port/engine.ts'
+import { RENDER_THREAD_AGE_MS_MAX, RENDER_THREAD_KEPT_MIB_MAX } from './limit.ts'
 import { type RenderTask, type ThreadMessage, type ThreadReply } from './thread-message.ts'
 import { openThreadPool, type PoolWorker } from './thread-pool.ts'
 

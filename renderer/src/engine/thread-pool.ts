@@ -9,15 +9,15 @@ import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import { ServiceError } from '@platen/contract/error.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
+import { FilesNeeded } from '../template/remote-images.ts'
 import {
   RENDER_THREAD_AGE_MS_MAX,
   RENDER_THREAD_HEAP_MIB_MAX,
   RENDER_THREAD_KEPT_MIB_MAX,
   RENDER_THREAD_RENDERS_MAX,
-} from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
-import { FilesNeeded } from '../template/remote-images.ts'
+} from './limit.ts'
 import type { RenderTask, TaskKind, TaskResults, ThreadReply } from './thread-message.ts'
 
 /** It is available when a thread is ready, busy or not. */

@@ -1,8 +1,7 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
-import { availabilityOfAll, trackAvailability } from './availability.ts'
+import { availabilityOfAll, ENGINE_START_MS_MAX, trackAvailability } from './availability.ts'
 
 test('what needs two things is as well as the worse of them', async () => {
   const clock = manualClock()

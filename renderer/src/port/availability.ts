@@ -1,7 +1,11 @@
 /** Says whether a browser or a thread is available now. Both are started again whenever they end. */
-import { ENGINE_START_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+
+const SECOND_MS = 1000
+
+/** How long a browser or a render thread may take to start. After that its engine counts as broken, and requests get 503 at once. */
+export const ENGINE_START_MS_MAX = 10 * SECOND_MS
 
 /** `starting`: not available, but expected soon. `broken`: not available for longer than `ENGINE_START_MS_MAX`. */
 export type AvailabilityState = 'starting' | 'running' | 'broken'

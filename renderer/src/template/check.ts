@@ -8,7 +8,7 @@
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { FAILURE_MESSAGE_CHARS_MAX, SANDBOX_CHECK_INTERRUPTS_MAX } from '@platen/contract/limit.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
@@ -20,6 +20,7 @@ import { keptImages, openImages } from './element/image.ts'
 import { translate } from './elements.ts'
 import { type Evaluate, openSandbox } from './evaluate.ts'
 import { fillHtml } from './html/fill.ts'
+import { SANDBOX_CHECK_INTERRUPTS_MAX } from './limit.ts'
 import { remoteImagesOf } from './remote-images.ts'
 import { transpile } from './transpile.ts'
 

@@ -1,9 +1,9 @@
-import { ELEMENTS_MAX } from '@platen/contract/limit.ts'
 import { createElement, type ReactElement } from 'react'
 import { describe, expect, test } from 'vitest'
 import { childrenOf, document, node, type Props, pageOf, translated, translation } from '../../../test/fixture/tree.ts'
 import { openPaginationGuard } from './element/pagination-guard.ts'
 import { translate } from './elements.ts'
+import { ELEMENTS_MAX } from './limit.ts'
 
 describe('fixed elements', () => {
   const fixed = (name: string, position?: string) =>

@@ -1,9 +1,9 @@
 import type { Json } from '@platen/contract/brand.ts'
-import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
 import type { ReactElement } from 'react'
 import { describe, expect, test } from 'vitest'
 import { childrenOf, document, node, type Props, pageOf, translated, translation } from '../../../test/fixture/tree.ts'
 import { translate } from './elements.ts'
+import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from './limit.ts'
 import { transpile } from './transpile.ts'
 
 describe('a tree', () => {

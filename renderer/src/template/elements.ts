@@ -7,7 +7,6 @@
  */
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '@platen/contract/limit.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
@@ -38,6 +37,7 @@ import {
   TEXT_PARENTS,
 } from './element/primitive.ts'
 import { type Faults, type Props, propValue } from './element/prop.ts'
+import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from './limit.ts'
 import { type Program, TEMPLATE_FILE } from './transpile.ts'
 
 export interface Translation {

@@ -9,16 +9,16 @@
 import assert from 'node:assert/strict'
 import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
+import type { RenderOptions } from '@platen/contract/render-options.ts'
+import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
+import { suggestion } from './element/primitive.ts'
 import {
-  FAILURE_MESSAGE_CHARS_MAX,
   SANDBOX_CHECK_INTERRUPTS_MAX,
   SANDBOX_MEMORY_BYTES_MAX,
   SANDBOX_STACK_BYTES_MAX,
   SANDBOX_TREE_CHARS_MAX,
-} from '@platen/contract/limit.ts'
-import type { RenderOptions } from '@platen/contract/render-options.ts'
-import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
-import { suggestion } from './element/primitive.ts'
+} from './limit.ts'
 import { LONG_QUESTION, openFormatter, QUESTION_CHARS_MAX } from './sandbox/intl.ts'
 import { holdsMoreValues, TREE_VALUES_MAX } from './sandbox/json.ts'
 import { type Machine, type MemoryImage, openMachineFactory } from './sandbox/machine.ts'

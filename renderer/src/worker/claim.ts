@@ -1,9 +1,8 @@
 /** Claims a render, renews the claim until the work under it has ended, and releases it if the work was left unfinished. */
-import { CLAIM_LEASE_MS, CLAIM_RENEW_MS } from '@platen/contract/limit.ts'
 import type { Claim, ClaimResult, Lease } from '@platen/contract/port/render-ledger.ts'
 import { throwUnlessAborted } from '@platen/contract/race.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
-import { CLAIM_RELEASE_MS_MAX } from '@platen/contract/worker-limit.ts'
+import { CLAIM_LEASE_MS, CLAIM_RELEASE_MS_MAX, CLAIM_RENEW_MS } from './limit.ts'
 import type { Worker } from './port.ts'
 
 /** Claims the render as soon as the engine can begin it. Counts the attempt. */

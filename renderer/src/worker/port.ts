@@ -12,9 +12,9 @@ import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { Lane } from '@platen/contract/render.ts'
 import { retrying } from '@platen/contract/retry.ts'
-import { STORE_RETRY_MS_MAX } from '@platen/contract/worker-limit.ts'
 import type { RenderEngine } from '../port/engine.ts'
 import type { DeferredRenders } from './deferred-renders.ts'
+import { STORE_RETRY_MS_MAX } from './limit.ts'
 import { openWorkSource } from './work-source.ts'
 
 export interface WorkerPorts {

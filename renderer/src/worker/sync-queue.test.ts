@@ -1,8 +1,8 @@
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import { SYNC_BUFFERED_MAX } from '@platen/contract/worker-limit.ts'
 import { expect, test } from 'vitest'
 import { aRecord } from '../../../test/fixture/build.ts'
+import { SYNC_BUFFERED_MAX } from './limit.ts'
 import { openSyncQueue } from './sync-queue.ts'
 
 /** A lane that holds renders of these tenants, one letter each. */

@@ -5,7 +5,7 @@
  */
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import { SYNC_BUFFERED_MAX } from '@platen/contract/worker-limit.ts'
+import { SYNC_BUFFERED_MAX } from './limit.ts'
 
 export interface SyncQueue {
   /** The next render that may begin, or undefined. `isLastSlot` says that no other slot is free. */

@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { sha256 } from '@platen/contract/canonical-json.ts'
-import { ASSET_CACHE_BYTES_MAX } from '@platen/contract/limit.ts'
 import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
 import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
+import { ASSET_CACHE_BYTES_MAX } from './limit.ts'
 
 export interface WorkSource {
   /** Throws `Unavailable` if the artifact store cannot be reached, and another error if a stored object is not what was put there. */

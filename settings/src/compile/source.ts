@@ -1,11 +1,17 @@
 /** Collects the sources and assets of a template, inline or from ConfigMaps. */
 import { isDeeperThan } from '@platen/contract/json-depth.ts'
-import { ASSETS_BYTES_MAX, JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
+import { JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import type { SourceSpec } from '@platen/contract/schema/resource.ts'
 import type { Asset, AssetDigest, TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
 import { type Finding, fails } from './condition.ts'
 import { sha256 } from './digest.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/** Bytes of all assets of one template: what a renderer caches for each template it serves. */
+export const ASSETS_BYTES_MAX = 10 * MIB
 
 /** Contents of ConfigMaps, by `namespace/name`; `binaryData` in base64. */
 export type ConfigMaps = ReadonlyMap<string, ConfigMapContent>

@@ -1,4 +1,4 @@
-import { ASSETS_BYTES_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
+import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ConditionType, TemplateResource } from '@platen/contract/resource.ts'
 import type { CheckFault } from '@platen/contract/template-check.ts'
 import { DEFAULT_LIMITS, type TemplateCode, type TenantId } from '@platen/contract/tenant.ts'
@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTemplateResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { type Compiled, compile } from './compile.ts'
 import type { ConfigMaps } from './source.ts'
+import { ASSETS_BYTES_MAX } from './source.ts'
 import { checkRequestsOf } from './template.ts'
 
 const ACME = 'acme' as TenantId

@@ -1,7 +1,7 @@
 /** The webhooks of a tenant: their targets and their secrets. */
+import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP, WEBHOOK_SECRETS_MAX } from '@platen/contract/limit.ts'
 import type { TenantResource, Uid } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type TenantId, type WebhookSecret } from '@platen/contract/tenant.ts'
-import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP, WEBHOOK_SECRETS_MAX } from '@platen/contract/webhook-limit.ts'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { type Compiled, compile, type Previous } from './compile.ts'

@@ -12,7 +12,6 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import type { ResourceManifest } from '@platen/contract/schema/resource.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
-import { WEBHOOK_ROTATIONS_KEPT_MAX, WEBHOOK_SECRET_FILES_AT_ONCE } from '@platen/contract/webhook-limit.ts'
 import {
   newWebhookSecret,
   openWebhookSecret,
@@ -25,6 +24,7 @@ import { labelOf } from '../compile/condition.ts'
 import type { FoundSecret, FoundSecrets } from '../compile/tenant.ts'
 import { loadOrCreateWebhookSecret, readWebhookSecret, replaceWebhookSecret, webhookSecretPath } from '../secrets.ts'
 import type { Identities } from './identity.ts'
+import { WEBHOOK_ROTATIONS_KEPT_MAX, WEBHOOK_SECRET_FILES_AT_ONCE } from './limit.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
 export interface SecretOptions {

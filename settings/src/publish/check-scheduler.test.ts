@@ -1,12 +1,11 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { TEMPLATE_CHECK_MS_MAX } from '@platen/contract/limit.ts'
 import type { CheckRequest } from '@platen/contract/template-check.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { aTemplateResource } from '../../../test/fixture/resource.ts'
 import { checkRequestsOf } from '../compile/template.ts'
 import { openCheckScheduler } from './check-scheduler.ts'
-import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE } from './limit.ts'
+import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE, TEMPLATE_CHECK_MS_MAX } from './limit.ts'
 
 const [REQUEST] = checkRequestsOf([aTemplateResource()], new Map()).values().toArray() as [CheckRequest]
 

@@ -14,3 +14,6 @@ export const CHECKS_AT_ONCE = 2
  * the next may hang, too.
  */
 export const CHECK_HANG_BACK_OFF: BackOff = { msMin: 2 * SECOND_MS, msMax: 600 * SECOND_MS }
+
+/** How long the publish check of one template may take from its turn on, including the wait for a thread. */
+export const TEMPLATE_CHECK_MS_MAX = 30 * SECOND_MS

@@ -1,9 +1,9 @@
 /** Runs the publish check of one template with a time limit. */
 
-import { TEMPLATE_CHECK_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import { messageOf } from '@platen/contract/thrown.ts'
+import { TEMPLATE_CHECK_MS_MAX } from './limit.ts'
 
 /** The renderer's publish check. A rejection is reported as a fault of the template, which may be gone the next time. */
 export type PublishCheck = (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>

@@ -1,6 +1,6 @@
 /** What callers of a cluster see of it that Redis is away: the same requests with Redis, without it, and with one that is wedged. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { REDIS_RECENTLY_DOWN_MS } from '@platen/contract/redis-limit.ts'
+import { REDIS_RECENTLY_DOWN_MS } from '@platen/adapters/redis/limit.ts'
 import { poll } from '../../time/poll.ts'
 import { startKafka } from '../../topology/server/kafka.ts'
 import { ended, type RenderAnswer, render, request, submit } from '../../topology/service.ts'

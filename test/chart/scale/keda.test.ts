@@ -1,5 +1,5 @@
 /** What KEDA makes of the chart's ScaledObjects, by its own formula and whatever the offsets in Kafka are: as many renderers as what waits takes. */
-import { KAFKA_OFFSETS_RENEWED_EVERY_MS } from '@platen/contract/kafka-limit.ts'
+import { KAFKA_OFFSETS_RENEWED_EVERY_MS } from '@platen/adapters/kafka/limit.ts'
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import {

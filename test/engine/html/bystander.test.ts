@@ -1,10 +1,11 @@
 /** What becomes of documents beside others that take their browser from them: they come out, and no attempt of theirs is counted. */
 import { createHash } from 'node:crypto'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { BROWSER_PING_EVERY_MS, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Manifest } from '@platen/contract/render.ts'
 import type { AssetDigest } from '@platen/contract/tenant.ts'
+import { BROWSER_PING_EVERY_MS } from '@platen/renderer/browser/limit.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from '@platen/renderer/engine/remote-files.ts'
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { runWorker } from '@platen/renderer/worker.ts'

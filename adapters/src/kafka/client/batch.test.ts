@@ -1,14 +1,9 @@
-import {
-  KAFKA_BATCH_BYTES_MAX,
-  KAFKA_ENQUEUE_MS_MAX,
-  KAFKA_SEND_MS_MAX,
-  KAFKA_SENDS_MAX,
-} from '@platen/contract/kafka-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Message } from 'kafkajs'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../../test/fixture/build.ts'
 import { manualClock } from '../../memory/clock.ts'
+import { KAFKA_BATCH_BYTES_MAX, KAFKA_ENQUEUE_MS_MAX, KAFKA_SEND_MS_MAX, KAFKA_SENDS_MAX } from '../limit.ts'
 import { batchSends } from './batch.ts'
 
 interface Request {

@@ -3,16 +3,11 @@
  * next one. Nothing waits to fill a batch, so a single record is sent at once. A request costs broker and client far more than a
  * record.
  */
-import {
-  KAFKA_BATCH_BYTES_MAX,
-  KAFKA_ENQUEUE_MS_MAX,
-  KAFKA_SEND_MS_MAX,
-  KAFKA_SENDS_MAX,
-} from '@platen/contract/kafka-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { Message } from 'kafkajs'
+import { KAFKA_BATCH_BYTES_MAX, KAFKA_ENQUEUE_MS_MAX, KAFKA_SEND_MS_MAX, KAFKA_SENDS_MAX } from '../limit.ts'
 
 /** Makes one request. Rejects with the error that the caller of `send` gets. */
 export type SendBatch = (topic: string, messages: readonly Message[]) => Promise<void>

@@ -1,12 +1,12 @@
 /** Makes a kafkajs consumer, with the timeouts that all our groups use. */
+import type { Consumer, Kafka } from 'kafkajs'
 import {
   KAFKA_BACK_OFF,
   KAFKA_FETCH_BYTES,
   KAFKA_FETCH_PARTITION_BYTES,
   KAFKA_HEARTBEAT_MS,
   KAFKA_SESSION_MS,
-} from '@platen/contract/kafka-limit.ts'
-import type { Consumer, Kafka } from 'kafkajs'
+} from '../limit.ts'
 
 export interface MemberSettings {
   /** Full name, with the prefix. */

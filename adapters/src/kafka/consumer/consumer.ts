@@ -7,19 +7,19 @@
  * that offset are delivered again after a crash. Within one process no record is handed out twice at a time, even if a rebalance
  * fetches it again: see `watermark.ts`.
  */
-import {
-  KAFKA_COMMIT_EVERY_MS,
-  KAFKA_FETCH_WAIT_MS,
-  KAFKA_JOIN_MS_MAX,
-  KAFKA_REQUEST_MS_MAX,
-  KAFKA_SILENCE_MS_MAX,
-} from '@platen/contract/kafka-limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { openSerialQueue } from '@platen/contract/serial-queue.ts'
 import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
 import { groupMember } from '../client/member.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
+import {
+  KAFKA_COMMIT_EVERY_MS,
+  KAFKA_FETCH_WAIT_MS,
+  KAFKA_JOIN_MS_MAX,
+  KAFKA_REQUEST_MS_MAX,
+  KAFKA_SILENCE_MS_MAX,
+} from '../limit.ts'
 import { type Lag, openPartition, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
 import { openWatermark, type Watermark } from '../partition/watermark.ts'
 

@@ -1,12 +1,12 @@
 /** Reads the event log from offsets that the reader chooses. Yields the buffered events of each partition as one batch with its offsets. */
 import type { RenderEvent } from '@platen/contract/event.ts'
-import { REPLAY_IDLE_MS } from '@platen/contract/kafka-limit.ts'
 import { type Notifier } from '@platen/contract/notifier.ts'
 import type { EventBatch, ReplayStart } from '@platen/contract/port/event-log.ts'
 import { raceFirst } from '@platen/contract/race.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Codec } from '@platen/contract/schema/codec.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
+import { REPLAY_IDLE_MS } from '../limit.ts'
 import type { ConsumedRecord, GroupConsumer } from './consumer.ts'
 
 interface Replay {

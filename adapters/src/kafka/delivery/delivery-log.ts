@@ -8,12 +8,12 @@
  *
  * Deliveries stay until `forget` is called when their render is removed.
  */
+import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
-import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/webhook-limit.ts'
 import type { KafkaConnection } from '../connect.ts'
 import { type GroupConsumer, openConsumer } from '../consumer/consumer.ts'
 import type { Lag } from '../partition/partition.ts'

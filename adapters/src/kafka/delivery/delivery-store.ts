@@ -11,11 +11,12 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import { DELIVERY_STATUSES, type Delivery } from '@platen/contract/delivery.ts'
 import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
+import { WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
-import { WEBHOOK_OBJECTS_AT_ONCE, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/webhook-limit.ts'
+import { WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
 import { initialProgress, type Progress } from './progress.ts'
 import { COUNT, NAME, readJson, VERSION } from './reminder.ts'
 

@@ -1,7 +1,6 @@
 /** The topics of webhook deliveries: one of due deliveries, one per wait, and one of dead letters. */
-import { KAFKA_DEAD_BYTES_MAX, KAFKA_QUEUE_KEPT_MS } from '@platen/contract/kafka-limit.ts'
-import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
-import { WEBHOOK_RETRY_MS } from '@platen/contract/webhook-limit.ts'
+import { DEAD_LETTERS_KEPT_MS, WEBHOOK_RETRY_MS } from '@platen/contract/limit.ts'
+import { KAFKA_DEAD_BYTES_MAX, KAFKA_QUEUE_KEPT_MS } from '../limit.ts'
 import { deletedAfter, type Topic, type TopicSettings } from '../topic.ts'
 
 /** Due deliveries. The id of a delivery is its key, which determines the partition and so the process that handles it. */

@@ -2,12 +2,12 @@
  * Reads from Kafka how many renders wait in each queue, and for how long. Renderers only know the records they have fetched, and
  * without any renderer nobody else would report the backlog.
  */
-import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '@platen/contract/kafka-limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Admin } from 'kafkajs'
 import type { KafkaConnection } from '../connect.ts'
+import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '../limit.ts'
 import { queueTopic } from '../topic.ts'
 
 export interface QueueBacklog {

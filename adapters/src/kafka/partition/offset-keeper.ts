@@ -2,11 +2,11 @@
  * Keeps the offsets of queues that no renderer reads. Brokers forget the committed offsets of a group without members. An autoscaler that
  * uses the lag would then count the whole log as waiting: a lane that was quiet for a week would get the maximum number of renderers.
  */
-import { KAFKA_OFFSETS_RENEWED_EVERY_MS, KAFKA_PREPARE_MS_MAX } from '@platen/contract/kafka-limit.ts'
 import { LANES } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
 import type { KafkaConnection } from '../connect.ts'
 import { renewOffsets } from '../group.ts'
+import { KAFKA_OFFSETS_RENEWED_EVERY_MS, KAFKA_PREPARE_MS_MAX } from '../limit.ts'
 import { queueTopic } from '../topic.ts'
 
 /** Renews the offsets repeatedly, until it is closed. Several processes may do so. */

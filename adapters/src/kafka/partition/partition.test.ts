@@ -1,5 +1,5 @@
-import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '@platen/contract/kafka-limit.ts'
 import { describe, expect, test } from 'vitest'
+import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '../limit.ts'
 import { openPartition } from './partition.ts'
 import { openWatermark } from './watermark.ts'
 

@@ -1,6 +1,6 @@
 /** One partition as its consumer holds it: the buffered records, and which records are done. */
-import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '@platen/contract/kafka-limit.ts'
 import type { KafkaMessage } from 'kafkajs'
+import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '../limit.ts'
 import type { Watermark } from './watermark.ts'
 
 /** The records left in an assigned partition. */

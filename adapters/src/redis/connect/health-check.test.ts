@@ -1,7 +1,7 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { REDIS_HEALTH_CHECK_MS, REDIS_RECENTLY_DOWN_MS } from '@platen/contract/redis-limit.ts'
 import { expect, test } from 'vitest'
+import { REDIS_HEALTH_CHECK_MS, REDIS_RECENTLY_DOWN_MS } from '../limit.ts'
 import { openCallTimeout } from './call-timeout.ts'
 import { openHealthCheck } from './health-check.ts'
 

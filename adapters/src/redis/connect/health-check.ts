@@ -5,7 +5,7 @@
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { REDIS_HEALTH_CHECK_MS, REDIS_RECENTLY_DOWN_MS } from '@platen/contract/redis-limit.ts'
+import { REDIS_HEALTH_CHECK_MS, REDIS_RECENTLY_DOWN_MS } from '../limit.ts'
 import { afterPendingReads } from './call-timeout.ts'
 
 export interface HealthCheck {

@@ -1,9 +1,9 @@
 /** A process's copy of the settings. It follows the next revision by deltas, or loads it completely. */
-import { DIRECTORY_LOADS_MAX, DIRECTORY_REGRESSION_MS } from '@platen/contract/directory-limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { RedisConnection } from '../connect.ts'
+import { DIRECTORY_LOADS_MAX, DIRECTORY_REGRESSION_MS } from '../limit.ts'
 import { type Delta, fieldsOf } from './delta.ts'
 import { type Meta, readDeltas, readMeta, SCHEMA, scanFields } from './layout.ts'
 import { EMPTY, openSnapshotBuilder } from './snapshot-builder.ts'

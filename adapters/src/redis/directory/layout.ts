@@ -1,7 +1,7 @@
 /** The keys of the directory in Redis, and functions that read them. */
-import { DIRECTORY_FIELDS_PER_CALL } from '@platen/contract/directory-limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { RedisConnection } from '../connect.ts'
+import { DIRECTORY_FIELDS_PER_CALL } from '../limit.ts'
 import { openScript, type Script } from '../script.ts'
 import { type Delta, deltaOf } from './delta.ts'
 import { KINDS, type Kind } from './value.ts'

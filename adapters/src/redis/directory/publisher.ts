@@ -3,13 +3,13 @@
  * publishers only the one with the highest epoch may write; the others get `Fenced`. Concurrent calls run one after the other.
  */
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { DIRECTORY_REPORT_KEPT_MS } from '@platen/contract/directory-limit.ts'
 import { PersistentMap } from '@platen/contract/persistent-map.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { openSerialQueue } from '@platen/contract/serial-queue.ts'
 import type { Limits, TenantId } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from '../connect.ts'
+import { DIRECTORY_REPORT_KEPT_MS } from '../limit.ts'
 import { writeLimits } from '../limiter-settings.ts'
 import type { Script } from '../script.ts'
 import { directoryScript, readMeta, SCHEMA, scanFields } from './layout.ts'

@@ -1,6 +1,7 @@
 /** Settings of Kafka. */
-import { KAFKA_EVENT_DAYS_MAX, KAFKA_EVENT_DAYS_MIN, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/kafka-limit.ts'
+import { KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
 import { anyText, BOOLEAN, CERTIFICATES, type Format, integer, matching, oneOf, parseHosts } from '../format.ts'
+import { KAFKA_EVENT_DAYS_MAX, KAFKA_EVENT_DAYS_MIN } from '../limit.ts'
 import { mapped, optional, setting, table } from '../setting.ts'
 
 const PORT_DEFAULT = 9092

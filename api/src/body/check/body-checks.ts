@@ -4,12 +4,6 @@
  */
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
-import {
-  BODY_CHECK_MS_MAX,
-  BODY_CHECK_THREADS,
-  BODY_CHECK_THREADS_IDLE_MS,
-  BODY_PARSED_INLINE_BYTES_MAX,
-} from '@platen/contract/api-limit.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
 import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
@@ -17,6 +11,12 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Template, TenantId } from '@platen/contract/tenant.ts'
 import { Piscina } from 'piscina'
+import {
+  BODY_CHECK_MS_MAX,
+  BODY_CHECK_THREADS,
+  BODY_CHECK_THREADS_IDLE_MS,
+  BODY_PARSED_INLINE_BYTES_MAX,
+} from '../limit.ts'
 import type { FitTask } from './fit.ts'
 import { type ParsedAnswer, type ParsedRequest, type ParseTask, parseRequest } from './parse-request.ts'
 

@@ -1,6 +1,6 @@
-import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '@platen/contract/api-limit.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
+import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
 import { openFitCheck } from './fit.ts'
 
 const [ACME, GLOBEX] = ['acme' as TenantId, 'globex' as TenantId]

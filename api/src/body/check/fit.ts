@@ -1,12 +1,12 @@
 /** Validates data against the `variables_schema` of a template. Runs in the threads of `body-checks.ts`. */
 
-import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '@platen/contract/api-limit.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
 import { type LruCache, openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Validator } from '@platen/contract/schema/validator.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
+import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
 
 export interface FitTask {
   readonly tenant: TenantId

@@ -1,6 +1,5 @@
 /** Loads a document into a page: its HTML with its assets, then the render options over it. Then reports what the document contains. */
 import { ServiceError } from '@platen/contract/error.ts'
-import { METADATA_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
@@ -17,6 +16,7 @@ import {
 } from '../../template/html/page-css.ts'
 import { assetNamed } from '../../template/html/reference.ts'
 import type { RemoteFile } from '../../template/remote-images.ts'
+import { METADATA_CHARS_MAX } from '../limit.ts'
 import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './script.ts'
 
 export interface PrintDocument extends FilledHtml {

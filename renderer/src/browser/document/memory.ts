@@ -7,9 +7,9 @@
  */
 import { readFileSync } from 'node:fs'
 import { ServiceError } from '@platen/contract/error.ts'
-import { BROWSER_OWN_MEMORY_BYTES_MAX, PAGE_MEMORY_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { BrowserLost, type RunningBrowser } from '../launch.ts'
+import { BROWSER_OWN_MEMORY_BYTES_MAX, PAGE_MEMORY_BYTES_MAX } from '../limit.ts'
 import type { PrintDocument } from './load.ts'
 
 export interface PageMemory {

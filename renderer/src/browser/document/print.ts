@@ -1,8 +1,9 @@
 /** Prints the content of a page as a PDF. */
 import { ServiceError } from '@platen/contract/error.ts'
-import { PDF_BYTES_MAX, PDF_PAGES_MAX } from '@platen/contract/limit.ts'
+import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { CDPSession } from 'puppeteer'
+import { PDF_PAGES_MAX } from '../../limit.ts'
 import type { FilledHtml } from '../../template/html/fill.ts'
 import { PAGE_DEFAULT } from '../../template/html/page-css.ts'
 import { countPages, fixDates } from '../pdf.ts'

@@ -2,9 +2,10 @@
  * Our scripts for the page of a document, as expressions that return JSON text. They call methods of the prototypes: on the document, an
  * image named "title" would replace `document.title`.
  */
-import { METADATA_CHARS_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
+import { MISSING_GLYPHS_COUNTED_MAX } from '../../limit.ts'
 import type { Coverage } from '../../template/html/coverage.ts'
 import { FONT_ORIGIN } from '../../template/html/reference.ts'
+import { METADATA_CHARS_MAX } from '../limit.ts'
 
 /** Calls a function with every rule of every style sheet. */
 const EACH_RULE = `(visit) => {

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { ServiceError } from '@platen/contract/error.ts'
-import { THREAD_ASSET_CACHE_BYTES_MAX } from '@platen/contract/limit.ts'
 import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
 import type { Asset, AssetDigest, FontReference, TenantId } from '@platen/contract/tenant.ts'
 import { Font as Store } from '@react-pdf/renderer'
 import type { Font } from 'fontkit'
+import { THREAD_ASSET_CACHE_BYTES_MAX } from '../../limit.ts'
 import { inspectFont, openFont, unpackFont } from '../../template/asset/font/font-file.ts'
 import {
   DEFAULT_FAMILY,

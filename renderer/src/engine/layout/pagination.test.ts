@@ -1,5 +1,5 @@
-import { PLAIN_LAYOUT_NODES_MAX } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
+import { PLAIN_LAYOUT_NODES_MAX } from '../limit.ts'
 import type { LayoutNode } from './inspect-layout.ts'
 import { wantsPlain } from './pagination.ts'
 

@@ -1,5 +1,5 @@
-import { MISSING_GLYPHS_NAMED_MAX } from '@platen/contract/limit.ts'
 import { expect, test } from 'vitest'
+import { MISSING_GLYPHS_NAMED_MAX } from '../limit.ts'
 import { missingGlyphs } from './glyph.ts'
 
 test('names each character once, as Unicode does', () => {

@@ -1,6 +1,6 @@
 /** The warning about characters that no font of a document has. Pure. */
-import { MISSING_GLYPHS_NAMED_MAX } from '@platen/contract/limit.ts'
 import type { Warning } from '@platen/contract/render.ts'
+import { MISSING_GLYPHS_NAMED_MAX } from '../limit.ts'
 
 /** Controls, blanks, and what Unicode calls ignorable (joiners, variation selectors, soft hyphens). They are invisible. */
 const INVISIBLE = /[\p{Cc}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u

@@ -1,6 +1,6 @@
 /** The size of an image, and its limit. Pure. */
 import { ServiceError } from '@platen/contract/error.ts'
-import { IMAGE_PIXELS_MAX } from '@platen/contract/limit.ts'
+import { IMAGE_PIXELS_MAX } from '../limit.ts'
 
 export interface PixelSize {
   readonly width: number

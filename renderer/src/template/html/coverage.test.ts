@@ -1,8 +1,8 @@
-import { FONT_COVERAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import { expect, test } from 'vitest'
 import { aFontOf, anAsset } from '../../../../test/fixture/asset.ts'
 import { aRenderWork } from '../../../../test/fixture/render-work.ts'
 import { isVisible } from '../asset/glyph.ts'
+import { FONT_COVERAGE_CHARS_MAX } from '../limit.ts'
 import { openGlyphScan, PLAIN } from './coverage.ts'
 
 const scan = openGlyphScan()

@@ -5,12 +5,13 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FONT_COVERAGE_CHARS_MAX, FONT_COVERAGES_MAX, MISSING_GLYPHS_COUNTED_MAX } from '@platen/contract/limit.ts'
 import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
 import type { Asset, TenantId } from '@platen/contract/tenant.ts'
 import * as fontkit from 'fontkit'
+import { MISSING_GLYPHS_COUNTED_MAX } from '../../limit.ts'
 import type { RenderWork } from '../../port/engine.ts'
 import { fontFolder } from '../asset/fonts.ts'
+import { FONT_COVERAGE_CHARS_MAX, FONT_COVERAGES_MAX } from '../limit.ts'
 
 /** Sets of characters. Each is the inside of a character class in a regular expression with the flag `u`. */
 export interface Coverage {

@@ -1,9 +1,9 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { aRenderWork, type RenderWorkFields } from '../../../../test/fixture/render-work.ts'
 import type { RenderWork } from '../../port/engine.ts'
+import { HTML_BYTES_MAX } from '../limit.ts'
 import { fillHtml } from './fill.ts'
 
 interface Source extends RenderWorkFields {

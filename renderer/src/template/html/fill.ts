@@ -5,15 +5,11 @@
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import {
-  HTML_BYTES_MAX,
-  LIQUID_ALLOCATIONS_MAX,
-  LIQUID_MS_MAX,
-  TEMPLATE_SOURCE_BYTES_MAX,
-} from '@platen/contract/limit.ts'
+import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
 import type { RenderWork } from '../../port/engine.ts'
 import { suggestion } from '../element/primitive.ts'
+import { HTML_BYTES_MAX, LIQUID_ALLOCATIONS_MAX, LIQUID_MS_MAX } from '../limit.ts'
 import { type RemoteImages, remoteImagesOf, requireFetched } from '../remote-images.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'

@@ -1,7 +1,7 @@
 import { ServiceError } from '@platen/contract/error.ts'
-import { HTML_BYTES_MAX } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { anAsset, aSquare, RED } from '../../../../test/fixture/asset.ts'
+import { HTML_BYTES_MAX } from '../limit.ts'
 import { assetNamed, FONT_ORIGIN, refuseLoading, withAssetsInside, withDigests, withFonts } from './reference.ts'
 
 const LOGO = anAsset('logo.png', aSquare(RED))

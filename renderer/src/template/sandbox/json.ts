@@ -1,7 +1,7 @@
 /**
  * Counts the values in JSON before it is parsed. The memory and time of parsing depend on the number of values, not on the length. Pure.
  */
-import { ELEMENTS_MAX } from '@platen/contract/limit.ts'
+import { ELEMENTS_MAX } from '../limit.ts'
 
 /**
  * Values and keys of an element tree: twenty per allowed element. Parsing the tree is one call that no deadline can end. For so many values

@@ -1,5 +1,5 @@
-import { SANDBOX_MEMORY_KEPT_BYTES_MAX } from '@platen/contract/limit.ts'
 import { expect, test } from 'vitest'
+import { SANDBOX_MEMORY_KEPT_BYTES_MAX } from '../limit.ts'
 import { openMachineFactory } from './machine.ts'
 
 const makeMachine = await openMachineFactory()

@@ -7,16 +7,12 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import release from '@jitl/quickjs-wasmfile-release-sync'
 import {
-  SANDBOX_MEMORY_BYTES_MAX,
-  SANDBOX_MEMORY_KEPT_BYTES_MAX,
-  SANDBOX_STACK_BYTES_MAX,
-} from '@platen/contract/limit.ts'
-import {
   newQuickJSWASMModuleFromVariant,
   newVariant,
   type QuickJSContext,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core'
+import { SANDBOX_MEMORY_BYTES_MAX, SANDBOX_MEMORY_KEPT_BYTES_MAX, SANDBOX_STACK_BYTES_MAX } from '../limit.ts'
 
 export interface Machine {
   readonly context: QuickJSContext

@@ -3,15 +3,11 @@
  * position as a person reads the file: file, line, field.
  */
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
-import {
-  JSON_DEPTH_MAX,
-  MANIFEST_ALIASES_MAX,
-  MANIFEST_DOCUMENTS_MAX,
-  MANIFEST_NODES_MAX,
-} from '@platen/contract/limit.ts'
+import { JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
 import type { ResourceManifest } from '@platen/contract/schema/resource.ts'
 import type { Document, LineCounter } from 'yaml'
+import { MANIFEST_ALIASES_MAX, MANIFEST_DOCUMENTS_MAX, MANIFEST_NODES_MAX } from '../limit.ts'
 import { type Position, parsePart, positionAt, positionOf, splitText } from './yaml-text.ts'
 
 /** A valid document. `place` is unique: `Template team-acme/invoice`. */

@@ -1,5 +1,5 @@
 /** How long renders wait when there are ten times as many for a minute, on paper: see `simulate.ts`, and docs/sizing.md for the table. */
-import { SYNC_START_MS_MAX } from '@platen/contract/limit.ts'
+import { SYNC_START_MS_MAX } from '@platen/api/admission/limit.ts'
 import type { Figure } from '../../measure.ts'
 import { quantile } from '../../measure.ts'
 import { CHART_RULE } from './autoscaler.ts'

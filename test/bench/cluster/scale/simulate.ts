@@ -3,8 +3,8 @@
  * or fewer by the lag it sees. What decides is the product's own: the lane by `limiter-state.ts`, what a slot takes by `worker/slots.ts` and
  * `worker/sync-queue.ts`. What is assumed stands in the scenario. The same seed gives the same run.
  */
+import { KAFKA_COMMIT_EVERY_MS } from '@platen/adapters/kafka/limit.ts'
 import type { Instant } from '@platen/contract/brand.ts'
-import { KAFKA_COMMIT_EVERY_MS } from '@platen/contract/kafka-limit.ts'
 import { openLimiterState } from '@platen/contract/limiter-state.ts'
 import type { Reservation } from '@platen/contract/port/limiter.ts'
 import type { Lane, Mode } from '@platen/contract/render.ts'

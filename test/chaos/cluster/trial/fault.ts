@@ -1,6 +1,6 @@
 /** Faults of a cluster under load, in groups. Each group is one trial. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CLAIM_LEASE_MS } from '@platen/contract/limit.ts'
+import { CLAIM_LEASE_MS } from '@platen/renderer/worker/limit.ts'
 import { IS_LONG } from '../../../run/form.ts'
 import { type Disturbance, refusalOfS3 } from '../../../topology/proxy/fault-proxy.ts'
 import { DEPLOYABLES, type Rig, SERVERS, VICTIMS, type Victim, wipe } from '../rig/rig.ts'

@@ -2,7 +2,7 @@
  * Tells which revisions the readers of a directory enforce, by revision ids that the publisher found or created. The number of a
  * revision is no proof: before Redis was emptied, another publisher may have used it for other settings.
  */
-import { DIRECTORY_REVISIONS_KNOWN_MAX } from '@platen/contract/directory-limit.ts'
+import { DIRECTORY_REVISIONS_KNOWN_MAX } from '../../limit.ts'
 
 export interface Revision {
   readonly revisionId: string

@@ -2,15 +2,15 @@
  * Writes a revision into Redis. One script call applies a small change. Anything larger is staged in batches, which readers do not see;
  * then one script call replaces everything. Each call is refused if a publisher with a higher epoch has written.
  */
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { RedisConnection } from '../../connect.ts'
 import {
   DIRECTORY_CHANGE_BYTES_MAX,
   DIRECTORY_CHANGES_KEPT_MAX,
   DIRECTORY_FIELDS_PER_CALL,
   DIRECTORY_LOADS_MAX,
   DIRECTORY_STAGED_MS,
-} from '@platen/contract/directory-limit.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { RedisConnection } from '../../connect.ts'
+} from '../../limit.ts'
 import type { Script } from '../../script.ts'
 import type { Changes } from '../delta.ts'
 import { hashKey, SCHEMA } from '../layout.ts'

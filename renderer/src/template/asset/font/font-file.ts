@@ -3,8 +3,8 @@
  * here. So a broken file is refused by name when its template is published, and not during a render.
  */
 import { ServiceError } from '@platen/contract/error.ts'
-import { FONT_BYTES_MAX } from '@platen/contract/limit.ts'
 import { create, type Font } from 'fontkit'
+import { FONT_BYTES_MAX } from '../../limit.ts'
 import type { FontKind } from '../kind.ts'
 import { readTables, type Tables } from './sfnt.ts'
 import { unpackWoff } from './woff.ts'

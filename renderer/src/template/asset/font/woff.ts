@@ -1,7 +1,7 @@
 /** Unpacks WOFF, a font that is compressed table by table. Pure. */
 import { inflateSync } from 'node:zlib'
 import { ServiceError } from '@platen/contract/error.ts'
-import { FONT_BYTES_MAX } from '@platen/contract/limit.ts'
+import { FONT_BYTES_MAX } from '../../limit.ts'
 import { part, sfntBytes, writeSfnt } from './sfnt.ts'
 
 const HEADER_BYTES = 44

@@ -1,7 +1,9 @@
-/** Limits of a directory that is kept in a store and followed by many processes. All other limits are in `limit.ts`. */
+/** Limits of what goes through Redis, each with its unit and the reason for its value. */
+import { REDIS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 
 const KIB = 1024
 const SECOND_MS = 1000
+const HOUR_MS = 3600 * SECOND_MS
 
 /** Bytes of one change that is published as a change. A larger one replaces all: the store pays no more, and each reader loads once. */
 export const DIRECTORY_CHANGE_BYTES_MAX = 256 * KIB
@@ -31,13 +33,6 @@ export const DIRECTORY_REVISIONS_KNOWN_MAX = 1200
  */
 export const DIRECTORY_REGRESSION_MS = 15 * SECOND_MS
 
-/** How often a watching publisher checks that Redis still has what it published. Lost data is back within ten seconds. */
-export const DIRECTORY_REPAIR_MS = 5 * SECOND_MS
-
-/** How long a publisher waits until every process enforces what it published, and how often it asks. This usually takes milliseconds. */
-export const DIRECTORY_ENFORCED_MS_MAX = 10 * SECOND_MS
-export const DIRECTORY_ENFORCED_POLL_MS = 50
-
 /** How often a load restarts because everything was replaced during it, before it waits for the next refresh. */
 export const DIRECTORY_LOADS_MAX = 5
 
@@ -46,3 +41,31 @@ export const LIMITER_SETTINGS_KEPT_MS = 3600 * SECOND_MS
 
 /** Accounts whose settings are written at a time: enough to keep Redis busy, few enough that other calls do not wait long. */
 export const LIMITER_SETTINGS_AT_ONCE = 100
+
+/** How long the charge total of a month is kept after its last charge: the longest month, and as long again for later queries. */
+export const CHARGES_KEPT_MS = 62 * 24 * HOUR_MS
+
+/** Calls that may wait for Redis. Above it they are refused at once, so that they do not pile up in memory. */
+export const REDIS_CALLS_MAX = 10_000
+
+/** How often a process pings Redis. An outage is known at most a second later, and from then on calls fail at once. */
+export const REDIS_HEALTH_CHECK_MS = 500
+
+/** How long a connection to Redis may take, or stay silent during a call. A reachable one takes milliseconds. */
+export const REDIS_CONNECT_MS_MAX = 2 * SECOND_MS
+
+/** Longest pause between two reconnects: soon enough after Redis is back, and not so often that they overload its start. */
+export const REDIS_RECONNECT_MS_MAX = 2 * SECOND_MS
+
+/**
+ * How long after one process has found Redis again another may still consider it down: its pause before reconnecting, the connecting, and
+ * its next ping.
+ */
+export const REDIS_RECENTLY_DOWN_MS =
+  REDIS_RECONNECT_MS_MAX + REDIS_CONNECT_MS_MAX + REDIS_HEALTH_CHECK_MS + REDIS_CALL_MS_MAX
+
+/** How long Redis keeps the messages of a sync render: longer than the longest deadline with its waits, after which nobody asks. */
+export const REPLY_KEPT_MS = 180 * SECOND_MS
+
+/** Size of the parts in which a PDF goes through Redis. One value of 9 MB takes both ends twice as long as nine of 1 MB. */
+export const REPLY_PART_BYTES_MAX = 1024 * 1024

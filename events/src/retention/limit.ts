@@ -1,10 +1,7 @@
-/** Limits of removing expired data, each with its unit and the reason for its value. All other limits are in `limit.ts`. */
+/** Limits of removing expired data, each with its unit and the reason for its value. */
 
 const MINUTE_MS = 60 * 1000
 const HOUR_MS = 60 * MINUTE_MS
-
-/** How often expired data is removed: often enough for a retention in days, and only a little at once. */
-export const REMOVE_EVERY_MS = HOUR_MS
 
 /** How often the claims of `Idempotency-Key`s are checked in a cluster, where each of them costs a request. */
 export const CLAIMS_REMOVED_EVERY_MS = 24 * HOUR_MS

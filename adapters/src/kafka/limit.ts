@@ -1,8 +1,8 @@
-/** Limits of what goes through Kafka, each with its unit and the reason for its value. All other limits are in `limit.ts`. */
-import type { BackOff } from './back-off.ts'
+/** Limits of what goes through Kafka, each with its unit and the reason for its value. */
+import type { BackOff } from '@platen/contract/back-off.ts'
 
-const KIB = 1024
 const SECOND_MS = 1000
+const KIB = 1024
 const DAY_MS = 24 * 3600 * SECOND_MS
 
 /** How long connecting to one broker may take, TLS included. */
@@ -85,12 +85,17 @@ export const KAFKA_OFFSETS_RENEWED_EVERY_MS = 6 * 3600 * SECOND_MS
 /** The same for the sync lane, whose callers wait for seconds. */
 export const KAFKA_SYNC_KEPT_MS = 3600 * SECOND_MS
 
-/** How long events are kept, unless the topic is created with another retention. */
-export const KAFKA_EVENTS_KEPT_MS = 45 * DAY_MS
-
-/** Charges of a month are computed from its events, and the longest month has 31 days. Nothing here needs more than a year. */
-export const KAFKA_EVENT_DAYS_MIN = 32
-export const KAFKA_EVENT_DAYS_MAX = 400
-
 /** A dead letter is the original record with additions, so it needs more than the broker's megabyte. */
 export const KAFKA_DEAD_BYTES_MAX = 2048 * KIB
+
+/** Objects of deliveries that are read or written at once: a remote store answers many as quickly as one. */
+export const WEBHOOK_OBJECTS_AT_ONCE = 32
+
+/** Reminders of one delay topic that are held in memory, from its head on: enough that those due together are forwarded together. */
+export const WEBHOOK_DELAY_HELD_MAX = 256
+
+/**
+ * A wait that is shorter than a delay topic by at most this still uses that topic. Recording an attempt takes time, which must not move it
+ * to the next shorter one.
+ */
+export const WEBHOOK_DELAY_SLACK_MS = 250

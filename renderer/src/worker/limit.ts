@@ -1,6 +1,17 @@
-/** Limits of how a worker waits and shuts down, each with its unit and the reason for its value. All other limits are in `limit.ts`. */
+/** Limits of how a worker waits and shuts down, each with its unit and the reason for its value. */
 
 const SECOND_MS = 1000
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/** A claim expires when its owner has not renewed it for this long. */
+export const CLAIM_LEASE_MS = 15 * SECOND_MS
+
+/** Three renewals per lease, so that two lost renewals do no harm. */
+export const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3
+
+/** Bytes of assets that one renderer process caches (LRU). */
+export const ASSET_CACHE_BYTES_MAX = 128 * MIB
 
 /** How often a render that another renderer holds is checked. When it is released, a sync caller is still waiting for it. */
 export const HELD_POLL_MS_MAX = SECOND_MS
@@ -13,12 +24,6 @@ export const SYNC_BUFFERED_MAX = 256
 
 /** How long a stopping renderer may take to release a claim. Otherwise the claim expires by itself, only later. */
 export const CLAIM_RELEASE_MS_MAX = SECOND_MS
-
-/**
- * How long a process may take to close everything after its drain. Then it exits even if something is open. Kubernetes kills it 30 seconds
- * after SIGTERM unless told otherwise, and a drain has 25.
- */
-export const CLOSE_MS_MAX = 4 * SECOND_MS
 
 /** Longest wait of a slot before it retries a step it depends on. Keeps the delay short after a store is back. */
 export const STORE_RETRY_MS_MAX = 2 * SECOND_MS

@@ -1,0 +1,22 @@
+/** Limits of settings, each with its unit and the reason for its value. */
+import type { TrafficLimits } from '@platen/contract/limit.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/**
+ * Refusals: 5/s cost a hundredth of a core, and a caller that is wrong more often does not read the answers. Requests: 100/s, which is 100
+ * renders polled each second. Bytes: 10 MiB/s, the largest body each second.
+ */
+export const DEFAULT_TRAFFIC_LIMITS: TrafficLimits = {
+  keyRefusals: 300,
+  keyRequests: 6000,
+  keyBytes: 600 * MIB,
+  addressRefusals: 300,
+  connections: 4096,
+  trustedProxies: [],
+}
+
+/** Charges of a month are computed from its events, and the longest month has 31 days. Nothing here needs more than a year. */
+export const KAFKA_EVENT_DAYS_MIN = 32
+export const KAFKA_EVENT_DAYS_MAX = 400

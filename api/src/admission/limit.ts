@@ -1,0 +1,31 @@
+/** Limits of admission, each with its unit and the reason for its value. */
+import { PORT_CALL_MS_MAX } from '../limit.ts'
+
+const KIB = 1024
+const SECOND_MS = 1000
+
+/** Data up to this size travels in the queue record, larger data in the artifact store. Keeps records far below Kafka's default of 1 MB. */
+export const INLINE_DATA_BYTES_MAX = 200 * KIB
+
+/** A sync render that no renderer claims within this time is abandoned: 503. */
+export const SYNC_START_MS_MAX = 10 * SECOND_MS
+
+/** How long a sync caller waits beyond the render's own deadline, so that the answer can arrive. */
+export const SYNC_REPLY_MARGIN_MS = 3 * SECOND_MS
+
+/**
+ * How long a request with an `Idempotency-Key` may take, beyond the wait for its render: each of its calls takes its full time, and clocks
+ * differ. An older request has lost its process.
+ */
+export const IDEMPOTENCY_UNDER_WAY_MS = 6 * PORT_CALL_MS_MAX
+
+/** `Retry-After` for a duplicate while the first request is in progress, in seconds. */
+export const IDEMPOTENCY_RETRY_AFTER_S = 1
+
+/**
+ * Shortest and longest wait between two checks for the outcome of a sync render whose reply may be lost, and its share of the time waited
+ * so far. Quick renders are found soon, and the longest wait costs the store about fifty calls.
+ */
+export const OUTCOME_POLL_MS_MIN = 20
+export const OUTCOME_POLL_MS_MAX = SECOND_MS
+export const OUTCOME_POLL_SHARE = 0.25

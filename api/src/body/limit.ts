@@ -1,0 +1,41 @@
+/** Limits of request bodies, each with its unit and the reason for its value. */
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const SECOND_MS = 1000
+
+/**
+ * Bytes of request bodies in progress. One API key may have three of the largest. The process needs about ten times as much memory for
+ * them.
+ */
+export const BODIES_OF_ONE_KEY_BYTES_MAX = 32 * MIB
+export const BODIES_BYTES_MAX = 128 * MIB
+
+/**
+ * PDFs in transit to the sync callers of one tenant. This process holds each until it is read: one of the largest, or dozens of a usual
+ * size.
+ */
+export const ANSWERS_OF_ONE_TENANT_BYTES_MAX = 128 * MIB
+
+/**
+ * Compiled `variables_schema`s that each check thread of an API process caches, in all and of one tenant (LRU). Each is about 100 kB of
+ * functions.
+ */
+export const DATA_VALIDATORS_MAX = 500
+export const DATA_VALIDATORS_OF_ONE_TENANT = 50
+
+/**
+ * Threads of an API process that parse bodies and validate data; one tenant gets one of them. The first stays; the others stop after this
+ * idle time.
+ */
+export const BODY_CHECK_THREADS = 2
+export const BODY_CHECK_THREADS_IDLE_MS = 30 * SECOND_MS
+
+/**
+ * Bodies up to this length are parsed on the main thread. The worst take some milliseconds, and passing one to another thread takes a tenth
+ * of one.
+ */
+export const BODY_PARSED_INLINE_BYTES_MAX = 16 * KIB
+
+/** How long the check of one body may take, including the wait for its turn. A schema may cost two seconds, and more on a busy machine. */
+export const BODY_CHECK_MS_MAX = 10 * SECOND_MS

@@ -1,0 +1,28 @@
+/** Limits of webhook deliveries, each with its unit and the reason for its value. */
+
+const SECOND_MS = 1000
+
+/** Maximum random delay of an attempt, as a share of its wait, so that deliveries that failed together are not retried together. */
+export const WEBHOOK_JITTER_MAX = 0.1
+
+/** Concurrent calls to a host of which nothing is known. */
+export const WEBHOOK_CALLS_OF_NEW_HOST = 2
+
+/** Hosts whose response times are remembered. Above it, idle hosts are forgotten. */
+export const WEBHOOK_HOSTS_KNOWN_MAX = 10_000
+
+/** Events read between two commits of the position: at most this many are read again after a crash. */
+export const WEBHOOK_EVENTS_PER_COMMIT = 256
+
+/** A host that takes longer than this to answer is slow and gets one call at a time. */
+export const WEBHOOK_SLOW_MS = SECOND_MS
+
+/** Due deliveries that wait in memory for a call, in all and for one host. More are postponed on disk. */
+export const WEBHOOK_WAITING_MAX = 4096
+export const WEBHOOK_WAITING_PER_HOST_MAX = 64
+
+/**
+ * How often a delivery without a webhook secret of its tenant is tried again. The interval grows with the wait, because there may be many.
+ */
+export const WEBHOOK_SECRET_RETRY_MS_MIN = 30 * SECOND_MS
+export const WEBHOOK_SECRET_RETRY_MS_MAX = 600 * SECOND_MS

@@ -1,0 +1,49 @@
+/** Limits of the browser and its pages, each with its unit and the reason for its value. */
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const SECOND_MS = 1000
+const HOUR_MS = 3600 * SECOND_MS
+
+/**
+ * Memory of the process that one page of the html engine has: the document, its layout, its images, and all that its scripts fill. Within
+ * it Chromium prints a document of the most pages allowed, all text, or a table of 12,000 rows.
+ */
+export const PAGE_MEMORY_BYTES_MAX = 3072 * MIB
+
+/** Memory of each browser process without a page: usually 100 MiB, 600 with a thousand frames. Scripts can fill 2 GiB with blobs. */
+export const BROWSER_OWN_MEMORY_BYTES_MAX = 1024 * MIB
+
+/** Renders after which a browser is replaced. */
+export const BROWSER_RENDERS_MAX = 2000
+
+/** Age after which a browser is replaced, for the same reason as a thread's. */
+export const BROWSER_AGE_MS_MAX = 6 * HOUR_MS
+
+/** Memory above which a browser is replaced, in MiB: so much for itself and once more for each page. A new page has 20. */
+export const BROWSER_KEPT_MIB_MAX = 512
+export const PAGE_KEPT_MIB_MAX = 128
+
+/** Minimum interval between two measurements of a browser's memory. The system adds it up process by process. */
+export const BROWSER_MEMORY_CHECK_EVERY_MS = 5 * SECOND_MS
+
+/** How long a browser may take to start: 0.3 s, some seconds on an overloaded machine. Puppeteer has no limit of its own for a pipe. */
+export const BROWSER_LAUNCH_MS_MAX = 15 * SECOND_MS
+
+/** How often a browser is pinged. Renders in a hung browser cannot end, and most have more time than this. */
+export const BROWSER_PING_EVERY_MS = 2 * SECOND_MS
+
+/** How long a browser may take to answer a ping. It needs a millisecond, some seconds on an overloaded machine. */
+export const BROWSER_PING_MS_MAX = 5 * SECOND_MS
+
+/** Renders after which a warm page is replaced. */
+export const PAGE_RENDERS_MAX = 200
+
+/** How long the render thread or the browser may take to end or restart after a deadline. The slot works again within it. */
+export const SLOT_RECOVERY_MS_MAX = 2 * SECOND_MS
+
+/** Dialogs (`alert` and the like) of one document that are answered. A loop of them would keep this process as busy as the page. */
+export const PAGE_DIALOGS_MAX = 20
+
+/** Characters of each metadata text of a PDF that comes from a document. */
+export const METADATA_CHARS_MAX = 1000

@@ -1,0 +1,37 @@
+/** Limits of the engines, each with its unit and the reason for its value. */
+
+const SECOND_MS = 1000
+const HOUR_MS = 3600 * SECOND_MS
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/**
+ * Nodes of a document that react-pdf's own pagination may lay out again if the fast one breaks pages differently. Its time grows with the
+ * square of their number: this many, a table of 600 rows of six cells, take about 2.5 s.
+ */
+export const PLAIN_LAYOUT_NODES_MAX = 8000
+
+/** Heap and buffers of one render thread, in MiB as V8 counts them. Unpacking an image with the most pixels takes three quarters of it. */
+export const RENDER_THREAD_HEAP_MIB_MAX = 1024
+
+/** Renders after which a render thread is replaced. The first four hundred are slower, as V8 compiles. Memory and age may come first. */
+export const RENDER_THREAD_RENDERS_MAX = 10_000
+
+/** Age after which a render thread is replaced: growth too slow to notice otherwise starts over four times a day. */
+export const RENDER_THREAD_AGE_MS_MAX = 6 * HOUR_MS
+
+/**
+ * Memory that a render thread may keep after a render, in MiB: the heap it has claimed from the system and the memory beside it, QuickJS
+ * included. Twice that of a new thread; about 2000 rows leave as much behind, and V8 itself returns little of it.
+ */
+export const RENDER_THREAD_KEPT_MIB_MAX = 384
+
+/** Concurrent fetches of one tenant; a browser opens six connections to a host. With more, this service could be used to attack others. */
+export const EGRESS_AT_ONCE_MAX = 8
+
+/** Fetched files that one renderer process caches (LRU), and for how long. Images change rarely, and a change shows after this time. */
+export const EGRESS_CACHE_BYTES_MAX = 64 * MIB
+export const EGRESS_CACHE_MS = 10 * 60 * SECOND_MS
+
+/** How often a document is started with the files it has: for most files, for those only layout shows, and for page numbers that move. */
+export const EGRESS_ROUNDS_MAX = 5

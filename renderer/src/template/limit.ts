@@ -1,0 +1,56 @@
+/** Limits of templates and their documents, each with its unit and the reason for its value. */
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const SECOND_MS = 1000
+
+/** Elements (nodes and texts) of one react_pdf tree. 3200 invoice rows of six cells are 40,000. */
+export const ELEMENTS_MAX = 200_000
+
+/** HTML after Liquid has filled it. */
+export const HTML_BYTES_MAX = 20 * MIB
+
+/** Memory Liquid may allocate for one template, as LiquidJS counts it (characters and elements): three passes over the largest HTML. */
+export const LIQUID_ALLOCATIONS_MAX = 64 * MIB
+
+/** Time Liquid may take for one template. Sensible ones need less. It is below the default deadline, so that the error names a line. */
+export const LIQUID_MS_MAX = 20 * SECOND_MS
+
+/** Memory of one template evaluation in QuickJS, including its own megabyte: ten times what a document of ten thousand rows takes. */
+export const SANDBOX_MEMORY_BYTES_MAX = 256 * MIB
+
+/** A QuickJS up to this memory is reused for the next evaluation. Its memory never shrinks, and all of it is overwritten in between. */
+export const SANDBOX_MEMORY_KEPT_BYTES_MAX = 64 * MIB
+
+/** Stack of one template evaluation in QuickJS. */
+export const SANDBOX_STACK_BYTES_MAX = MIB
+
+/** Characters of the element tree that leaves the sandbox. It is read at once, and is several times as large in memory. */
+export const SANDBOX_TREE_CHARS_MAX = 64 * MIB
+
+/**
+ * How often QuickJS asks, about every 10,000 branches, whether to continue a publish check: about three seconds of plain computing, a
+ * hundred times what a large document takes. A render has no such count: its deadline ends it and its thread.
+ */
+export const SANDBOX_CHECK_INTERRUPTS_MAX = 100_000
+
+/** Nesting of elements in one react_pdf tree; layout recurses over it. */
+export const ELEMENT_DEPTH_MAX = 200
+
+/** Pixels of one image. react-pdf unpacks a PNG with transparency, and a few kilobytes of zeros can be gigabytes. */
+export const IMAGE_PIXELS_MAX = 25_000_000
+
+/**
+ * Size of the text that lists the characters of all fonts of a template on its way into a page. A range of adjacent characters takes
+ * little. A font with too many separate ones counts as having every character.
+ */
+export const FONT_COVERAGE_CHARS_MAX = 512 * KIB
+
+/** Fonts of templates whose characters a render thread caches, a megabyte each at most. */
+export const FONT_COVERAGES_MAX = 32
+
+/** Unpacked size of a font. The largest, Chinese and Japanese, have about 20 MB. A packed megabyte of zeros could be gigabytes. */
+export const FONT_BYTES_MAX = 32 * MIB
+
+/** Characters a `missing_glyph` warning names: enough to know the script, few enough to read. */
+export const MISSING_GLYPHS_NAMED_MAX = 10
