@@ -1,18 +1,17 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { ConfigError, unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { describe, expect, test } from 'vitest'
+import { aFolder } from '../../test/fixture/lifetime.ts'
 import { SETTINGS } from './config.ts'
 
 const key = Buffer.alloc(32, 1).toString('base64url')
 
 describe('the settings', () => {
-  test('take the certificates of a file, and nothing else that is in it', ({ onTestFinished }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'platen-config-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+  test('take the certificates of a file, and nothing else that is in it', () => {
+    const folder = aFolder()
     const [first = '', second = ''] = rootCertificates
     const read = (content: string) => {
       const path = join(folder, 'ca.pem')
@@ -44,7 +43,7 @@ describe('the settings', () => {
     [
       'PLATEN_WEBHOOK_ALLOW_CIDRS',
       '10.1.0.0/16',
-      { webhooks: { policy: { allowCidrs: [{ bits: 32, prefix: 16, value: 0x0a_01_00_00n }] } } },
+      { webhooks: { policy: { allowCidrs: [{ family: 'ipv4', start: '10.1.0.0', prefix: 16 }] } } },
     ],
     ['PLATEN_WEBHOOK_RETRIES', '0', { webhooks: { retriesMax: 0 } }],
     ['PLATEN_WEBHOOK_RETRIES', '5', { webhooks: { retriesMax: 5 } }],
@@ -55,8 +54,8 @@ describe('the settings', () => {
       '10.1.0.0/16, fd12::/16',
       {
         egressAllowCidrs: [
-          { bits: 32, prefix: 16, value: 0x0a_01_00_00n },
-          { bits: 128, prefix: 16, value: 0xfd12n << 112n },
+          { family: 'ipv4', start: '10.1.0.0', prefix: 16 },
+          { family: 'ipv6', start: 'fd12::', prefix: 16 },
         ],
       },
     ],

@@ -45,7 +45,7 @@ const DIRECTORY = expect.objectContaining({ isReady: true, isConnected: true, re
 test.for<[Deployable, object, string]>([
   ['api', { directory: DIRECTORY, apis: 1 }, 'platen_directory_connected 1'],
   ['renderer', { directory: DIRECTORY, engines: { react_pdf: 'running' } }, 'platen_slots{engine="react_pdf"} 3'],
-  ['events', { directory: DIRECTORY }, 'platen_webhook_deliveries_ended_total{status="delivered"} 0'],
+  ['events', { directory: DIRECTORY, canSign: true }, 'platen_webhook_deliveries_ended_total{status="delivered"} 0'],
 ])('%s says that it is alive and ready, and what it counts', async ([name, detail, line]) => {
   expect(await ask(name, '/livez')).toEqual({ status: 200, body: '{"alive":true}' })
   expect(await readiness(name)).toEqual({ status: 200, detail })

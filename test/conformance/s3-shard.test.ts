@@ -140,7 +140,7 @@ describe.skipIf(!hasServer('s3'))('the shards of a real S3', () => {
     const fault = await open(NOON, signal).catch((error: unknown) => error)
     expect(fault).toBeInstanceOf(ArtifactStoreUnfit)
     expect(fault).toMatchObject({
-      message: expect.stringMatching(/^pdf\/\.sharded-since in the bucket platen is not a time/),
+      message: expect.stringMatching(/^pdf\/\.sharded-since in the bucket platen is not an RFC 3339 time/),
     })
   })
 })

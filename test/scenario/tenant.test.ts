@@ -202,7 +202,7 @@ describe('a change in the folder', () => {
       const seen = service.log().length
       await writeFile(path, whole.slice(0, length))
       // By the service itself, or by `platen publish`.
-      await poll(() => service.log().slice(seen)).until((log) => /manifest refused|what is refused keeps/.test(log))
+      await poll(() => service.log().slice(seen)).until((log) => /manifest refused|refused resources keep/.test(log))
       expect((await asked(secret)).status).toBe(200)
       expect((await render(service, secret, { template: 'letter', data: {} })).status).toBe(200)
       await writeFile(path, whole)

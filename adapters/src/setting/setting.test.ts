@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
+import { aFolder } from '../../../test/fixture/lifetime.ts'
 import { CONNECTION_SETTINGS } from './connection.ts'
 import { DEFAULT_TRAFFIC_LIMITS } from './limit.ts'
 import { ConfigError, table, type Variables } from './setting.ts'
@@ -83,9 +83,8 @@ describe('the settings of the connections', () => {
     expect(read({ PLATEN_REDIS_URL }).redis).toMatchObject(wanted)
   })
 
-  test('take certificates for what is spoken to over TLS, and for nothing else', ({ onTestFinished }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'platen-setting-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+  test('take certificates for what is spoken to over TLS, and for nothing else', () => {
+    const folder = aFolder()
     const file = join(folder, 'ca.pem')
     const [certificate = ''] = rootCertificates
     writeFileSync(file, certificate)

@@ -34,7 +34,7 @@ test('its GET is answered 500, its record is a dead letter when it comes again, 
   await connection.send(topic, [{ key, value, headers }], signal)
   const letter = await recordOf(id, { connection, topic: `${cluster().topicPrefix}render.dead` }, signal)
   expect(letter.value).toEqual(value)
-  expect(letter.headers['platen-reason']?.toString()).toMatch(/^the manifest cannot be read: \d+ bytes/)
+  expect(letter.headers['platen-reason']?.toString()).toMatch(/^the manifest cannot be read: its \d+ bytes/)
   // Every record there is has been done with, and says so in the group's offsets.
   const behind = await poll(() => behindIn(connection, topic)).until((count) => count === 0)
   expect(behind).toBe(0)

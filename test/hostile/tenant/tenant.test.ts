@@ -80,7 +80,7 @@ describe('a document with page JavaScript finds nothing another has left:', () =
 
 describe('a react_pdf template finds nothing another has left in its thread:', () => {
   const aModule = (leave: string, look: string) => `import React from 'react'
-import { Document, Page, Text } from '@react-pdf/renderer'
+import { Document, Page, StyleSheet, Text, View } from '@react-pdf/renderer'
 ${leave}
 const found = (data) => { try { return ${look} } catch { return '' } }
 export default ({ data }) => <Document><Page><Text>found: {String(found(data) ?? '')}</Text></Page></Document>`

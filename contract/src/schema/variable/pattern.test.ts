@@ -103,6 +103,7 @@ test.for<[pattern: string, instructions: number]>([
   ['(a{0,1000}|b)+', 1001],
   ['(?<name>[)\\]]{7,})\\){9}', 16],
   [`(?:${'a{9}'.repeat(100)}){10}`, 9000],
+  ['(?:((){0,9}){0,9}){2,}', 704],
   [`(?:a|${'(b|'.repeat(100)}c${')'.repeat(100)}){100}`, 20_000],
 ])('%s weighs at least its %i instructions, and not many times them', ([pattern, instructions]) => {
   const weight = weightOfPattern(pattern)

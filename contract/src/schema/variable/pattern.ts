@@ -75,7 +75,8 @@ function writtenOut(pattern: string): number {
       continue
     }
     if (groups['close'] !== undefined) {
-      last = sum + 2
+      // An empty group is an instruction, too.
+      last = Math.max(sum, 1) + 2
       sum = last + (outer.pop() ?? 0)
       continue
     }
