@@ -14,14 +14,14 @@ export interface Lane {
 /** All projects, the longest first, so that the lanes end at about the same time. */
 export const PROJECTS: readonly string[] = [
   'chaos',
+  'service',
   'operator',
   'conformance',
   'cluster',
-  'service',
   'hostile',
   'engine',
-  'scenario',
   'scenario-on-cluster',
+  'scenario',
   'chart',
   'unit',
   'lease',

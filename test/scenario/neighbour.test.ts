@@ -45,7 +45,7 @@ afterAll(() => service[Symbol.asyncDispose]())
 
 /** What a failure was beside. */
 const beside = (attacks: readonly Attack[]) => (cause: unknown) => {
-  throw new Error(`beside ${attacks.map(({ name }) => name).join(' + ')}`, { cause })
+  throw new Error(`beside ${attacks.map(({ name }) => name).join(' + ')}: ${cause}`, { cause })
 }
 
 describe('beside a tenant that means harm, a neighbour is served, and what it takes back is taken back', () => {
