@@ -30,8 +30,11 @@ export const PROJECTS: readonly string[] = [
 /** Projects that need servers with a long build, above all the Kubernetes API server. It takes minutes. */
 export const ON_KUBERNETES: readonly string[] = ['operator', 'chart', 'lease']
 
-/** Number of projects that run in parallel. Two cores need four, because half of the tests mostly wait: for leases, sessions, deadlines. */
-export const LANES = 4
+/**
+ * Number of projects that run in parallel. Half of them mostly wait, for leases, sessions and deadlines. With four, two cores have so much
+ * to do that waits and deadlines of tests are missed.
+ */
+export const LANES = 3
 
 /**
  * Tests of what a change most likely breaks: files that depend on it, adapters without a server, a document of each engine, and a scenario.
