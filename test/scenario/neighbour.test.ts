@@ -2,6 +2,7 @@
  * A well-behaved tenant beside one that means harm: its renders all end well, none waits for a crowd, and a key
  * that it takes back is refused. `make hostile` tries every attack, one after the other; else some of them are tried, four at once.
  */
+import { messageOf } from '@platen/contract/thrown.ts'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
 import type { Attack } from '../hostile/neighbour/attacker.ts'
 import { ATTACKS } from '../hostile/neighbour/corpus.ts'
@@ -45,7 +46,7 @@ afterAll(() => service[Symbol.asyncDispose]())
 
 /** What a failure was beside. */
 const beside = (attacks: readonly Attack[]) => (cause: unknown) => {
-  throw new Error(`beside ${attacks.map(({ name }) => name).join(' + ')}: ${cause}`, { cause })
+  throw new Error(`beside ${attacks.map(({ name }) => name).join(' + ')}: ${messageOf(cause)}`, { cause })
 }
 
 describe('beside a tenant that means harm, a neighbour is served, and what it takes back is taken back', () => {
