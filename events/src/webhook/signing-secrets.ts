@@ -44,20 +44,13 @@ export function sealKeyCheck(
   sealKey: SealKey,
   { directory, clock }: { readonly directory: Directory; readonly clock: Clock },
 ): () => boolean {
-  const checked = new WeakMap<object, boolean>()
   return () => {
-    const { tenants } = directory.current()
-    const known = checked.get(tenants)
-    if (known !== undefined) return known
-    let tried = 0
-    let isOpened = false
-    for (const tenant of tenants.values()) {
-      if (isOpened || tried >= TENANTS_TRIED_MAX) break
-      if ((tenant.webhookSecrets ?? []).length === 0) continue
-      tried += 1
-      isOpened = signingSecretsOf(tenant, sealKey, clock.now()) !== undefined
-    }
-    checked.set(tenants, isOpened || tried === 0)
-    return isOpened || tried === 0
+    const sealed = directory
+      .current()
+      .tenants.values()
+      .filter(({ webhookSecrets = [] }) => webhookSecrets.length > 0)
+      .take(TENANTS_TRIED_MAX)
+      .toArray()
+    return sealed.length === 0 || sealed.some((tenant) => signingSecretsOf(tenant, sealKey, clock.now()) !== undefined)
   }
 }
