@@ -28,6 +28,7 @@ import type { Propagation } from './propagation.ts'
 import type { InForceSince, Publication } from './publication.ts'
 import type { ResourceCache, ViewChange } from './resource-cache.ts'
 import {
+  isWithHandler,
   lastStatusOf,
   type PreparedResource,
   type Preparing,
@@ -148,7 +149,7 @@ export class Reconciler {
     const { resources, clock } = this.#options
     const state = this.#stateOf(key)
     const { stage } = state
-    if ('resource' in stage && latestOf(stage.resource, resources.get(key)) === undefined)
+    if (isWithHandler(stage) && latestOf(stage.resource, resources.get(key)) === undefined)
       state.stage = { step: 'withdrawn', since: await this.#withdraw(key, stage) }
     const view = resources.get(key)
     if (view === undefined) {
@@ -201,7 +202,7 @@ export class Reconciler {
     const { resource } = view
     // A change from here on marks it dirty again, for the next reconcile.
     state.isDirty = false
-    if (!('resource' in state.stage)) state.stage = { step: 'preparing', resource }
+    if (!isWithHandler(state.stage)) state.stage = { step: 'preparing', resource }
     if (hasFinalizer(resource) && !view.finalizers.includes(FINALIZER))
       await this.#apply(view, { finalizers: [FINALIZER] }, signal)
     const prepared = await handlers[resource.kind].prepare(view, lastStatusOf(state.stage, view), signal)

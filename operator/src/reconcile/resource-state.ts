@@ -46,6 +46,11 @@ export function unprepared(resource: Resource): PreparedResource {
   return { resource, statusFields: {}, retryAt: Number.POSITIVE_INFINITY }
 }
 
+/** Whether the kind handler knows the resource, and must forget it when it is gone. */
+export function isWithHandler(stage: Stage): stage is Preparing | Submitted {
+  return stage.step === 'preparing' || stage.step === 'submitted'
+}
+
 /** What is on its way into the status of a resource. */
 export interface Report {
   /** A revision that is not known to be enforced. Before `until`, on the monotonic clock, that alone is not worth a status write. */
