@@ -186,3 +186,9 @@ test('whoever waits when it ends is told', async () => {
   await first.catch(() => undefined)
   await running.catch(() => undefined)
 })
+
+test('a change after the end is refused at once: no reconcile waits for ever', async () => {
+  const { publication } = publishing()
+  await publication.run(AbortSignal.abort())
+  await expect(publication.submit(changeOf(aPlanResource()))).rejects.toThrow('the publisher has stopped')
+})

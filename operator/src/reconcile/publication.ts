@@ -34,6 +34,8 @@ export interface InForceSince {
   readonly at: Instant
 }
 
+const ENDED = 'the publisher has stopped'
+
 interface Submission {
   readonly change: ResourceChange
   readonly published: PromiseWithResolvers<InForceSince>
@@ -43,6 +45,7 @@ export class Publication {
   readonly #options: PublicationOptions
   readonly #submitted: Notifier = openNotifier()
   #waiting: Submission[] = []
+  #hasEnded = false
   /** Resources whose settings are compiled but not published. */
   readonly #unpublished = new Set<Uid>()
   /** Of the resources that are declared. */
@@ -78,13 +81,14 @@ export class Publication {
 
   /**
    * Compiles a change and publishes the result. Resolves when the compiled settings are in force, with since when. Throws `Unavailable`
-   * when they could not be published: the next publish includes them.
+   * when they could not be published: the next publish includes them, unless `run` has ended.
    */
-  submit(change: ResourceChange): Promise<InForceSince> {
+  async submit(change: ResourceChange): Promise<InForceSince> {
+    if (this.#hasEnded) throw new Unavailable(ENDED)
     const submission = { change, published: Promise.withResolvers<InForceSince>() }
     this.#waiting.push(submission)
     this.#submitted.notify()
-    return submission.published.promise
+    return await submission.published.promise
   }
 
   /** Returns since when the settings of a resource are in force. */
@@ -94,7 +98,7 @@ export class Publication {
 
   /**
    * Publishes what is submitted and what is due, until the signal aborts. Throws every error but `Unavailable`. Rejects all waiting
-   * submissions at the end.
+   * submissions at the end, and later ones too: a reconcile that waited for ever would keep the process from its exit.
    */
   async run(signal: AbortSignal): Promise<void> {
     try {
@@ -103,7 +107,8 @@ export class Publication {
         if (!signal.aborted) await this.#publishSubmitted(signal)
       }
     } finally {
-      for (const { published } of this.#waiting) published.reject(new Unavailable('the publisher has stopped'))
+      this.#hasEnded = true
+      for (const { published } of this.#waiting) published.reject(new Unavailable(ENDED))
       this.#waiting = []
     }
   }
