@@ -110,6 +110,6 @@ export function findCycle(graph: ReadonlyMap<string, readonly string[]>): readon
   return undefined
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -29,7 +29,7 @@ const CASES: readonly Case[] = [
     mutant: {
       name: 'serves sync renders first come, first served',
       file: '/renderer/src/worker/sync-queue.ts',
-      find: 'const { tenant } = delivery.record',
+      find: 'const { tenant } = queued.record',
       replace: "const tenant = 'everybody'",
     },
     attack: 'forty sync renders',

@@ -11,6 +11,7 @@ import { OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kub
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import type { KubeServer } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
+import { keepRunning } from '../rig/keep-running.ts'
 import { openResources, type Reference, type Resources } from '../rig/resources.ts'
 import { type Rig, startRig, TEAM } from '../rig/rig.ts'
 
@@ -108,25 +109,6 @@ function never(): never {
 }
 
 const LOOK_MS = 200
-
-/** Starts those again that have ended. */
-function keepRunning(processes: readonly ServerProcess[]): AsyncDisposable {
-  const over = new AbortController()
-  const keep = async (process: ServerProcess) => {
-    while (!over.signal.aborted) {
-      // One that finds no API server in time ends, and is started once more.
-      if (!process.isRunning()) await process.start().catch(() => undefined)
-      await sleep(LOOK_MS)
-    }
-  }
-  const kept = processes.map(keep)
-  return {
-    async [Symbol.asyncDispose]() {
-      over.abort()
-      await Promise.all(kept)
-    },
-  }
-}
 
 interface Canary {
   readonly sings: ChaosRig['led']

@@ -1,5 +1,6 @@
 /** What tenants and strangers do with their Templates, and that nobody else waits for it. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keepRunning } from '../rig/keep-running.ts'
 import { type Applied, anApiKey, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
 import { OTHERS, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
@@ -7,9 +8,11 @@ const TEMPLATES = 60
 /** Of each kind of resource that is made anew without end. */
 const ANEW = 10
 
+const stack = new AsyncDisposableStack()
 let rig: Rig
 beforeAll(async () => {
-  rig = await startRig({ operators: 2 })
+  rig = stack.use(await startRig({ operators: 2 }))
+  stack.use(keepRunning(rig.cluster.processes('operator')))
   await rig.apply(
     aPlan(PLAN, { htmlEngineEnabled: true }),
     aTenant('hostile', { namespaces: [OTHERS] }),
@@ -17,7 +20,7 @@ beforeAll(async () => {
   )
   for (const name of ['hostile', 'quiet']) await rig.says(`tenant/${name}`, { Ready: 'Ready' })
 })
-afterAll(() => rig[Symbol.asyncDispose]())
+afterAll(() => stack.disposeAsync())
 
 /** No count of steps reaches it: it ends with its thread. */
 const HANGING = {
