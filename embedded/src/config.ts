@@ -1,7 +1,7 @@
 /** The settings of the embedded service. docs/operations.md is generated from this table. */
 import { RENDERER_SETTINGS, SLOTS, SLOTS_DEFAULT } from '@platen/adapters/setting/engine.ts'
 import { anyText, BASE_URL, KEY_RING, PATH, PORT } from '@platen/adapters/setting/format.ts'
-import { brandSetting, LOG_LEVEL_SETTING } from '@platen/adapters/setting/process.ts'
+import { brandSetting, INSTANCE_SETTING, LOG_LEVEL_SETTING } from '@platen/adapters/setting/process.ts'
 import { optional, setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
 import { TRAFFIC_SETTINGS } from '@platen/adapters/setting/traffic.ts'
 import { WEBHOOK_SETTINGS } from '@platen/adapters/setting/webhook.ts'
@@ -40,6 +40,7 @@ export const SETTINGS = table({
       'Port of `/livez`, `/readyz` and, for Prometheus, `/metrics`, on the address of `PLATEN_HOST`; 0 takes any free one.',
   }),
   logLevel: LOG_LEVEL_SETTING,
+  instance: INSTANCE_SETTING,
   renderSlots: setting('PLATEN_RENDER_SLOTS', SLOTS, {
     ...SLOTS_DEFAULT,
     description: `Renders at once, per engine: ${SLOTS.range}; one sync render more may always begin.`,

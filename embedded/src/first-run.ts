@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import { readableLine } from '@platen/adapters/system/readable-line.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { isMap, parseDocument } from 'yaml'
 
@@ -151,13 +152,13 @@ function requestFile(name: Engine | 'async'): string {
   return join(OUT, `request-${name}.json`)
 }
 
-/** Prints why the service ended. The service writes the reason into its log, from byte `begin` on, between lines of JSON. */
+/** Prints why the service ended: the errors in its log, from byte `begin` on. */
 async function explainEarlyExit(begin: number): Promise<number> {
   const lines = (await logSince(begin)).trimEnd().split('\n')
-  const words = lines.filter((line) => !line.startsWith('{'))
-  const shown = words.length > 0 ? words : lines.slice(-LOG_LINES_SHOWN)
+  const errors = lines.filter((line) => line.includes('"level":"error"')).map((line) => readableLine(line).trimEnd())
+  const shown = (errors.length > 0 ? errors : lines).slice(-LOG_LINES_SHOWN)
   print(`The service has stopped by itself:\n\n${shown.join('\n')}`)
-  const [, port] = /PLATEN_PORT=(\d+)/.exec(words.join('\n')) ?? []
+  const [, port] = /PLATEN_PORT=(\d+)/.exec(errors.join('\n')) ?? []
   if (port !== undefined) print(`\nWith make: make run PORT=${port}`)
   return 1
 }

@@ -2,11 +2,13 @@
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
+import { readLogSettings } from '@platen/adapters/setting/process.ts'
 import { unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { DataFolderLocked } from '@platen/adapters/sqlite/database.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
-import { explain, forceStopSignal, stopSignal, untilAborted } from '@platen/adapters/system/run.ts'
+import { logEverything, reportFailure } from '@platen/adapters/system/report.ts'
+import { exitCrashed, forceStopSignal, stopSignal, untilAborted } from '@platen/adapters/system/run.ts'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { type Config, SETTINGS } from './config.ts'
@@ -15,11 +17,12 @@ const COMPILED_KEPT_AFTER_MS = 2000
 
 /** Runs until SIGTERM or SIGINT. The exit code is 0 after a clean stop, and 1 when the service could not start or continue. */
 export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
+  const log = openLog({ process: 'embedded', ...readLogSettings(env) })
+  logEverything(log, exitCrashed)
   const stop = stopSignal()
   let config: Config | undefined
   try {
     config = SETTINGS.read(env)
-    const log = openLog(config.logLevel)
     const unknown = unknownSettings(env, SETTINGS)
     if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
     const clock = systemClock()
@@ -41,25 +44,27 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     // are served.
     clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, () => undefined)
     await untilAborted(end)
-    log.info({}, 'service drain started')
+    log.info({}, 'drain started')
     return stop.aborted ? 0 : 1
   } catch (error) {
-    process.stderr.write(`${explainStart(error, config)}\n`)
+    reportFailure(log, explainedStart(error, config))
     return 1
   }
 }
 
-/** Tells a person at a terminal how to get the service started. */
-function explainStart(error: unknown, config: Config | undefined): string {
-  if (error instanceof DataFolderLocked) {
-    return `the data folder ${config?.dataDir} is in use by another process; choose another with PLATEN_DATA_DIR`
+/** Returns the error with what to do about it, where that is known. */
+function explainedStart(cause: unknown, config: Config | undefined): unknown {
+  if (cause instanceof DataFolderLocked) {
+    const { dataDir } = config ?? {}
+    return new Error(`the data folder ${dataDir} is in use; choose another with PLATEN_DATA_DIR`, { cause })
   }
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    const isOfMetrics = 'port' in error && error.port === config?.metricsPort
+  if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE') {
+    const isOfMetrics = 'port' in cause && cause.port === config?.metricsPort
     const [setting, port = 0] = isOfMetrics
       ? ['PLATEN_METRICS_PORT', config?.metricsPort]
       : ['PLATEN_PORT', config?.port]
-    return `port ${port} is taken; choose another with ${setting}, such as ${setting}=${port + 1}`
+    const remedy = `choose another with ${setting}, such as ${setting}=${port + 1}`
+    return new Error(`port ${port} is taken; ${remedy}`, { cause })
   }
-  return explain(error)
+  return cause
 }

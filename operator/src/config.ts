@@ -1,5 +1,4 @@
 /** The settings of an operator. docs/cluster.md is generated from this table. */
-import { hostname } from 'node:os'
 import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
 import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { anyText, matching } from '@platen/adapters/setting/format.ts'
@@ -11,18 +10,12 @@ const NAME = matching(
   /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/,
   'a name of Kubernetes: small letters, digits and dashes, at most 63',
 )
-const INSTANCE = matching(/^[\w.-]{1,253}$/, 'a name, at most 253 characters')
 
 export const SETTINGS = table({
   brand: brandSetting('Opens the prefix of generated API keys (`service_live_`).'),
   namespace: setting('PLATEN_NAMESPACE', NAME, {
     default: 'platen',
     description: 'Namespace of the operator itself: its Lease is there, and the webhook secrets it generates.',
-  }),
-  instance: setting('PLATEN_INSTANCE', INSTANCE, {
-    default: 'the name of the host',
-    absent: hostname,
-    description: 'What this process is called in the Lease and in events; in a pod its name.',
   }),
   kubeconfig: optional('PLATEN_KUBECONFIG', anyText('a path'), {
     default: 'none',

@@ -44,6 +44,6 @@ async function serve(base: Process<Config>): Promise<void> {
   )
   gaugeKeyExpiry(metrics, { clock, ends: () => keyExpiries(operator.resources) })
   using _ = probes.serving({ isReady: () => ({ ready: operator.isReady(), detail: {} }), isAlive: () => true })
-  log.info({}, 'operator started')
+  log.info({}, 'operator started, waiting for leadership')
   await operator.run(stop)
 }

@@ -10,16 +10,14 @@ import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { connectRedis, type RedisConnection, type RedisSettings } from '@platen/adapters/redis/connect.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
-import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
+import { type ProcessConfig, readLogSettings } from '@platen/adapters/setting/process.ts'
 import { type Settings, unknownSettings, type Variables } from '@platen/adapters/setting/setting.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { openLog } from '@platen/adapters/system/log.ts'
+import { openLog, type ServiceLog } from '@platen/adapters/system/log.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
-
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 
 const SECOND_MS = 1000
 
@@ -45,7 +43,7 @@ export interface Process<Config> extends InstalledArtifactStore {
   readonly config: Config
   readonly clock: Clock
   readonly ids: Ids
-  readonly log: Log
+  readonly log: ServiceLog
   readonly metrics: Metrics
   readonly probes: Probes
   readonly redis: RedisConnection
@@ -62,23 +60,23 @@ export async function runProcess<Config extends BaseConfig>(
   options: ProcessOptions<Config>,
   serve: (process: Process<Config>) => Promise<void>,
 ): Promise<never> {
-  return await runUntilStopped(async (stop) => {
+  const log = openLog({ process: options.deployable, ...readLogSettings(options.variables) })
+  return await runUntilStopped(log, async (stop) => {
     await using stack = new AsyncDisposableStack()
-    await serve(await openProcess(options, { stop, stack }))
+    await serve(await openProcess(options, { log, stop, stack }))
   })
 }
 
 /** Opens everything. Throws the error of the first dependency that fails; its message tells the operator why. */
 export async function openProcess<Config extends BaseConfig>(
   options: ProcessOptions<Config>,
-  lifetime: Pick<Process<Config>, 'stop' | 'stack'>,
+  { log, stop, stack }: Pick<Process<Config>, 'log' | 'stop' | 'stack'>,
 ): Promise<Process<Config>> {
   const { deployable, settings, variables } = options
   const config = settings.read(variables)
-  const [clock, ids, log] = [systemClock(), systemIds(), openLog(config.logLevel)]
+  const [clock, ids] = [systemClock(), systemIds()]
   const unknown = unknownSettings(variables, settings)
   if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
-  const { stop, stack } = lifetime
   const limit = clock.timeout(PROCESS_START_MS_MAX)
   const starting = options.isStartAborted === true ? AbortSignal.any([stop, limit]) : limit
   const metrics = openMetrics({ isRead: true, deployable })
@@ -95,12 +93,12 @@ export async function openProcess<Config extends BaseConfig>(
 
 /** Reports `health` to probes until the stop. `fields` go to the line of the log that says that the process has started. */
 export async function serveUntilStopped(
-  { deployable, log, probes, stop }: Process<unknown>,
+  { log, probes, stop }: Process<unknown>,
   health: Health,
   fields: object = {},
 ): Promise<void> {
   using _ = probes.serving(health)
-  log.info(fields, `${deployable} started`)
+  log.info(fields, 'process started')
   await untilAborted(stop)
-  log.info({}, `${deployable} drain started`)
+  log.info({}, 'drain started')
 }

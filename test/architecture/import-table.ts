@@ -18,6 +18,7 @@ export interface Row {
 const CONTRACT = 'contract/src'
 const ADAPTERS = 'adapters/src'
 const PROCESS = 'process/src'
+const VERSION = 'adapters/src/version.ts'
 const SETTINGS = ['settings/src/compile', 'settings/src/publish']
 /** Modules for pure computation. All other Node modules do I/O. */
 const PURE = ['node:assert/strict', 'node:buffer', 'node:crypto', 'node:util']
@@ -29,18 +30,21 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   // Each folder has one dependency, and no folder imports another.
   { from: 'adapters/src/memory', mayImport: [CONTRACT], packages: [], builtins: PURE },
-  { from: 'adapters/src/system', mayImport: [CONTRACT], packages: ['pino'] },
+  { from: 'adapters/src/system', mayImport: [CONTRACT, VERSION], packages: ['pino'] },
   { from: 'adapters/src/fs', mayImport: [CONTRACT], packages: [] },
   { from: 'adapters/src/sqlite', mayImport: [CONTRACT], packages: [] },
   { from: 'adapters/src/http', mayImport: [CONTRACT], packages: ['undici'] },
   { from: 'adapters/src/redis', mayImport: [CONTRACT], packages: ['ioredis'] },
   { from: 'adapters/src/kafka', mayImport: [CONTRACT], packages: ['kafkajs'] },
-  { from: 'adapters/src/prometheus', mayImport: [CONTRACT], packages: ['prom-client'] },
+  { from: 'adapters/src/prometheus', mayImport: [CONTRACT, VERSION], packages: ['prom-client'] },
   {
     from: 'adapters/src/s3',
     mayImport: [CONTRACT],
     packages: ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner'],
   },
+
+  // Read by the log and by the metrics.
+  { from: VERSION, mayImport: [], packages: [] },
 
   // Opens the artifact store that an installation has.
   { from: 'adapters/src/open-artifact-store.ts', mayImport: [CONTRACT, 'adapters/src/s3'], packages: [] },

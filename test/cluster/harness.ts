@@ -33,7 +33,11 @@ export function aCluster({ documents, settings, ...options }: ClusterHarnessOpti
 
 /** Connects to a Kafka that asks for nothing. */
 export function connectTo(broker: string, signal: AbortSignal): Promise<KafkaConnection> {
-  return connectKafka({ brokers: [broker], clientId: 'test' }, { clock: systemClock(), log: openLog('error') }, signal)
+  return connectKafka(
+    { brokers: [broker], clientId: 'test' },
+    { clock: systemClock(), log: openLog({ level: 'error', process: 'test', instance: 'test' }) },
+    signal,
+  )
 }
 
 /** A connection of the test's own to the Redis of a cluster; the caller closes it. */

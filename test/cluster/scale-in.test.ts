@@ -82,7 +82,7 @@ test('a renderer that drains ends what it has in hand, and holds nothing else up
   const id = await submit(service, LIVE, LONG)
   const busy = await renderedBy((ids) => ids.includes(id))
   const stopped = busy.stop()
-  await poll(() => busy.log()).until((log) => log.includes('renderer drain started'))
+  await poll(() => busy.log()).until((log) => log.includes('drain started'))
   // Those that wait in its partitions are taken by the other while it still has a render in hand.
   const short = await Promise.all(Array.from({ length: 4 }, () => render(service, LIVE, LETTER)))
   expect(short.map(({ status }) => status)).toEqual([200, 200, 200, 200])

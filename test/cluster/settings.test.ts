@@ -24,7 +24,7 @@ test('a delivery waits for the settings that events have not yet', async ({ sign
   await using redis = await connectRedis(redisSettings(cluster().redis), signal)
   await redis.call((client) => client.flushall(), signal)
   const starting = events?.start()
-  await poll(() => events?.log() ?? '').until((log) => log.includes('events started'))
+  await poll(() => events?.log() ?? '').until((log) => log.includes('process started'))
   expect(receiver.received).toEqual([])
   await publish?.start()
   await starting

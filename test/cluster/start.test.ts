@@ -1,5 +1,5 @@
 /**
- * What each process says when it is started on something it cannot stand on: one clear line, and exit code 1. What all of them stand on
+ * What each process logs when it is started on something it cannot stand on: one clear line, and exit code 1. What all of them stand on
  * they open by the same functions, so one of them is a process for each fault, and the others open it in the process of the test.
  */
 import { once } from 'node:events'
@@ -7,12 +7,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request as ask, createServer, type RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
 import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { explain } from '@platen/adapters/system/run.ts'
+import { openLog } from '@platen/adapters/system/log.ts'
+import { reportFailure } from '@platen/adapters/system/report.ts'
 import * as api from '@platen/api/config.ts'
 import * as events from '@platen/events/config.ts'
 import { openDataPlane } from '@platen/process/data-plane.ts'
@@ -200,7 +202,7 @@ test.concurrent.for(CASES)('$name ends with $fault', async ({ name, change, said
   const { code, err } = isProcess ? await ends(name, settings, signal) : { code: 1, err: await refusal(name, settings) }
   expect(code).toBe(1)
   expect(err).toMatch(said)
-  expect(told(err)).toMatch(/^platen cannot start(?:: .*| with these settings:\n.*)$/)
+  expect(linesOf(err).at(-1)).toMatchObject({ level: 'error', process: name, msg: 'process failed' })
   expect(err).not.toContain(SECRET)
 })
 
@@ -209,15 +211,17 @@ const OWN = { api: 'PLATEN_ID_KEYS', renderer: 'PLATEN_EVENT_KEY', events: 'PLAT
 
 test.for(EACH)('%s ends with a key that is missing', async (name) => {
   const said = await refusal(name, { ...settingsOn(world), [OWN[name]]: '' })
-  expect(said).toMatch(new RegExp(`^platen cannot start with these settings:\\n${OWN[name]}`))
-  expect(told(said)).toBe(said)
+  const detail = expect.stringMatching(new RegExp(`^${OWN[name]} is missing`))
+  expect(linesOf(said)).toMatchObject([{ level: 'error', process: name, msg: 'setting refused', detail }])
 })
 
 test.for(EACH)('%s without any setting names all that it needs', async (name, { signal }) => {
   const { code, err } = await ends(name, {}, signal)
   expect(code).toBe(1)
+  const faults = linesOf(err)
   for (const needed of [OWN[name], 'PLATEN_REDIS_URL', 'PLATEN_S3_BUCKET', 'PLATEN_KAFKA_BROKERS']) {
-    expect(err).toContain(`${needed} `)
+    const detail = expect.stringMatching(new RegExp(`^${needed} `))
+    expect(faults).toContainEqual(expect.objectContaining({ process: name, msg: 'setting refused', detail }))
   }
 })
 
@@ -235,10 +239,12 @@ test.for(EACH)(
       output.setEncoding('utf8').on('data', (text: string) => {
         log += text
         // It is sent once more with every line after that, which changes nothing.
-        if (/"msg":"(api|renderer|events) started"/.test(log)) child.kill('SIGTERM')
+        if (/"msg":"process started"/.test(log)) child.kill('SIGTERM')
       })
     }
-    expect({ code: await ended.then(([code]) => code as number | null), log: told(log) }).toEqual({ code: 0, log: '' })
+    const [code] = await ended
+    expect(code).toBe(0)
+    for (const line of linesOf(log)) expect(line).toMatchObject({ process: name, msg: expect.any(String) })
   },
 )
 
@@ -277,13 +283,13 @@ async function ends(name: Name, settings: Settings, signal: AbortSignal) {
   return { code: code as number | null, err: Buffer.concat(err).toString() }
 }
 
-/** What a process would say that cannot start, by what each of them does first. */
+/** What a process would log that cannot start, by what each of them does first. */
 async function refusal(name: Name, settings: Settings): Promise<string> {
   try {
     await using stack = new AsyncDisposableStack()
     await openAs(name, { ...settings, PLATEN_LOG_LEVEL: 'error' }, stack)
   } catch (error) {
-    return explain(error)
+    return failureOf(name, error)
   }
   throw new Error(`${name} has nothing against it`)
 }
@@ -291,17 +297,31 @@ async function refusal(name: Name, settings: Settings): Promise<string> {
 /** Opens what the process opens first. */
 async function openAs(name: Name, variables: Settings, stack: AsyncDisposableStack): Promise<void> {
   const options = { deployable: name, settings: CONFIGS[name].SETTINGS, variables }
-  const lifetime = { stop: new AbortController().signal, stack }
+  const log = openLog({ level: 'error', process: name, instance: 'test' })
+  const lifetime = { log, stop: new AbortController().signal, stack }
   await openDataPlane(await openProcess<ProcessConfig & ConnectionConfig>(options, lifetime))
 }
 
-/** What is said to people, between the lines of the log. */
-function told(output: string): string {
+/** What a process logs of the error that ends it. */
+function failureOf(name: Name, error: unknown): string {
+  let said = ''
+  const stream = new Writable({
+    decodeStrings: false,
+    write(line: string, _encoding, done) {
+      said += line
+      done()
+    },
+  })
+  reportFailure(openLog({ level: 'error', process: name, instance: 'test', stream }), error)
+  return said
+}
+
+/** The lines of a log; each is an object. */
+function linesOf(output: string): readonly Readonly<Record<string, unknown>>[] {
   return output
-    .trim()
     .split('\n')
-    .filter((line) => !line.startsWith('{'))
-    .join('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))
 }
 
 /** Another installation takes a prefix. */

@@ -1,16 +1,18 @@
 /**
  * A process with the service's log. `serve` answers HTTP and writes the requested number of lines. `fail` writes lines and then fails to
- * start.
+ * start. `print` lets Node and libraries print, and `crash` and `reject` end with an error that nobody catches.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { Worker } from 'node:worker_threads'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 
 const [, , deed, count = '0'] = process.argv
-const log = openLog('info')
+const log = openLog({ level: 'info', process: 'test', instance: 'test' })
 const PAD = 'x'.repeat(300)
 let written = 0
 
@@ -37,4 +39,27 @@ async function fail(): Promise<void> {
   throw new Error('no such server')
 }
 
-await runUntilStopped(deed === 'serve' ? serve : fail)
+/** What libraries do. */
+async function print(): Promise<void> {
+  process.emitWarning('soon gone', 'DeprecationWarning', 'DEP9999')
+  // oxlint-disable-next-line no-console -- as a library does
+  console.error('[library] %d sockets', 3)
+  // oxlint-disable-next-line no-console -- as a library does
+  console.log('hello')
+  await once(new Worker("console.error('in a thread')", { eval: true }), 'exit')
+}
+
+async function crash(stop: AbortSignal): Promise<void> {
+  queueMicrotask(() => {
+    throw new Error('nobody catches it')
+  })
+  await untilAborted(stop)
+}
+
+async function reject(stop: AbortSignal): Promise<void> {
+  void Promise.reject(new Error('nobody catches it', { cause: new Error('a cause') }))
+  await untilAborted(stop)
+}
+
+const DEEDS: Readonly<Record<string, (stop: AbortSignal) => Promise<void>>> = { serve, fail, print, crash, reject }
+await runUntilStopped(log, DEEDS[deed ?? ''] ?? fail)

@@ -81,11 +81,9 @@ function read() {
   return {
     lines: () =>
       read
-        .slice(0, read.lastIndexOf('\n') + 1)
         .split('\n')
-        .filter((line) => line.startsWith('{'))
+        .slice(0, -1)
         .map((line): Line => JSON.parse(line)),
-    text: () => read,
     async [Symbol.asyncDispose]() {
       reader.kill('SIGKILL')
       await once(reader, 'close')
@@ -119,9 +117,44 @@ test('a process that fails to start has told all it had to say to who reads', as
   expect(count * LINE_BYTES_MIN).toBeGreaterThan(4 * PIPE_BYTES)
   await using failing = start(pipe, 'fail', `${count}`)
   expect(await failing.exited).toBe(1)
-  await poll(reader.text).until((all) => all.endsWith('\n') && all.includes('platen cannot start: no such server'))
-  expect(reader.lines().map(({ n }) => n)).toEqual([...Array(count).keys()])
+  const lines = await poll(reader.lines).until((lines) => lines.length > count)
+  expect(lines.map(({ n, msg }) => n ?? msg)).toEqual([...Array(count).keys(), 'process failed'])
+  expect(lines.at(-1)).toMatchObject({ level: 'error', process: 'test', err: { message: 'no such server' } })
 })
+
+test('a process logs what Node and libraries print, and prints nothing else', async () => {
+  const { code, out, lines } = await endOf('print')
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(lines).toMatchObject([
+    { level: 'warn', msg: 'library printed', console: 'error', detail: '[library] 3 sockets' },
+    { level: 'warn', msg: 'library printed', console: 'log', detail: 'hello' },
+    { level: 'warn', msg: 'node warned', warning: 'DeprecationWarning', code: 'DEP9999', detail: 'soon gone' },
+    { level: 'warn', msg: 'library printed', thread: 1, detail: 'in a thread' },
+  ])
+})
+
+test.for([
+  ['an error', 'crash', 'uncaughtException', 'nobody catches it'],
+  ['a rejection', 'reject', 'unhandledRejection', 'nobody catches it: a cause'],
+] as const)('a process logs %s that nobody catches, and ends with 1', async ([, deed, origin, message]) => {
+  const { code, lines } = await endOf(deed)
+  expect(code).toBe(1)
+  const err = { message, stack: expect.stringContaining('log.child.ts') }
+  expect(lines).toMatchObject([{ level: 'error', msg: 'process crashed', origin, err, process: 'test' }])
+})
+
+/** Runs a process to its end, and parses each line of its standard error. */
+async function endOf(deed: string) {
+  await using started = start('pipe', deed)
+  const { stdout, stderr } = started.child
+  const [out, err, code] = await Promise.all([
+    Array.fromAsync(stdout ?? []),
+    Array.fromAsync(stderr ?? []),
+    started.exited,
+  ])
+  const lines = Buffer.concat(err).toString().split('\n').slice(0, -1)
+  return { code, out: Buffer.concat(out).toString(), lines: lines.map((line): unknown => JSON.parse(line)) }
+}
 
 test('a process that is killed has told a reader who keeps up all it had to say', async () => {
   await using reader = read()

@@ -36,6 +36,30 @@ export function describeLog(name: string, makeHarness: () => Promise<LogHarness>
       expect(await harness.lines()).toMatchObject(LEVELS.slice(0, count).map((level) => ({ level })))
     })
 
+    test('says in each line which process of which version it is from', async () => {
+      harness.open('info').info({}, 'service started')
+      const version = expect.stringMatching(/^\d+\.\d+\.\d+/)
+      expect(await harness.lines()).toMatchObject([{ process: 'test', version, instance: 'test' }])
+    })
+
+    test('shows of an error no fields but its own', async () => {
+      const err = Object.assign(new Error('WRONGPASS'), { code: 'ERR', command: { name: 'auth', args: ['hunter2'] } })
+      harness.open('info').error({ err }, 'redis unavailable')
+      const lines = await harness.lines()
+      expect(lines).toMatchObject([{ err: { message: 'WRONGPASS', code: 'ERR' } }])
+      expect(JSON.stringify(lines)).not.toContain('hunter2')
+    })
+
+    test('shows why each address of a host did not answer', async () => {
+      const err = new AggregateError([
+        new Error('connect ECONNREFUSED ::1:1'),
+        new Error('connect ETIMEDOUT 127.0.0.1:1'),
+      ])
+      harness.open('info').error({ err }, 'redis unavailable')
+      const message = 'Error: connect ECONNREFUSED ::1:1; Error: connect ETIMEDOUT 127.0.0.1:1'
+      expect(await harness.lines()).toMatchObject([{ err: { message } }])
+    })
+
     test('says when, in UTC', async () => {
       harness.open('info').info({}, 'service started')
       expect(await harness.lines()).toMatchObject([{ time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) }])

@@ -16,7 +16,7 @@ async function systemHarness(): Promise<LogHarness> {
   const file = createWriteStream(path)
   await once(file, 'open')
   return {
-    open: (level) => openLog(level, file),
+    open: (level) => openLog({ level, process: 'test', instance: 'test', stream: file }),
     async lines() {
       await flushed(file)
       const lines = (await readFile(path, 'utf8')).split('\n').slice(0, -1)

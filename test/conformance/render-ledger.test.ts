@@ -22,7 +22,11 @@ describeRenderLedger('sqlite', () => timed((clock) => sqliteHarness((database) =
 describeRenderLedger('standby, while its ledger is there', () =>
   timed((clock) =>
     memoryHarness(() => {
-      const options = { artifacts: memoryArtifactStore(), serviceBucket: 'platen', log: openLog('silent') }
+      const options = {
+        artifacts: memoryArtifactStore(),
+        serviceBucket: 'platen',
+        log: openLog({ level: 'silent', process: 'test', instance: 'test' }),
+      }
       return fallbackRenderLedger(memoryRenderLedger(clock), options)
     }),
   ),

@@ -160,5 +160,9 @@ async function storeAll(store: ArtifactStore, record: RenderRecord, signal: Abor
 /** Removes a render in the same way as retention. */
 async function remove(artifacts: ArtifactStore, record: RenderRecord, signal: AbortSignal): Promise<void> {
   const ports = { artifacts, deliveries: deliveryStoreIn(artifacts, BUCKET), serviceBucket: BUCKET }
-  await removeRender(record, { ...ports, clock: systemClock(), log: openLog('error') }, signal)
+  await removeRender(
+    record,
+    { ...ports, clock: systemClock(), log: openLog({ level: 'error', process: 'test', instance: 'test' }) },
+    signal,
+  )
 }

@@ -36,7 +36,13 @@ test('a wrong setting stops the start, every fault named and no value shown', as
     PLATEN_LOG_LEVEL: 'hunter2',
   })
   expect({ code, out }).toEqual({ code: 1, out: '' })
-  for (const name of ['PLATEN_PORT', 'PLATEN_BRAND', 'PLATEN_LOG_LEVEL']) expect(err).toContain(name)
+  const faults = ['PLATEN_PORT', 'PLATEN_BRAND', 'PLATEN_LOG_LEVEL'].map((name) => ({
+    level: 'error',
+    process: 'embedded',
+    msg: 'setting refused',
+    detail: expect.stringContaining(name),
+  }))
+  expect(linesOf(err)).toMatchObject(faults)
   expect(err).not.toMatch(/hunter2/i)
 })
 
@@ -59,9 +65,20 @@ test.for<[string, Record<string, string>, string]>([
 ])('%s stops the start and is named', async ([, settings, named]) => {
   const { code, out, err } = await refusal(settings)
   expect({ code, out }).toEqual({ code: 1, out: '' })
-  expect(err).toContain(named)
-  expect(err).not.toMatch(/\n\s+at /)
+  expect(linesOf(err).at(-1)).toMatchObject({
+    level: 'error',
+    process: 'embedded',
+    msg: 'process failed',
+    err: { message: expect.stringContaining(named) },
+  })
 })
+
+function linesOf(log: string): readonly unknown[] {
+  return log
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))
+}
 
 test('without a browser html alone is answered 503, and readiness says why', async () => {
   await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_METRICS_PORT: '0' })

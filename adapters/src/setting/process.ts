@@ -1,6 +1,7 @@
 /** Settings of every process of a cluster. */
+import { hostname } from 'node:os'
 import { anyText, matching, oneOf, PORT } from './format.ts'
-import { type Settings, setting, type ValuesOf } from './setting.ts'
+import { ConfigError, type Settings, setting, type ValueOf, type ValuesOf, type Variables } from './setting.ts'
 
 const LOG_LEVEL = oneOf(['debug', 'info', 'warn', 'error'])
 const BRAND = matching(/^[a-z]{1,32}$/, 'a word of small letters, at most 32')
@@ -15,6 +16,33 @@ export const LOG_LEVEL_SETTING = setting('PLATEN_LOG_LEVEL', LOG_LEVEL, {
   description: 'Lowest level to log: `debug`, `info`, `warn` or `error`.',
 })
 
+const INSTANCE = matching(/^[\w.-]{1,253}$/, 'a name, at most 253 characters')
+
+/** Several processes may be on one host, and each must be told from the others. */
+export const INSTANCE_SETTING = setting('PLATEN_INSTANCE', INSTANCE, {
+  default: 'the name of the host and the process id',
+  absent: () => `${hostname()}-${process.pid}`,
+  description:
+    'What this process is called in its log, and an operator also in the Lease and in events; in a pod its name.',
+})
+
+/** Reads the settings of the log. Wrong ones have their defaults: the log exists before the settings are read, and reports the faults. */
+export function readLogSettings(variables: Variables): {
+  readonly level: ValueOf<typeof LOG_LEVEL_SETTING>
+  readonly instance: string
+} {
+  return { level: orDefault(LOG_LEVEL_SETTING, variables), instance: orDefault(INSTANCE_SETTING, variables) }
+}
+
+function orDefault<Value>(one: Settings<Value>, variables: Variables): Value {
+  try {
+    return one.read(variables)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return one.read({})
+  }
+}
+
 /** The settings of every process. */
 export const PROCESS_SETTINGS = {
   host: setting('PLATEN_HOST', anyText('an address'), {
@@ -26,6 +54,7 @@ export const PROCESS_SETTINGS = {
     description: 'Port of `/livez`, `/readyz` and `/metrics`; 0 takes any free one.',
   }),
   logLevel: LOG_LEVEL_SETTING,
+  instance: INSTANCE_SETTING,
 }
 
 export type ProcessConfig = ValuesOf<typeof PROCESS_SETTINGS>

@@ -20,6 +20,7 @@ function slowReader() {
   })
   return {
     stream,
+    text: () => read.join(''),
     lines: () => read.map((line): { msg: string; level: string; n?: number; lines?: number } => JSON.parse(line)),
     readOne: () => take(),
     readAll: async () => {
@@ -34,7 +35,7 @@ const FULL = Math.ceil(LOG_WAITING_BYTES_MAX / PAD.length)
 
 test('lines wait for their reader up to a bound, those beyond are dropped, and one line in their place says how many', async () => {
   const { stream, lines, readAll } = slowReader()
-  const log = openLog('info', stream)
+  const log = openLog({ level: 'info', process: 'test', instance: 'test', stream })
   for (let n = 0; n < FULL + 10; n++) log.info({ n, pad: PAD }, 'said')
   const dropped = log.droppedLines()
   expect(dropped).toBeGreaterThanOrEqual(9)
@@ -49,7 +50,7 @@ test('lines wait for their reader up to a bound, those beyond are dropped, and o
 
 test('a gap is one, also where its reader takes a line now and then', async () => {
   const { stream, lines, readAll, readOne } = slowReader()
-  const log = openLog('info', stream)
+  const log = openLog({ level: 'info', process: 'test', instance: 'test', stream })
   for (let n = 0; n < FULL + 5; n++) log.info({ n, pad: PAD }, 'said')
   for (let n = 0; n < 3; n++) {
     readOne()
@@ -64,7 +65,7 @@ test('a gap is one, also where its reader takes a line now and then', async () =
 
 test('each time a reader is away has a gap of its own, whatever the level of the log', async () => {
   const { stream, lines, readAll } = slowReader()
-  const log = openLog('error', stream)
+  const log = openLog({ level: 'error', process: 'test', instance: 'test', stream })
   for (let times = 0; times < 2; times++) {
     for (let n = 0; n < FULL + 5; n++) log.error({ n, pad: PAD }, 'said')
     await readAll()
@@ -74,9 +75,24 @@ test('each time a reader is away has a gap of its own, whatever the level of the
   expect(gaps.reduce((sum, gap) => sum + (gap.lines ?? 0), 0)).toBe(log.droppedLines())
 })
 
+test('a person at a terminal gets text, and no value moves the cursor', async () => {
+  const { stream, text, readAll } = slowReader()
+  const terminal = Object.assign(stream, { isTTY: true })
+  const log = openLog({ level: 'info', process: 'embedded', instance: 'test', stream: terminal })
+  log.error({ err: new Error('no "x"', { cause: new Error('a\ncause') }), port: 1 }, 'process failed')
+  log.warn({ path: 'a\u001b[31m\u009b', list: ['b'] }, 'field has no effect')
+  await readAll()
+  const [first, second, ...more] = text()
+    .replaceAll(/^\d\d:\d\d:\d\d /gm, '')
+    .split('\n')
+  expect(first).toBe('error process failed: no "x": a\\ncause port=1')
+  expect(second).toBe('warn field has no effect path=a\\u001b[31m list=["b"]')
+  expect(more).toEqual([''])
+})
+
 test('a line that is longer than what may wait is written', async () => {
   const { stream, lines, readAll } = slowReader()
-  const log = openLog('info', stream)
+  const log = openLog({ level: 'info', process: 'test', instance: 'test', stream })
   log.info({ pad: 'x'.repeat(2 * LOG_WAITING_BYTES_MAX) }, 'long')
   await readAll()
   log.info({}, 'short')

@@ -1,33 +1,70 @@
 /** The log of a service: one JSON object per line on standard error, so that standard output is free for results. */
 import type { Writable } from 'node:stream'
+import { inspect } from 'node:util'
 import type { Log } from '@platen/contract/port/log.ts'
-import { pino } from 'pino'
+import { pino, stdSerializers } from 'pino'
+import { installedVersion } from '../version.ts'
 import { type LogOutput, openLogOutput } from './log-output.ts'
+import { readableLine } from './readable-line.ts'
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface ServiceLog extends Log, Pick<LogOutput, 'droppedLines'> {}
 
+export interface LogOptions {
+  /** The lowest level that is written. */
+  readonly level: LogLevel
+  /** Which process writes, as in metrics: `api`. It is in each line. */
+  readonly process: string
+  /** Which of several such processes writes: the name of its pod, or of its host and its process id. It is in each line. */
+  readonly instance: string
+  readonly stream?: Writable & { readonly isTTY?: boolean }
+}
+
+/** Maximum number of characters of the message, and of the stack, of an error in a line. */
+const ERROR_CHARS_MAX = 8192
+
 /**
- * Makes a log from `level` up. Nobody should log credentials; if a complete request is logged one day, they show as `[redacted]`. Lines are
- * written at once while somebody reads them, as the last lines of a dying process matter most.
+ * Makes a log. A person at a terminal gets the same lines as text, because JSON with a stack in it is not readable there; everybody else
+ * gets JSON. Nobody should log credentials; if a complete request is logged one day, they show as `[redacted]`. Lines are written at once
+ * while somebody reads them, as the last lines of a dying process matter most.
  */
-export function openLog(level: LogLevel, stream: Writable = process.stderr): ServiceLog {
+export function openLog({ level, process: name, instance, stream = process.stderr }: LogOptions): ServiceLog {
   // An error, so that it is written at every level.
   const output = openLogOutput(stream, (lines) => log.error({ lines }, 'log lines dropped'))
+  const terminal = { write: (line: string) => output.write(readableLine(line)) }
   const log = pino(
     {
       level,
-      base: null,
+      base: { process: name, version: installedVersion(), instance },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: SECRET_PATHS, censor: '[redacted]' },
+      serializers: { err: errorFields },
     },
-    output,
+    stream.isTTY === true ? terminal : output,
   )
   return Object.assign(log, { droppedLines: () => output.droppedLines() })
 }
 
 const SECRET_FIELDS = ['authorization', 'Authorization', 'cookie', 'secret', 'token']
 const SECRET_PATHS = ['', '*.', '*.*.'].flatMap((parent) => SECRET_FIELDS.map((field) => `${parent}${field}`))
+
+/**
+ * What a line shows of an error. Only these fields: libraries add others, and some of them are secret. An error of ioredis has the refused
+ * command with its arguments, which are a password or a value.
+ */
+function errorFields(error: unknown): unknown {
+  if (error === undefined) return undefined
+  if (!(error instanceof Error)) return { message: bounded(typeof error === 'string' ? error : inspect(error)) }
+  const { type, message, stack } = stdSerializers.err(error)
+  // When no address of a host answers, Node's error has no message, but one error for each address.
+  const parts = error instanceof AggregateError ? error.errors.map((part) => String(part)) : []
+  const told = [message, ...parts].filter((text) => text !== '').join('; ')
+  return { type, message: bounded(told), code: 'code' in error ? error.code : undefined, stack: bounded(stack ?? '') }
+}
+
+function bounded(text: string): string {
+  return text.length <= ERROR_CHARS_MAX ? text : `${text.slice(0, ERROR_CHARS_MAX)}…`
+}

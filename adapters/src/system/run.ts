@@ -1,7 +1,7 @@
 /** The lifecycle of a process, from its environment to its exit code. */
 import type { Log } from '@platen/contract/port/log.ts'
-
 import { flushed } from './log-output.ts'
+import { logEverything, reportFailure } from './report.ts'
 
 const SECOND_MS = 1000
 
@@ -16,14 +16,15 @@ const FLUSH_MS_MAX = 500
 
 /**
  * Runs `serve` until SIGTERM or SIGINT, which abort `stop`, and then exits. The exit code is 0 after a clean stop. It is 1 if `serve`
- * threw or returned by itself; standard error says why it threw.
+ * threw or returned by itself; the log says why it threw.
  */
-export async function runUntilStopped(serve: (stop: AbortSignal) => Promise<void>): Promise<never> {
+export async function runUntilStopped(log: Log, serve: (stop: AbortSignal) => Promise<void>): Promise<never> {
+  logEverything(log, exitCrashed)
   const stop = stopSignal()
   try {
     await serve(stop)
   } catch (error) {
-    process.stderr.write(`${explain(error)}\n`)
+    reportFailure(log, error)
     return await exit(1)
   }
   // Everything is closed by then. Leftovers of libraries, such as timers, must not delay the exit.
@@ -35,6 +36,11 @@ export async function exit(code: number): Promise<never> {
   const late = new Promise((resolve) => setTimeout(resolve, FLUSH_MS_MAX))
   await Promise.race([Promise.all([process.stdout, process.stderr].map(flushed)), late])
   process.exit(code)
+}
+
+/** Exits after an error that nobody caught. */
+export function exitCrashed(): void {
+  void exit(1)
 }
 
 /** Returns a signal that aborts at the first SIGTERM or SIGINT. Later ones do nothing. */
@@ -57,7 +63,7 @@ interface Drain {
 export function forceStopSignal(stop: AbortSignal, { drainMs, log }: Drain): AbortSignal {
   const over = new AbortController()
   const exitNow = () => {
-    log.warn({}, 'process exited before everything was closed')
+    log.warn({ open: openResources() }, 'drain timeout exceeded, exiting')
     void exit(0)
   }
   const forceStop = () => {
@@ -68,21 +74,16 @@ export function forceStopSignal(stop: AbortSignal, { drainMs, log }: Drain): Abo
   return over.signal
 }
 
+/** Counts what still keeps this process alive, by Node's name of its kind: `{ TCPSocketWrap: 2 }`. */
+function openResources(): Readonly<Record<string, number>> {
+  const kinds = Map.groupBy(process.getActiveResourcesInfo(), (kind) => kind)
+  return Object.fromEntries(Array.from(kinds, ([kind, { length }]) => [kind, length]))
+}
+
 /** Resolves when the signal aborts. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
-}
-
-/** Formats a startup error for a person at a terminal. */
-export function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  if (error.name === 'ConfigError') return `platen cannot start with these settings:\n${error.message}`
-  const causes: string[] = []
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) causes.push(cause.message)
-  // A message often repeats that of its cause.
-  const shown = causes.filter((message, i) => i === 0 || !causes[i - 1]?.includes(message))
-  return `platen cannot start: ${shown.join(': ')}`
 }

@@ -60,6 +60,8 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 
 {{- define "platen.processVariables" -}}
 {{- include "platen.variable" (list "PLATEN_LOG_LEVEL" .Values.logLevel) }}
+- name: PLATEN_INSTANCE
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
 {{- include "platen.variable" (list "PLATEN_INSTALLATION" .Values.installation) }}
 {{- with .Values.redis }}
 {{ include "platen.secretVariable" (list "PLATEN_REDIS_URL" .secretName "url") }}
@@ -351,8 +353,6 @@ scaleDown:
 {{- include "platen.variable" (list "PLATEN_BRAND" .Values.brand) }}
 - name: PLATEN_NAMESPACE
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
-- name: PLATEN_INSTANCE
-  valueFrom: { fieldRef: { fieldPath: metadata.name } }
 {{ include "platen.secretVariable" (list "PLATEN_SEAL_KEY" .Values.secretName "sealKey") }}
 {{- end -}}
 

@@ -25,7 +25,7 @@ const ROUNDS = 3
 export async function* projection(scale: number): AsyncGenerator<Figure> {
   await using kafka = await startKafka({ isMeasured: true })
   await using server = await startRedis()
-  const ports = { clock: systemClock(), log: openLog('error') }
+  const ports = { clock: systemClock(), log: openLog({ level: 'error', process: 'test', instance: 'test' }) }
   const signal = new AbortController().signal
   await using connection = await connectKafka({ brokers: [kafka.broker], clientId: 'bench' }, ports, signal)
   await using redis = await connectRedis({ ...redisSettings(server), isAutoPipelined: true, ...ports }, signal)

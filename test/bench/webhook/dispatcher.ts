@@ -76,7 +76,7 @@ const context = {
   },
   clock,
   ids: systemIds(),
-  log: openLog('error'),
+  log: openLog({ level: 'error', process: 'test', instance: 'test' }),
 }
 const SECRET = 'a secret of some length'
 const settings = { brand: 'service', retriesMax: 5, signingSecretsOf: () => ({ oldest: SECRET, all: [SECRET] }) }

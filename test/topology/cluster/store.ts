@@ -13,7 +13,7 @@ import { type Cluster, SERVICE_BUCKET } from './cluster.ts'
 export async function openClusterStores(cluster: Cluster, signal: AbortSignal): Promise<Stores> {
   await using stack = new AsyncDisposableStack()
   const { s3, broker, topicPrefix: prefix, eventKey } = cluster
-  const [clock, ids, log] = [systemClock(), systemIds(), openLog('error')]
+  const [clock, ids, log] = [systemClock(), systemIds(), openLog({ level: 'error', process: 'test', instance: 'test' })]
   const namespace = { bucket: SERVICE_BUCKET, prefix: '', installation: 'platen' }
   const artifacts = stack.use(await openS3ArtifactStore({ ...s3, namespace, isPathStyle: true, clock, ids }, signal))
   const kafka = stack.use(await connectKafka({ brokers: [broker], clientId: 'test' }, { clock, log }, signal))

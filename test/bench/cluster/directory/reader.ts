@@ -55,7 +55,12 @@ async function readBare() {
 
 async function readOwn() {
   const directory = await openRedisDirectory(
-    { redis, clock: systemClock(), log: openLog('warn'), reader: 'bench' },
+    {
+      redis,
+      clock: systemClock(),
+      log: openLog({ level: 'warn', process: 'test', instance: 'test' }),
+      reader: 'bench',
+    },
     signal,
   )
   if (!directory.state().isReady) throw new Error('there is something to load')

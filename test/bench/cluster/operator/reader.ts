@@ -24,7 +24,7 @@ const signal = AbortSignal.timeout(60_000)
 const location = { kind: 'server', address: { host: '127.0.0.1', port: Number(port) } } as const
 const redis = await connectRedis({ location, callMsMax: 20_000, clock: systemClock() }, signal)
 const directory = await openRedisDirectory(
-  { redis, clock: systemClock(), log: openLog('error'), reader: 'bench' },
+  { redis, clock: systemClock(), log: openLog({ level: 'error', process: 'test', instance: 'test' }), reader: 'bench' },
   signal,
 )
 let known: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
