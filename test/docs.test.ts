@@ -4,6 +4,7 @@ import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { type SettingEntry, type Settings, table as settingTable } from '@platen/adapters/setting/setting.ts'
+import { slotsFor } from '@platen/adapters/setting/slots.ts'
 import { SETTINGS as API_SETTINGS } from '@platen/api/config.ts'
 import { type ErrorEntry, FAILURES, HTTP_ERRORS, WARNINGS } from '@platen/contract/error.ts'
 import {
@@ -80,7 +81,7 @@ test('docs/templates.md names the limits of a template as they are', async () =>
 })
 
 test('docs/sizing.md has the sizes that its formula gives', async () => {
-  const made = { sizes: sizesTable(), assumptions: assumptionsTable() }
+  const made = { sizes: sizesTable(), slots: slotsTable(), assumptions: assumptionsTable() }
   await expect(documentWith('docs/sizing.md', made)).toMatchFileSnapshot('../docs/sizing.md')
 })
 
@@ -228,6 +229,19 @@ function sizesTable(): string {
   return table(
     ['', ...columns.map(({ head }) => head)],
     rows.map(([name, cell]) => [name, ...columns.map(({ size }) => `${cell(size)}`)]),
+  )
+}
+
+/** CPU limits and memory limits, in cores and GiB. */
+const CONTAINERS = { cores: [1, 2, 4, 8], gib: [1, 2, 3, 4, 8] } as const
+
+function slotsTable(): string {
+  const machine = { cores: 64, memoryBytes: 256 * 2 ** 30 }
+  const slotsIn = (cores: number, memory: number) =>
+    slotsFor({ cores, memoryBytes: memory * 2 ** 30, isContainer: true, machine }).count
+  return table(
+    ['memory limit', ...CONTAINERS.cores.map((cores) => `${cores} ${cores === 1 ? 'core' : 'cores'}`)],
+    CONTAINERS.gib.map((memory) => [`${memory} GiB`, ...CONTAINERS.cores.map((cores) => `${slotsIn(cores, memory)}`)]),
   )
 }
 

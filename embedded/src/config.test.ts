@@ -47,7 +47,7 @@ describe('the settings', () => {
     ],
     ['PLATEN_WEBHOOK_RETRIES', '0', { webhooks: { retriesMax: 0 } }],
     ['PLATEN_WEBHOOK_RETRIES', '5', { webhooks: { retriesMax: 5 } }],
-    ['PLATEN_RENDER_SLOTS', '64', { renderSlots: 64 }],
+    ['PLATEN_RENDER_SLOTS', '64', { renderSlots: { count: 64 } }],
     ['PLATEN_EGRESS_ALLOW_CIDRS', '', { egressAllowCidrs: [] }],
     [
       'PLATEN_EGRESS_ALLOW_CIDRS',

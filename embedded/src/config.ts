@@ -1,8 +1,9 @@
 /** The settings of the embedded service. docs/operations.md is generated from this table. */
-import { RENDERER_SETTINGS, SLOTS, SLOTS_DEFAULT } from '@platen/adapters/setting/engine.ts'
+import { RENDERER_SETTINGS } from '@platen/adapters/setting/engine.ts'
 import { anyText, BASE_URL, KEY_RING, PATH, PORT } from '@platen/adapters/setting/format.ts'
 import { brandSetting, INSTANCE_SETTING, LOG_LEVEL_SETTING } from '@platen/adapters/setting/process.ts'
 import { optional, setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
+import { slotsSetting } from '@platen/adapters/setting/slots.ts'
 import { TRAFFIC_SETTINGS } from '@platen/adapters/setting/traffic.ts'
 import { WEBHOOK_SETTINGS } from '@platen/adapters/setting/webhook.ts'
 
@@ -41,10 +42,7 @@ export const SETTINGS = table({
   }),
   logLevel: LOG_LEVEL_SETTING,
   instance: INSTANCE_SETTING,
-  renderSlots: setting('PLATEN_RENDER_SLOTS', SLOTS, {
-    ...SLOTS_DEFAULT,
-    description: `Renders at once, per engine: ${SLOTS.range}; one sync render more may always begin.`,
-  }),
+  renderSlots: slotsSetting('PLATEN_RENDER_SLOTS', 'one sync render more may always begin'),
 })
 
 export type Config = ValueOf<typeof SETTINGS>

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { readLogSettings } from '@platen/adapters/setting/process.ts'
 import { unknownSettings } from '@platen/adapters/setting/setting.ts'
+import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
 import { DataFolderLocked } from '@platen/adapters/sqlite/database.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
@@ -25,9 +26,10 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     config = SETTINGS.read(env)
     const unknown = unknownSettings(env, SETTINGS)
     if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
+    warnOfMissingLimits(config.renderSlots, log)
     const clock = systemClock()
     await using engines = await openEngines({
-      slots: config.renderSlots + SYNC_SLOTS,
+      slots: config.renderSlots.count + SYNC_SLOTS,
       profileDir: join(config.dataDir, 'chromium'),
       chromium: config.chromium,
       egress: httpEgress({ clock, allowCidrs: config.egressAllowCidrs }),

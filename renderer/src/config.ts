@@ -1,9 +1,10 @@
 /** The settings of a renderer process. docs/cluster.md is generated from this table. */
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
-import { ENGINE_LIST, RENDERER_SETTINGS, SLOTS, SLOTS_DEFAULT } from '@platen/adapters/setting/engine.ts'
+import { ENGINE_LIST, RENDERER_SETTINGS } from '@platen/adapters/setting/engine.ts'
 import { BOOLEAN, KEY, listOf } from '@platen/adapters/setting/format.ts'
 import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
+import { slotsSetting } from '@platen/adapters/setting/slots.ts'
 import { LANES } from '@platen/contract/render.ts'
 
 export const SETTINGS = table({
@@ -15,10 +16,7 @@ export const SETTINGS = table({
     default: 'sync,async,bulk',
     description: 'Lanes that it takes renders from.',
   }),
-  concurrency: setting('PLATEN_CONCURRENCY', SLOTS, {
-    ...SLOTS_DEFAULT,
-    description: `Renders at once, per engine: ${SLOTS.range}; one sync render more may begin where other lanes are served too.`,
-  }),
+  concurrency: slotsSetting('PLATEN_CONCURRENCY', 'one sync render more may begin where other lanes are served too'),
   eventKey: setting('PLATEN_EVENT_KEY', KEY, {
     description: 'Secret of the event ids, base64url of at least 32 bytes; the same for all renderers.',
     isSecret: true,

@@ -12,6 +12,7 @@ import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
+import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
 import { forceStopSignal } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import { beginWithSettings, openDataPlane } from '@platen/process/data-plane.ts'
@@ -70,10 +71,12 @@ async function serve(own: Process<Config>): Promise<void> {
 }
 
 /** The settings of the engines. Browser profiles go to a folder of this process alone, because that folder is emptied at start. */
-async function engineSettings({ config, clock, stack }: Process<Config>) {
+async function engineSettings({ config, clock, log, stack }: Process<Config>) {
   const { concurrency, lanes, chromium, egressAllowCidrs } = config
+  const { count } = concurrency
+  warnOfMissingLimits(concurrency, log)
   const profileDir = await mkdtemp(join(tmpdir(), 'platen-renderer-'))
   stack.defer(() => rm(profileDir, { recursive: true, force: true }))
-  const slots = concurrency + syncSlotsOf(concurrency + 1, lanes)
+  const slots = count + syncSlotsOf(count + 1, lanes)
   return { slots, profileDir, chromium, egress: httpEgress({ clock, allowCidrs: egressAllowCidrs }) }
 }

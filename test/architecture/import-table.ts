@@ -55,7 +55,12 @@ export const IMPORT_TABLE: readonly Row[] = [
   // Reads the environment with the settings types of the adapters. It opens nothing.
   {
     from: 'adapters/src/setting',
-    mayImport: [CONTRACT, 'adapters/src/redis/connect.ts', 'adapters/src/s3/namespace.ts'],
+    mayImport: [
+      CONTRACT,
+      'adapters/src/redis/connect.ts',
+      'adapters/src/s3/namespace.ts',
+      'adapters/src/system/cgroup.ts',
+    ],
     packages: [],
   },
 

@@ -1,10 +1,14 @@
 /** What a change of each value does: something in any case, and a roll-out of the pods that read it and of no others. */
 import { isDeepStrictEqual } from 'node:util'
 import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from '@platen/adapters/http/limit.ts'
+import { SLOT_MEMORY_BYTES } from '@platen/adapters/setting/limit.ts'
+import { slotsFor } from '@platen/adapters/setting/slots.ts'
 import { CLOSE_MS_MAX } from '@platen/adapters/system/run.ts'
 import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/api/admission/limit.ts'
 import { PORT_CALL_MS_MAX } from '@platen/api/limit.ts'
 import { LEASE_RELEASE_MS_MAX, RECONCILE_DRAIN_MS } from '@platen/operator/limit.ts'
+import { PAGE_KEPT_MIB_MAX } from '@platen/renderer/browser/limit.ts'
+import { RENDER_THREAD_KEPT_MIB_MAX } from '@platen/renderer/engine/limit.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { CHART, type KubeObject, ofKind, rendered, type Values } from './helm.ts'
 import { type Value, valueList } from './value-list.ts'
@@ -112,6 +116,16 @@ describe('a change', () => {
     }
     expect.unreachable(`no template of ${CHART} reads ${value.path}`)
   })
+})
+
+test('a renderer has the memory that its slots need, and needs what its threads and pages keep', () => {
+  const values = new Map(valueList().map(({ path, fallback }) => [path, fallback]))
+  const { limits } = Object(values.get('rendererDefaults.resources'))
+  const gib = Number(/^(\d+)Gi$/.exec(limits.memory)?.[1])
+  const machine = { cores: 64, memoryBytes: 2 ** 40 }
+  const { count } = slotsFor({ cores: undefined, memoryBytes: gib * 2 ** 30, isContainer: true, machine })
+  expect(count).toBeGreaterThanOrEqual(Number(values.get('rendererDefaults.concurrency')))
+  expect(SLOT_MEMORY_BYTES).toBe((RENDER_THREAD_KEPT_MIB_MAX + PAGE_KEPT_MIB_MAX) * 2 ** 20)
 })
 
 describe('pods have longer to go than their processes take', () => {

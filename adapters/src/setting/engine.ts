@@ -1,5 +1,4 @@
 /** Settings of the engines of a renderer, in a cluster or embedded. */
-import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { ENGINES } from '@platen/contract/render-options.ts'
 import { type Format, integer, listOf, NETWORKS } from './format.ts'
@@ -7,15 +6,6 @@ import { mapped, optional, setting } from './setting.ts'
 
 /** Engines that a process renders with, or that an installation has. */
 export const ENGINE_LIST = listOf(ENGINES)
-
-const SLOTS_MAX = 64
-
-/** Renders at the same time, per engine. */
-export const SLOTS = integer([1, SLOTS_MAX])
-export const SLOTS_DEFAULT = {
-  default: 'the number of cores',
-  absent: () => Math.min(availableParallelism(), SLOTS_MAX),
-}
 
 const CHROMIUM: Format<string> = {
   wanted: 'a path or none',

@@ -17,6 +17,15 @@ export const DEFAULT_TRAFFIC_LIMITS: TrafficLimits = {
   trustedProxies: [],
 }
 
+/** Renders at once, per engine: more than the cores of most machines, and a bound for a misspelt number. */
+export const SLOTS_MAX = 64
+
+/** What a process that renders needs beside its slots: 150 MiB for itself, 300 for a browser without a page, and some for peaks. */
+export const OWN_MEMORY_BYTES = 512 * MIB
+
+/** What a slot may keep after a render, before its thread (384 MiB) or its browser (128 MiB for each page) is replaced. */
+export const SLOT_MEMORY_BYTES = 512 * MIB
+
 /** Charges of a month are computed from its events, and the longest month has 31 days. Nothing here needs more than a year. */
 export const KAFKA_EVENT_DAYS_MIN = 32
 export const KAFKA_EVENT_DAYS_MAX = 400

@@ -1,0 +1,56 @@
+/** How many renders a process runs at once: what the operator says, or what its CPU and memory limits allow. */
+import { availableParallelism, totalmem } from 'node:os'
+import { SYNC_SLOTS } from '@platen/contract/limit.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import { type ContainerLimits, containerLimits } from '../system/cgroup.ts'
+import { integer } from './format.ts'
+import { OWN_MEMORY_BYTES, SLOT_MEMORY_BYTES, SLOTS_MAX } from './limit.ts'
+import { mapped, type Settings, setting } from './setting.ts'
+
+/** Renders at the same time, per engine. */
+export interface Slots {
+  readonly count: number
+  /** Limits that this container should have had to choose `count` well. */
+  readonly missingLimits: readonly ('cpu' | 'memory')[]
+}
+
+/** What the machine has, and what limits it. */
+export interface Capacity extends ContainerLimits {
+  readonly machine: { readonly cores: number; readonly memoryBytes: number }
+}
+
+const COUNT = integer([1, SLOTS_MAX])
+
+/** The setting of the slots. `then` says what else may run. */
+export function slotsSetting(name: string, then: string): Settings<Slots> {
+  const counted = setting(name, COUNT, {
+    default: 'what CPU and memory allow',
+    absent: () => slotsFor(ownCapacity()),
+    description: `Renders at once, per engine: ${COUNT.range}; ${then}. [Sizing](sizing.md#slots) says how many CPU and memory allow.`,
+  })
+  return mapped(counted, (value) => (typeof value === 'number' ? { count: value, missingLimits: [] } : value))
+}
+
+function ownCapacity(): Capacity {
+  return { ...containerLimits(), machine: { cores: availableParallelism(), memoryBytes: totalmem() } }
+}
+
+/**
+ * Returns one slot for each whole core, at most as many as the memory is enough for, and at least one. The slot that each engine has for
+ * sync renders alone needs memory too.
+ */
+export function slotsFor({ cores = Infinity, memoryBytes = Infinity, isContainer, machine }: Capacity): Slots {
+  const byCpu = Math.floor(Math.min(cores, machine.cores))
+  const memory = Math.min(memoryBytes, machine.memoryBytes)
+  const byMemory = Math.floor((memory - OWN_MEMORY_BYTES) / SLOT_MEMORY_BYTES) - SYNC_SLOTS
+  const missing = { cpu: cores === Infinity, memory: memoryBytes === Infinity }
+  return {
+    count: Math.max(1, Math.min(byCpu, byMemory, SLOTS_MAX)),
+    missingLimits: isContainer ? (['cpu', 'memory'] as const).filter((limit) => missing[limit]) : [],
+  }
+}
+
+/** Tells the operator of a container without limits what was chosen instead. */
+export function warnOfMissingLimits({ count, missingLimits }: Slots, log: Log): void {
+  if (missingLimits.length > 0) log.warn({ missing: missingLimits, slots: count }, 'container without limits')
+}
