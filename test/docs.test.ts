@@ -36,6 +36,8 @@ import {
 import { TREE_VALUES_MAX } from '@platen/renderer/template/sandbox/json.ts'
 import { ASSETS_BYTES_MAX } from '@platen/settings/compile/source.ts'
 import { expect, test } from 'vitest'
+import { explainedMessages } from './architecture/explained-message.ts'
+import { logMessages, PROCESSES } from './architecture/log-call.ts'
 import { readText } from './architecture/source-tree.ts'
 import { ASSUMPTIONS, sizeOf } from './bench/cluster/scale/sizing.ts'
 import { wireSource } from './client/wire-source.ts'
@@ -84,6 +86,21 @@ test('docs/sizing.md has the sizes that its formula gives', async () => {
   const made = { sizes: sizesTable(), slots: slotsTable(), assumptions: assumptionsTable() }
   await expect(documentWith('docs/sizing.md', made)).toMatchFileSnapshot('../docs/sizing.md')
 })
+
+test('docs/logs.md lists every message of the log', async () => {
+  await expect(documentWith('docs/logs.md', { messages: messagesTable() })).toMatchFileSnapshot('../docs/logs.md')
+})
+
+/** Keeps what people wrote of a message; of a new message they have to write it. test/logs.test.ts finds what is missing. */
+function messagesTable(): string {
+  const explained = explainedMessages()
+  const rows = [...logMessages()].map(([message, { levels, processes }]) => {
+    const { meaning = '', action = '' } = explained.get(message) ?? {}
+    const each = PROCESSES.length === processes.length ? 'each' : processes.join(', ')
+    return [`\`${message}\``, levels.join(', '), each, meaning, action]
+  })
+  return table(['message', 'level', 'process', 'meaning', 'what to do'], rows)
+}
 
 function errorsDocument(): string {
   return `# Errors

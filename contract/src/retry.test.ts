@@ -28,7 +28,11 @@ class Store {
 function aPort(...refusals: readonly Error[]) {
   const clock = manualClock()
   const store = new Store(refusals)
-  return { clock, store, port: retrying(store, ['get'], { clock, log: SILENT, waitMsMax: 2000 }) }
+  return {
+    clock,
+    store,
+    port: retrying(store, ['get'], { clock, log: SILENT, dependency: 'artifact store', waitMsMax: 2000 }),
+  }
 }
 
 const AWAY = new Unavailable('no answer')

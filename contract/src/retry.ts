@@ -13,6 +13,8 @@ const RETRY_MS_MAX = 30_000
 interface RetryPolicy {
   readonly clock: Clock
   readonly log: Log
+  /** What is called, for the log: `artifact store`. */
+  readonly dependency: string
   readonly waitMsMax?: number
 }
 
@@ -41,7 +43,7 @@ export function retrying<Port extends object>(port: Port, calls: readonly CallOf
       return (...values: readonly unknown[]) => {
         const signal = values.at(-1)
         assert(signal instanceof AbortSignal, 'a call that is repeated takes a signal last')
-        return retryWhileUnavailable(async () => call(...values), { ...policy, signal })
+        return retryWhileUnavailable(async () => call(...values), { ...policy, operation: String(name), signal })
       }
     },
   })
@@ -50,9 +52,12 @@ export function retrying<Port extends object>(port: Port, calls: readonly CallOf
 /** Repeats an idempotent step while it throws `Unavailable`. Rejects with the signal's reason, or with any other error of the step. */
 export async function retryWhileUnavailable<T>(
   step: () => Promise<T>,
-  options: RetryPolicy & { readonly signal: AbortSignal },
+  options: RetryPolicy & {
+    /** What is repeated, for the log. */ readonly operation: string
+    readonly signal: AbortSignal
+  },
 ): Promise<T> {
-  const { clock, log, signal, waitMsMax = RETRY_MS_MAX } = options
+  const { clock, log, dependency, operation, signal, waitMsMax = RETRY_MS_MAX } = options
   for (let tries = 1; ; tries++) {
     try {
       return await step()
@@ -60,7 +65,8 @@ export async function retryWhileUnavailable<T>(
       if (!(error instanceof Unavailable)) throw error
       const waitMs = backOffMs(tries, { msMin: Math.min(RETRY_MS_MIN, waitMsMax), msMax: waitMsMax })
       // Ever rarer, because an outage can be long, and the wait short.
-      if (Number.isInteger(Math.log2(tries))) log.warn({ err: error, tries, waitMs }, 'port unavailable, retrying')
+      if (Number.isInteger(Math.log2(tries)))
+        log.warn({ dependency, operation, tries, waitMs, err: error }, 'dependency call failed, retrying')
       await clock.sleep(waitMs, signal)
     }
   }

@@ -86,8 +86,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   )
   const renderer = stack.use(openRenderer({ ports: { ...ports, meter: meters.renderer }, worker, engines, forceStop }))
   forceStop.addEventListener('abort', () => ports.replies[Symbol.dispose]())
-  if (engines.openHtml === undefined)
-    log.warn({}, 'no chromium: html renders are answered 503; renderer/install-chromium.sh installs it')
+  if (engines.openHtml === undefined) log.warn({}, 'chromium not found, html renders refused')
   const { brand, dataDir, manifestsDir: dir } = config
   const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy, traffic: config.traffic }
   const checks = stack.use(openChecks(ports.clock))

@@ -27,7 +27,7 @@ const RENDER_MS_MAX = 60_000
 const STOP_MS_MAX = 45_000
 const LOG_LINES_SHOWN = 20
 /** The start of the log message for a service that runs without html. */
-const NO_CHROMIUM = '"msg":"no chromium:'
+const NO_CHROMIUM = '"msg":"chromium not found'
 
 const clock = systemClock()
 

@@ -40,7 +40,7 @@ async function firstLoad({ dir, log }: LoadOptions, load: () => Promise<LoadStat
       ? new Error(`the folder of manifests ${dir} cannot be read (${cause.code})`, { cause })
       : cause
   })
-  if (state.compiled?.snapshot.tenants.size === 0) log.warn({ dir }, 'no tenant ready, every request is refused')
+  if (state.compiled?.snapshot.tenants.size === 0) log.error({ dir }, 'no tenant ready, every request is refused')
   return state
 }
 

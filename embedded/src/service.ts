@@ -41,6 +41,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     const forceStop = forceStopSignal(stop, { drainMs: config.drainMs, log })
     await using service = await compose({ config, clock, log, engines, forceStop })
     process.stdout.write(`ready ${service.url}\n`)
+    log.info({ url: service.url }, 'process started')
     const end = AbortSignal.any([stop, service.failed])
     // Node would write the cache at exit, but a kill may prevent that. It takes a third of a second, so it waits until the first requests
     // are served.

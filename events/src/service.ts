@@ -27,7 +27,7 @@ export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Web
   let running: Running | undefined
   return {
     begin() {
-      running = inBackground((signal) => runDispatcher(ports, signing, signal), ports.log, 'dispatcher failed')
+      running = inBackground((signal) => runDispatcher(ports, signing, signal), ports.log, 'webhook dispatcher')
     },
     canSign: sealKeyCheck(sealKey, ports),
     isAlive: () => running?.isAlive() ?? true,
@@ -37,12 +37,12 @@ export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Web
 
 /** Starts to remove expired data in a cluster. Closing waits for the running step. */
 export function openRetention(ports: RetentionPorts): Running {
-  return inBackground((signal) => runRetention(ports, signal), ports.log, 'retention failed')
+  return inBackground((signal) => runRetention(ports, signal), ports.log, 'retention')
 }
 
 /** Starts to build the views in Redis from the event log. After it is closed, another process continues. */
 export function openProjection(ports: ProjectionPorts): Running {
-  return inBackground((signal) => runProjection(ports, signal), ports.log, 'projection failed')
+  return inBackground((signal) => runProjection(ports, signal), ports.log, 'projection')
 }
 
 /** A task that runs until it is closed. */
@@ -51,12 +51,12 @@ export interface Running extends AsyncDisposable {
   isAlive(): boolean
 }
 
-function inBackground(run: (signal: AbortSignal) => Promise<void>, log: Log, endMessage: string): Running {
+function inBackground(run: (signal: AbortSignal) => Promise<void>, log: Log, task: string): Running {
   const stopping = new AbortController()
   let isAlive = true
   const ended = run(stopping.signal).catch((err: unknown) => {
     isAlive = false
-    log.error({ err }, endMessage)
+    log.error({ task, err }, 'background task failed')
   })
   return {
     isAlive: () => isAlive,

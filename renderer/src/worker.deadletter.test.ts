@@ -40,7 +40,7 @@ async function aDamagedWorker(record: RenderRecord, crash?: Error) {
 
 const logged = (record: RenderRecord) => ({
   level: 'error',
-  message: 'render dead-lettered',
+  message: 'render outcome unreadable, dead-lettered',
   fields: { render: record.id, tenant: record.tenant, err: expect.objectContaining({ name: 'UnreadableManifest' }) },
 })
 

@@ -98,7 +98,7 @@ test.skipIf(!isMountable)(
     expect((await request(service, { key: ACME_LIVE, path: '/livez' })).status).toBe(200)
     expect((await request(service, { key: ACME_LIVE, path: `/api/v1/render/${before}` })).status).toBe(200)
     // The first finished render cannot be stored. It is not rendered again.
-    await poll(() => service.log()).until((log) => log.includes('port unavailable, retrying'))
+    await poll(() => service.log()).until((log) => log.includes('dependency call failed, retrying'))
 
     rmSync(filler)
     for (const id of accepted) expect(await ended(service, PATIENT_LIVE, id)).toMatchObject({ status: 'succeeded' })

@@ -88,7 +88,7 @@ test('without a browser html alone is answered 503, and readiness says why', asy
   expect((await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })).status).toBe(200)
   const ready = await fetch(`${service.probesUrl()}/readyz`)
   expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining('"html":"missing"')])
-  expect(service.log()).toContain('no chromium')
+  expect(service.log()).toContain('chromium not found')
 })
 
 test('a service whose log nobody reads starts, answers, counts the lines it drops, and stops', async () => {

@@ -195,7 +195,7 @@ describe('the index', () => {
     const stopping = new AbortController()
     const ended = runRetention(aProcess(scene, { events }), stopping.signal)
     await scene.clock.advance(1000)
-    expect(scene.lines).toMatchObject([{ message: 'port unavailable, retrying' }])
+    expect(scene.lines).toMatchObject([{ message: 'dependency call failed, retrying' }])
     isAway = false
     await scene.clock.advance(1000)
     await back.promise

@@ -123,7 +123,7 @@ async function join(
   signal.throwIfAborted()
   const group = prefix + readerGroup(reader)
   const open = () => openConsumer(connection, { group, topics: [topic], ...settings }, signal)
-  const consumer = await retryWhileUnavailable(open, { ...connection, signal })
+  const consumer = await retryWhileUnavailable(open, { ...connection, dependency: 'kafka', operation: 'open', signal })
   consumers.set(consumer, reader)
   return consumer
 }
@@ -134,11 +134,11 @@ async function deadLetter(
   signal: AbortSignal,
 ): Promise<void> {
   const send = () => deadLetterRecord(connection, { record, reason, deadTopic: prefix + DEAD_TOPIC }, signal)
-  await retryWhileUnavailable(send, { ...connection, signal })
+  await retryWhileUnavailable(send, { ...connection, dependency: 'kafka', operation: 'deadLetter', signal })
   record.done()
   deadLettered?.()
   const { partition, offset } = record
-  connection.log.warn({ topic, partition, offset, reason }, 'record dead-lettered')
+  connection.log.error({ topic, partition, offset, reason }, 'record dead-lettered')
 }
 
 interface Membership {

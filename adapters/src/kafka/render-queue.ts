@@ -182,10 +182,10 @@ class EngineConsumer implements AsyncDisposable {
     try {
       const send = () =>
         deadLetterRecord(connection, { record, reason, deadTopic: settings.prefix + DEAD_TOPIC }, signal)
-      await retryWhileUnavailable(send, { ...connection, signal })
+      await retryWhileUnavailable(send, { ...connection, dependency: 'kafka', operation: 'deadLetter', signal })
       record.done()
       settings.deadLettered?.()
-      connection.log.warn({ topic, partition, offset, reason }, 'record dead-lettered')
+      connection.log.error({ topic, partition, offset, reason }, 'record dead-lettered')
     } catch (err) {
       record.requeue()
       if (!signal.aborted) connection.log.error({ topic, partition, offset, err }, 'dead-lettering failed')

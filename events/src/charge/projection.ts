@@ -49,7 +49,7 @@ export async function runProjection(ports: ProjectionPorts, signal: AbortSignal)
 
 async function project(ports: ProjectionPorts, signal: AbortSignal): Promise<void> {
   const { events, meter, clock, log } = ports
-  const retry = { clock, log, signal, waitMsMax: PROJECTION_RETRY_MS }
+  const retry = { clock, log, signal, dependency: 'redis', operation: 'apply', waitMsMax: PROJECTION_RETRY_MS }
   const checkpoints = retrying(ports.checkpoints, ['begin'], retry)
   const held = new Map<number, Checkpoint>()
   const begin: ReplayStart = async (partition, range) => {
@@ -57,7 +57,8 @@ async function project(ports: ProjectionPorts, signal: AbortSignal): Promise<voi
     const before = held.get(partition)
     if (before !== undefined && checkpoint.offset < before.offset) {
       meter.rebuildStarted()
-      log.warn({ partition, offset: checkpoint.offset, before: before.offset }, 'projection rebuild started')
+      const reason = 'redis lost the checkpoint of the partition'
+      log.warn({ partition, reason, offset: checkpoint.offset, before: before.offset }, 'rebuilding redis projection')
     }
     held.set(partition, checkpoint)
     return checkpoint.offset
@@ -154,7 +155,7 @@ async function audit({ checkpoints, limiter, clock, log }: ProjectionPorts, sign
     if (total.charged < units || chargeName(account, total) !== name) lost += 1
   })
   if (lost === 0) return
-  log.warn({ accounts: lost }, 'lost charges detected')
+  log.warn({ accounts: lost }, 'redis lost charges, rebuilding from events')
   await checkpoints.forget(known, signal)
 }
 

@@ -61,16 +61,17 @@ function openExpiryBuffer({ artifacts, serviceBucket, clock, log }: ExpiryIndex)
   let writing = Promise.resolve()
 
   const writeGathered = async (signal: AbortSignal) => {
-    const retry = { clock, log, signal }
+    const putRetry = { clock, log, dependency: 'artifact store', operation: 'put', signal }
+    const doneRetry = { clock, log, dependency: 'event log', operation: 'done', signal }
     const [full, read] = [days, last]
     days = new Map()
     count = 0
     last = undefined
     for (const [day, renders] of full) {
       const { key, bytes } = expiryObjectOf(day, renders)
-      await retryWhileUnavailable(() => artifacts.put({ bucket: serviceBucket, key }, bytes, NEVER), retry)
+      await retryWhileUnavailable(() => artifacts.put({ bucket: serviceBucket, key }, bytes, NEVER), putRetry)
     }
-    await retryWhileUnavailable(async () => read?.done(), retry)
+    await retryWhileUnavailable(async () => read?.done(), doneRetry)
   }
   const write = (signal: AbortSignal) => {
     // Writes one after the other: a later event must not be committed before an earlier one is written.

@@ -23,7 +23,8 @@ export interface RetentionPorts extends RemovalPorts {
  * defect.
  */
 export async function runRetention(ports: RetentionPorts, signal: AbortSignal): Promise<void> {
-  const keepIndex = retryWhileUnavailable(() => maintainExpiryIndex(ports, signal), { ...ports, signal })
+  const retry = { ...ports, dependency: 'event log', operation: 'follow', signal }
+  const keepIndex = retryWhileUnavailable(() => maintainExpiryIndex(ports, signal), retry)
   // Processes that started together must not remove at the same time.
   const rhythm = (everyMs: number) => ({ ...ports, everyMs, firstAfterMs: everyMs * randomFraction(ports.ids) })
   await Promise.all([

@@ -26,7 +26,8 @@ const READER = 'webhooks'
  */
 export async function scheduleDeliveries(options: SchedulerOptions, signal: AbortSignal): Promise<void> {
   const { events, deliveries } = options
-  const retry = { ...options, signal }
+  const scheduleRetry = { ...options, dependency: 'delivery log', operation: 'schedule', signal }
+  const doneRetry = { ...options, dependency: 'event log', operation: 'done', signal }
   let last: ReceivedEvent | undefined
   let read = 0
   /** Deliveries for the next command. They gather while a command is running. */
@@ -36,13 +37,13 @@ export async function scheduleDeliveries(options: SchedulerOptions, signal: Abor
     while (gathered.length > 0) {
       const batch = gathered
       gathered = []
-      await retryWhileUnavailable(() => deliveries.schedule(batch, signal), retry)
+      await retryWhileUnavailable(() => deliveries.schedule(batch, signal), scheduleRetry)
     }
     scheduling = undefined
   }
   const commit = async () => {
     await scheduling
-    await retryWhileUnavailable(async () => last?.done(), retry)
+    await retryWhileUnavailable(async () => last?.done(), doneRetry)
   }
   for await (const received of events.follow(READER, signal)) {
     last = received

@@ -51,14 +51,16 @@ export async function runDispatcher(
   settings: DispatcherSettings,
   signal: AbortSignal,
 ): Promise<void> {
-  const retry = { ...ports, signal }
   // Each step starts again when its log is unavailable, for example on a full disk, and keeps its work. On a stop each step ends by
   // itself, so that a step without work does not interrupt the other.
-  const untilStopped = (step: () => Promise<void>) =>
-    retryWhileUnavailable(step, retry).catch(throwUnlessAborted(signal))
+  const untilStopped = (step: () => Promise<void>, called: { dependency: string; operation: string }) =>
+    retryWhileUnavailable(step, { ...ports, ...called, signal }).catch(throwUnlessAborted(signal))
   await Promise.all([
-    untilStopped(() => scheduleDeliveries({ ...ports, ...settings }, signal)),
-    untilStopped(() => dispatch({ ...ports, settings, signal })),
+    untilStopped(() => scheduleDeliveries({ ...ports, ...settings }, signal), {
+      dependency: 'event log',
+      operation: 'follow',
+    }),
+    untilStopped(() => dispatch({ ...ports, settings, signal }), { dependency: 'delivery log', operation: 'consume' }),
   ])
 }
 
@@ -159,14 +161,16 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
 async function recordResult(context: Dispatch, due: DueDelivery, resulting: Promise<DeliveryResult>): Promise<void> {
   const { meter, log, clock } = context
   const { id, tenant } = due.delivery
+  const retry = { ...context, dependency: 'delivery log' }
   try {
     const result = await resulting
     if (result.kind === 'deferred') {
-      return await retryWhileUnavailable(() => due.defer(result.deferMs, result.reason), context)
+      const defer = () => due.defer(result.deferMs, result.reason)
+      return await retryWhileUnavailable(defer, { ...retry, operation: 'defer' })
     }
     const { attempt, next, endedAt } = result
     const record = () => due.record(attempt, next && reducedBy(next, clock.monotonic() - endedAt))
-    await retryWhileUnavailable(record, context)
+    await retryWhileUnavailable(record, { ...retry, operation: 'record' })
     meter.attempted(attempt.result, attempt.durationMs)
     if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
     logAttempt(log, due, result)

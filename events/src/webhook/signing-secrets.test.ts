@@ -39,7 +39,7 @@ test.for<[string, Tenant, object | undefined]>([
   ['that do not exist', without('a'), { tenant: 'a', reason: 'secret_missing' }],
 ])('secrets %s are logged once at most', ([, tenant, told]) => {
   const lines: object[] = []
-  const signingSecretsOf = openSigningSecrets(KEY, { ...SILENT, warn: (fields) => void lines.push(fields) })
+  const signingSecretsOf = openSigningSecrets(KEY, { ...SILENT, error: (fields) => void lines.push(fields) })
   const secrets = [1, 2].map(() => signingSecretsOf(tenant, 0))
   expect(secrets.map((each) => each?.oldest)).toEqual(Array(2).fill(told === undefined ? 'a secret' : undefined))
   expect(lines).toEqual(told === undefined ? [] : [told])

@@ -28,7 +28,7 @@ export function openSigningSecrets(
     const secrets = signingSecretsOf(tenant, sealKey, now)
     const ends = (tenant.webhookSecrets ?? []).flatMap(({ until = now }) => (until > now ? [until] : []))
     opened.set(tenant, { secrets, until: Math.min(...ends) })
-    if (secrets === undefined) log.warn({ tenant: tenant.id, reason: obstacleOf(tenant) }, 'webhooks cannot be signed')
+    if (secrets === undefined) log.error({ tenant: tenant.id, reason: obstacleOf(tenant) }, 'webhooks cannot be signed')
     return secrets
   }
 }

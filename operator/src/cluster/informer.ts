@@ -199,7 +199,10 @@ class Reflector<T> {
     }
     this.#failures++
     const waitMs = Math.max(backOffMs(this.#failures, WATCH_BACK_OFF, randomFraction(ids)), retryAfterMs ?? 0)
-    log.warn({ err: error, kind, waitMs, isListedNext: this.#resourceVersion === undefined }, 'watch failed')
+    log.warn(
+      { err: error, kind, waitMs, isListedNext: this.#resourceVersion === undefined },
+      'kubernetes watch failed, retrying',
+    )
     await clock.sleep(waitMs, signal)
   }
 }

@@ -30,7 +30,7 @@ export class SecretTracker {
   ): { readonly retryAt?: Instant; readonly warning?: Warning } {
     const { log, onRepair } = this.#options
     const key = keyOfResource(resource)
-    const fields = { resource: key, stands: `${observed.place.namespace}/${observed.place.name}` }
+    const fields = { resource: key, secretName: `${observed.place.namespace}/${observed.place.name}` }
     this.observed.set(key, observed)
     if (isNew) log.info(fields, 'secret generated')
     if (repaired.length > 0) {

@@ -225,7 +225,7 @@ async function publishAtStart(
     } catch (err) {
       if (signal.aborted) return
       if (!(err instanceof Unavailable)) throw err
-      log.warn({ err }, 'settings could not be published')
+      log.warn({ err }, 'settings not published, retrying')
       await clock.sleep(PUBLISH_RETRY_MS, signal).catch(() => undefined)
     }
   }

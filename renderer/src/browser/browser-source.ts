@@ -158,7 +158,7 @@ async function killWhenUnresponsive(running: RunningBrowser, { clock, log }: Bro
   while (!gone.aborted) {
     await clock.sleep(BROWSER_PING_EVERY_MS, gone).catch(() => undefined)
     if (gone.aborted || (await isResponsive(running, clock)) || gone.aborted) continue
-    log.error({}, 'browser unresponsive, killed')
+    log.warn({}, 'browser unresponsive, killed')
     await running.kill()
   }
 }

@@ -53,7 +53,7 @@ async function openHtml(
   { executablePath, pool, remote }: { executablePath: string; pool: ThreadPool; remote: RemoteFiles },
 ): Promise<RenderEngine> {
   const isSandboxed = process.getuid?.() !== 0
-  if (!isSandboxed) log.warn({}, 'running as root: chromium runs without its sandbox')
+  if (!isSandboxed) log.warn({}, 'chromium sandbox disabled, running as root')
   const fill: HtmlEngineSettings['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
   const engine = await openHtmlEngine({ executablePath, slots, fill, remote, clock, profileDir, isSandboxed, log })
   return { ...engine, ...availabilityOfAll([pool, engine]) }

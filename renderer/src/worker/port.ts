@@ -61,16 +61,18 @@ type RetryingPorts = ReturnType<typeof retryingPorts>
 export function retryingPorts(ports: WorkerPorts, { serviceBucket }: WorkerSettings, forceStop: AbortSignal) {
   const { clock, log, artifacts } = ports
   const policy = { clock, log, waitMsMax: STORE_RETRY_MS_MAX }
+  const ofStore = { ...policy, dependency: 'artifact store' }
   // The deadline of a render ends the repeats, but no try. So a PDF gets at least one whole try, however long the rest took.
   const pdfs: Pick<ArtifactStore, 'put'> = { put: (address, bytes) => artifacts.put(address, bytes, forceStop) }
   return {
-    ledger: retrying(ports.ledger, ['claim', 'complete'], policy),
-    artifacts: retrying(artifacts, ['get', 'create', 'delete'], policy),
-    pdfs: retrying(pdfs, ['put'], policy),
-    source: retrying(openWorkSource(artifacts, serviceBucket), ['workOf'], policy),
-    events: retrying(ports.events, ['append'], policy),
-    limiter: retrying(ports.limiter, ['confirm', 'complete'], policy),
-    retryingRender: (queued?: QueuedRender) => queued && retrying(queued, ['done', 'deadLetter'], policy),
+    ledger: retrying(ports.ledger, ['claim', 'complete'], { ...policy, dependency: 'render ledger' }),
+    artifacts: retrying(artifacts, ['get', 'create', 'delete'], ofStore),
+    pdfs: retrying(pdfs, ['put'], ofStore),
+    source: retrying(openWorkSource(artifacts, serviceBucket), ['workOf'], ofStore),
+    events: retrying(ports.events, ['append'], { ...policy, dependency: 'event log' }),
+    limiter: retrying(ports.limiter, ['confirm', 'complete'], { ...policy, dependency: 'limiter' }),
+    retryingRender: (queued?: QueuedRender) =>
+      queued && retrying(queued, ['done', 'deadLetter'], { ...policy, dependency: 'render queue' }),
   }
 }
 

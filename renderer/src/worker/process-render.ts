@@ -176,7 +176,7 @@ async function acknowledge(
 async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error: UnreadableManifest): Promise<void> {
   const { record } = queued
   const { log, meter, ledger, limiter, forceStop } = worker
-  log.error({ render: record.id, tenant: record.tenant, err: error }, 'render dead-lettered')
+  log.error({ render: record.id, tenant: record.tenant, err: error }, 'render outcome unreadable, dead-lettered')
   await replyToCaller(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
   const shown = manifestOf(record, 1, failedOutcome(worker, DEFECT))
   await Promise.all([limiter.complete(shown, forceStop), ledger.complete(shown, forceStop)])
@@ -190,7 +190,7 @@ async function removeInput({ source, log, forceStop }: Worker, record: RenderRec
     await source.removeInput(record, forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.warn({ render: record.id, tenant: record.tenant, err }, 'input not removed')
+    log.warn({ render: record.id, tenant: record.tenant, err }, 'temporary input not deleted, left to retention')
   }
 }
 

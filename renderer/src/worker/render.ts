@@ -61,7 +61,7 @@ function refuseOversize({ byteLength }: Uint8Array): void {
 
 /** A failure of the template concerns the tenant and is in the outcome. Only our own failures get a log line here. */
 function logVerdict({ log }: Worker, verdict: Verdict, fields: object): void {
-  if (verdict.kind === 'retry') log.warn(fields, 'attempt crashed')
-  else if (verdict.kind === 'lost') log.warn(fields, 'claim lost')
+  if (verdict.kind === 'retry') log.warn(fields, 'render attempt crashed, retrying')
+  else if (verdict.kind === 'lost') log.warn(fields, 'another renderer took over this render')
   else if (verdict.error.code === 'internal') log.error(fields, 'render failed by a defect')
 }

@@ -44,7 +44,7 @@ test('its GET is answered 500, its record is a dead letter when it comes again, 
     cluster()
       .log()
       .match(/render dead-lettered|render not completed/g),
-  ).toEqual(['render dead-lettered'])
+  ).toEqual(['render outcome unreadable, dead-lettered'])
 })
 
 async function damageManifest(id: RenderId, signal: AbortSignal): Promise<void> {

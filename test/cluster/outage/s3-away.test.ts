@@ -47,7 +47,7 @@ const OUTAGES: readonly (readonly [string, { go(): unknown; back(): unknown }])[
 describe.for(OUTAGES)('an S3 that %s', ([, outage]) => {
   test('is waited for by renders that have the time, and each is rendered and told of once', async ({ signal }) => {
     const service = cluster.at(0)
-    const isMissed = said('port unavailable, retrying')
+    const isMissed = said('dependency call failed, retrying')
     await outage.go()
     const ids = await Promise.all([1, 2, 3].map(() => submit(service, PATIENT, LETTER)))
     await isMissed()

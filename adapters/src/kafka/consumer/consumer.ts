@@ -379,13 +379,13 @@ class Member implements GroupConsumer {
   }
 
   #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {
-    const [{ log }, { group }] = [this.#connection, this.#settings]
     this.#touch()
-    if (restart) return log.warn({ group, err: error }, 'consumer restarted')
+    const [{ log }, { group }, isClosing] = [this.#connection, this.#settings, this.#closing.signal.aborted]
+    if (restart || !isClosing) log.warn({ group, err: error }, 'consumer crashed, restarting')
+    if (restart) return
     // For a caller that waits for the join; after that nobody waits.
     this.#joined.reject(error)
-    this.#hasStopped = !this.#closing.signal.aborted
-    if (this.#hasStopped) log.error({ group, err: error }, 'consumer stopped')
+    this.#hasStopped = !isClosing
   }
 
   /** Restarts after an error that kafkajs does not retry: brokers also report such errors while they start and stop. */

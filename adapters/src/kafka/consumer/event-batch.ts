@@ -29,7 +29,8 @@ export async function* eventBatches(replay: Replay, signal: AbortSignal): AsyncG
   for (;;) {
     signal.throwIfAborted()
     if (consumer.awaitingSeek().length > 0) {
-      await retryWhileUnavailable(() => seekPartitions(replay, nextOffsets), { ...connection, signal })
+      const retry = { ...connection, dependency: 'kafka', operation: 'seek', signal }
+      await retryWhileUnavailable(() => seekPartitions(replay, nextOffsets), retry)
     }
     const includesIdle = clock.monotonic() >= idleDueAt
     if (includesIdle) idleDueAt = clock.monotonic() + REPLAY_IDLE_MS

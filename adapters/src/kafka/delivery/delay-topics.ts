@@ -70,7 +70,7 @@ export async function buryReminder(
   record.done()
   deadLettered?.()
   const { topic, partition, offset } = record
-  connection.log.warn({ topic, partition, offset, reason }, 'record dead-lettered')
+  connection.log.error({ topic, partition, offset, reason }, 'record dead-lettered')
 }
 
 /** Returns the longest delay topic that does not exceed the wait by more than a small slack; undefined for what is due. */
@@ -177,6 +177,6 @@ export class DelayTopicConsumer {
   #retry(step: () => Promise<void>, signal: AbortSignal): Promise<void> {
     // Uses the clock of the connection, not the clock of the deliveries.
     const { clock, log } = this.#ports.connection
-    return retryWhileUnavailable(step, { clock, log, signal })
+    return retryWhileUnavailable(step, { clock, log, dependency: 'kafka', operation: 'send', signal })
   }
 }

@@ -109,7 +109,7 @@ export async function openKafkaDeliveryLog(
   const ended = delayConsumer.run(closing.signal).catch((err: unknown) => {
     if (closing.signal.aborted) return
     hasFailed = true
-    connection.log.error({ err }, 'delivery reminders stopped')
+    connection.log.error({ err }, 'webhook scheduler stopped')
   })
   return {
     ...deliveryReaderOn(store, ports, settings),
