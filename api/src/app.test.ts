@@ -1,6 +1,7 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
+import { hashOfKey } from '@platen/contract/api-key.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY, queued } from '../../test/fixture/api.ts'
@@ -121,6 +122,22 @@ describe('the log', () => {
     ])
     const everything = JSON.stringify(api.lines)
     for (const secret of ['hunter2', LIVE_KEY, 'page=']) expect(everything).not.toContain(secret)
+  })
+
+  test('says of a request who asked, for what, and why it was refused', async () => {
+    const api = anApi()
+    const { render_id: render } = (await api.post(ASYNC)).json()
+    await api.post({ ...ASYNC, data: 7 })
+    await api.get('/api/v1/render/unknown')
+    const [accepted, malformed, unknown] = api.lines
+      .filter(({ message, level }) => message === 'request answered' && level === 'info')
+      .map(({ fields }) => fields)
+    const keyId = hashOfKey(LIVE_KEY).slice(0, 12)
+    const asked = { template: ASYNC.template, mode: 'async', lane: 'async', engine: 'react_pdf' }
+    expect(accepted).toMatchObject({ status: 202, render, keyId, environment: 'live', ...asked })
+    expect(accepted?.['errorCode']).toBeUndefined()
+    expect(malformed).toMatchObject({ status: 400, errorCode: 'INVALID_PAYLOAD', keyId })
+    expect(unknown).toMatchObject({ status: 404, errorCode: 'RENDER_NOT_FOUND', keyId })
   })
 
   test('says nothing at info of a healthy health check', async () => {

@@ -2,8 +2,10 @@
  * The HTTP API, the first half of the data flow. Fastify routes and parses HTTP. This file and those beside it decide every answer, even
  * to a broken header. `buildApp` does not listen: the composition root does.
  */
-import { HTTP_ERRORS, ServiceError } from '@platen/contract/error.ts'
+import { keyIdOf } from '@platen/contract/api-key.ts'
+import { HTTP_ERRORS, type HttpErrorCode, ServiceError } from '@platen/contract/error.ts'
 import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
+import type { RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { authenticator, callerOf } from './admission/authenticate.ts'
@@ -31,6 +33,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The render that this request creates or reads, once it is known. */
     render: RenderId | null
+    /** The render that this request asks for, once its body was checked; its lane is known once it was counted. */
+    requested: (Pick<RenderRecord, 'template' | 'engine' | 'mode'> & Partial<Pick<RenderRecord, 'lane'>>) | null
+    /** Why the request was refused, once it was. */
+    errorCode: HttpErrorCode | null
   }
 }
 
@@ -79,6 +85,7 @@ export function buildApp(given: ApiPorts): ApiApp {
     },
   })
   app.decorateRequest('caller', null).decorateRequest('render', null)
+  app.decorateRequest('requested', null).decorateRequest('errorCode', null)
   app.setValidatorCompiler(compileRequestSchema)
   // Types and tests make sure that answers fit. Fastify's serializer would drop fields that a schema does not name.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
@@ -115,7 +122,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connect
     return discardingRest(request, reply, { payload, clock })
   })
   app.addHook('onResponse', async (request, reply) => {
-    const { method } = request
+    const { method, caller, requested } = request
     const { url: path } = request.routeOptions
     const { statusCode: status } = reply
     meter.answered({ path, method }, { status, durationMs: reply.elapsedTime })
@@ -124,12 +131,19 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connect
       route: path,
       status,
       durationMs: Math.round(reply.elapsedTime),
+      errorCode: request.errorCode ?? undefined,
       requestId: request.id,
-      tenant: request.caller?.tenant.id,
+      tenant: caller?.tenant.id,
+      environment: caller?.key.environment,
+      keyId: caller === null ? undefined : keyIdOf(caller.key.hash),
       render: request.render ?? undefined,
+      template: requested?.template.code,
+      engine: requested?.engine,
+      mode: requested?.mode,
+      lane: requested?.lane,
       isDelivered: reply.raw.writableFinished,
     }
-    const isQuiet = request.caller === null && (status < 400 || status === HTTP_ERRORS.RATE_LIMITED.status)
+    const isQuiet = caller === null && (status < 400 || status === HTTP_ERRORS.RATE_LIMITED.status)
     if (isQuiet) log.debug(fields, 'request answered')
     else log.info(fields, 'request answered')
   })
@@ -187,6 +201,7 @@ function refuse(
   const { request, reply } = exchange
   const problem = problemOf(error)
   meter.refused(problem)
+  request.errorCode = problem.code
   const fields = { requestId: request.id, tenant: request.caller?.tenant.id, err: problem.incident }
   if (problem.code === 'INTERNAL_ERROR' && problem.incident !== undefined)
     log.error(fields, 'request failed by a defect')

@@ -31,6 +31,8 @@ export interface Delivery {
   /** How many attempts may follow the first. 0 after a sync render. */
   readonly retriesMax: number
   readonly createdAt: Instant
+  /** Of the request that asked for the render, for the log. Absent in deliveries of older versions. */
+  readonly requestId?: string
 }
 
 export const ATTEMPT_RESULTS = ['ok', 'status', 'timeout', 'dns', 'connection', 'tls', 'protocol', 'blocked'] as const

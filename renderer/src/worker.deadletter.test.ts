@@ -41,7 +41,11 @@ async function aDamagedWorker(record: RenderRecord, crash?: Error) {
 const logged = (record: RenderRecord) => ({
   level: 'error',
   message: 'render outcome unreadable, dead-lettered',
-  fields: { render: record.id, tenant: record.tenant, err: expect.objectContaining({ name: 'UnreadableManifest' }) },
+  fields: expect.objectContaining({
+    render: record.id,
+    requestId: record.requestId,
+    err: expect.objectContaining({ name: 'UnreadableManifest' }),
+  }),
 })
 
 test('one that had ended is dead-lettered, and shows the outcome it had', async () => {

@@ -80,6 +80,21 @@ describe('a render', () => {
     expect(worker.worked).toHaveLength(3)
   })
 
+  test.for<[string, () => Promise<Uint8Array>, object]>([
+    ['succeeded', async () => PDF, { durationMs: 0, bytes: PDF.byteLength }],
+    ['failed', () => Promise.reject(new ServiceError('template_error', 'no value')), { code: 'template_error' }],
+  ])('that %s is logged once, with what it was and how long it waited', async ([status, script, ending]) => {
+    const record = aRecord({ mode: 'async', lane: 'bulk', requestId: 'order 66' })
+    const worker = await aWorker(script, [{ ...record, acceptedAt: record.acceptedAt - 4000 }])
+    await eventsOf(worker, 1)
+    const { id: render, tenant, environment, engine, template } = record
+    const of = { render, tenant, environment, engine, template: template.code, mode: 'async', lane: 'bulk' }
+    const lines = worker.lines.filter(({ message }) => message === `render ${status}`)
+    expect(lines).toMatchObject([
+      { level: 'info', fields: { ...of, requestId: 'order 66', attempt: 1, queueWaitMs: 4000, ...ending } },
+    ])
+  })
+
   test('that crashes its renderer once succeeds at the second attempt', async () => {
     const worker = await aWorker(async () => {
       if (worker.worked.length === 1) throw new ServiceError('render_crashed', 'thread died')

@@ -375,7 +375,10 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     await afterAttempts(event.id, 1)
     // It is logged after it can be found.
     await dispatcher[Symbol.asyncDispose]()
-    expect(lines).toHaveLength(1)
+    const { id: render, tenant, requestId } = event.manifest.render
+    expect(lines.map((line) => JSON.parse(line.slice(line.indexOf('{'))))).toMatchObject([
+      { delivery: event.id, render, tenant, requestId, statusCode: 500 },
+    ])
     expect(lines.join('\n')).not.toMatch(new RegExp(`${SECRET}|sha256=|v1,`))
   })
 }

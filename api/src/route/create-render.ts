@@ -31,7 +31,7 @@ interface Exchange {
   readonly headers: HeaderNames
   readonly answers: AnswerBudget
   readonly caller: Caller
-  readonly request: Pick<FastifyRequest, 'render'>
+  readonly request: Pick<FastifyRequest, 'render' | 'requested'>
   readonly reply: FastifyReply
   /** Aborts when nobody waits for the answer any more. */
   readonly callerGone: AbortSignal
@@ -68,6 +68,8 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
       const exchange = { ports, headers, answers, caller, request, reply, callerGone }
       if (modeOf(body) === 'sync') answers.require(caller.tenant.id)
       const admission = await admit({ caller, body, requestId, signal: callerGone }, ports)
+      const { lane: _undecided, ...requested } = admission.record
+      request.requested = requested
       const key = request.headers['idempotency-key']
       if (key === undefined || body.fingerprint === undefined) return await reserveAndRun(admission, exchange)
       using keyed = checkDuplicate({ key, caller, admission, fingerprint: body.fingerprint })
@@ -97,6 +99,7 @@ async function submitAndAnswer(admission: Admission, exchange: Exchange): Promis
   const { ports, request, callerGone } = exchange
   const { record } = admission
   request.render = record.id
+  request.requested = record
   if (record.mode === 'sync') return sendReply(await renderSync(admission, ports, callerGone), record, exchange)
   await submit(admission, ports)
   await markQueued(record, ports)

@@ -79,5 +79,6 @@ export function deliveryOf(
     // The caller of a sync render already has the outcome. The webhook is for its records and is tried once.
     retriesMax: render.mode === 'sync' ? 0 : retriesMax,
     createdAt: outcome.finishedAt,
+    requestId: render.requestId,
   }
 }

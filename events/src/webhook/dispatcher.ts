@@ -160,7 +160,6 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
 /** Records the result. Never rejects: a delivery without a record is handed out again after a restart. */
 async function recordResult(context: Dispatch, due: DueDelivery, resulting: Promise<DeliveryResult>): Promise<void> {
   const { meter, log, clock } = context
-  const { id, tenant } = due.delivery
   const retry = { ...context, dependency: 'delivery log' }
   try {
     const result = await resulting
@@ -175,7 +174,7 @@ async function recordResult(context: Dispatch, due: DueDelivery, resulting: Prom
     if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
     logAttempt(log, due, result)
   } catch (err) {
-    log.error({ delivery: id, tenant, err }, 'delivery result not recorded')
+    log.error({ ...logFieldsOf(due.delivery), err }, 'delivery result not recorded')
   }
 }
 
@@ -223,12 +222,14 @@ function nextStatusOf({ clock, ids }: Dispatch, due: DueDelivery, answer: Webhoo
   return waitMs === undefined ? { status: 'exhausted' } : { status: 'scheduled', waitMs }
 }
 
+function logFieldsOf({ id, render, tenant, environment, requestId }: Delivery): object {
+  return { delivery: id, render, tenant, environment, requestId }
+}
+
 function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: AttemptedDelivery): void {
   const { result, statusCode, durationMs, message } = attempt
   const fields = {
-    delivery: delivery.id,
-    render: delivery.render,
-    tenant: delivery.tenant,
+    ...logFieldsOf(delivery),
     attempts: attempts + 1,
     result,
     statusCode,

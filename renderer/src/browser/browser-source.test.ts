@@ -14,6 +14,7 @@ function aBrowser(ping: RunningBrowser['ping'] = async () => {}): RunningBrowser
     // No test uses it.
     browser: {} as Browser,
     gone: gone.signal,
+    exit: () => ({ exitCode: null, signal: gone.signal.aborted ? 'SIGKILL' : null }),
     kill: async () => gone.abort(new Error('killed')),
     ping,
     processes: async () => [],
@@ -25,10 +26,12 @@ function aBrowser(ping: RunningBrowser['ping'] = async () => {}): RunningBrowser
 function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) {
   const clock = manualClock()
   const launched: RunningBrowser[] = []
+  const lines: object[] = []
   let launches = 0
   const supply = openBrowserSource({
     clock,
-    log: SILENT,
+    log: { ...SILENT, warn: (fields, message) => void lines.push({ ...fields, message }) },
+    rendersOf: () => 7,
     async launch(signal) {
       const outcome = outcomes[Math.min(launches, outcomes.length - 1)]
       launches += 1
@@ -39,7 +42,7 @@ function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) 
       return browser
     },
   })
-  return { supply, clock, launched, launches: () => launches }
+  return { supply, clock, launched, lines, launches: () => launches }
 }
 
 test('begins to launch when it is opened, and gives everyone the same browser', async () => {
@@ -81,6 +84,16 @@ test('lets a render that is aborted go, and keeps the launch for the next', asyn
   controller.abort(new Error('deadline'))
   await expect(current).rejects.toThrow('deadline')
   expect(launches()).toBe(1)
+})
+
+test('logs how a browser ended, how old it was and what it had printed', async () => {
+  const { supply, clock, launched, lines } = aSupply(['runs'])
+  await supply.current(NEVER)
+  await clock.advance(1500)
+  await launched[0]?.kill()
+  await clock.advance(0)
+  const message = 'browser ended unexpectedly'
+  expect(lines).toEqual([{ message, exitCode: null, signal: 'SIGKILL', ageMs: 1500, renders: 7 }])
 })
 
 test('launches another when the browser dies, without being asked', async () => {
@@ -198,7 +211,12 @@ test('does not take a pause of its own process for one of the browser', async ()
     answer.resolve()
     return manual.timeout(ms)
   }
-  const supply = openBrowserSource({ clock: { ...manual, timeout }, log: SILENT, launch: async () => browser })
+  const supply = openBrowserSource({
+    clock: { ...manual, timeout },
+    log: SILENT,
+    rendersOf: () => 0,
+    launch: async () => browser,
+  })
   expect(await supply.current(NEVER)).toBe(browser)
   await manual.advance(BROWSER_PING_EVERY_MS)
   expect(steps).toBe(2)

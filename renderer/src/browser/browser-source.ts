@@ -42,13 +42,15 @@ const ANSWER_STEP_MS = 1_000
 export interface BrowserSourcePorts {
   /** Starts one browser. */
   readonly launch: (signal: AbortSignal) => Promise<RunningBrowser>
+  /** How many documents a browser has printed, for the log. */
+  readonly rendersOf: (browser: RunningBrowser) => number
   readonly clock: Clock
   readonly log: Log
 }
 
 /** Opens the source and begins the first launch without waiting for it. */
 export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
-  const { clock, log } = ports
+  const { clock } = ports
   const closing = new AbortController()
   const launcher = openLauncher(ports, closing.signal)
   const living = new Set<RunningBrowser>()
@@ -85,8 +87,9 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
       current = undefined
       availability.markUnavailable()
       if (closing.signal.aborted) return
-      log.warn({}, 'browser ended unexpectedly')
-      launcher.noteExit(clock.monotonic() - startedAt)
+      const ageMs = Math.round(clock.monotonic() - startedAt)
+      void logExit(next, ageMs, ports)
+      launcher.noteExit(ageMs)
       void launchNext()
     })
     return next
@@ -110,6 +113,12 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
       await Promise.all(Array.from(living, (browser) => browser.kill()))
     },
   }
+}
+
+/** Logs how a browser exited. That is known a moment after it is gone, when nothing of it runs any more. */
+async function logExit(browser: RunningBrowser, ageMs: number, { rendersOf, log }: BrowserSourcePorts): Promise<void> {
+  await browser.kill()
+  log.warn({ ...browser.exit(), ageMs, renders: rendersOf(browser) }, 'browser ended unexpectedly')
 }
 
 /** Waits for a launch, at most as long as a render may wait. */

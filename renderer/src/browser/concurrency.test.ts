@@ -51,6 +51,7 @@ class FakePool extends EventEmitter implements PagePool {
       browser: {
         browser: {} as Browser,
         gone: NEVER,
+        exit: () => ({ exitCode: null, signal: null }),
         kill: async () => {},
         ping: async () => {},
         processes: async () => [],

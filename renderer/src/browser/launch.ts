@@ -30,6 +30,8 @@ export interface RunningBrowser {
   readonly browser: Browser
   /** Aborts when the process has exited or is being killed. The reason is a `BrowserLost` with `render_crashed`. */
   readonly gone: AbortSignal
+  /** How its process exited, once it has: by itself with a code, or by a signal. */
+  exit(): { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null }
   /** Kills the whole process group. Resolves when it is dead and its profile folder is removed. May be called twice. */
   kill(): Promise<void>
   /** Resolves when the browser has responded. Rejects when it has exited. Stays pending while it hangs. */
@@ -168,6 +170,7 @@ function watchBrowser(browser: Browser, profile: string): RunningBrowser {
   return {
     browser,
     gone: gone.signal,
+    exit: () => ({ exitCode: child.exitCode, signal: child.signalCode }),
     kill,
     async ping() {
       await (await session).send('Browser.getVersion')

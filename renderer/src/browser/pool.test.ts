@@ -7,7 +7,7 @@ import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import type { RunningBrowser } from './launch.ts'
 import { BROWSER_AGE_MS_MAX, BROWSER_KEPT_MIB_MAX, BROWSER_MEMORY_CHECK_EVERY_MS, PAGE_KEPT_MIB_MAX } from './limit.ts'
 import type { PrintPage } from './page.ts'
-import { openPagePool, type PoolSettings } from './pool.ts'
+import { openPagePool, openUsages, type PoolSettings } from './pool.ts'
 
 const [ACME, ROAD] = ['acme' as TenantId, 'roadrunner' as TenantId]
 
@@ -29,6 +29,7 @@ function aPool(settings: Partial<PoolSettings> = {}) {
     {
       clock,
       log: SILENT,
+      usageOf: openUsages(clock),
       source: {
         state: () => 'running',
         ready: async () => {},
@@ -88,6 +89,7 @@ function aBrowser(memoryBytes: RunningBrowser['memoryBytes']): RunningBrowser {
     // No test uses it.
     browser: {} as Browser,
     gone: gone.signal,
+    exit: () => ({ exitCode: null, signal: null }),
     kill: async () => gone.abort(),
     ping: async () => {},
     processes: async () => [],

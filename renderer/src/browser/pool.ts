@@ -48,6 +48,7 @@ export interface PoolSettings {
 
 interface PoolPorts {
   readonly source: BrowserSource
+  readonly usageOf: UsageOf
   /** Opens a page in its own context. */
   readonly open: (browser: RunningBrowser) => Promise<PrintPage>
   readonly clock: Clock
@@ -202,10 +203,10 @@ interface BrowserUsage {
 
 const MIB = 1024 * 1024
 
-type UsageOf = (browser: RunningBrowser) => BrowserUsage
+export type UsageOf = (browser: RunningBrowser) => BrowserUsage
 
 /** Returns the usage record of a browser, and creates it on first use. */
-function openUsages(clock: Clock): UsageOf {
+export function openUsages(clock: Clock): UsageOf {
   const usages = new WeakMap<RunningBrowser, BrowserUsage>()
   return (browser) => {
     const now = clock.monotonic()
@@ -233,7 +234,7 @@ interface Retirement {
   pageClosed(browser: RunningBrowser): Promise<void>
 }
 
-function openRetirement({ source, clock, log }: PoolPorts, usageOf: UsageOf, onRetired: () => void): Retirement {
+function openRetirement({ source, usageOf, clock, log }: PoolPorts, onRetired: () => void): Retirement {
   const killIfDone = async (browser: RunningBrowser) => {
     const { isRetired, pages } = usageOf(browser)
     if (isRetired && pages === 0) await browser.kill()
@@ -270,9 +271,8 @@ function openBrowserLifecycle(
   ports: PoolPorts,
   options: { rendersMax: number; onRetired: () => void },
 ): BrowserLifecycle {
-  const { source, open, clock } = ports
-  const usageOf = openUsages(clock)
-  const retirement = openRetirement(ports, usageOf, options.onRetired)
+  const { source, usageOf, open, clock } = ports
+  const retirement = openRetirement(ports, options.onRetired)
 
   async function openIn(browser: RunningBrowser): Promise<PrintPage> {
     usageOf(browser).pages += 1

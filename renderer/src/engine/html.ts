@@ -17,7 +17,7 @@ import { openPageMemory } from '../browser/document/memory.ts'
 import { writeFontConfig } from '../browser/font-config.ts'
 import { launchBrowser, removeStaleProfiles } from '../browser/launch.ts'
 import { openPage, type PrintedDocument } from '../browser/page.ts'
-import { openPagePool } from '../browser/pool.ts'
+import { openPagePool, openUsages } from '../browser/pool.ts'
 import { finishPdf, type Metadata } from '../pdf/finish.ts'
 import type { RenderEngine, Rendering, RenderWork } from '../port/engine.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
@@ -54,14 +54,16 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     writeFontConfig(join(profileDir, 'font')),
     removeStaleProfiles(profileDir),
   ])
+  const usageOf = openUsages(clock)
   const source = openBrowserSource({
     launch: (signal) => launchBrowser({ ...settings, puppeteer, fontConfigFile }, signal),
+    rendersOf: (browser) => usageOf(browser).renders,
     clock,
     log,
   })
   const memory = openPageMemory(clock)
   const pool = openPagePool(
-    { source, open: (browser) => openPage(browser, { clock, memory }), clock, log },
+    { source, usageOf, open: (browser) => openPage(browser, { clock, memory }), clock, log },
     { ...settings, warmPagesMax: slots * WARM_PAGES_PER_SLOT },
   )
   const cluster = await openPrintCluster(pool, slots)

@@ -10,7 +10,7 @@ import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { QueuedRender, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import type { Lane } from '@platen/contract/render.ts'
+import type { Lane, RenderRecord } from '@platen/contract/render.ts'
 import { retrying } from '@platen/contract/retry.ts'
 import type { RenderEngine } from '../port/engine.ts'
 import type { DeferredRenders } from './deferred-renders.ts'
@@ -74,6 +74,12 @@ export function retryingPorts(ports: WorkerPorts, { serviceBucket }: WorkerSetti
     retryingRender: (queued?: QueuedRender) =>
       queued && retrying(queued, ['done', 'deadLetter'], { ...policy, dependency: 'render queue' }),
   }
+}
+
+/** What every line about a render says of it. `requestId` finds the line of the API about the request. */
+export function logFieldsOf(record: Omit<RenderRecord, 'data' | 'deadlineMs' | 'javascriptEnabled'>): object {
+  const { id, tenant, environment, engine, template, mode, lane, requestId } = record
+  return { render: id, tenant, environment, engine, template: template.code, mode, lane, requestId }
 }
 
 /** Resolves like `call`. Resolves to undefined if `deadline` has ended the call. */

@@ -25,7 +25,7 @@ import {
 } from '@platen/contract/render.ts'
 import { claimRender, renewClaim } from './claim.ts'
 import { crashed, DEFECT, EXPIRED, SUSPENDED } from './classify-error.ts'
-import type { Worker } from './port.ts'
+import { logFieldsOf, type Worker } from './port.ts'
 import {
   findManifest,
   publishOutcome,
@@ -109,7 +109,7 @@ function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure 
 /** A defect of ours ends the render it hits, so that the render is not tried for ever. */
 async function failByDefect(worker: Worker, record: RenderRecord, error: unknown): Promise<Ending> {
   if (worker.drain.aborted || error instanceof UnreadableManifest) throw error
-  worker.log.error({ render: record.id, tenant: record.tenant, err: error }, 'render failed by a defect')
+  worker.log.error({ ...logFieldsOf(record), err: error }, 'render failed by a defect')
   return await fail(worker, record, { attempt: 1, error: DEFECT })
 }
 
@@ -165,7 +165,7 @@ async function acknowledge(
     await queued.deadLetter('render_crashed', forceStop)
     meter.deadLettered('crashed')
   }
-  logOutcome(worker, manifest)
+  logOutcome(worker, queued.record, manifest)
   await removeInput(worker, queued.record)
 }
 
@@ -176,7 +176,7 @@ async function acknowledge(
 async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error: UnreadableManifest): Promise<void> {
   const { record } = queued
   const { log, meter, ledger, limiter, forceStop } = worker
-  log.error({ render: record.id, tenant: record.tenant, err: error }, 'render outcome unreadable, dead-lettered')
+  log.error({ ...logFieldsOf(record), err: error }, 'render outcome unreadable, dead-lettered')
   await replyToCaller(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
   const shown = manifestOf(record, 1, failedOutcome(worker, DEFECT))
   await Promise.all([limiter.complete(shown, forceStop), ledger.complete(shown, forceStop)])
@@ -190,21 +190,22 @@ async function removeInput({ source, log, forceStop }: Worker, record: RenderRec
     await source.removeInput(record, forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.warn({ render: record.id, tenant: record.tenant, err }, 'temporary input not deleted, left to retention')
+    log.warn({ ...logFieldsOf(record), err }, 'temporary input not deleted, left to retention')
   }
 }
 
-function logOutcome({ log }: Worker, { render, attempt, outcome }: Manifest): void {
-  const { id, tenant, engine, template } = render
-  const fields = { render: id, tenant, engine, template: template.code, attempt }
-  const { durationMs } = outcome
+function logOutcome({ log }: Worker, record: RenderRecord, { attempt, outcome }: Manifest): void {
+  const { finishedAt, durationMs } = outcome
+  // Until the last attempt began, with the time to fetch the data.
+  const queueWaitMs = Math.max(0, finishedAt - durationMs - record.acceptedAt)
+  const fields = { ...logFieldsOf(record), attempt, queueWaitMs }
   if (outcome.status === 'succeeded') log.info({ ...fields, durationMs, bytes: outcome.pdf.bytes }, 'render succeeded')
   else log.info({ ...fields, durationMs, code: outcome.error.code }, 'render failed')
 }
 
 /** A drain leaves the render to others. Anything else is a defect. */
-function logUnfinished({ drain, forceStop, log }: Worker, { id, tenant }: RenderRecord, err: unknown): void {
+function logUnfinished({ drain, forceStop, log }: Worker, record: RenderRecord, err: unknown): void {
   const isLeft = [drain, forceStop].some(({ aborted, reason }) => aborted && err === reason)
-  if (isLeft) log.info({ render: id, tenant }, 'render handed over')
-  else log.error({ render: id, tenant, err }, 'render not completed')
+  if (isLeft) log.info(logFieldsOf(record), 'render handed over')
+  else log.error({ ...logFieldsOf(record), err }, 'render not completed')
 }

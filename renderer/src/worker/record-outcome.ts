@@ -18,7 +18,7 @@ import {
 } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { STORE_UNAVAILABLE } from './classify-error.ts'
-import { beforeDeadline, type Worker } from './port.ts'
+import { beforeDeadline, logFieldsOf, type Worker } from './port.ts'
 import type { RenderResult } from './render.ts'
 
 /** Sends the reply to a sync caller if that is possible now. If not, the caller can still read the outcome. */
@@ -29,7 +29,7 @@ export async function replyToCaller(worker: Worker, record: RenderRecord, result
     await replies.reply(record.id, replyOf(result), forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.warn({ render: record.id, tenant: record.tenant, err }, 'reply not delivered')
+    log.warn({ ...logFieldsOf(record), err }, 'reply not delivered')
   }
 }
 
@@ -53,7 +53,7 @@ export async function storePdf(worker: Worker, record: RenderRecord, result: Ren
     const pdf = { address, bytes: result.pdf.byteLength, sha256 }
     return { status: 'succeeded', ...end, pdf, ...(warnings.length > 0 && { warnings }) }
   }
-  worker.log.warn({ render: record.id, tenant: record.tenant }, 'pdf not stored in time')
+  worker.log.warn(logFieldsOf(record), 'pdf not stored in time')
   return { status: 'failed', ...end, error: STORE_UNAVAILABLE }
 }
 

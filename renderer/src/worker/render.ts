@@ -4,7 +4,7 @@ import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
 import type { Rendering } from '../port/engine.ts'
 import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
-import { beforeDeadline, type Worker } from './port.ts'
+import { beforeDeadline, logFieldsOf, type Worker } from './port.ts'
 
 /** The result of a render: a PDF to store before `storeDeadline` aborts, or the reason why there is none. */
 export type RenderResult =
@@ -31,7 +31,7 @@ export async function render(
     limiter.confirm(record, forceStop),
   ])
   if (work === undefined) return { kind: 'failed', error: STORE_UNAVAILABLE, durationMs: 0 }
-  const fields = { render: record.id, tenant: record.tenant, attempt }
+  const fields = { ...logFieldsOf(record), attempt }
   const over = new AbortController()
   const deadline = clock.timeout(record.deadlineMs)
   const callerGone = record.mode === 'sync' ? replies.callerGone(record.id, over.signal) : NEVER
