@@ -8,7 +8,8 @@ export interface Explanation {
 
 /** Returns the explanations by message, in the order of the document. */
 export function explainedMessages(text = readText('docs/logs.md')): ReadonlyMap<string, Explanation> {
-  const rows = text.split('\n').filter((line) => line.startsWith('| `'))
+  const made = text.slice(text.indexOf('<!-- messages:'), text.indexOf('<!-- end of messages'))
+  const rows = made.split('\n').filter((line) => line.startsWith('| `'))
   return new Map(
     rows.map((row) => {
       const [message = '', , , meaning = '', action = ''] = row.slice(2, -2).split(' | ')
