@@ -51,7 +51,13 @@ async function serve(own: Process<Config>): Promise<void> {
     keys: config.idKeys,
     meter,
     isEngineAvailable: (engine) => config.engines.includes(engine),
-    settings: { brand: config.brand, serviceBucket, webhooks: config.webhooks, traffic: config.traffic },
+    settings: {
+      brand: config.brand,
+      format: config.format,
+      serviceBucket,
+      webhooks: config.webhooks,
+      traffic: config.traffic,
+    },
   })
   stack.defer(() => app.close())
   const url = await app.listen({ host: config.host, port: config.port })

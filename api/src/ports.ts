@@ -51,6 +51,8 @@ export interface ApiSettings {
   readonly brand: string
   /** The bucket of the manifests. */
   readonly serviceBucket: string
+  /** The format that manifests and claims are written in; absent = the default. */
+  readonly format?: number
   /** Where webhooks of any tenant may go. */
   readonly webhooks: WebhookPolicy
   readonly traffic: TrafficLimits

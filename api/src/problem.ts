@@ -10,6 +10,7 @@ import {
   isHttpErrorCode,
   ServiceError,
 } from '@platen/contract/error.ts'
+import { NewerFormat } from '@platen/contract/format.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { ErrorBody } from '@platen/contract/schema/response.ts'
@@ -63,9 +64,13 @@ export function malformed(details: readonly ErrorDetail[]): ServiceError {
   return new ServiceError('INVALID_PAYLOAD', `The request is malformed: ${path || 'the body'} ${message}.`, { details })
 }
 
-/** Tells whether a port failed to answer, or not in time. */
+/** Tells whether a port failed to answer, or not in time, or with something that only a process of a newer version can read. */
 export function isUnavailable(error: unknown): boolean {
-  return error instanceof Unavailable || (error instanceof DOMException && error.name === 'TimeoutError')
+  return (
+    error instanceof Unavailable ||
+    error instanceof NewerFormat ||
+    (error instanceof DOMException && error.name === 'TimeoutError')
+  )
 }
 
 /**

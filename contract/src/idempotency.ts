@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Instant } from './brand.ts'
 import { sha256 } from './canonical-json.ts'
+import { FORMAT_DEFAULT, inFormat, requireReadable } from './format.ts'
 import { IDEMPOTENCY_MS } from './limit.ts'
 import type { RenderRecord } from './render.ts'
 import type { IdScope } from './render-id.ts'
@@ -34,13 +35,14 @@ export function isExpired({ claimedAt }: IdempotencyClaim, now: Instant): boolea
 }
 
 /** Encodes a claim for the store. */
-export function encodeClaim(claim: IdempotencyClaim): Uint8Array {
-  return Buffer.from(JSON.stringify(claim))
+export function encodeClaim(claim: IdempotencyClaim, format = FORMAT_DEFAULT): Uint8Array {
+  return Buffer.from(JSON.stringify(inFormat(claim, format)))
 }
 
-/** Decodes a stored claim. Only this service writes there, so unreadable content is a defect. */
+/** Decodes a stored claim. Throws `NewerFormat`. Only this service writes there, so other unreadable content is a defect. */
 export function decodeClaim(bytes: Uint8Array): IdempotencyClaim {
   const claim: unknown = JSON.parse(Buffer.from(bytes).toString())
+  requireReadable(claim)
   assert(typeof claim === 'object' && claim !== null && 'fingerprint' in claim && 'record' in claim, 'not a claim')
   // Written by encodeClaim. A stored shape only ever gains fields.
   return claim as IdempotencyClaim

@@ -4,6 +4,7 @@
  */
 import type { Instant, JsonObject } from './brand.ts'
 import type { FailureCode, WarningCode } from './error.ts'
+import { FORMAT_DEFAULT, inFormat, requireReadable } from './format.ts'
 import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX } from './limit.ts'
 import type { RenderId } from './render-id.ts'
 import type { Engine, RenderOptions } from './render-options.ts'
@@ -134,8 +135,8 @@ export function isAbandoned({ attempt, outcome }: Manifest): boolean {
 }
 
 /** Encodes a manifest for the store. */
-export function encodeManifest(manifest: Manifest): Uint8Array {
-  return Buffer.from(JSON.stringify(manifest))
+export function encodeManifest(manifest: Manifest, format = FORMAT_DEFAULT): Uint8Array {
+  return Buffer.from(JSON.stringify(inFormat(manifest, format)))
 }
 
 /** The stored manifest is not valid: it was damaged in the store, and nobody knows how the render ended. */
@@ -143,9 +144,10 @@ export class UnreadableManifest extends Error {
   override readonly name = 'UnreadableManifest'
 }
 
-/** Decodes a stored manifest. Throws `UnreadableManifest`, which quotes nothing of it. */
+/** Decodes a stored manifest. Throws `NewerFormat`, or `UnreadableManifest`, which quotes nothing of it. */
 export function decodeManifest(bytes: Uint8Array): Manifest {
   const manifest = parsed(bytes)
+  requireReadable(manifest)
   if (typeof manifest !== 'object' || manifest === null || !('render' in manifest && 'outcome' in manifest)) {
     throw new UnreadableManifest(`the manifest cannot be read: its ${bytes.byteLength} bytes are not a manifest`)
   }

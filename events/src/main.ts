@@ -3,16 +3,18 @@
  * writes views to Redis.
  */
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
+import { returnSetAside } from '@platen/adapters/kafka/consumer/set-aside.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { watchBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
 import { keepOffsets } from '@platen/adapters/kafka/partition/offset-keeper.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
-import { gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
+import { countSetAside, gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { WEBHOOK_DEAD_LETTERS, type WebhookDeadLetter } from '@platen/contract/port/webhook-meter.ts'
 import { beginWithSettings, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { PROJECTION_READER } from './charge/projection.ts'
@@ -27,11 +29,16 @@ async function serve(own: Process<Config>): Promise<void> {
   const base = await openDataPlane(own, { receiversCa: ca })
   const { config, clock, kafka, redis, topics, directory, metrics, serviceBucket, starting, stack } = base
   const meter = webhookMeter(metrics)
-  const events = kafkaEventLog(kafka, { ...topics, deadLettered: () => meter.deadLettered('event') })
+  const setAside = countSetAside(metrics, WEBHOOK_DEAD_LETTERS)
+  const counters = (record: WebhookDeadLetter) => ({
+    deadLettered: () => meter.deadLettered(record),
+    onSetAside: () => setAside(record),
+  })
+  const events = kafkaEventLog(kafka, { ...topics, ...counters('event') })
   const deliveries = stack.use(
     await openKafkaDeliveryLog(
       { ...base, connection: kafka },
-      { ...topics, bucket: serviceBucket, deadLettered: () => meter.deadLettered('delivery') },
+      { ...topics, bucket: serviceBucket, ...counters('delivery') },
       starting,
     ),
   )
@@ -64,6 +71,7 @@ async function serve(own: Process<Config>): Promise<void> {
   const backlog = stack.use(watchBacklog(kafka, topics))
   gaugeQueue(metrics, () => backlog.queues())
   stack.use(keepOffsets(kafka, topics))
+  stack.use(returnSetAside(kafka, topics))
   const parts = [webhooks, retention, projection, events, deliveries]
   await serveUntilStopped(base, {
     isReady() {

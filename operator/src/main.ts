@@ -38,7 +38,7 @@ async function serve(base: Process<Config>): Promise<void> {
     openOperator({
       ports: { ...base, client, meter, check: threads.check },
       settings: { ...config, serviceBucket },
-      openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch }, signal),
+      openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch, format: config.format }, signal),
       readEpoch: (signal) => readEpoch(redis, signal),
     }),
   )

@@ -5,6 +5,7 @@ import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapter
 import { gaugeCertificates } from '@platen/adapters/prometheus/connection.ts'
 import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/directory.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
+import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Process } from './process.ts'
 
@@ -20,14 +21,15 @@ export interface DataPlaneOptions {
 
 export interface DataPlane<Config> extends Process<Config> {
   readonly kafka: KafkaConnection
-  readonly topics: TopicSettings
+  /** The settings of the topics, and the format of the records written into them. */
+  readonly topics: TopicSettings & Pick<ProcessConfig, 'format'>
   readonly directory: RedisDirectory
 }
 
 const SETTINGS_ASKED_EVERY_MS = 100
 
 /** Opens everything. Throws the error of the first dependency that fails; its message tells the operator why. */
-export async function openDataPlane<Config extends ConnectionConfig>(
+export async function openDataPlane<Config extends ConnectionConfig & ProcessConfig>(
   process: Process<Config>,
   { reader, receiversCa }: DataPlaneOptions = {},
 ): Promise<DataPlane<Config>> {
@@ -49,7 +51,7 @@ export async function openDataPlane<Config extends ConnectionConfig>(
     settings: topics,
     signal: starting,
   })
-  return { ...process, kafka, topics, directory }
+  return { ...process, kafka, topics: { ...topics, format: config.format }, directory }
 }
 
 /**

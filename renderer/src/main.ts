@@ -8,6 +8,7 @@ import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
+import { countSetAside } from '@platen/adapters/prometheus/queue.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
@@ -34,8 +35,14 @@ async function serve(own: Process<Config>): Promise<void> {
   }
   const replyLine = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
   const meter = rendererMeter(metrics, { countsTenants: config.countsTenants })
+  const setAside = countSetAside(metrics, ['render'])
   const queue = stack.use(
-    kafkaRenderQueue(kafka, { ...topics, lanes: config.lanes, deadLettered: () => meter.deadLettered('unreadable') }),
+    kafkaRenderQueue(kafka, {
+      ...topics,
+      lanes: config.lanes,
+      deadLettered: () => meter.deadLettered('unreadable'),
+      onSetAside: () => setAside('render'),
+    }),
   )
   const renderer = stack.use(
     openRenderer({
@@ -48,7 +55,7 @@ async function serve(own: Process<Config>): Promise<void> {
         replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
         meter,
       },
-      worker: { owner: randomUUID(), serviceBucket, eventKey: config.eventKey, lanes: config.lanes },
+      worker: { ...config, owner: randomUUID(), serviceBucket },
       engines,
       servedEngines: config.engines,
       forceStop: forceStopSignal(stop, { drainMs: config.drainMs, log }),

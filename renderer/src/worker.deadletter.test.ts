@@ -1,5 +1,9 @@
-/** Renders that become dead letters: those whose manifest was damaged in the store, and those that crash their renderer. */
+/**
+ * Renders that leave the queue without an outcome of this renderer: those whose manifest was damaged in the store or is of a newer format,
+ * and those that crash their renderer.
+ */
 import { ServiceError } from '@platen/contract/error.ts'
+import { FORMAT } from '@platen/contract/format.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
@@ -122,4 +126,19 @@ test('one that crashes its renderer each time has an event, and is counted as cr
   expect(await worker.run()).toEqual([record.id])
   expect(worker.queue.dead).toStrictEqual([{ record, reason: 'render_crashed' }])
   expect(worker.counted).toEqual(['crashed'])
+})
+
+test('one whose manifest is of a newer format is left in the queue, for a process of a newer version', async () => {
+  const record = aRecord()
+  const worker = await aDamagedWorker(record)
+  const newer = Buffer.from(`{"version":${FORMAT + 1}}`)
+  await worker.ledger.complete(aManifest({ record }), NEVER)
+  await worker.artifacts.put(inBucket(manifestKey(record.id)), newer, NEVER)
+  const next = aRecord()
+  await worker.queue.enqueue(next, NEVER)
+  const events = await worker.runUntil(({ manifest }) => manifest.render.id === next.id)
+  expect(events).toHaveLength(1)
+  expect((await worker.queue.consume('react_pdf', NEVER)).poll('async')?.record).toStrictEqual(record)
+  expect([worker.queue.dead, worker.counted]).toEqual([[], []])
+  expect(worker.lines.filter(({ level }) => level === 'error')).toEqual([])
 })

@@ -16,8 +16,13 @@ import { aTemplate, aTenant, type LogLine, logTo } from '../fixture/build.ts'
 const PATIENCE_MS = 20_000
 
 /** Opens a publisher that fences all earlier ones. */
-export function aPublisher(redis: RedisConnection, epoch?: number) {
-  const options = { redis, ids: systemIds(), ...(epoch !== undefined && { epoch }) }
+export function aPublisher(redis: RedisConnection, epoch?: number, format?: number) {
+  const options = {
+    redis,
+    ids: systemIds(),
+    ...(epoch !== undefined && { epoch }),
+    ...(format !== undefined && { format }),
+  }
   return openRedisPublisher(options, AbortSignal.timeout(PATIENCE_MS))
 }
 

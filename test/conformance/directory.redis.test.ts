@@ -294,7 +294,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     await (await aPublisher(connection)).publish(ofAccounts(1, FEW), signal)
     await connection.call((client) => client.hset(META, { schema: 2 }), signal)
     await using reader = await aReader(connection)
-    const reason = 'the published settings have version 2, and this process reads version 1'
+    const reason = 'the published settings are of format 2, and this version reads formats up to 1'
     expect(reader.state()).toMatchObject({ isReady: false, isConnected: true, reason })
   })
 

@@ -2,6 +2,7 @@
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { hashKey, readMeta } from '@platen/adapters/redis/directory/layout.ts'
 import { KINDS, type Kind, type LaterFields } from '@platen/adapters/redis/directory/value.ts'
+import { FORMAT } from '@platen/contract/format.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { DEFAULT_LIMITS, type Limits, type Template, type Tenant } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
@@ -139,6 +140,34 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
     expect(await valuesIn(connection, signal), 'the version before must read what is published').toEqual(before)
   })
 
+  test('has the format that its publisher is told, and keeps what is in force when that changes', async ({
+    signal,
+  }) => {
+    await using connection = await redis.emptied()
+    const inForce = ofAccounts(1, ACCOUNTS)
+    await (await aPublisher(connection)).publish(inForce, signal)
+    await using old = await aReader(connection)
+    const told = await aPublisher(connection, undefined, FORMAT + 1)
+    // Resources that are refused now stay in force as they are here.
+    expect(told.published(() => undefined)).toStrictEqual(inForce)
+    // Everything is written again, and not only what differs.
+    expect(told.differences(inForce)).toHaveLength(await countIn(connection, signal))
+    await told.publish({ ...inForce, revision: 2 }, signal)
+    expect((await readMeta(connection, signal))?.schema).toBe(FORMAT + 1)
+    expect(await told.audit(signal)).toEqual([])
+    await old.refresh(signal)
+    expect(old.current()).toStrictEqual(inForce)
+    const reason = `the published settings are of format ${FORMAT + 1}, and this version reads formats up to ${FORMAT}`
+    expect(old.state()).toMatchObject({ isReady: true, reason })
+    // After a rollback the version before publishes in its own format, which both read.
+    const before = await aPublisher(connection)
+    expect(before.published(() => undefined).tenants.size).toBe(0)
+    await before.publish({ ...inForce, revision: 3 }, signal)
+    await old.refresh(signal)
+    expect(old.current()).toStrictEqual({ ...inForce, revision: 3 })
+    expect((await readMeta(connection, signal))?.schema).toBe(FORMAT)
+  })
+
   test('is written as readers of earlier versions demand it, with every field they know', async ({ signal }) => {
     await using connection = await redis.emptied()
     const { tenant } = anAccount(1)
@@ -165,6 +194,11 @@ test('a setting that is added does not compile before it has a default or is opt
   // @ts-expect-error A limit that is added has no default.
   expect(DEFAULT_LIMITS satisfies Limits & { readonly added: number }).toBe(DEFAULT_LIMITS)
 })
+
+/** Counts all values in Redis. */
+async function countIn(connection: RedisConnection, signal: AbortSignal): Promise<number> {
+  return Object.values(await valuesIn(connection, signal)).reduce((sum, values) => sum + Object.keys(values).length, 0)
+}
 
 /** Reads all values in Redis. */
 async function valuesIn(connection: RedisConnection, signal: AbortSignal) {

@@ -4,6 +4,7 @@ import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import {
   DEAD_TOPIC,
   EVENT_TOPIC,
+  NEWER_TOPIC,
   prepareTopics,
   renderTopics,
   type TopicSettings,
@@ -45,8 +46,11 @@ const READERS = ['webhooks', 'quota', 'projection']
 const TOPICS = {
   queue: (settings: TopicSettings) => renderTopics(settings, []).filter(({ name }) => name !== EVENT_TOPIC),
   events: (settings: TopicSettings) =>
-    renderTopics(settings, READERS).filter(({ name }) => name === EVENT_TOPIC || name === DEAD_TOPIC),
-  webhook: webhookTopics,
+    renderTopics(settings, READERS).filter(({ name }) => [EVENT_TOPIC, DEAD_TOPIC, NEWER_TOPIC].includes(name)),
+  webhook: (settings: TopicSettings) => [
+    ...webhookTopics(settings),
+    ...renderTopics(settings, []).filter(({ name }) => name === NEWER_TOPIC),
+  ],
 }
 
 /** A server of one test file, which may stop, kill and start it. */

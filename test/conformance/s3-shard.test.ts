@@ -94,7 +94,7 @@ describe.skipIf(!hasServer('s3'))('the shards of a real S3', () => {
       expect((await fetch(url)).status).toBe(200)
     }
     expect(await all(store.list(BUCKET, renderPrefix('acme/', record.id), signal))).toHaveLength(2)
-    expect(await deliveryStoreIn(store, BUCKET).listByRender(record.id, signal)).toHaveLength(1)
+    expect(await deliveryStoreIn(store, { bucket: BUCKET, format: 1 }).listByRender(record.id, signal)).toHaveLength(1)
     await remove(store, record, signal)
     expect(await keys()).toEqual([])
   })
@@ -154,12 +154,16 @@ async function storeAll(store: ArtifactStore, record: RenderRecord, signal: Abor
   await store.put(outcome.pdf.address, BYTES, signal)
   await store.put({ bucket: BUCKET, key: inputKey(record.storage.prefix, record.id) }, BYTES, signal)
   const delivery = aDelivery({ id: anEvent(manifest).id, render: record.id })
-  await deliveryStoreIn(store, BUCKET).create(delivery, NOON, signal)
+  await deliveryStoreIn(store, { bucket: BUCKET, format: 1 }).create(delivery, NOON, signal)
 }
 
 /** Removes a render in the same way as retention. */
 async function remove(artifacts: ArtifactStore, record: RenderRecord, signal: AbortSignal): Promise<void> {
-  const ports = { artifacts, deliveries: deliveryStoreIn(artifacts, BUCKET), serviceBucket: BUCKET }
+  const ports = {
+    artifacts,
+    deliveries: deliveryStoreIn(artifacts, { bucket: BUCKET, format: 1 }),
+    serviceBucket: BUCKET,
+  }
   await removeRender(
     record,
     { ...ports, clock: systemClock(), log: openLog({ level: 'error', process: 'test', instance: 'test' }) },

@@ -13,11 +13,11 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { migrate } from '@platen/adapters/sqlite/migrate.ts'
 import { eventOf } from '@platen/contract/event.ts'
 import { type Day, decodeExpiry, EXPIRY_PREFIX, expiryObjectOf } from '@platen/contract/expiry.ts'
+import { FORMAT, FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import type { NextStatus } from '@platen/contract/port/delivery-log.ts'
 import { encodeManifest, type Manifest, manifestOf, type RenderRecord } from '@platen/contract/render.ts'
 import { renderEventCodec } from '@platen/contract/schema/render-event.ts'
-import { renderRecordCodec } from '@platen/contract/schema/render-record.ts'
 import { deliveryOf } from '@platen/events/webhook/delivery-scheduler.ts'
 import { expect, test } from 'vitest'
 import { anApi, queued } from '../fixture/api.ts'
@@ -63,7 +63,7 @@ test('a queue record, and the claim of its Idempotency-Key', async () => {
   const record = await queued(api, 'async')
   const before = ACCEPTED.find(({ id }) => id === leftBy('cluster').renders['queued'])
   expect(formOf(record), ROLLOUT).toEqual(formOf(before))
-  expect(renderRecordCodec().version, ROLLOUT).toBe(QUEUED[0]?.headers['v'])
+  expect(String(FORMAT_DEFAULT), ROLLOUT).toBe(QUEUED[0]?.headers['v'])
   const [address] = await Array.fromAsync(artifacts.list('platen', IDEMPOTENCY_PREFIX, NEVER))
   const claim = address && (await artifacts.get(address, NEVER))
   const claims = objectsIn(IDEMPOTENCY_PREFIX).map(([, text]) => formOf(JSON.parse(text)))
@@ -142,6 +142,8 @@ test('the tables of SQLite', () => {
   const tables = database.prepare(
     `SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY rowid`,
   )
+  // The database of a newer version is refused at the start, and so is everything else that is stored beside it.
+  expect(version(database), 'a new format needs a migration, if only an empty one').toBeGreaterThanOrEqual(FORMAT)
   const schema = [...tables.all().map(({ sql }) => sql), `PRAGMA user_version = ${version(database)}`]
   database.close()
   const before = leftBy('embedded').sql.filter((statement) => !statement.startsWith('INSERT'))

@@ -6,7 +6,7 @@ import { countDroppedLines } from '@platen/adapters/prometheus/deployable/droppe
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
-import { gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
+import { countSetAside, gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { rendererMeter, tenantMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
@@ -43,6 +43,7 @@ export async function expositions({
   const renderer = named('renderer')
   rendererMeter(renderer, { countsTenants: false })
   const tenants = named('renderer')
+  countSetAside(tenants, ['render'])
   const ended = tenantMeter(tenants)
   // Tenants are no label before one has rendered.
   ended(aRecord(), aManifest().outcome)
@@ -53,6 +54,7 @@ export async function expositions({
   webhookMeter(events)
   const eventsInCluster = named('events')
   projectionMeter(eventsInCluster, { lag: () => 0 })
+  countSetAside(eventsInCluster, ['event', 'delivery'])
   gaugeQueue(eventsInCluster, () =>
     ENGINES.flatMap((engine) => LANES.map((lane) => ({ engine, lane, renders: 0, oldestMs: 0 }))),
   )

@@ -30,6 +30,7 @@ const AUDITS: Group = {
   constants: {
     '/operator/src/limit.ts': ['DIRECTORY_AUDIT_MS', 'CHECK_AGAIN_MS'],
     '/events/src/charge/limit.ts': ['CHARGES_AUDITED_EVERY_MS'],
+    '/adapters/src/kafka/limit.ts': ['SET_ASIDE_RETURNED_AFTER_MS'],
   },
 }
 

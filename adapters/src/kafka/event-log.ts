@@ -3,6 +3,7 @@
  * render are in one partition. Order is kept within a partition.
  */
 import type { RenderEvent } from '@platen/contract/event.ts'
+import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type {
   EventBatch,
@@ -17,6 +18,7 @@ import { renderEventCodec } from '@platen/contract/schema/render-event.ts'
 import { type KafkaConnection, throwUnavailable } from './connect.ts'
 import { type ConsumedRecord, type ConsumerSettings, type GroupConsumer, openConsumer } from './consumer/consumer.ts'
 import { eventBatches } from './consumer/event-batch.ts'
+import { isForAnotherReader, setAsideRecord } from './consumer/set-aside.ts'
 import { deadLetterRecord } from './dead-letter.ts'
 import { commitInGroup } from './group.ts'
 import { KAFKA_JOIN_MS_MAX } from './limit.ts'
@@ -28,6 +30,10 @@ export interface EventLogSettings {
   readonly prefix: string
   /** Called for each record that was dead-lettered because it could not be read, for a counter. */
   readonly deadLettered?: (() => void) | undefined
+  /** Called for each event that a reader has set aside for a newer version, for a counter. */
+  readonly onSetAside?: (() => void) | undefined
+  /** The format that events are written in; absent = the default. */
+  readonly format?: number | undefined
 }
 
 export interface KafkaEventLog extends EventLog, ReplayableLog {
@@ -38,18 +44,19 @@ export interface KafkaEventLog extends EventLog, ReplayableLog {
 }
 
 /** Makes the log on a connection. Its topic must exist. */
-export function kafkaEventLog(connection: KafkaConnection, { prefix, deadLettered }: EventLogSettings): KafkaEventLog {
+export function kafkaEventLog(connection: KafkaConnection, settings: EventLogSettings): KafkaEventLog {
   const codec = renderEventCodec()
+  const { prefix, format = FORMAT_DEFAULT } = settings
   const topic = prefix + EVENT_TOPIC
   const consumers = new Map<GroupConsumer, string>()
-  const log: EventTopic = { connection, prefix, deadLettered, codec, topic, consumers }
+  const log: EventTopic = { ...settings, connection, codec, topic, consumers }
   return {
     follow: (reader, signal) => follow(log, reader, signal),
     replay: (reader, begin, signal) => replay(log, { reader, begin }, signal),
     append: (event, signal) =>
       connection.send(
         topic,
-        [{ key: event.manifest.render.id, value: codec.encode(event), headers: { v: codec.version } }],
+        [{ key: event.manifest.render.id, value: codec.encode(event), headers: { v: String(format) } }],
         signal,
       ),
     isAlive: () => [...consumers.keys()].every((consumer) => consumer.isAlive()),
@@ -80,10 +87,18 @@ async function* follow(log: EventTopic, reader: string, signal: AbortSignal): As
         await arrival.wait(signal)
         continue
       }
+      if (isForAnotherReader(record, reader)) {
+        record.done()
+        continue
+      }
       const decoded = codec.decode(record.headers['v']?.toString(), record.value)
       if ('value' in decoded) {
         yield { event: decoded.value, done: reading.track(record) }
         signal.throwIfAborted()
+      } else if ('newer' in decoded) {
+        const aside = { record, format: decoded.newer, reader }
+        await retryWhileUnavailable(() => setAsideRecord(log, aside, signal), { ...connection, signal })
+        record.done()
       } else {
         await deadLetter(log, { record, reason: decoded.fault }, signal)
       }
@@ -103,7 +118,7 @@ async function* replay(
   try {
     await using consumer = await join(log, { reader, onRecords: () => arrival.notify(), isSeeking: true }, signal)
     using _ended = { [Symbol.dispose]: () => void log.consumers.delete(consumer) }
-    yield* eventBatches({ ...log, consumer, begin, arrival }, signal)
+    yield* eventBatches({ ...log, reader, consumer, begin, arrival }, signal)
   } catch (cause) {
     // See `follow`.
     if (!signal.aborted) throw cause

@@ -61,6 +61,9 @@ export const REPLAY_IDLE_MS = SECOND_MS
 /** A consumer without any sign for this long, not even a failed attempt to reach a broker, has stopped for good. */
 export const KAFKA_SILENCE_MS_MAX = 60 * SECOND_MS
 
+/** How long a record that was set aside waits before a process that can read it puts it back. */
+export const SET_ASIDE_RETURNED_AFTER_MS = 30 * SECOND_MS
+
 /** How long joining a group may take. The broker waits for members that died. */
 export const KAFKA_JOIN_MS_MAX = 30 * SECOND_MS
 

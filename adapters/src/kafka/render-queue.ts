@@ -3,8 +3,10 @@
  * record is the render id, so renders are spread evenly over the partitions.
  *
  * A process is one member of a group, however many consumers it has for an engine. If one consumer returns a record, the others get it
- * at once, and no record is in two hands. An unreadable record is dead-lettered before its offset is committed.
+ * at once, and no record is in two hands. An unreadable record is dead-lettered before its offset is committed, and one of a newer format
+ * is set aside.
  */
+import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
@@ -14,6 +16,7 @@ import { renderRecordCodec } from '@platen/contract/schema/render-record.ts'
 import { openSerialQueue } from '@platen/contract/serial-queue.ts'
 import { type KafkaConnection, throwUnavailable } from './connect.ts'
 import { type ConsumedRecord, type GroupConsumer, openConsumer } from './consumer/consumer.ts'
+import { setAsideRecord } from './consumer/set-aside.ts'
 import { deadLetterRecord } from './dead-letter.ts'
 import { KAFKA_ENQUEUE_MS_MAX } from './limit.ts'
 import type { Watermark } from './partition/watermark.ts'
@@ -26,6 +29,10 @@ export interface RenderQueueSettings {
   readonly lanes?: readonly Lane[] | undefined
   /** Called for each record that was dead-lettered because it could not be read, for a counter. */
   readonly deadLettered?: (() => void) | undefined
+  /** Called for each record that was set aside for a newer version, for a counter. */
+  readonly onSetAside?: (() => void) | undefined
+  /** The format that records are written in; absent = the default. */
+  readonly format?: number | undefined
 }
 
 /** Closing it closes its consumers. */
@@ -46,7 +53,11 @@ export function kafkaRenderQueue(connection: KafkaConnection, settings: RenderQu
   return {
     async enqueue(record, signal) {
       const topic = settings.prefix + queueTopic(record.engine, record.lane)
-      const message = { key: record.id, value: codec.encode(record), headers: { v: codec.version } }
+      const message = {
+        key: record.id,
+        value: codec.encode(record),
+        headers: { v: String(settings.format ?? FORMAT_DEFAULT) },
+      }
       const deadline = connection.clock.timeout(KAFKA_ENQUEUE_MS_MAX)
       await connection.send(topic, [message], AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
         signal.throwIfAborted()
@@ -149,7 +160,7 @@ class EngineConsumer implements AsyncDisposable {
     for (let record = member.poll(topic); record !== undefined; record = member.poll(topic)) {
       const decoded = this.#options.codec.decode(record.headers['v']?.toString(), record.value)
       if ('value' in decoded) return this.#deliver(record, decoded.value, handle)
-      void this.#deadLetterUnreadable(record, decoded.fault)
+      void this.#remove(record, decoded)
     }
     return undefined
   }
@@ -171,24 +182,43 @@ class EngineConsumer implements AsyncDisposable {
         await deadLetterRecord(connection, { record: held, reason, deadTopic: settings.prefix + DEAD_TOPIC }, signal)
         done()
       },
+      async setAside({ format }, signal) {
+        await setAsideRecord({ connection, ...settings }, { record: held, format }, signal)
+        done()
+      },
     }
   }
 
-  /** Never rejects. If interrupted, the next owner of the partition gets the record. */
-  async #deadLetterUnreadable(record: ConsumedRecord, reason: string): Promise<void> {
-    const { connection, settings } = this.#options
+  /** Removes a record that cannot be read here. Never rejects. If interrupted, the next owner of the partition gets the record. */
+  async #remove(record: ConsumedRecord, why: { newer: number } | { fault: string }): Promise<void> {
+    const { connection } = this.#options
     const { topic, partition, offset } = record
     const { signal } = this.#closing
     try {
-      const send = () =>
-        deadLetterRecord(connection, { record, reason, deadTopic: settings.prefix + DEAD_TOPIC }, signal)
-      await retryWhileUnavailable(send, { ...connection, dependency: 'kafka', operation: 'deadLetter', signal })
+      const move = () => ('newer' in why ? this.#setAside(record, why.newer) : this.#deadLetter(record, why.fault))
+      const operation = 'newer' in why ? 'setAside' : 'deadLetter'
+      await retryWhileUnavailable(move, { ...connection, dependency: 'kafka', operation, signal })
       record.done()
-      settings.deadLettered?.()
-      connection.log.error({ topic, partition, offset, reason }, 'record dead-lettered')
     } catch (err) {
       record.requeue()
-      if (!signal.aborted) connection.log.error({ topic, partition, offset, err }, 'dead-lettering failed')
+      if (!signal.aborted) connection.log.error({ topic, partition, offset, err }, 'record not removed')
     }
+  }
+
+  #setAside(record: ConsumedRecord, format: number): Promise<void> {
+    const { connection, settings } = this.#options
+    return setAsideRecord({ connection, ...settings }, { record, format }, this.#closing.signal)
+  }
+
+  async #deadLetter(record: ConsumedRecord, reason: string): Promise<void> {
+    const { connection, settings } = this.#options
+    const { topic, partition, offset } = record
+    await deadLetterRecord(
+      connection,
+      { record, reason, deadTopic: settings.prefix + DEAD_TOPIC },
+      this.#closing.signal,
+    )
+    settings.deadLettered?.()
+    connection.log.error({ topic, partition, offset, reason }, 'record dead-lettered')
   }
 }

@@ -54,6 +54,8 @@ export const PARTITIONS: Readonly<Record<Lane | 'events', number>> = { sync: 12,
 /** Dead letters, with the reason: records that cannot be read or that crash their renderers. People read them. */
 export const DEAD_TOPIC = 'render.dead'
 export const EVENT_TOPIC = 'render.events'
+/** Records of formats that no running process could read, until one can: see `consumer/set-aside.ts`. */
+export const NEWER_TOPIC = 'record.newer'
 const DEAD_PARTITIONS = 1
 
 /** The topic of an engine's lane, and the group of its renderers. One group per topic, as all members must consume the same topics. */
@@ -79,19 +81,19 @@ export function renderTopics(
       config: deletedAfter(lane === 'sync' ? KAFKA_SYNC_KEPT_MS : KAFKA_QUEUE_KEPT_MS),
     })),
   )
-  const dead = {
-    name: DEAD_TOPIC,
+  const kept = {
     partitions: DEAD_PARTITIONS,
-    groups: [],
     config: { ...deletedAfter(DEAD_LETTERS_KEPT_MS), 'max.message.bytes': String(KAFKA_DEAD_BYTES_MAX) },
   }
+  const dead = { name: DEAD_TOPIC, groups: [], ...kept }
+  const newer = { name: NEWER_TOPIC, groups: [NEWER_TOPIC], ...kept }
   const events = {
     name: EVENT_TOPIC,
     partitions: partitions?.events ?? PARTITIONS.events,
     groups: readers.map(readerGroup),
     config: deletedAfter(eventsKeptMs ?? KAFKA_EVENTS_KEPT_MS),
   }
-  return [...queues, dead, events]
+  return [...queues, dead, newer, events]
 }
 
 /**

@@ -84,6 +84,7 @@ function consumer(queue: EngineQueue): RenderConsumer {
           dead.push({ record, reason })
           if (dead.length > DEAD_LETTERS_KEPT_MAX) dead.shift()
         },
+        setAside: keepInHand,
       }
     },
     waitForRecord: (signal) => arrival.wait(signal),
@@ -95,6 +96,9 @@ function consumer(queue: EngineQueue): RenderConsumer {
     },
   }
 }
+
+/** There is one process, and so one version. The record stays in hand until the next start, which may be one of a newer version. */
+async function keepInHand(): Promise<void> {}
 
 /** Puts the records in hand of a consumer before all others of the lane, as they were taken first. */
 function requeue({ waiting, inHand }: EngineQueue, lane: Lane, holder: Notifier): void {

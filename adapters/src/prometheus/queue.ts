@@ -1,4 +1,4 @@
-/** Metrics of the render queue. They also exist without any renderer. */
+/** Metrics of what is in Kafka. Those of the render queue also exist without any renderer. */
 import type { Lane } from '@platen/contract/render.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { Gauge } from 'prom-client'
@@ -38,4 +38,20 @@ export function gaugeQueue({ registry }: Metrics, read: () => readonly Backlog[]
     'Age of the oldest render that is waiting or being rendered, up to a tenth too low; absent while Kafka is unavailable.',
     ({ oldestMs }) => oldestMs / 1000,
   )
+}
+
+/** The records that a process may set aside for a newer version. */
+export type SetAsideRecord = 'render' | 'event' | 'delivery'
+
+/** Registers the counter, with those that this process reads. Call once per `metrics`. */
+export function countSetAside<Name extends SetAsideRecord>(
+  metrics: Metrics,
+  records: readonly Name[],
+): (record: Name) => void {
+  const counter = metrics.counter(
+    'platen_set_aside_records_total',
+    'Records of a newer format that were set aside for processes of a newer version.',
+    { record: records },
+  )
+  return (record) => counter.inc({ record })
 }

@@ -162,6 +162,8 @@ function consumer(database: Database, queues: readonly LaneQueue[]): RenderConsu
       await database.run([bury, forget, { sql: DONE, values: [record.id] }], signal)
       queue.remove(record.id)
     },
+    // There is one process, and so one version. The record stays in hand until the next start, which may be one of a newer version.
+    setAside: async () => undefined,
   })
 
   return {

@@ -175,7 +175,7 @@ const GENERATIONS_A_DAY = 1_000_000
  */
 async function claim(look: KeyLookup, known: readonly number[], record: RenderRecord): Promise<void> {
   const { ports, fingerprint } = look
-  const { artifacts, clock } = ports
+  const { artifacts, clock, settings } = ports
   const today = Math.floor(clock.now() / IDEMPOTENCY_MS) * GENERATIONS_A_DAY
   const mine = Math.max(today, ...known) + 1
   const { data: _data, ...claimed } = record
@@ -183,7 +183,7 @@ async function claim(look: KeyLookup, known: readonly number[], record: RenderRe
     await releaseReservation(record, ports)
     throw inProgress()
   }
-  const bytes = encodeClaim({ fingerprint, claimedAt: clock.now(), record: claimed })
+  const bytes = encodeClaim({ fingerprint, claimedAt: clock.now(), record: claimed }, settings.format)
   const isNew = await artifacts.create(addressOf(look, mine), bytes, clock.timeout(PORT_CALL_MS_MAX))
   // When the answer to a write is lost, the store repeats the write and finds its own object. So an existing object may be ours.
   const isMine = isNew || (await readClaim(look, mine))?.record.id === record.id

@@ -52,7 +52,11 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
   const manifest = canceledManifest(record, ports)
   try {
     const address = manifestAddress(record.id, settings.serviceBucket)
-    const creating = artifacts.create(address, encodeManifest(manifest), clock.timeout(PORT_CALL_MS_MAX))
+    const creating = artifacts.create(
+      address,
+      encodeManifest(manifest, settings.format),
+      clock.timeout(PORT_CALL_MS_MAX),
+    )
     const [isOurs] = await Promise.all([creating, recordExpiry(record, ports)])
     if (!isOurs) return await readManifest(record.id, ports)
   } catch (err) {

@@ -1,6 +1,7 @@
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
+import { FORMAT } from '@platen/contract/format.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
@@ -125,6 +126,16 @@ describe('GET /render/:id', () => {
     const get = () => Promise.reject(new Unavailable('connection refused'))
     const api = anApi({ ports: { artifacts: { ...memoryArtifactStore(), get } } })
     const answer = await api.get(`/api/v1/render/${accepted(api).id}`)
+    expect([answer.statusCode, codeOf(answer), answer.headers['retry-after']]).toEqual([503, 'RENDER_UNAVAILABLE', '2'])
+  })
+
+  test('answers 503 when only a process of a newer version can read the manifest', async () => {
+    const api = anApi()
+    const record = accepted(api)
+    await api.ports.ledger.complete(aManifest({ record }), NEVER)
+    const newer = encodeManifest(aManifest({ record }), FORMAT + 1)
+    await api.ports.artifacts.put({ bucket: 'platen', key: manifestKey(record.id) }, newer, NEVER)
+    const answer = await api.get(`/api/v1/render/${record.id}`)
     expect([answer.statusCode, codeOf(answer), answer.headers['retry-after']]).toEqual([503, 'RENDER_UNAVAILABLE', '2'])
   })
 

@@ -5,7 +5,7 @@ import { openRedisPublisher, type RedisPublisher } from '@platen/adapters/redis/
 import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
 import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PATH } from '@platen/adapters/setting/format.ts'
-import { brandSetting } from '@platen/adapters/setting/process.ts'
+import { brandSetting, FORMAT_SETTING } from '@platen/adapters/setting/process.ts'
 import { setting, table, type Variables } from '@platen/adapters/setting/setting.ts'
 import { SEAL_KEY_SETTING } from '@platen/adapters/setting/webhook.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
@@ -17,6 +17,7 @@ const SETTINGS = table({
   redis: REDIS_SETTINGS,
   ...ARTIFACT_STORE_SETTINGS,
   sealKey: SEAL_KEY_SETTING,
+  format: FORMAT_SETTING,
   dataDir: setting('PLATEN_DATA_DIR', PATH, {
     default: './data',
     description: 'Folder of the identities of tenants, generated API keys and webhook secrets.',
@@ -45,7 +46,7 @@ export async function openTarget(
   const store = await openArtifactStore(settings, { clock, ids }, signal)
   stack.use(store.artifacts)
   const redis = stack.use(await connectRedis({ ...place, clock, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, signal))
-  const publisher = await openRedisPublisher({ redis, ids }, signal)
+  const publisher = await openRedisPublisher({ redis, ids, format: settings.format }, signal)
   const owned = stack.move()
   return {
     ...settings,

@@ -1,3 +1,4 @@
+import type { NewerFormat } from '../format.ts'
 import type { Lane, RenderRecord } from '../render.ts'
 import type { Engine } from '../render-options.ts'
 
@@ -43,4 +44,9 @@ export interface QueuedRender {
    * its renderers, or whose manifest is damaged. The copy is durable first, so after a crash it may be there twice.
    */
   deadLetter(reason: string, signal: AbortSignal): Promise<void>
+  /**
+   * Leaves the record to a process of a newer version, because something that belongs to it is of a newer format. Such a process gets it
+   * unchanged, as soon as there is one. This one does not get it again.
+   */
+  setAside(newer: NewerFormat, signal: AbortSignal): Promise<void>
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent, aRecord } from '../../../test/fixture/build.ts'
+import { FORMAT } from '../format.ts'
 import type { Manifest } from '../render.ts'
 import { renderEventCodec, renderEventSchema } from './render-event.ts'
 
@@ -24,7 +25,8 @@ const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, N
   retentionDays: 'must',
 }
 
-const { version, encode, decode } = renderEventCodec()
+const { encode, decode } = renderEventCodec()
+const version = String(FORMAT)
 
 test('the schema of an event has the fields of the render that the type has', () => {
   const { properties, required } = renderEventSchema.properties.manifest.properties.render

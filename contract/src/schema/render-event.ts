@@ -71,7 +71,7 @@ export const renderEventSchema = {
   },
 } as const
 
-/** Encodes and decodes events, in their first version. */
+/** Encodes and decodes events. */
 export function renderEventCodec(): Codec<RenderEvent> {
-  return codecOf<RenderEvent>('1', renderEventSchema)
+  return codecOf<RenderEvent>(renderEventSchema)
 }

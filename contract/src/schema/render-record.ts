@@ -88,7 +88,7 @@ export const renderRecordSchema = {
   },
 } as const
 
-/** Encodes and decodes render records, in their first version. */
+/** Encodes and decodes render records. */
 export function renderRecordCodec(): Codec<RenderRecord> {
-  return codecOf<RenderRecord>('1', renderRecordSchema)
+  return codecOf<RenderRecord>(renderRecordSchema)
 }

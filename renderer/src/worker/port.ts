@@ -36,6 +36,8 @@ export interface WorkerSettings {
   /** The bucket of manifests and templates. */
   readonly serviceBucket: string
   readonly eventKey: EventKey
+  /** The format that manifests are written in; absent = the default. */
+  readonly format?: number
   /** The lanes that it takes renders from. Absent means all. */
   readonly lanes?: readonly Lane[]
 }
@@ -72,7 +74,7 @@ export function retryingPorts(ports: WorkerPorts, { serviceBucket }: WorkerSetti
     events: retrying(ports.events, ['append'], { ...policy, dependency: 'event log' }),
     limiter: retrying(ports.limiter, ['confirm', 'complete'], { ...policy, dependency: 'limiter' }),
     retryingRender: (queued?: QueuedRender) =>
-      queued && retrying(queued, ['done', 'deadLetter'], { ...policy, dependency: 'render queue' }),
+      queued && retrying(queued, ['done', 'deadLetter', 'setAside'], { ...policy, dependency: 'render queue' }),
   }
 }
 

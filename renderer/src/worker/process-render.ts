@@ -11,6 +11,7 @@
  * render that kills its renderer ends as `render_crashed` and is not tried for ever.
  */
 import type { Instant } from '@platen/contract/brand.ts'
+import { NewerFormat } from '@platen/contract/format.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import type { ClaimResult } from '@platen/contract/port/render-ledger.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
@@ -44,6 +45,8 @@ type Ending =
   | { readonly kind: 'crashed'; readonly manifest: Manifest }
   /** It has ended, and its manifest is damaged. */
   | { readonly kind: 'unreadable'; readonly error: UnreadableManifest }
+  /** It has ended, and its manifest is of a newer format. */
+  | { readonly kind: 'newer'; readonly error: NewerFormat }
   /** Another renderer has claimed it until `until`, unless it renews its claim. */
   | { readonly kind: 'deferred'; readonly until: Instant }
 
@@ -108,7 +111,7 @@ function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure 
 
 /** A defect of ours ends the render it hits, so that the render is not tried for ever. */
 async function failByDefect(worker: Worker, record: RenderRecord, error: unknown): Promise<Ending> {
-  if (worker.drain.aborted || error instanceof UnreadableManifest) throw error
+  if (worker.drain.aborted || error instanceof UnreadableManifest || error instanceof NewerFormat) throw error
   worker.log.error({ ...logFieldsOf(record), err: error }, 'render failed by a defect')
   return await fail(worker, record, { attempt: 1, error: DEFECT })
 }
@@ -136,6 +139,7 @@ function endingOf(manifest: Manifest): Ending {
 
 function unreadableOrThrow(error: unknown): Ending {
   if (error instanceof UnreadableManifest) return { kind: 'unreadable', error }
+  if (error instanceof NewerFormat) return { kind: 'newer', error }
   throw error
 }
 
@@ -147,6 +151,8 @@ function finish(worker: Worker, queued: QueuedRender, ending: Ending): Promise<v
       return acknowledge(worker, queued, ending)
     case 'unreadable':
       return deadLetterUnreadable(worker, queued, ending.error)
+    case 'newer':
+      return queued.setAside(ending.error, worker.forceStop)
     case 'deferred':
       return worker.deferred.add(queued, ending.until)
   }

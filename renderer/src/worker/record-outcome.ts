@@ -66,9 +66,10 @@ export async function recordOutcome(
   record: RenderRecord,
   { attempt, outcome }: { readonly attempt: number; readonly outcome: Outcome },
 ): Promise<Manifest> {
-  const { artifacts, meter, forceStop } = worker
+  const { artifacts, meter, settings, forceStop } = worker
   let manifest = manifestOf(record, attempt, outcome)
-  if (!(await artifacts.create(manifestAddress(worker, record.id), encodeManifest(manifest), forceStop))) {
+  const encoded = encodeManifest(manifest, settings.format)
+  if (!(await artifacts.create(manifestAddress(worker, record.id), encoded, forceStop))) {
     manifest = await requireManifest(worker, record.id)
     const pdf = pdfOf(outcome)
     if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)

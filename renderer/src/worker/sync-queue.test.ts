@@ -9,7 +9,7 @@ import { openSyncQueue } from './sync-queue.ts'
 function aLane(tenants: string) {
   const lane = tenants.split('').map((tenant): QueuedRender => {
     const record = aRecord({ lane: 'sync', tenant: tenant as TenantId })
-    return { record, done: async () => undefined, deadLetter: async () => undefined }
+    return { record, done: async () => undefined, deadLetter: async () => undefined, setAside: async () => undefined }
   })
   const line = openSyncQueue(() => lane.shift())
   const take = (isLastSlot = false) => line.take(isLastSlot)

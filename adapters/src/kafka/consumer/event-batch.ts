@@ -8,9 +8,11 @@ import type { Codec } from '@platen/contract/schema/codec.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
 import { REPLAY_IDLE_MS } from '../limit.ts'
 import type { ConsumedRecord, GroupConsumer } from './consumer.ts'
+import { isForAnotherReader, type SetAsideSender, setAsideRecord } from './set-aside.ts'
 
-interface Replay {
+interface Replay extends SetAsideSender {
   readonly connection: KafkaConnection
+  readonly reader: string
   readonly topic: string
   readonly codec: Codec<RenderEvent>
   /** A consumer with `isSeeking`; `arrival` is notified when records arrive. */
@@ -34,8 +36,8 @@ export async function* eventBatches(replay: Replay, signal: AbortSignal): AsyncG
     }
     const includesIdle = clock.monotonic() >= idleDueAt
     if (includesIdle) idleDueAt = clock.monotonic() + REPLAY_IDLE_MS
-    const batches = takeBuffered(replay, nextOffsets, includesIdle)
-    if (batches.length > 0) yield batches
+    const buffered = takeBuffered(replay, nextOffsets, includesIdle)
+    if (buffered.length > 0) yield await Promise.all(buffered.map((each) => eventBatchOf(replay, each, signal)))
     else await raceFirst([(over) => arrival.wait(over), (over) => clock.sleep(REPLAY_IDLE_MS, over)], signal)
   }
 }
@@ -66,7 +68,11 @@ async function seekPartitions(
 }
 
 /** Takes the buffered records. With `includesIdle`, also returns empty batches for partitions without records. */
-function takeBuffered(replay: Replay, nextOffsets: Map<number, number>, includesIdle: boolean): readonly EventBatch[] {
+function takeBuffered(
+  replay: Replay,
+  nextOffsets: Map<number, number>,
+  includesIdle: boolean,
+): readonly BufferedRecords[] {
   const { consumer, topic } = replay
   const waiting = new Set(consumer.awaitingSeek().map(({ partition }) => partition))
   const ours = consumer.lag().flatMap(({ partition }) => (waiting.has(partition) ? [] : [partition]))
@@ -81,19 +87,30 @@ function takeBuffered(replay: Replay, nextOffsets: Map<number, number>, includes
     if (from === undefined) return []
     const to = (each.at(-1)?.offset ?? from - 1) + 1
     nextOffsets.set(partition, to)
-    return [eventBatchOf(replay, each, { partition, from, to })]
+    return [{ records: each, range: { partition, from, to } }]
   })
 }
 
-function eventBatchOf(
-  { consumer, topic, codec }: Replay,
-  records: readonly ConsumedRecord[],
-  range: Pick<EventBatch, 'partition' | 'from' | 'to'>,
-): EventBatch {
-  const events = records.flatMap(({ headers, value }) => {
-    const decoded = codec.decode(headers['v']?.toString(), value)
-    return 'value' in decoded ? [decoded.value] : []
-  })
+interface BufferedRecords {
+  readonly records: readonly ConsumedRecord[]
+  readonly range: Pick<EventBatch, 'partition' | 'from' | 'to'>
+}
+
+/** Decodes the events. Those of a newer format are set aside, so that nothing computed from the log stays without them. */
+async function eventBatchOf(
+  replay: Replay,
+  { records, range }: BufferedRecords,
+  signal: AbortSignal,
+): Promise<EventBatch> {
+  const { connection, consumer, topic, codec, reader } = replay
+  const events: RenderEvent[] = []
+  for (const record of records.filter((each) => !isForAnotherReader(each, reader))) {
+    const decoded = codec.decode(record.headers['v']?.toString(), record.value)
+    if ('value' in decoded) events.push(decoded.value)
+    if (!('newer' in decoded)) continue
+    const aside = { record, format: decoded.newer, reader }
+    await retryWhileUnavailable(() => setAsideRecord(replay, aside, signal), { ...connection, signal })
+  }
   return {
     ...range,
     events,

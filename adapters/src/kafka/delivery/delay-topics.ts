@@ -9,15 +9,17 @@
  *
  * A reminder is done in its old topic when it is durable in the new one. If the process is killed in between, it is in both.
  */
+import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceFirst } from '@platen/contract/race.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { KafkaConnection } from '../connect.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer/consumer.ts'
+import { setAsideRecord } from '../consumer/set-aside.ts'
 import { deadLetterRecord } from '../dead-letter.ts'
 import { WEBHOOK_DELAY_HELD_MAX, WEBHOOK_DELAY_SLACK_MS } from '../limit.ts'
-import { type Reminder, reminderReader, VERSION } from './reminder.ts'
+import { type Reminder, reminderReader, type Unread } from './reminder.ts'
 import { DELAY_TOPICS, type DelayTopic, DUE_TOPIC, WEBHOOK_DEAD_TOPIC } from './topic.ts'
 
 /** The content of a reminder, without the fields that depend on the delay topic. */
@@ -33,6 +35,10 @@ export interface ReminderSender {
   readonly prefix: string
   /** Called for each dead-lettered reminder, for a counter. */
   readonly deadLettered?: (() => void) | undefined
+  /** Called for each reminder that was set aside for a newer version, for a counter. */
+  readonly onSetAside?: (() => void) | undefined
+  /** The format that reminders are written in; absent = the default. */
+  readonly format?: number | undefined
 }
 
 /** Sends reminders to the topics in which they wait. Resolves when they are durable. */
@@ -41,7 +47,7 @@ export async function sendReminders(
   notices: readonly NewReminder[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { connection, clock, prefix } = sender
+  const { connection, clock, prefix, format = FORMAT_DEFAULT } = sender
   const now = clock.now()
   const byTopic = Map.groupBy(notices, ({ waitMs }) => delayTopicFor(waitMs))
   const sends = [...byTopic].map(([delayTopic, group]) => {
@@ -49,7 +55,7 @@ export async function sendReminders(
       const dueAt = now + Math.ceil(waitMs)
       const reminder: Reminder = {
         ...notice,
-        version: VERSION,
+        version: format,
         dueAt,
         ripeAt: Math.min(now + (delayTopic?.waitMs ?? 0), dueAt),
       }
@@ -60,12 +66,21 @@ export async function sendReminders(
   await Promise.all(sends)
 }
 
-/** Dead-letters a reminder that nobody can process, and marks its record as done. Throws `Unavailable`; the caller must then repeat it. */
-export async function buryReminder(
-  { connection, prefix, deadLettered }: ReminderSender,
-  { record, reason }: { readonly record: ConsumedRecord; readonly reason: string },
+/**
+ * Removes a reminder that cannot be processed here, and marks its record as done: one of a newer format is set aside, any other is
+ * dead-lettered. Throws `Unavailable`; the caller must then repeat it.
+ */
+export async function removeReminder(
+  sender: ReminderSender,
+  { record, why }: { readonly record: ConsumedRecord; readonly why: Unread },
   signal: AbortSignal,
 ): Promise<void> {
+  if ('newer' in why) {
+    await setAsideRecord(sender, { record, format: why.newer }, signal)
+    return record.done()
+  }
+  const { connection, prefix, deadLettered } = sender
+  const { fault: reason } = why
   await deadLetterRecord(connection, { record, reason, deadTopic: prefix + WEBHOOK_DEAD_TOPIC }, signal)
   record.done()
   deadLettered?.()
@@ -136,11 +151,15 @@ export class DelayTopicConsumer {
       for (; room > 0; room--) {
         const record = this.#poll(prefix + delayTopic.topic)
         if (record === undefined) break
-        const reminder = this.#read(record.value)
-        if ('fault' in reminder) await this.#deadLetter(record, reminder.fault, signal)
-        else this.#waiting.push({ reminder, record, delayTopic, ...this.#timeOf(reminder, delayTopic) })
+        const read = this.#read(record.value)
+        if ('value' in read) this.#hold(read.value, record, delayTopic)
+        else await this.#retry(() => removeReminder(this.#ports, { record, why: read }, signal), signal)
       }
     }
+  }
+
+  #hold(reminder: Reminder, record: ConsumedRecord, delayTopic: DelayTopic): void {
+    this.#waiting.push({ reminder, record, delayTopic, ...this.#timeOf(reminder, delayTopic) })
   }
 
   #timeOf({ ripeAt, dueAt }: Reminder, { waitMs }: DelayTopic): Pick<WaitingReminder, 'at' | 'dueAt'> {
@@ -168,10 +187,6 @@ export class DelayTopicConsumer {
     const gone = new Set(ripe)
     const stay = this.#waiting.filter((held) => !gone.has(held))
     this.#waiting = [...stay, ...ripe.filter(isShort).map((held) => ({ ...held, at: held.dueAt }))]
-  }
-
-  async #deadLetter(record: ConsumedRecord, reason: string, signal: AbortSignal): Promise<void> {
-    await this.#retry(() => buryReminder(this.#ports, { record, reason }, signal), signal)
   }
 
   #retry(step: () => Promise<void>, signal: AbortSignal): Promise<void> {

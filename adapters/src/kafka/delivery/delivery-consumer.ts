@@ -6,15 +6,16 @@
  * Two processes can hold the same delivery in one case only: its partition went to the other process while the delivery was in hand
  * here, because a process joined or left. Both may then call the receiver, and the last write wins.
  */
+import { NewerFormat } from '@platen/contract/format.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer/consumer.ts'
 import { WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
-import { buryReminder, type NewReminder, type ReminderSender, sendReminders } from './delay-topics.ts'
+import { type NewReminder, type ReminderSender, removeReminder, sendReminders } from './delay-topics.ts'
 import { type AttemptRequest, type DeliveryStore, UnreadableObject } from './delivery-store.ts'
 import { afterAttempt, afterDeferral, type MadeAttempt, type Progress, remainingMs, verdictOn } from './progress.ts'
-import { type AttemptRequestKey, type Reminder, reminderReader } from './reminder.ts'
+import { type AttemptRequestKey, type Reminder, reminderReader, type Unread } from './reminder.ts'
 import { DUE_TOPIC } from './topic.ts'
 
 export interface DeliveryConsumerPorts extends ReminderSender {
@@ -85,13 +86,13 @@ export class DeliveryConsumer {
     while (this.#lookups.length < WEBHOOK_OBJECTS_AT_ONCE) {
       const record = this.#poll(this.#ports.prefix + DUE_TOPIC)
       if (record === undefined) return
-      const reminder = this.#read(record.value)
-      if ('fault' in reminder) {
-        this.#lookups.push(this.#deadLetter(record, reminder.fault))
+      const read = this.#read(record.value)
+      if (!('value' in read)) {
+        this.#lookups.push(this.#remove(record, read))
         continue
       }
-      const held = { reminder, record }
-      const others = this.#held.get(reminder.id)
+      const held = { reminder: read.value, record }
+      const others = this.#held.get(read.value.id)
       if (others === undefined) this.#hold(held)
       else others.push(held)
     }
@@ -123,8 +124,9 @@ export class DeliveryConsumer {
       if (due === undefined) this.#done(held)
       return due
     } catch (cause) {
-      if (cause instanceof UnreadableObject) {
-        await this.#deadLetter(held.record, cause.message)
+      const why = unreadOf(cause)
+      if (why !== undefined) {
+        await this.#remove(held.record, why)
         this.#release(held)
         return undefined
       }
@@ -139,9 +141,9 @@ export class DeliveryConsumer {
     record.requeue()
   }
 
-  async #deadLetter(record: ConsumedRecord, reason: string): Promise<undefined> {
+  async #remove(record: ConsumedRecord, why: Unread): Promise<undefined> {
     try {
-      await buryReminder(this.#ports, { record, reason }, neverAborted())
+      await removeReminder(this.#ports, { record, why }, neverAborted())
     } catch (cause) {
       this.#fail(record, cause)
     }
@@ -241,6 +243,12 @@ export class DeliveryConsumer {
  */
 function neverAborted(): AbortSignal {
   return new AbortController().signal
+}
+
+/** Why the stored objects of a delivery cannot be read; undefined for any other error. */
+function unreadOf(cause: unknown): Unread | undefined {
+  if (cause instanceof NewerFormat) return { newer: cause.format }
+  return cause instanceof UnreadableObject ? { fault: cause.message } : undefined
 }
 
 function deliveryFields(

@@ -8,6 +8,7 @@
  *
  * Deliveries stay until `forget` is called when their render is removed.
  */
+import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -21,7 +22,6 @@ import { type DelayPorts, DelayTopicConsumer, sendReminders } from './delay-topi
 import { DeliveryConsumer } from './delivery-consumer.ts'
 import { type AttemptRequest, type DeliveryStore, deliveryStoreIn } from './delivery-store.ts'
 import { recordOf } from './progress.ts'
-import { VERSION } from './reminder.ts'
 import { WEBHOOK_GROUP, WEBHOOK_TOPICS } from './topic.ts'
 
 export interface DeliveryLogPorts {
@@ -40,6 +40,10 @@ export interface DeliveryLogSettings {
   readonly bucket: string
   /** Called for each dead-lettered reminder, for a counter. */
   readonly deadLettered?: (() => void) | undefined
+  /** Called for each reminder that was set aside for a newer version, for a counter. */
+  readonly onSetAside?: (() => void) | undefined
+  /** The format that reminders and objects are written in; absent = the default. */
+  readonly format?: number | undefined
 }
 
 /** The operations that need no membership of the group, for the API. */
@@ -61,7 +65,14 @@ export interface KafkaDeliveryLog extends DeliveryLog, DeliveryReader, AsyncDisp
 
 /** Makes a log for processes that only read deliveries and request attempts. */
 export function kafkaDeliveryReader(ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryReader {
-  return deliveryReaderOn(deliveryStoreIn(ports.artifacts, settings.bucket), ports, settings)
+  return deliveryReaderOn(storeOf(ports, settings), ports, settings)
+}
+
+function storeOf(
+  { artifacts }: DeliveryLogPorts,
+  { bucket, format = FORMAT_DEFAULT }: DeliveryLogSettings,
+): DeliveryStore {
+  return deliveryStoreIn(artifacts, { bucket, format })
 }
 
 function deliveryReaderOn(
@@ -89,9 +100,9 @@ export async function openKafkaDeliveryLog(
   signal: AbortSignal,
 ): Promise<KafkaDeliveryLog> {
   const { connection, clock } = ports
-  const { prefix, bucket, deadLettered } = settings
-  const store = deliveryStoreIn(ports.artifacts, bucket)
-  const delayPorts: DelayPorts = { connection, clock, prefix, deadLettered }
+  const { prefix } = settings
+  const store = storeOf(ports, settings)
+  const delayPorts: DelayPorts = { ...settings, connection, clock }
   let consumer: GroupConsumer | undefined
   const poll: GroupConsumer['poll'] = (topic) => consumer?.poll(topic)
   const delayConsumer = new DelayTopicConsumer(delayPorts, poll)
@@ -151,7 +162,7 @@ async function requestAttempt(
   const { render } = progress.delivery
   const now = clock.now()
   const nonce = Buffer.from(ids.random(NONCE_BYTES)).toString('hex')
-  const fresh: AttemptRequest = { version: VERSION, nonce, step: 0, dueAt: now }
+  const fresh: AttemptRequest = { version: FORMAT_DEFAULT, nonce, step: 0, dueAt: now }
   const number = await store.requestAttempt(id, fresh, signal)
   if (number === undefined) {
     await remindOverdueRequests(store, { ...asking, render }, signal)
@@ -176,7 +187,7 @@ async function remindOverdueRequests(
     const known = await store.readRequest(id, number, signal)
     if (known === undefined || known.dueAt + WEBHOOK_DEFER_MS_MAX > now) continue
     const { nonce } = known
-    const again: AttemptRequest = { version: VERSION, nonce, step: known.step + 2, dueAt: now }
+    const again: AttemptRequest = { version: FORMAT_DEFAULT, nonce, step: known.step + 2, dueAt: now }
     await store.writeRequest(id, number, { ask: again, signal })
     await sendReminders(asking, [{ id, render, waitMs: 0, step: again.step, ask: { number, nonce } }], signal)
   }

@@ -11,6 +11,7 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import { DELIVERY_STATUSES, type Delivery } from '@platen/contract/delivery.ts'
 import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
+import { NewerFormat } from '@platen/contract/format.ts'
 import { WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { ArtifactAddress } from '@platen/contract/render.ts'
@@ -18,11 +19,12 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
 import { WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
 import { initialProgress, type Progress } from './progress.ts'
-import { COUNT, NAME, readJson, VERSION } from './reminder.ts'
+import { COUNT, NAME, READABLE, readJson } from './reminder.ts'
 
 /** A requested attempt. */
 export interface AttemptRequest {
-  readonly version: typeof VERSION
+  /** See `Progress`. */
+  readonly version: number
   readonly nonce: string
   /** Grows with each deferral. */
   readonly step: number
@@ -31,7 +33,7 @@ export interface AttemptRequest {
   readonly waitMs?: number
 }
 
-/** The content of an object is damaged, or a later version wrote it. */
+/** The content of an object is damaged. */
 export class UnreadableObject extends Error {
   override readonly name = 'Unreadable'
 }
@@ -53,12 +55,19 @@ export interface DeliveryStore {
 
 const ROOT = 'delivery'
 
-/** The delivery store in a bucket. Its methods throw `Unavailable` and `UnreadableObject`. */
-export function deliveryStoreIn(store: ArtifactStore, bucket: string): DeliveryStore {
+export interface DeliveryStoreOptions {
+  readonly bucket: string
+  /** The format that objects are written in. */
+  readonly format: number
+}
+
+/** The delivery store in a bucket. Its methods throw `Unavailable`, `UnreadableObject` and `NewerFormat`. */
+export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: DeliveryStoreOptions): DeliveryStore {
   const artifacts = limitConcurrency(store)
   const progressFaults = compileValidator(PROGRESS_SCHEMA)
   const requestFaults = compileValidator(REQUEST_SCHEMA)
   const indexFaults = compileValidator(INDEX_SCHEMA)
+  const bytesOf = (value: object) => Buffer.from(JSON.stringify({ ...value, version: format }))
   const at = (...names: readonly string[]): ArtifactAddress => ({ bucket, key: [ROOT, ...names].join('/') })
   const progressAt = ({ id, render }: Pick<Delivery, 'id' | 'render'>) => at('of', render, id)
   const requestAt = (id: string, number: number) => at('ask', id, String(number))
@@ -67,6 +76,7 @@ export function deliveryStoreIn(store: ArtifactStore, bucket: string): DeliveryS
     const bytes = await artifacts.get(address, signal)
     if (bytes === undefined) return undefined
     const read = readJson(bytes, faultsOf)
+    if ('newer' in read) throw new NewerFormat(read.newer)
     if ('fault' in read) throw new UnreadableObject(`${address.key}: ${read.fault}`)
     return read.value
   }
@@ -81,7 +91,7 @@ export function deliveryStoreIn(store: ArtifactStore, bucket: string): DeliveryS
     async create(delivery, now, signal) {
       const { id, render } = delivery
       await Promise.all([
-        artifacts.create(at('by-id', id), bytesOf({ version: VERSION, render }), signal),
+        artifacts.create(at('by-id', id), bytesOf({ version: format, render }), signal),
         artifacts.create(progressAt(delivery), bytesOf(initialProgress(delivery, now)), signal),
       ])
     },
@@ -134,19 +144,18 @@ function limitConcurrency(store: ArtifactStore): Pick<ArtifactStore, 'get' | 'pu
   }
 }
 
-const THIS_VERSION = { const: VERSION } as const
 const TEXT = { type: 'string' } as const
 
 const INDEX_SCHEMA = {
   type: 'object',
   required: ['version', 'render'],
-  properties: { version: THIS_VERSION, render: NAME },
+  properties: { version: READABLE, render: NAME },
 }
 
 const REQUEST_SCHEMA = {
   type: 'object',
   required: ['version', 'nonce', 'step', 'dueAt'],
-  properties: { version: THIS_VERSION, nonce: NAME, step: COUNT, dueAt: COUNT, waitMs: COUNT },
+  properties: { version: READABLE, nonce: NAME, step: COUNT, dueAt: COUNT, waitMs: COUNT },
 }
 
 const DELIVERY_SCHEMA = {
@@ -159,7 +168,7 @@ const PROGRESS_SCHEMA = {
   type: 'object',
   required: ['version', 'delivery', 'status', 'step', 'attempts', 'made', 'answered'],
   properties: {
-    version: THIS_VERSION,
+    version: READABLE,
     delivery: DELIVERY_SCHEMA,
     status: { enum: DELIVERY_STATUSES },
     dueAt: COUNT,
@@ -170,8 +179,4 @@ const PROGRESS_SCHEMA = {
     made: { type: 'array', items: { type: 'object', required: ['startedAt', 'durationMs', 'result'] } },
     answered: { type: 'array', items: NAME },
   },
-}
-
-function bytesOf(value: object): Uint8Array {
-  return Buffer.from(JSON.stringify(value))
 }

@@ -6,12 +6,13 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
+import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import type { NextStatus } from '@platen/contract/port/delivery-log.ts'
-import { VERSION } from './reminder.ts'
 
 export interface Progress {
-  readonly version: typeof VERSION
+  /** The format that it was written in; the store sets it at each write. */
+  readonly version: number
   readonly delivery: Delivery
   readonly status: DeliveryStatus
   /** Present while scheduled. */
@@ -31,7 +32,7 @@ export interface Progress {
 /** A new delivery, due at once. */
 export function initialProgress(delivery: Delivery, now: Instant): Progress {
   const nothing = { step: 0, attempts: 0, made: [], answered: [] }
-  return { version: VERSION, delivery, status: 'scheduled', dueAt: now, ...nothing }
+  return { version: FORMAT_DEFAULT, delivery, status: 'scheduled', dueAt: now, ...nothing }
 }
 
 export interface MadeAttempt {

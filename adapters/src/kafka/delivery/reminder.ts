@@ -3,14 +3,13 @@
  * however many attempts there were, and a duplicate or late one is recognized as out of date.
  */
 import type { Instant } from '@platen/contract/brand.ts'
+import { FORMAT, newerFormat } from '@platen/contract/format.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
 
-/** Version of reminders and objects. Raised with every change that an older reader would misunderstand. */
-export const VERSION = 1
-
 export interface Reminder {
-  readonly version: typeof VERSION
+  /** The format that it was written in. */
+  readonly version: number
   /** Id of the delivery. */
   readonly id: string
   readonly render: RenderId
@@ -32,12 +31,14 @@ export interface AttemptRequestKey {
 /** A name that may be part of a key in the artifact store. */
 export const NAME = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' } as const
 export const COUNT = { type: 'integer', minimum: 0 } as const
+/** The formats that this version reads. */
+export const READABLE = { type: 'integer', minimum: 1, maximum: FORMAT } as const
 
 const SCHEMA = {
   type: 'object',
   required: ['version', 'id', 'render', 'dueAt', 'ripeAt', 'step'],
   properties: {
-    version: { const: VERSION },
+    version: READABLE,
     id: NAME,
     render: NAME,
     dueAt: COUNT,
@@ -47,33 +48,31 @@ const SCHEMA = {
   },
 } as const
 
-export type ReadReminder = (value: Uint8Array | null) => Reminder | { readonly fault: string }
+/** Why something stored is not read: it is of a newer format, or something is wrong with it, which quotes nothing of it. */
+export type Unread = { readonly newer: number } | { readonly fault: string }
 
-/** Makes a reader of reminders. The fault says what is wrong and quotes nothing. */
+export type ReadReminder = (value: Uint8Array | null) => { readonly value: Reminder } | Unread
+
+/** Makes a reader of reminders. */
 export function reminderReader(): ReadReminder {
   const faultsOf = compileValidator(SCHEMA)
   return (bytes) => {
     const read = bytes === null ? { fault: 'it is empty' } : readJson(bytes, faultsOf)
     // The schema matches the type.
-    return 'fault' in read ? read : (read.value as Reminder)
+    return 'value' in read ? { value: read.value as Reminder } : read
   }
 }
 
 /** Parses JSON and checks it with the validator. */
-export function readJson(
-  bytes: Uint8Array,
-  faultsOf: Validator,
-): { readonly value: unknown } | { readonly fault: string } {
+export function readJson(bytes: Uint8Array, faultsOf: Validator): { readonly value: unknown } | Unread {
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
     return { fault: 'it is not JSON' }
   }
-  // Reported separately, as another version is no defect of the record.
-  const version = typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined
-  if (typeof version === 'number' && version !== VERSION)
-    return { fault: `it is of version ${version}, not ${VERSION}` }
+  const newer = newerFormat(typeof value === 'object' && value !== null && 'version' in value && value.version)
+  if (newer !== undefined) return { newer }
   const [fault] = faultsOf(value)
   return fault === undefined ? { value } : { fault: `${fault.path || '/'} ${fault.message}` }
 }

@@ -6,9 +6,6 @@ import { openScript, type Script } from '../script.ts'
 import { type Delta, deltaOf } from './delta.ts'
 import { KINDS, type Kind } from './value.ts'
 
-/** Raised when older processes could not read what newer ones write. */
-export const SCHEMA = 1
-
 /** With the braces, all keys share one hash slot of a Cluster. */
 const PREFIX = 'platen:{directory}'
 
@@ -31,6 +28,7 @@ export function directoryScript(redis: RedisConnection): Script['run'] {
 
 /** The published revision. A revision id names one revision and is never used again. */
 export interface Meta {
+  /** The format of the settings. */
   readonly schema: number
   readonly revision: number
   readonly revisionId: string

@@ -3,6 +3,7 @@
  * publishers only the one with the highest epoch may write; the others get `Fenced`. Concurrent calls run one after the other.
  */
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import { FORMAT_DEFAULT, newerFormat } from '@platen/contract/format.ts'
 import { PersistentMap } from '@platen/contract/persistent-map.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
@@ -12,7 +13,7 @@ import type { RedisConnection } from '../connect.ts'
 import { DIRECTORY_REPORT_KEPT_MS } from '../limit.ts'
 import { writeLimits } from '../limiter-settings.ts'
 import type { Script } from '../script.ts'
-import { directoryScript, readMeta, SCHEMA, scanFields } from './layout.ts'
+import { directoryScript, readMeta, scanFields } from './layout.ts'
 import { changesTo, findSuspects, type Suspects } from './publish/audit.ts'
 import { type Change, changesBetween, type Difference, differencesIn } from './publish/difference.ts'
 import { type Enforcement, enforcementOf } from './publish/known-revisions.ts'
@@ -26,6 +27,8 @@ export interface PublisherOptions {
   readonly ids: Ids
   /** Refused if a higher one has written; absent = the next one, which fences all earlier publishers. */
   readonly epoch?: number
+  /** The format that settings are written in; absent = the default. */
+  readonly format?: number
 }
 
 export interface RedisPublisher extends DirectoryPublisher {
@@ -60,14 +63,16 @@ export interface RedisPublisher extends DirectoryPublisher {
  * ones. It also throws `Unavailable`: the revision may then be published or not, and the next `publish` or `repair` finds out.
  */
 export async function openRedisPublisher(
-  { redis, ids, epoch: asked }: PublisherOptions,
+  { redis, ids, epoch: asked, format = FORMAT_DEFAULT }: PublisherOptions,
   signal: AbortSignal,
 ): Promise<RedisPublisher> {
   const script = directoryScript(redis)
   const { epoch, now } = await claim(script, asked, signal)
   // Nobody else writes from here on, so the batches that are read belong to one revision.
-  const found = await readPublished(redis, signal)
-  const writer = openWriter({ redis, ids, script, epoch, found, now })
+  const stored = await readPublished(redis, signal)
+  // Settings of another format are replaced completely.
+  const found = stored.schema === format ? stored : { values: NO_VALUES, revision: stored.revision }
+  const writer = openWriter({ redis, ids, script, epoch, format, found, now })
   const runSerially = openSerialQueue()
   const valuesOf = valueWriter(() => writer.last().values)
   const enforced = enforcementReader(script, { epoch, writer })
@@ -75,7 +80,7 @@ export async function openRedisPublisher(
     epoch,
     revision: () => writer.last().revision,
     nextRevision: () => writer.nextRevision(),
-    published: (onDamage) => settingsIn(writer.last(), onDamage),
+    published: (onDamage) => settingsIn(writer.last() === found ? stored : writer.last(), onDamage),
     differences: (snapshot) => differencesIn(changesBetween(writer.last().values, valuesOf(snapshot))),
     publish: (snapshot, publishSignal) =>
       runSerially(async () => {
@@ -99,7 +104,7 @@ export async function openRedisPublisher(
       }, repairSignal),
     async audit(auditSignal) {
       const suspects = await findSuspects(redis, () => writer.last().values, auditSignal)
-      return runSerially(() => repairSuspects(redis, { writer, suspects }, auditSignal), auditSignal)
+      return runSerially(() => repairSuspects(redis, { writer, suspects, format }, auditSignal), auditSignal)
     },
     enforced,
     async readers(readersSignal) {
@@ -118,14 +123,14 @@ function settingsIn({ values, revision }: Published, onDamage: (kind: Kind, name
 /** The second half of an audit: reads the suspects again and repairs them. */
 async function repairSuspects(
   redis: RedisConnection,
-  { writer, suspects }: { readonly writer: Writer; readonly suspects: Suspects },
+  { writer, suspects, format }: { readonly writer: Writer; readonly suspects: Suspects; readonly format: number },
   signal: AbortSignal,
 ): Promise<readonly Difference[]> {
   const stored = await writer.reclaim(signal)
   const { values, revisionId, revision } = writer.last()
   if (revisionId === undefined) return []
   const changes = await changesTo(values, { redis, suspects }, signal)
-  const isKnown = stored.mark === revisionId && stored.revision === revision && stored.schema === SCHEMA
+  const isKnown = stored.mark === revisionId && stored.revision === revision && stored.schema === format
   if (isKnown && changes.length === 0) return []
   await writer.republish({ stored, changes }, signal)
   // A reader of an older revision id may have loaded a damaged value.
@@ -159,11 +164,14 @@ interface ReadersAnswer {
   readonly knownMs: number
 }
 
-async function readPublished(redis: RedisConnection, signal: AbortSignal): Promise<Published> {
+/** Reads what is published, and its format. Settings of a newer format than this version reads count as none. */
+async function readPublished(
+  redis: RedisConnection,
+  signal: AbortSignal,
+): Promise<Published & { readonly schema?: number }> {
   const meta = await readMeta(redis, signal)
   if (meta === undefined) return { values: NO_VALUES, revision: 0 }
-  // Settings of another schema version are replaced completely.
-  if (meta.schema !== SCHEMA) return { values: NO_VALUES, revision: meta.revision }
+  if (newerFormat(meta.schema) !== undefined) return { values: NO_VALUES, revision: meta.revision }
   const found: Record<Kind, [string, string][]> = { tenants: [], keys: [], templates: [] }
   for await (const fields of scanFields(redis, signal))
     for (const { kind, name, text } of fields) found[kind].push([name, text])
@@ -172,7 +180,7 @@ async function readPublished(redis: RedisConnection, signal: AbortSignal): Promi
     keys: PersistentMap.of(found.keys),
     templates: PersistentMap.of(found.templates),
   }
-  return { values, revision: meta.revision, revisionId: meta.revisionId }
+  return { values, revision: meta.revision, revisionId: meta.revisionId, schema: meta.schema }
 }
 
 /** Returns the changed limits, by account. */

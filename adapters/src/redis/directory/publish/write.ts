@@ -13,7 +13,7 @@ import {
 } from '../../limit.ts'
 import type { Script } from '../../script.ts'
 import type { Changes } from '../delta.ts'
-import { hashKey, SCHEMA } from '../layout.ts'
+import { hashKey } from '../layout.ts'
 import { KINDS, type Kind, type Values } from '../value.ts'
 import type { Change } from './difference.ts'
 
@@ -63,6 +63,8 @@ export interface Write {
   readonly script: Script['run']
   readonly redis: RedisConnection
   readonly epoch: number
+  /** The format of the settings. */
+  readonly format: number
   /** The state in Redis, as far as is known. */
   readonly last: Published
   readonly next: Published & { readonly revisionId: string }
@@ -80,11 +82,14 @@ type Answer =
   | { readonly kind: 'fenced'; readonly epoch: number }
 
 /** Returns false if the changes are too large or not known, or if Redis has another base revision. */
-async function writeChange({ script, epoch, last, next, changes }: Write, signal: AbortSignal): Promise<boolean> {
+async function writeChange(
+  { script, epoch, format, last, next, changes }: Write,
+  signal: AbortSignal,
+): Promise<boolean> {
   const text = changes && serializeChanges(changes)
   if (last.revisionId === undefined || text === undefined) return false
   const { revisionId, revision } = next
-  const named = { schema: SCHEMA, epoch, mark: revisionId, revision, after: last.revisionId }
+  const named = { schema: format, epoch, mark: revisionId, revision, after: last.revisionId }
   const request = { operation: 'change', ...named, changes: text, kept: DIRECTORY_CHANGES_KEPT_MAX }
   // The script returns these types.
   const answer = (await script({ keys: [], request }, signal)) as Answer
@@ -106,10 +111,10 @@ function serializeChanges(changes: readonly Change[]): string | undefined {
 }
 
 /** Stages all values, then replaces the published ones. */
-async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSignal): Promise<void> {
+async function replaceAll({ script, redis, epoch, format, next }: Write, signal: AbortSignal): Promise<void> {
   const { values, revisionId, revision } = next
   const counts = Object.fromEntries(KINDS.map((kind) => [kind, values[kind].size]))
-  const request = { operation: 'replace', schema: SCHEMA, epoch, mark: revisionId, revision, counts }
+  const request = { operation: 'replace', schema: format, epoch, mark: revisionId, revision, counts }
   const keys = KINDS.map((kind) => hashKey(kind, revisionId))
   for (let tries = 0; tries < DIRECTORY_LOADS_MAX; tries++) {
     for (const kind of KINDS) await stage(redis, { key: hashKey(kind, revisionId), values: values[kind] }, signal)

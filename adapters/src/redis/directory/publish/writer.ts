@@ -11,6 +11,8 @@ export interface WriterOptions {
   readonly ids: Ids
   readonly script: Script['run']
   readonly epoch: number
+  /** The format of the settings. */
+  readonly format: number
   readonly found: Published
   /** The time of the claim, in epoch milliseconds. */
   readonly now: number
@@ -37,7 +39,7 @@ type NewRevision = Omit<Published, 'revisionId'> & { readonly changes?: readonly
 
 const REVISION_ID_BYTES = 16
 
-export function openWriter({ redis, ids, script, epoch, found, now }: WriterOptions): Writer {
+export function openWriter({ redis, ids, script, epoch, format, found, now }: WriterOptions): Writer {
   const known = openKnownRevisions()
   let last = found
   // The revision that Redis has not confirmed.
@@ -52,7 +54,7 @@ export function openWriter({ redis, ids, script, epoch, found, now }: WriterOpti
     tried = next
     // Known even if the response gets lost: a reader that reports it proves that it was published.
     known.add(next)
-    await write({ script, redis, epoch, last, next, changes }, signal)
+    await write({ script, redis, epoch, format, last, next, changes }, signal)
     last = next
   }
   return {
