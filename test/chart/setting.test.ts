@@ -28,7 +28,7 @@ const ON_KAFKA = ALL.filter((name) => name !== 'operator')
 
 /** Whose pods read a value, by its path; the first that fits. All other values are read by none. */
 const READERS: readonly (readonly [path: RegExp, readers: readonly string[]])[] = [
-  [/^(image|redis|s3)\.|^(logLevel|installation|secretName)$/, ALL],
+  [/^(image|redis|s3)\.|^(logLevel|format|installation|secretName)$/, ALL],
   [/^kafka\./, ON_KAFKA],
   [/^brand$/, ['api', 'operator', 'events']],
   [/^egress\./, RENDERERS],

@@ -60,6 +60,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 
 {{- define "platen.processVariables" -}}
 {{- include "platen.variable" (list "PLATEN_LOG_LEVEL" .Values.logLevel) }}
+{{- include "platen.variable" (list "PLATEN_FORMAT" .Values.format) }}
 - name: PLATEN_INSTANCE
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 {{- include "platen.variable" (list "PLATEN_INSTALLATION" .Values.installation) }}
