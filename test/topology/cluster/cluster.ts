@@ -42,6 +42,8 @@ export interface ClusterOptions {
    * each start.
    */
   readonly settingsOf?: (name: Deployable, at: number) => Readonly<Record<string, string>>
+  /** The tree whose code a deployable runs, for another version. Default: this one. Called at each start. */
+  readonly treeOf?: (name: Deployable) => string
 }
 
 export interface Cluster extends AsyncDisposable {
@@ -181,18 +183,19 @@ interface Recipes {
 
 function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>>): Recipes {
   const { apiPorts, engines, renderers = 1, events = 1, manifestsDir, dataDir, kube } = options
-  const { settingsOf = () => ({}) } = options
+  const { settingsOf = () => ({}), treeOf = () => ROOT } = options
   const counts = new Map<Deployable, number>()
   const deployable = (name: Deployable, own: Readonly<Record<string, string>>): Recipe => {
     const at = counts.get(name) ?? 0
     counts.set(name, at + 1)
-    return recipeOf(name, () => ({ ...own, ...settingsOf(name, at) }))
+    return recipeOf(name, () => ({ tree: treeOf(name), env: { ...own, ...settingsOf(name, at) } }))
   }
   const publish: Recipe = {
     name: 'publish',
     command: ({ folder }) =>
-      commandOf(['cli/src/main.ts', 'publish', manifestsDir, '--watch'], {
+      commandOf(treeOf('publish'), ['cli/src/main.ts', 'publish', manifestsDir, '--watch'], {
         ...env,
+        ...settingsOf('publish', 0),
         PLATEN_DATA_DIR: dataDir,
         TMPDIR: folder,
       }),
@@ -215,28 +218,36 @@ function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>
   }
 }
 
+/** The code that a process runs, and its settings. */
+interface Version {
+  readonly tree: string
+  readonly env: Readonly<Record<string, string>>
+}
+
 /** A deployable with a port for probes and, if it has callers, a port for them. */
-function recipeOf(name: Deployable, env: () => Readonly<Record<string, string>>): Recipe {
+function recipeOf(name: Deployable, version: () => Version): Recipe {
   const probesOf = ({ ports: [, probes] }: Place) => `${probes}`
   return {
     name,
     portsCount: 2,
-    command: (place) =>
-      commandOf([`${name}/src/main.ts`], {
-        ...env(),
+    command(place) {
+      const { tree, env } = version()
+      return commandOf(tree, [`${name}/src/main.ts`], {
+        ...env,
         PLATEN_HOST: '127.0.0.1',
         ...(name === 'api' && { PLATEN_PORT: `${place.port}` }),
         PLATEN_METRICS_PORT: probesOf(place),
         TMPDIR: place.folder,
-      }),
+      })
+    },
     isReady: async (place, signal) => (await fetch(`http://127.0.0.1:${probesOf(place)}/readyz`, { signal })).ok,
   }
 }
 
-function commandOf([program = '', ...args]: readonly string[], env: Readonly<Record<string, string>>) {
+function commandOf(tree: string, [program = '', ...args]: readonly string[], env: Readonly<Record<string, string>>) {
   const inherited = Object.keys(process.env).filter(
     (name) => (name.startsWith('PLATEN_') && name !== 'PLATEN_CHROMIUM') || name === 'NODE_OPTIONS',
   )
   const cleared = Object.fromEntries(inherited.map((name) => [name, undefined]))
-  return { path: process.execPath, args: [join(ROOT, program), ...args], env: { ...cleared, ...env } }
+  return { path: process.execPath, args: [join(tree, program), ...args], env: { ...cleared, ...env } }
 }
