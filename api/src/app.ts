@@ -4,7 +4,9 @@
  */
 import { HTTP_ERRORS, ServiceError } from '@platen/contract/error.ts'
 import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
+import { traceIdOf } from '@platen/contract/log-fields.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { readTraceContext, type TraceContext } from '@platen/contract/trace.ts'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { authenticator, callerOf } from './admission/authenticate.ts'
 import { compileRequestSchema } from './admission/request.ts'
@@ -31,6 +33,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The render that this request creates or reads, once it is known. */
     render: RenderId | null
+    /** The span that caused what this request causes. */
+    trace: TraceContext | undefined
   }
 }
 
@@ -78,7 +82,7 @@ export function buildApp(given: ApiPorts): ApiApp {
       refuse(ports, orThrottled(error, request, throttle), { request, reply })
     },
   })
-  app.decorateRequest('caller', null).decorateRequest('render', null)
+  app.decorateRequest('caller', null).decorateRequest('render', null).decorateRequest('trace', undefined)
   app.setValidatorCompiler(compileRequestSchema)
   // Types and tests make sure that answers fit. Fastify's serializer would drop fields that a schema does not name.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
@@ -102,6 +106,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connect
   })
   app.addHook('onRequest', async (request, reply) => {
     connectionTracker.track(request, reply)
+    request.trace = readTraceContext(request.headers)
     reply.headers({ 'x-request-id': request.id, ...SAFE_HEADERS })
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request must have a Host header.')
@@ -124,8 +129,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connect
       route: path,
       status,
       durationMs: Math.round(reply.elapsedTime),
-      requestId: request.id,
-      tenant: request.caller?.tenant.id,
+      ...fieldsOf(request),
       render: request.render ?? undefined,
       isDelivered: reply.raw.writableFinished,
     }
@@ -178,6 +182,11 @@ function orThrottled(error: unknown, { caller, ip }: FastifyRequest, throttle: T
   return tooManyOfAddress()
 }
 
+/** The fields of a line about a request. */
+function fieldsOf({ id: requestId, trace, caller }: FastifyRequest): object {
+  return { requestId, traceId: traceIdOf(trace), tenant: caller?.tenant.id }
+}
+
 /** Answers an error with its refusal. Logs it when an operator must know. */
 function refuse(
   { log, meter }: ApiPorts,
@@ -187,7 +196,7 @@ function refuse(
   const { request, reply } = exchange
   const problem = problemOf(error)
   meter.refused(problem)
-  const fields = { requestId: request.id, tenant: request.caller?.tenant.id, err: problem.incident }
+  const fields = { ...fieldsOf(request), err: problem.incident }
   if (problem.code === 'INTERNAL_ERROR' && problem.incident !== undefined)
     log.error(fields, 'request failed by a defect')
   else if (problem.incident !== undefined) log.warn(fields, 'request could not be served')

@@ -6,6 +6,7 @@ import type { Instant } from './brand.ts'
 import type { EventType } from './event.ts'
 import type { RenderId } from './render-id.ts'
 import type { Environment, TenantId } from './tenant.ts'
+import type { TraceContext } from './trace.ts'
 
 export const DELIVERY_STATUSES = ['scheduled', 'delivered', 'exhausted', 'gone', 'blocked'] as const
 /**
@@ -31,6 +32,10 @@ export interface Delivery {
   /** How many attempts may follow the first. 0 after a sync render. */
   readonly retriesMax: number
   readonly createdAt: Instant
+  /** Of the request that the render was made for. Absent if a version scheduled it that did not keep it. */
+  readonly requestId?: string
+  /** The span that made the render. Absent = its request belongs to no trace. */
+  readonly trace?: TraceContext
 }
 
 export const ATTEMPT_RESULTS = ['ok', 'status', 'timeout', 'dns', 'connection', 'tls', 'protocol', 'blocked'] as const

@@ -1,5 +1,6 @@
 /** Renders that become dead letters: those whose manifest was damaged in the store, and those that crash their renderer. */
 import { ServiceError } from '@platen/contract/error.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
@@ -41,7 +42,7 @@ async function aDamagedWorker(record: RenderRecord, crash?: Error) {
 const logged = (record: RenderRecord) => ({
   level: 'error',
   message: 'render dead-lettered',
-  fields: { render: record.id, tenant: record.tenant, err: expect.objectContaining({ name: 'UnreadableManifest' }) },
+  fields: { ...logFieldsOf(record), err: expect.objectContaining({ name: 'UnreadableManifest' }) },
 })
 
 test('one that had ended is dead-lettered, and shows the outcome it had', async () => {

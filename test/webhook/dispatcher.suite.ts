@@ -123,8 +123,9 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     await clock.advance(dueAt - clock.now())
   }
 
-  test('delivers what a render came to, signed', async () => {
-    const event = await happen()
+  test('delivers what a render came to, signed, with the trace of its request', async () => {
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'rojo=1' }
+    const event = await happen(eventTo(`${receiver.url}/hook?a=b`, { trace }))
     start()
     const { status, attempts } = await endOf(event.id)
     expect([status, attempts]).toEqual([
@@ -135,6 +136,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     const timestamp = `${NOON / 1000}`
     expect([path, body]).toEqual(['/hook?a=b', webhookBodyOf(event)])
     expect(headers).toMatchObject({
+      ...trace,
       'content-type': 'application/json',
       'user-agent': 'Platen',
       'x-service-event': 'render.succeeded',

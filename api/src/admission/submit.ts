@@ -1,6 +1,7 @@
 /** The last step of admission: queues a render or abandons it. From here on a render exists, and every way out records its outcome. */
 import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import { encodeManifest, expiryOf, type Manifest, manifestOf, type RenderRecord } from '@platen/contract/render.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
@@ -96,8 +97,4 @@ export async function releaseReservation(record: RenderRecord, ports: ApiPorts):
 function canceledManifest(record: RenderRecord, { clock }: ApiPorts): Manifest {
   const error = { code: 'canceled', message: 'the request was refused before a renderer began' } as const
   return manifestOf(record, 0, { status: 'failed', finishedAt: clock.now(), durationMs: 0, error })
-}
-
-function logFieldsOf({ tenant, id, requestId }: RenderRecord): object {
-  return { tenant, render: id, requestId }
 }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { FAILURES, ServiceError } from '@platen/contract/error.ts'
 import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
@@ -62,12 +63,12 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
       },
     },
     async (request, reply) => {
-      const { body, id: requestId } = request
+      const { body, id: requestId, trace } = request
       const caller = callerOf(request)
       const callerGone = callerGoneSignal(reply)
       const exchange = { ports, headers, answers, caller, request, reply, callerGone }
       if (modeOf(body) === 'sync') answers.require(caller.tenant.id)
-      const admission = await admit({ caller, body, requestId, signal: callerGone }, ports)
+      const admission = await admit({ caller, body, requestId, trace, signal: callerGone }, ports)
       const key = request.headers['idempotency-key']
       if (key === undefined || body.fingerprint === undefined) return await reserveAndRun(admission, exchange)
       using keyed = checkDuplicate({ key, caller, admission, fingerprint: body.fingerprint })
@@ -128,8 +129,7 @@ async function markQueued(record: RenderRecord, { ledger, clock, log }: ApiPorts
   try {
     await ledger.markQueued(record, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    const { tenant, id: render, requestId } = record
-    logTolerated(log, { tenant, render, requestId, err }, 'render not marked as queued')
+    logTolerated(log, { ...logFieldsOf(record), err }, 'render not marked as queued')
   }
 }
 

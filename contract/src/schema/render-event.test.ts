@@ -18,6 +18,7 @@ const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, N
   storage: 'must',
   webhookUrl: 'may',
   requestId: 'must',
+  trace: 'may',
   acceptedAt: 'must',
   units: 'must',
   period: 'must',

@@ -78,5 +78,7 @@ export function deliveryOf(
     // The caller of a sync render already has the outcome. The webhook is for its records and is tried once.
     retriesMax: render.mode === 'sync' ? 0 : retriesMax,
     createdAt: outcome.finishedAt,
+    requestId: render.requestId,
+    ...(render.trace !== undefined && { trace: render.trace }),
   }
 }

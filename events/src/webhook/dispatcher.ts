@@ -7,6 +7,7 @@ import { cidrsOf } from '@platen/contract/address.ts'
 import { randomFraction } from '@platen/contract/back-off.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
@@ -158,7 +159,6 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
 /** Records the result. Never rejects: a delivery without a record is handed out again after a restart. */
 async function recordResult(context: Dispatch, due: DueDelivery, resulting: Promise<DeliveryResult>): Promise<void> {
   const { meter, log, clock } = context
-  const { id, tenant } = due.delivery
   try {
     const result = await resulting
     if (result.kind === 'deferred') {
@@ -171,7 +171,7 @@ async function recordResult(context: Dispatch, due: DueDelivery, resulting: Prom
     if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
     logAttempt(log, due, result)
   } catch (err) {
-    log.error({ delivery: id, tenant, err }, 'delivery result not recorded')
+    log.error({ ...fieldsOf(due.delivery), err }, 'delivery result not recorded')
   }
 }
 
@@ -192,6 +192,7 @@ function call(
     'Content-Type': 'application/json',
     'User-Agent': 'Platen',
     ...signatureHeaders({ ...delivery, timestampS, secrets, brand: settings.brand }),
+    ...delivery.trace,
   }
   const allowCidrs = cidrsOf(tenant.webhookAllowCidrs ?? [])
   // A running call is not interrupted, even by a drain: the answer of the receiver must be recorded. The sender limits its time. Each
@@ -219,12 +220,15 @@ function nextStatusOf({ clock, ids }: Dispatch, due: DueDelivery, answer: Webhoo
   return waitMs === undefined ? { status: 'exhausted' } : { status: 'scheduled', waitMs }
 }
 
+/** The fields of a line about a delivery. */
+function fieldsOf(delivery: Delivery): object {
+  return { delivery: delivery.id, ...logFieldsOf({ ...delivery, id: delivery.render }) }
+}
+
 function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: AttemptedDelivery): void {
   const { result, statusCode, durationMs, message } = attempt
   const fields = {
-    delivery: delivery.id,
-    render: delivery.render,
-    tenant: delivery.tenant,
+    ...fieldsOf(delivery),
     attempts: attempts + 1,
     result,
     statusCode,

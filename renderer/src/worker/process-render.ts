@@ -12,6 +12,7 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { ClaimResult } from '@platen/contract/port/render-ledger.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -66,7 +67,7 @@ async function runStages(worker: Worker, record: RenderRecord): Promise<Ending> 
     const answer = await claimRender(worker, record)
     if (answer.kind !== 'granted') return await endUnclaimed(worker, record, answer)
     const { attempt } = answer.claim
-    await using claim = renewClaim(worker, answer.claim)
+    await using claim = renewClaim(worker, record, answer.claim)
     // An earlier attempt may have died after it wrote its manifest and before it published its event.
     const earlier = attempt > 1 ? await findManifest(worker, record.id) : undefined
     if (earlier !== undefined) return endingOf(await publishOutcome(worker, earlier))
@@ -109,7 +110,7 @@ function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure 
 /** A defect of ours ends the render it hits, so that the render is not tried for ever. */
 async function failByDefect(worker: Worker, record: RenderRecord, error: unknown): Promise<Ending> {
   if (worker.drain.aborted || error instanceof UnreadableManifest) throw error
-  worker.log.error({ render: record.id, tenant: record.tenant, err: error }, 'render failed by a defect')
+  worker.log.error({ ...logFieldsOf(record), err: error }, 'render failed by a defect')
   return await fail(worker, record, { attempt: 1, error: DEFECT })
 }
 
@@ -176,7 +177,7 @@ async function acknowledge(
 async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error: UnreadableManifest): Promise<void> {
   const { record } = queued
   const { log, meter, ledger, limiter, forceStop } = worker
-  log.error({ render: record.id, tenant: record.tenant, err: error }, 'render dead-lettered')
+  log.error({ ...logFieldsOf(record), err: error }, 'render dead-lettered')
   await replyToCaller(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
   const shown = manifestOf(record, 1, failedOutcome(worker, DEFECT))
   await Promise.all([limiter.complete(shown, forceStop), ledger.complete(shown, forceStop)])
@@ -190,21 +191,21 @@ async function removeInput({ source, log, forceStop }: Worker, record: RenderRec
     await source.removeInput(record, forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.warn({ render: record.id, tenant: record.tenant, err }, 'input not removed')
+    log.warn({ ...logFieldsOf(record), err }, 'input not removed')
   }
 }
 
 function logOutcome({ log }: Worker, { render, attempt, outcome }: Manifest): void {
-  const { id, tenant, engine, template } = render
-  const fields = { render: id, tenant, engine, template: template.code, attempt }
+  const { engine, template } = render
+  const fields = { ...logFieldsOf(render), engine, template: template.code, attempt }
   const { durationMs } = outcome
   if (outcome.status === 'succeeded') log.info({ ...fields, durationMs, bytes: outcome.pdf.bytes }, 'render succeeded')
   else log.info({ ...fields, durationMs, code: outcome.error.code }, 'render failed')
 }
 
 /** A drain leaves the render to others. Anything else is a defect. */
-function logUnfinished({ drain, forceStop, log }: Worker, { id, tenant }: RenderRecord, err: unknown): void {
+function logUnfinished({ drain, forceStop, log }: Worker, record: RenderRecord, err: unknown): void {
   const isLeft = [drain, forceStop].some(({ aborted, reason }) => aborted && err === reason)
-  if (isLeft) log.info({ render: id, tenant }, 'render handed over')
-  else log.error({ render: id, tenant, err }, 'render not completed')
+  if (isLeft) log.info(logFieldsOf(record), 'render handed over')
+  else log.error({ ...logFieldsOf(record), err }, 'render not completed')
 }

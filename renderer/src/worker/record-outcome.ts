@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { eventOf } from '@platen/contract/event.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
@@ -29,7 +30,7 @@ export async function replyToCaller(worker: Worker, record: RenderRecord, result
     await replies.reply(record.id, replyOf(result), forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.warn({ render: record.id, tenant: record.tenant, err }, 'reply not delivered')
+    log.warn({ ...logFieldsOf(record), err }, 'reply not delivered')
   }
 }
 
@@ -53,7 +54,7 @@ export async function storePdf(worker: Worker, record: RenderRecord, result: Ren
     const pdf = { address, bytes: result.pdf.byteLength, sha256 }
     return { status: 'succeeded', ...end, pdf, ...(warnings.length > 0 && { warnings }) }
   }
-  worker.log.warn({ render: record.id, tenant: record.tenant }, 'pdf not stored in time')
+  worker.log.warn(logFieldsOf(record), 'pdf not stored in time')
   return { status: 'failed', ...end, error: STORE_UNAVAILABLE }
 }
 

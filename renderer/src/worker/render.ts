@@ -1,6 +1,7 @@
 /** Runs the engine once, under the render's deadline and a claim. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
 import type { Rendering } from '../port/engine.ts'
 import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
@@ -31,7 +32,7 @@ export async function render(
     limiter.confirm(record, forceStop),
   ])
   if (work === undefined) return { kind: 'failed', error: STORE_UNAVAILABLE, durationMs: 0 }
-  const fields = { render: record.id, tenant: record.tenant, attempt }
+  const fields = { ...logFieldsOf(record), attempt }
   const over = new AbortController()
   const deadline = clock.timeout(record.deadlineMs)
   const callerGone = record.mode === 'sync' ? replies.callerGone(record.id, over.signal) : NEVER
