@@ -5,6 +5,7 @@
 import { HTTP_ERRORS, ServiceError } from '@platen/contract/error.ts'
 import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
 import { traceIdOf } from '@platen/contract/log-fields.ts'
+import type { Span } from '@platen/contract/port/tracer.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { readTraceContext, type TraceContext } from '@platen/contract/trace.ts'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
@@ -23,6 +24,7 @@ import { listTemplatesRoute } from './route/list-templates.ts'
 import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
 import { answerEverything, type Connections, connections, discardingRest, requestIdOf } from './traffic/connection.ts'
+import { endRequestSpan, startRequestSpan } from './traffic/request-span.ts'
 import { openThrottle, type Throttle, tooManyOfAddress } from './traffic/throttle.ts'
 
 /** The result of `buildApp`. A composition root may add its own routes before it listens. */
@@ -35,6 +37,8 @@ declare module 'fastify' {
     render: RenderId | null
     /** The span that caused what this request causes. */
     trace: TraceContext | undefined
+    /** Absent for paths that nobody with a key asks for. */
+    span: Span | undefined
   }
 }
 
@@ -82,7 +86,11 @@ export function buildApp(given: ApiPorts): ApiApp {
       refuse(ports, orThrottled(error, request, throttle), { request, reply })
     },
   })
-  app.decorateRequest('caller', null).decorateRequest('render', null).decorateRequest('trace', undefined)
+  app
+    .decorateRequest('caller', null)
+    .decorateRequest('render', null)
+    .decorateRequest('trace', undefined)
+    .decorateRequest('span', undefined)
   app.setValidatorCompiler(compileRequestSchema)
   // Types and tests make sure that answers fit. Fastify's serializer would drop fields that a schema does not name.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
@@ -99,14 +107,16 @@ export function buildApp(given: ApiPorts): ApiApp {
   return app
 }
 
-function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connectionTracker: Connections): void {
+function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts, connectionTracker: Connections): void {
   const methods = methodsByRoute(app)
   app.addHook('onRoute', ({ url: path, method }) => {
     for (const each of [method].flat()) meter.routed({ path, method: each })
   })
   app.addHook('onRequest', async (request, reply) => {
     connectionTracker.track(request, reply)
-    request.trace = readTraceContext(request.headers)
+    const isTraced = request.routeOptions.url?.startsWith(API_PREFIX) === true
+    request.span = isTraced ? startRequestSpan(tracer, request) : undefined
+    request.trace = isTraced ? request.span?.context : readTraceContext(request.headers)
     reply.headers({ 'x-request-id': request.id, ...SAFE_HEADERS })
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request must have a Host header.')
@@ -124,6 +134,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connect
     const { url: path } = request.routeOptions
     const { statusCode: status } = reply
     meter.answered({ path, method }, { status, durationMs: reply.elapsedTime })
+    if (request.span !== undefined) endRequestSpan(request.span, request, reply)
     const fields = {
       method,
       route: path,

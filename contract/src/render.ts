@@ -122,6 +122,11 @@ export function isTerminal(status: Status): status is Outcome['status'] {
   return RANK[status] === 2
 }
 
+/** The record of the same render, whose next span has another parent. */
+export function withTrace(record: RenderRecord, trace: TraceContext | undefined): RenderRecord {
+  return trace === undefined || trace === record.trace ? record : { ...record, trace }
+}
+
 /**
  * The manifest of an ended render. It is the same for every writer, so that a repeated write changes nothing but the time and the span in
  * its trace.

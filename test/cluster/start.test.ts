@@ -8,14 +8,13 @@ import { request as ask, createServer, type RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
-import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
 import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { explain } from '@platen/adapters/system/run.ts'
 import * as api from '@platen/api/config.ts'
 import * as events from '@platen/events/config.ts'
-import { openDataPlane } from '@platen/process/data-plane.ts'
+import { type DataPlaneConfig, openDataPlane } from '@platen/process/data-plane.ts'
 import { openProcess } from '@platen/process/process.ts'
 import * as renderer from '@platen/renderer/config.ts'
 import { ConfigResourceTypes } from 'kafkajs'
@@ -292,7 +291,7 @@ async function refusal(name: Name, settings: Settings): Promise<string> {
 async function openAs(name: Name, variables: Settings, stack: AsyncDisposableStack): Promise<void> {
   const options = { deployable: name, settings: CONFIGS[name].SETTINGS, variables }
   const lifetime = { stop: new AbortController().signal, stack }
-  await openDataPlane(await openProcess<ProcessConfig & ConnectionConfig>(options, lifetime))
+  await openDataPlane(await openProcess<ProcessConfig & DataPlaneConfig>(options, lifetime))
 }
 
 /** What is said to people, between the lines of the log. */

@@ -12,6 +12,7 @@ import type { DeliveryRecord } from '@platen/contract/delivery.ts'
 import { type RenderEvent, webhookBodyOf } from '@platen/contract/event.ts'
 import { WEBHOOK_DEFER_MS_MIN, WEBHOOK_RETRY_MS } from '@platen/contract/limit.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
+import { NO_TRACER } from '@platen/contract/port/tracer.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type DispatcherSettings, runDispatcher } from '@platen/events/webhook/dispatcher.ts'
@@ -82,6 +83,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
       meter,
       clock,
       ids: seededIds('a'),
+      tracer: NO_TRACER,
       log: logTo(({ fields, message }) => lines.push(`${message} ${JSON.stringify(fields)}`)),
     }
     const ended = runDispatcher(ports, settings, stop.signal)

@@ -14,11 +14,13 @@ import type { Directory } from '@platen/contract/port/directory.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { Span, Tracer } from '@platen/contract/port/tracer.ts'
 import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
 import type { WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
 import { throwUnlessAborted } from '@platen/contract/race.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
+import type { TraceContext } from '@platen/contract/trace.ts'
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
 import { scheduleDeliveries } from './delivery-scheduler.ts'
 import { FairQueue } from './fair-queue.ts'
@@ -35,6 +37,7 @@ export interface DispatcherPorts {
   readonly meter: Omit<WebhookMeter, 'deadLettered'>
   readonly clock: Clock
   readonly ids: Ids
+  readonly tracer: Tracer
   readonly log: Log
 }
 
@@ -148,7 +151,10 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
   }
   meter.begun(startedAt - dueAt)
   const begunAt = clock.monotonic()
-  const answer = tenant && secrets ? await call(context, delivery, { tenant, secrets }) : TENANT_GONE
+  using span = startAttemptSpan(context, due)
+  const trace = span.context
+  const answer = tenant && secrets ? await call(context, delivery, { tenant, secrets, trace }) : TENANT_GONE
+  endAttemptSpan(span, answer)
   const { retryAfter: _retryAfter, ...told } = answer
   const endedAt = clock.monotonic()
   const durationMs = Math.round(endedAt - begunAt)
@@ -180,19 +186,52 @@ function reducedBy(next: NextStatus, overMs: number): NextStatus {
   return next.status === 'scheduled' ? { ...next, waitMs: Math.max(Math.ceil(next.waitMs - overMs), 0) } : next
 }
 
+/**
+ * Starts the span of a call, as OpenTelemetry's conventions have it for HTTP clients, without the path, in which many receivers expect a
+ * secret. The first attempt belongs to the trace of the render. Later ones come after seconds to days, when a collector has closed that
+ * trace; so each is a trace of its own with a link. If the caller's trace is not exported, nor are those.
+ */
+function startAttemptSpan({ tracer }: Dispatch, { delivery, attempts, isRedelivery }: DueDelivery): Span {
+  const { id, type, trace, requestId } = delivery
+  const url = URL.parse(delivery.url)
+  const isLater = isRedelivery || attempts > 0
+  const isLinked = isLater && tracer.exportedTraceId(trace) !== undefined
+  return tracer.start('POST', {
+    ...(isLinked ? { link: trace } : { parent: trace }),
+    kind: 'client',
+    attributes: {
+      'http.request.method': 'POST',
+      'http.request.resend_count': attempts,
+      'url.scheme': url?.protocol.slice(0, -1),
+      'server.address': url?.hostname,
+      'server.port': url === null ? undefined : Number(url.port || (url.protocol === 'http:' ? 80 : 443)),
+      'platen.delivery': id,
+      'platen.event': type,
+      'platen.render': delivery.render,
+      'platen.tenant': delivery.tenant,
+      'platen.request_id': requestId,
+    },
+  })
+}
+
+function endAttemptSpan(span: Span, { result, statusCode }: WebhookResponse): void {
+  const error = result === 'ok' ? undefined : result === 'status' ? `${statusCode}` : result
+  span.end({ error, attributes: { 'http.response.status_code': statusCode } })
+}
+
 const TENANT_GONE: WebhookResponse = { result: 'blocked', message: 'the tenant no longer exists' }
 
 function call(
   { sender, clock, settings }: Dispatch,
   delivery: Delivery,
-  { tenant, secrets }: { tenant: Tenant; secrets: SigningSecrets },
+  { tenant, secrets, trace }: { tenant: Tenant; secrets: SigningSecrets; trace: TraceContext | undefined },
 ): Promise<WebhookResponse> {
   const timestampS = Math.floor(clock.now() / 1000)
   const headers = {
     'Content-Type': 'application/json',
     'User-Agent': 'Platen',
     ...signatureHeaders({ ...delivery, timestampS, secrets, brand: settings.brand }),
-    ...delivery.trace,
+    ...trace,
   }
   const allowCidrs = cidrsOf(tenant.webhookAllowCidrs ?? [])
   // A running call is not interrupted, even by a drain: the answer of the receiver must be recorded. The sender limits its time. Each

@@ -10,6 +10,7 @@ import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { QueuedRender, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
+import type { Tracer } from '@platen/contract/port/tracer.ts'
 import type { Lane } from '@platen/contract/render.ts'
 import { retrying } from '@platen/contract/retry.ts'
 import type { RenderEngine } from '../port/engine.ts'
@@ -28,6 +29,7 @@ export interface WorkerPorts {
   readonly clock: Clock
   readonly log: Log
   readonly meter: RendererMeter
+  readonly tracer: Tracer
 }
 
 export interface WorkerSettings {
