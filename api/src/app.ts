@@ -133,7 +133,8 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
     const { method } = request
     const { url: path } = request.routeOptions
     const { statusCode: status } = reply
-    meter.answered({ path, method }, { status, durationMs: reply.elapsedTime })
+    const traceId = tracer.exportedTraceId(request.trace)
+    meter.answered({ path, method }, { status, durationMs: reply.elapsedTime, traceId })
     if (request.span !== undefined) endRequestSpan(request.span, request, reply)
     const fields = {
       method,

@@ -129,6 +129,8 @@ type DeliveryResult =
 interface AttemptedDelivery {
   readonly kind: 'attempted'
   readonly attempt: Attempt
+  /** The trace of the attempt. */
+  readonly trace: TraceContext | undefined
   readonly next: NextStatus | undefined
   /** Monotonic time. */
   readonly endedAt: number
@@ -159,7 +161,7 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
   const endedAt = clock.monotonic()
   const durationMs = Math.round(endedAt - begunAt)
   const next = nextStatusOf(context, due, answer)
-  return { kind: 'attempted', attempt: { startedAt, durationMs, ...told }, next, endedAt }
+  return { kind: 'attempted', attempt: { startedAt, durationMs, ...told }, trace, next, endedAt }
 }
 
 /** Records the result. Never rejects: a delivery without a record is handed out again after a restart. */
@@ -170,10 +172,10 @@ async function recordResult(context: Dispatch, due: DueDelivery, resulting: Prom
     if (result.kind === 'deferred') {
       return await retryWhileUnavailable(() => due.defer(result.deferMs, result.reason), context)
     }
-    const { attempt, next, endedAt } = result
+    const { attempt, trace, next, endedAt } = result
     const record = () => due.record(attempt, next && reducedBy(next, clock.monotonic() - endedAt))
     await retryWhileUnavailable(record, context)
-    meter.attempted(attempt.result, attempt.durationMs)
+    meter.attempted(attempt.result, attempt.durationMs, context.tracer.exportedTraceId(trace))
     if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
     logAttempt(log, due, result)
   } catch (err) {

@@ -71,14 +71,14 @@ export async function recordOutcome(
   record: RenderRecord,
   { attempt, outcome }: { readonly attempt: number; readonly outcome: Outcome },
 ): Promise<Manifest> {
-  const { artifacts, meter, forceStop } = worker
+  const { artifacts, meter, tracer, forceStop } = worker
   let manifest = manifestOf(record, attempt, outcome)
   if (!(await artifacts.create(manifestAddress(worker, record.id), encodeManifest(manifest), forceStop))) {
     manifest = await requireManifest(worker, record.id)
     const pdf = pdfOf(outcome)
     if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)
   }
-  meter.ended(record, manifest.outcome)
+  meter.ended(record, manifest.outcome, tracer.exportedTraceId(record.trace))
   return manifest
 }
 

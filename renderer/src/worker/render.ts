@@ -42,7 +42,8 @@ export async function render(
   using span = worker.tracer.start('render', { parent: record.trace, attributes: { 'platen.engine': record.engine } })
   try {
     if (record.mode === 'sync') replies.notifyStarted(record.id)
-    worker.meter.begun(record, { attempt, waitedMs: clock.now() - record.acceptedAt })
+    const traceId = worker.tracer.exportedTraceId(record.trace)
+    worker.meter.begun(record, { attempt, waitedMs: clock.now() - record.acceptedAt, traceId })
     worker.log.debug(fields, 'render started')
     const rendering = await engine.render(work, AbortSignal.any([deadline, callerGone, claimLost, forceStop]))
     tracePhases(worker, rendering, span)
