@@ -135,7 +135,6 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
     const { statusCode: status } = reply
     const traceId = tracer.exportedTraceId(request.trace)
     meter.answered({ path, method }, { status, durationMs: reply.elapsedTime, traceId })
-    if (request.span !== undefined) endRequestSpan(request.span, request, reply)
     const fields = {
       method,
       route: path,
@@ -146,6 +145,8 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
       isDelivered: reply.raw.writableFinished,
     }
     const isQuiet = request.caller === null && (status < 400 || status === HTTP_ERRORS.RATE_LIMITED.status)
+    // A span that does not end is not exported: requests without a key must not fill the queue of spans.
+    if (!isQuiet && request.span !== undefined) endRequestSpan(request.span, request, reply)
     if (isQuiet) log.debug(fields, 'request answered')
     else log.info(fields, 'request answered')
   })

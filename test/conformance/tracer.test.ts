@@ -8,8 +8,10 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { inSpan, type SpanKind } from '@platen/contract/port/tracer.ts'
 import { spanIdOf } from '@platen/contract/trace.ts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type LogLine, logTo, NOON } from '../fixture/build.ts'
+import { anApi, TRAFFIC } from '../fixture/api.ts'
+import { aRecord, type LogLine, logTo, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
+import { aWorker } from '../fixture/render-work.ts'
 import { poll } from '../time/poll.ts'
 import { aCollector, type Collector, exportingTo } from './collector.ts'
 
@@ -193,4 +195,40 @@ test.for<[string, string]>([
   ['OTEL_EXPORTER_OTLP_CERTIFICATE', '/no/such/file'],
 ])('%s=%s is a fault at the start, and nothing is replaced by a default', async ([name, value]) => {
   await expect(aTracer({ [name]: value })).rejects.toThrow(/^the variables of OpenTelemetry are wrong: /)
+})
+
+test.for<[string, number, number]>([
+  ['behind', -3000, 3000],
+  ['ahead', 5000, 0],
+])('a queue span by an API whose clock is %s has a length that is not negative', async ([, offMs, lengthMs]) => {
+  const tracer = await aTracer()
+  const record = aRecord({ acceptedAt: NOON + offMs, trace: PARENT })
+  const worker = await aWorker(async () => Buffer.from('%PDF-'), [record], { tracer })
+  await worker.runUntil(() => true)
+  await tracer[Symbol.asyncDispose]()
+  const [queue] = collector.spans.filter(({ name }) => name === 'queue')
+  expect([queue?.startMs, queue?.endMs]).toEqual([NOON + offMs, NOON + offMs + lengthMs])
+  expect(queue?.parentSpanId).toBe('b'.repeat(16))
+})
+
+test('a render without a trace has one from its first attempt on', async () => {
+  const tracer = await aTracer()
+  const worker = await aWorker(async () => Buffer.from('%PDF-'), [aRecord()], { tracer })
+  const [event] = await worker.runUntil(() => true)
+  await tracer[Symbol.asyncDispose]()
+  const { traceId, spanId } = spanIdOf(event?.manifest.render.trace ?? PARENT)
+  expect(new Set(collector.spans.map((span) => span.traceId))).toEqual(new Set([traceId]))
+  expect(collector.spans.find((span) => span.spanId === spanId)?.name).toBe('process render.react_pdf.async')
+})
+
+test('refusals of an address without a key cost no spans beyond its limit', async () => {
+  const tracer = await aTracer()
+  const api = anApi({ ports: { tracer }, settings: { traffic: { ...TRAFFIC, addressRefusals: 2 } } })
+  const statuses: number[] = []
+  for (let n = 0; n < 4; n++) statuses.push((await api.call({ path: '/api/v1/templates' })).statusCode)
+  await tracer[Symbol.asyncDispose]()
+  expect(statuses).toEqual([401, 401, 429, 429])
+  expect(collector.spans.map(({ name, attributes }) => [name, attributes['http.response.status_code']])).toEqual(
+    Array(2).fill(['GET /api/v1/templates', 401]),
+  )
 })
