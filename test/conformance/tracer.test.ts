@@ -228,7 +228,5 @@ test('refusals of an address without a key cost no spans beyond its limit', asyn
   for (let n = 0; n < 4; n++) statuses.push((await api.call({ path: '/api/v1/templates' })).statusCode)
   await tracer[Symbol.asyncDispose]()
   expect(statuses).toEqual([401, 401, 429, 429])
-  expect(collector.spans.map(({ name, attributes }) => [name, attributes['http.response.status_code']])).toEqual(
-    Array(2).fill(['GET /api/v1/templates', 401]),
-  )
+  expect(collector.spans.map(({ attributes }) => attributes['http.response.status_code'])).toEqual([401, 401])
 })
