@@ -5,6 +5,7 @@ import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { type SettingEntry, type Settings, table as settingTable } from '@platen/adapters/setting/setting.ts'
 import { slotsFor } from '@platen/adapters/setting/slots.ts'
+import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
 import { SETTINGS as API_SETTINGS } from '@platen/api/config.ts'
 import { type ErrorEntry, FAILURES, HTTP_ERRORS, WARNINGS } from '@platen/contract/error.ts'
 import {
@@ -48,14 +49,15 @@ test('docs/errors.md is the error catalog', async () => {
   await expect(errorsDocument()).toMatchFileSnapshot('../docs/errors.md')
 })
 
-test('docs/operations.md lists every setting and every metric there is', async () => {
-  const made = { settings: settingsTable(SETTINGS.entries), metrics: await metricsTable() }
+test('docs/operations.md lists every setting and every metric there is, but the settings of traces', async () => {
+  const own = SETTINGS.entries.filter((entry) => !TRACE_SETTINGS.entries.includes(entry))
+  const made = { settings: settingsTable(own), metrics: await metricsTable() }
   await expect(documentWith('docs/operations.md', made)).toMatchFileSnapshot('../docs/operations.md')
 })
 
 test('docs/cluster.md lists every setting of every process', async () => {
   const [process, connections] = [settingTable(PROCESS_SETTINGS).entries, settingTable(CONNECTION_SETTINGS).entries]
-  const common = new Set([...process, ...connections])
+  const common = new Set([...process, ...connections, ...TRACE_SETTINGS.entries])
   const own = ({ entries }: Settings<unknown>) => settingsTable(entries.filter((entry) => !common.has(entry)))
   const made = {
     'process-settings': settingsTable(process),
@@ -66,6 +68,11 @@ test('docs/cluster.md lists every setting of every process', async () => {
     connections: settingsTable(connections),
   }
   await expect(documentWith('docs/cluster.md', made)).toMatchFileSnapshot('../docs/cluster.md')
+})
+
+test('docs/traces.md lists every setting of traces', async () => {
+  const made = { settings: settingsTable(TRACE_SETTINGS.entries) }
+  await expect(documentWith('docs/traces.md', made)).toMatchFileSnapshot('../docs/traces.md')
 })
 
 test('client/src/wire.ts has the types of the OpenAPI document', async () => {

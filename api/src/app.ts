@@ -5,8 +5,11 @@
 import { keyIdOf } from '@platen/contract/api-key.ts'
 import { HTTP_ERRORS, type HttpErrorCode, ServiceError } from '@platen/contract/error.ts'
 import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
+import { traceIdOf } from '@platen/contract/log-fields.ts'
+import type { Span } from '@platen/contract/port/tracer.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { readTraceContext, type TraceContext } from '@platen/contract/trace.ts'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { authenticator, callerOf } from './admission/authenticate.ts'
 import { compileRequestSchema } from './admission/request.ts'
@@ -23,6 +26,7 @@ import { listTemplatesRoute } from './route/list-templates.ts'
 import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
 import { answerEverything, type Connections, connections, discardingRest, requestIdOf } from './traffic/connection.ts'
+import { endRequestSpan, startRequestSpan } from './traffic/request-span.ts'
 import { openThrottle, type Throttle, tooManyOfAddress } from './traffic/throttle.ts'
 
 /** The result of `buildApp`. A composition root may add its own routes before it listens. */
@@ -37,6 +41,10 @@ declare module 'fastify' {
     requested: (Pick<RenderRecord, 'template' | 'engine' | 'mode'> & Partial<Pick<RenderRecord, 'lane'>>) | null
     /** Why the request was refused, once it was. */
     errorCode: HttpErrorCode | null
+    /** The span that caused what this request causes. */
+    trace: TraceContext | undefined
+    /** Absent for paths that nobody with a key asks for. */
+    span: Span | undefined
   }
 }
 
@@ -86,6 +94,7 @@ export function buildApp(given: ApiPorts): ApiApp {
   })
   app.decorateRequest('caller', null).decorateRequest('render', null)
   app.decorateRequest('requested', null).decorateRequest('errorCode', null)
+  app.decorateRequest('trace', undefined).decorateRequest('span', undefined)
   app.setValidatorCompiler(compileRequestSchema)
   // Types and tests make sure that answers fit. Fastify's serializer would drop fields that a schema does not name.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
@@ -102,13 +111,16 @@ export function buildApp(given: ApiPorts): ApiApp {
   return app
 }
 
-function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connectionTracker: Connections): void {
+function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts, connectionTracker: Connections): void {
   const methods = methodsByRoute(app)
   app.addHook('onRoute', ({ url: path, method }) => {
     for (const each of [method].flat()) meter.routed({ path, method: each })
   })
   app.addHook('onRequest', async (request, reply) => {
     connectionTracker.track(request, reply)
+    const isTraced = request.routeOptions.url?.startsWith(API_PREFIX) === true
+    request.span = isTraced ? startRequestSpan(tracer, request) : undefined
+    request.trace = isTraced ? request.span?.context : readTraceContext(request.headers)
     reply.headers({ 'x-request-id': request.id, ...SAFE_HEADERS })
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request must have a Host header.')
@@ -125,15 +137,15 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connect
     const { method, caller, requested } = request
     const { url: path } = request.routeOptions
     const { statusCode: status } = reply
-    meter.answered({ path, method }, { status, durationMs: reply.elapsedTime })
+    const traceId = tracer.exportedTraceId(request.trace)
+    meter.answered({ path, method }, { status, durationMs: reply.elapsedTime, traceId })
     const fields = {
       method,
       route: path,
       status,
       durationMs: Math.round(reply.elapsedTime),
       errorCode: request.errorCode ?? undefined,
-      requestId: request.id,
-      tenant: caller?.tenant.id,
+      ...fieldsOf(request),
       environment: caller?.key.environment,
       keyId: caller === null ? undefined : keyIdOf(caller.key.hash),
       render: request.render ?? undefined,
@@ -144,6 +156,8 @@ function addHooks(app: FastifyInstance, { clock, log, meter }: ApiPorts, connect
       isDelivered: reply.raw.writableFinished,
     }
     const isQuiet = caller === null && (status < 400 || status === HTTP_ERRORS.RATE_LIMITED.status)
+    // A span that does not end is not exported: requests without a key must not fill the queue of spans.
+    if (!isQuiet && request.span !== undefined) endRequestSpan(request.span, request, reply)
     if (isQuiet) log.debug(fields, 'request answered')
     else log.info(fields, 'request answered')
   })
@@ -192,6 +206,11 @@ function orThrottled(error: unknown, { caller, ip }: FastifyRequest, throttle: T
   return tooManyOfAddress()
 }
 
+/** The fields of a line about a request. */
+function fieldsOf({ id: requestId, trace, caller }: FastifyRequest): object {
+  return { requestId, traceId: traceIdOf(trace), tenant: caller?.tenant.id }
+}
+
 /** Answers an error with its refusal. Logs it when an operator must know. */
 function refuse(
   { log, meter }: ApiPorts,
@@ -202,7 +221,7 @@ function refuse(
   const problem = problemOf(error)
   meter.refused(problem)
   request.errorCode = problem.code
-  const fields = { requestId: request.id, tenant: request.caller?.tenant.id, err: problem.incident }
+  const fields = { ...fieldsOf(request), err: problem.incident }
   if (problem.code === 'INTERNAL_ERROR' && problem.incident !== undefined)
     log.error(fields, 'request failed by a defect')
   else if (problem.incident !== undefined) log.warn(fields, 'request could not be served')

@@ -9,6 +9,8 @@ import { WEBHOOK_POLICY_SETTINGS } from '@platen/adapters/setting/webhook.ts'
 
 const REPLICAS = integer([1, 1000])
 
+import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
+
 export const SETTINGS = table({
   port: setting('PLATEN_PORT', PORT, { default: '8080', description: 'Port to listen on; 0 takes any free one.' }),
   idKeys: setting('PLATEN_ID_KEYS', KEY_RING, {
@@ -27,6 +29,7 @@ export const SETTINGS = table({
   }),
   webhooks: WEBHOOK_POLICY_SETTINGS,
   traffic: TRAFFIC_SETTINGS,
+  traces: TRACE_SETTINGS,
   ...PROCESS_SETTINGS,
   ...CONNECTION_SETTINGS,
 })

@@ -11,6 +11,7 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
+import type { Tracer } from '@platen/contract/port/tracer.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
@@ -32,6 +33,7 @@ export interface ApiPorts {
   readonly keys: KeyRing
   readonly log: Log
   readonly meter: ApiMeter
+  readonly tracer: Tracer
   /** Tells whether this installation renders with the engine. */
   isEngineAvailable(engine: Engine): boolean
   /** Tells whether requests may be sent here. `detail` is shown to anybody who asks, so it contains no secret. */

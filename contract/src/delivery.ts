@@ -6,6 +6,7 @@ import type { Instant } from './brand.ts'
 import type { EventType } from './event.ts'
 import type { RenderId } from './render-id.ts'
 import type { Environment, TenantId } from './tenant.ts'
+import type { TraceContext } from './trace.ts'
 
 export const DELIVERY_STATUSES = ['scheduled', 'delivered', 'exhausted', 'gone', 'blocked'] as const
 /**
@@ -33,6 +34,8 @@ export interface Delivery {
   readonly createdAt: Instant
   /** Of the request that asked for the render, for the log. Absent in deliveries of older versions. */
   readonly requestId?: string
+  /** The span that made the render. Absent = its request belongs to no trace. */
+  readonly trace?: TraceContext
 }
 
 export const ATTEMPT_RESULTS = ['ok', 'status', 'timeout', 'dns', 'connection', 'tls', 'protocol', 'blocked'] as const

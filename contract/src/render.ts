@@ -9,6 +9,7 @@ import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX } from './limit.ts'
 import type { RenderId } from './render-id.ts'
 import type { Engine, RenderOptions } from './render-options.ts'
 import type { AssetDigest, Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
+import type { TraceContext } from './trace.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -46,6 +47,8 @@ export interface RenderRecord {
   readonly storage: { readonly bucket: string; readonly prefix: string }
   readonly webhookUrl?: string
   readonly requestId: string
+  /** The span that caused what is done next with the render. Absent = its request belongs to no trace. */
+  readonly trace?: TraceContext
   readonly acceptedAt: Instant
   /** Quota units this render costs if it succeeds, and the UTC month (`2026-11`) they count in. */
   readonly units: number
@@ -120,7 +123,15 @@ export function isTerminal(status: Status): status is Outcome['status'] {
   return RANK[status] === 2
 }
 
-/** The manifest of an ended render. It is the same for every writer, so that a repeated write changes nothing but the time. */
+/** The record of the same render, whose next span has another parent. */
+export function withTrace(record: RenderRecord, trace: TraceContext | undefined): RenderRecord {
+  return trace === undefined || trace === record.trace ? record : { ...record, trace }
+}
+
+/**
+ * The manifest of an ended render. It is the same for every writer, so that a repeated write changes nothing but the time and the span in
+ * its trace.
+ */
 export function manifestOf(record: RenderRecord, attempt: number, outcome: Outcome): Manifest {
   const { data: _data, lane: _lane, deadlineMs: _deadlineMs, javascriptEnabled: _javascript, ...render } = record
   return { render, attempt, outcome }

@@ -12,6 +12,8 @@ import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
+import { openTracer } from '@platen/adapters/otel/open-tracer.ts'
+import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
@@ -76,6 +78,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   const meters = openMeters({ directory, log, isRead: metricsPort !== undefined })
   const probes = stack.use(await openProbes({ host, port: metricsPort, metrics: meters.metrics, log }))
   const { ports, database, ledger, sealKey } = await openPorts({ ...options, stack, directory, publicUrl: () => url })
+  countLostSpans(meters.metrics, ports.tracer)
   const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] }
   const webhooks = stack.use(
     openWebhooks({
@@ -146,7 +149,9 @@ interface PortsOptions extends ComposeOptions {
 
 /** Opens the adapters of the embedded topology. */
 async function openPorts({ config, clock, log, stack, directory, publicUrl }: PortsOptions) {
-  const { dataDir } = config
+  const { dataDir, traces } = config
+  const tracing = { traces, deployable: 'embedded', messagingSystem: 'platen', clock, log }
+  const tracer = stack.use(await openTracer(tracing))
   const ids = systemIds()
   await openDataFolder(dataDir, log)
   // Opened first, because its lock says which process owns the folder.
@@ -186,6 +191,7 @@ async function openPorts({ config, clock, log, stack, directory, publicUrl }: Po
     ids,
     keys,
     log,
+    tracer,
     ledger: ledgerByLane({ memory: memoryRenderLedger(clock), disk: ledger }),
     replies: memoryReplyChannel(),
     directory,

@@ -4,6 +4,7 @@ import { anyText, BASE_URL, KEY_RING, PATH, PORT } from '@platen/adapters/settin
 import { brandSetting, INSTANCE_SETTING, LOG_LEVEL_SETTING } from '@platen/adapters/setting/process.ts'
 import { optional, setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
 import { slotsSetting } from '@platen/adapters/setting/slots.ts'
+import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
 import { TRAFFIC_SETTINGS } from '@platen/adapters/setting/traffic.ts'
 import { WEBHOOK_SETTINGS } from '@platen/adapters/setting/webhook.ts'
 
@@ -35,6 +36,7 @@ export const SETTINGS = table({
   ...RENDERER_SETTINGS,
   webhooks: WEBHOOK_SETTINGS,
   traffic: TRAFFIC_SETTINGS,
+  traces: TRACE_SETTINGS,
   metricsPort: optional('PLATEN_METRICS_PORT', PORT, {
     default: 'none',
     description:

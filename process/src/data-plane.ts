@@ -2,11 +2,15 @@
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
+import { openTracer } from '@platen/adapters/otel/open-tracer.ts'
 import { gaugeCertificates } from '@platen/adapters/prometheus/connection.ts'
+import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
 import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/directory.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
 import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
+import type { TraceExport } from '@platen/adapters/setting/trace.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import type { Tracer } from '@platen/contract/port/tracer.ts'
 import type { Process } from './process.ts'
 
 /** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projection of the views in Redis. */
@@ -24,17 +28,24 @@ export interface DataPlane<Config> extends Process<Config> {
   /** The settings of the topics, and the format of the records written into them. */
   readonly topics: TopicSettings & Pick<ProcessConfig, 'format'>
   readonly directory: RedisDirectory
+  readonly tracer: Tracer
 }
+
+/** What its settings say, besides what those of each process say. */
+export type DataPlaneConfig = ConnectionConfig & ProcessConfig & { readonly traces: TraceExport | undefined }
 
 const SETTINGS_ASKED_EVERY_MS = 100
 
 /** Opens everything. Throws the error of the first dependency that fails; its message tells the operator why. */
-export async function openDataPlane<Config extends ConnectionConfig & ProcessConfig>(
+export async function openDataPlane<Config extends DataPlaneConfig>(
   process: Process<Config>,
   { reader, receiversCa }: DataPlaneOptions = {},
 ): Promise<DataPlane<Config>> {
   const { deployable, config, clock, log, metrics, redis, starting, stack } = process
   const { connection, topics } = config.kafka
+  const { traces } = config
+  const tracer = stack.use(await openTracer({ traces, deployable, messagingSystem: 'kafka', clock, log }))
+  countLostSpans(metrics, tracer)
   gaugeCertificates(metrics, { redis: config.redis.tls?.ca, kafka: connection.tls?.ca, receivers: receiversCa })
   stack.use(
     redis.health.watch((err) => {
@@ -51,7 +62,7 @@ export async function openDataPlane<Config extends ConnectionConfig & ProcessCon
     settings: topics,
     signal: starting,
   })
-  return { ...process, kafka, topics: { ...topics, format: config.format }, directory }
+  return { ...process, kafka, topics: { ...topics, format: config.format }, directory, tracer }
 }
 
 /**

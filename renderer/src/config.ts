@@ -5,6 +5,7 @@ import { BOOLEAN, KEY, listOf } from '@platen/adapters/setting/format.ts'
 import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
 import { slotsSetting } from '@platen/adapters/setting/slots.ts'
+import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
 import { LANES } from '@platen/contract/render.ts'
 
 export const SETTINGS = table({
@@ -26,6 +27,7 @@ export const SETTINGS = table({
     description: 'Count renders by tenant and template, too: for an installation of some hundred templates.',
   }),
   ...RENDERER_SETTINGS,
+  traces: TRACE_SETTINGS,
   ...PROCESS_SETTINGS,
   ...CONNECTION_SETTINGS,
 })

@@ -4,6 +4,7 @@
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { FORMAT } from '@platen/contract/format.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
@@ -46,8 +47,7 @@ const logged = (record: RenderRecord) => ({
   level: 'error',
   message: 'render outcome unreadable, dead-lettered',
   fields: expect.objectContaining({
-    render: record.id,
-    requestId: record.requestId,
+    ...logFieldsOf(record),
     err: expect.objectContaining({ name: 'UnreadableManifest' }),
   }),
 })

@@ -1,6 +1,7 @@
 /** What Prometheus gets of a running service. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { aCollector, type Collector, exportingTo } from '../conformance/collector.ts'
 import { ACME_LIVE, ACME_TEST, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
 import { expectHeldLoopTold } from '../time/hold-loop.ts'
 import { poll } from '../time/poll.ts'
@@ -10,14 +11,17 @@ import { render, request, submit } from '../topology/service.ts'
 
 let service: EmbeddedService
 let receiver: Receiver
+let collector: Collector
 beforeAll(async () => {
+  collector = await aCollector()
   const settings = { PLATEN_METRICS_PORT: '0', PLATEN_WEBHOOK_RETRIES: '0', PLATEN_CHROMIUM: 'none' }
-  service = await startEmbedded({ ...LOOPBACK_ALLOWED, ...settings })
+  service = await startEmbedded({ ...LOOPBACK_ALLOWED, ...exportingTo(collector), ...settings })
   receiver = await aReceiver()
 })
 afterAll(async () => {
   await receiver[Symbol.asyncDispose]()
   await service[Symbol.asyncDispose]()
+  await collector[Symbol.asyncDispose]()
 })
 
 function metricsUrl(path = '/metrics', of = service): string {
@@ -161,4 +165,24 @@ test('a service that drains is alive, not ready, and seen to be at work', async 
   caller.abort()
   await expect(answer).rejects.toThrow('aborted')
   expect(await stopped).toBe(0)
+})
+
+test('histograms of durations name the trace of an example, for a scrape in OpenMetrics', async () => {
+  const traceId = 'a'.repeat(32)
+  receiver.answer(answering(204))
+  const body = { template: 'invoice', data: invoice(1), mode: 'async', webhook_url: receiver.url }
+  const headers = { traceparent: `00-${traceId}-${'b'.repeat(16)}-01` }
+  expect((await request(service, { key: ACME_LIVE, body, headers })).status).toBe(202)
+  const named = async () => {
+    const answer = await fetch(metricsUrl(), { headers: { accept: 'application/openmetrics-text' } })
+    const lines = (await answer.text()).split('\n').filter((line) => line.includes(`# {trace_id="${traceId}"}`))
+    return lines.map((line) => /^platen_(\w+)_bucket\{/.exec(line)?.[1] ?? '')
+  }
+  const names = await poll(named).until((found) => found.length === 4)
+  expect(names.toSorted()).toEqual([
+    'http_request_duration_seconds',
+    'queue_wait_seconds',
+    'render_duration_seconds',
+    'webhook_attempt_duration_seconds',
+  ])
 })

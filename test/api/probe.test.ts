@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { logTo, SILENT } from '../fixture/build.ts'
 
 const QUIET = {
-  metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'platen_up 1\n' },
+  metrics: { exposition: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'platen_up 1\n' }) },
   log: SILENT,
 }
 
@@ -114,11 +114,7 @@ describe('a probe', () => {
   })
 
   test.for<[string, Partial<ProbeOptions & Health>, string]>([
-    [
-      'metrics',
-      { metrics: { contentType: 'text/plain', text: () => Promise.reject(new Error('hunter2')) } },
-      '/metrics',
-    ],
+    ['metrics', { metrics: { exposition: () => Promise.reject(new Error('hunter2')) } }, '/metrics'],
     [
       'health',
       {

@@ -38,6 +38,18 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'adapters/src/kafka', mayImport: [CONTRACT], packages: ['kafkajs'] },
   { from: 'adapters/src/prometheus', mayImport: [CONTRACT, VERSION], packages: ['prom-client'] },
   {
+    from: 'adapters/src/otel',
+    mayImport: [CONTRACT],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/core',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/exporter-trace-otlp-proto',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace-base',
+    ],
+  },
+  {
     from: 'adapters/src/s3',
     mayImport: [CONTRACT],
     packages: ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner'],

@@ -21,6 +21,7 @@ import { redisAway } from './cluster/redis-away.ts'
 import { scale } from './cluster/scale/case.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
+import { traces } from './raw/trace.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
 import { slots } from './slots.ts'
 import { webhooks } from './webhook/case.ts'
@@ -230,6 +231,7 @@ export const CASES = {
   'redis-away': redisAway,
   scale,
   schema,
+  traces,
   timing,
 } as const satisfies Record<string, Case>
 

@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
-import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
 import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
@@ -17,7 +16,7 @@ import { openLog } from '@platen/adapters/system/log.ts'
 import { reportFailure } from '@platen/adapters/system/report.ts'
 import * as api from '@platen/api/config.ts'
 import * as events from '@platen/events/config.ts'
-import { openDataPlane } from '@platen/process/data-plane.ts'
+import { type DataPlaneConfig, openDataPlane } from '@platen/process/data-plane.ts'
 import { openProcess } from '@platen/process/process.ts'
 import * as renderer from '@platen/renderer/config.ts'
 import { ConfigResourceTypes } from 'kafkajs'
@@ -299,7 +298,7 @@ async function openAs(name: Name, variables: Settings, stack: AsyncDisposableSta
   const options = { deployable: name, settings: CONFIGS[name].SETTINGS, variables }
   const log = openLog({ level: 'error', process: name, instance: 'test' })
   const lifetime = { log, stop: new AbortController().signal, stack }
-  await openDataPlane(await openProcess<ProcessConfig & ConnectionConfig>(options, lifetime))
+  await openDataPlane(await openProcess<ProcessConfig & DataPlaneConfig>(options, lifetime))
 }
 
 /** What a process logs of the error that ends it. */

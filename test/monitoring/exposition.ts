@@ -3,6 +3,7 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { gaugeCertificates, gaugeRedis } from '@platen/adapters/prometheus/connection.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
+import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
@@ -21,6 +22,7 @@ import { aFailure, aManifest, aRecord, CERTIFICATE } from '../fixture/build.ts'
 export type Group =
   | 'all'
   | 'all in a cluster'
+  | 'api, renderer, events'
   | 'api'
   | 'renderer'
   | 'renderer in a cluster'
@@ -40,6 +42,8 @@ export async function expositions({
   const inCluster = named('renderer')
   gaugeRedis(inCluster, { isDown: () => false })
   gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })
+  const traced = named('renderer')
+  countLostSpans(traced, { lostSpans: () => 0 })
   const renderer = named('renderer')
   rendererMeter(renderer, { countsTenants: false })
   const tenants = named('renderer')
@@ -61,6 +65,7 @@ export async function expositions({
   return {
     all,
     'all in a cluster': inCluster,
+    'api, renderer, events': traced,
     api: await anApiExposition(named('api')),
     renderer,
     'renderer in a cluster': tenants,

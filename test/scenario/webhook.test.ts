@@ -2,19 +2,26 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { DeliveryList } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { aCollector, type Collector, exportingTo } from '../conformance/collector.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 import { ACME_LIVE, ACME_WEBHOOK_SECRET, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Received, type Receiver } from '../topology/receiver.ts'
-import { ended, type RenderAnswer, render, request, type Service, submit } from '../topology/service.ts'
+import { ended, type RenderAnswer, render, request, submit, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
-let service: Service
+let service: TestedService
+let collector: Collector
 let receiver: Receiver
 beforeAll(async () => {
-  service = await startService({ ...LOOPBACK_ALLOWED, PLATEN_CHROMIUM: 'none' })
+  collector = await aCollector()
+  const exporting = { ...exportingTo(collector), PLATEN_LOG_LEVEL: 'debug' }
+  service = await startService({ ...LOOPBACK_ALLOWED, ...exporting, PLATEN_CHROMIUM: 'none' })
 })
-afterAll(() => service[Symbol.asyncDispose]())
+afterAll(async () => {
+  await service[Symbol.asyncDispose]()
+  await collector[Symbol.asyncDispose]()
+})
 beforeEach(async () => {
   receiver = ofTest(await aReceiver())
 })
@@ -180,4 +187,96 @@ test.for([
     'INVALID_PAYLOAD',
     ['/webhook_url'],
   ])
+})
+
+describe('the trace of a request', () => {
+  const REQUEST = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }
+  const traceparent = `00-${REQUEST.traceId}-${REQUEST.spanId}-01`
+  const spansOf = (id: string) => collector.spans.filter(({ attributes }) => attributes['platen.render'] === id)
+  /** Resolves when a trace has all its spans: processes export them at different times. */
+  const complete = (traceId: string) =>
+    collector.until((spans) => spans.filter((span) => span.traceId === traceId).length >= SPANS)
+  /** Those of a render with either a webhook or a reply. */
+  const SPANS = 12
+
+  /** The names of the spans below a span, as a tree. */
+  function treeOf(spanId: string): object {
+    const below = collector.spans.filter((span) => span.parentSpanId === spanId)
+    return Object.fromEntries(below.map((span) => [span.name, treeOf(span.spanId)]))
+  }
+
+  test('goes from admission to the first webhook; a later attempt is a trace of its own with a link', async () => {
+    receiver.answer((_request, response) => response.writeHead(receiver.received.length === 1 ? 503 : 204).end())
+    const body = { ...INVOICE, mode: 'async', webhook_url: `${receiver.url}/a-secret-path` }
+    const headers = { traceparent, tracestate: 'rojo=1', 'x-request-id': 'order 66' }
+    const answer = await request(service, { key: ACME_LIVE, body, headers })
+    const id = String(answer.json()['render_id'])
+    await receiver.until(2)
+    await collector.until(() => spansOf(id).filter(({ name }) => name === 'POST').length === 2)
+    await complete(REQUEST.traceId)
+    const queue = 'render.react_pdf.async'
+    expect(treeOf(REQUEST.spanId)).toEqual({
+      'POST /api/v1/render': {
+        admission: {},
+        [`send ${queue}`]: {
+          queue: {},
+          [`process ${queue}`]: {
+            render: { evaluate: {}, layout: {}, print: {} },
+            store: {},
+            'send render.events': {},
+            POST: {},
+          },
+        },
+      },
+    })
+    const [first, second] = spansOf(id).filter(({ name }) => name === 'POST')
+    expect([first?.traceId, first?.isError, first?.attributes['error.type']]).toEqual([REQUEST.traceId, true, '503'])
+    expect([second?.traceId === REQUEST.traceId, second?.parentSpanId, second?.isError]).toEqual([false, '', false])
+    expect(second?.links).toEqual([{ traceId: REQUEST.traceId, spanId: first?.parentSpanId }])
+    const sent = [first, second].map((span) => `00-${span?.traceId}-${span?.spanId}-01`)
+    expect(receiver.received.map((received) => received.headers['traceparent'])).toEqual(sent)
+    expect(receiver.received.map((received) => received.headers['tracestate'])).toEqual(['rojo=1', undefined])
+    for (const { startMs, endMs } of spansOf(id)) expect(endMs).toBeGreaterThanOrEqual(startMs)
+    expect(collector.bodies.map(({ bytes }) => bytes.toString()).join('')).not.toContain('a-secret-path')
+    const lines = service
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(id))
+    const fields = lines.map((line) => JSON.parse(line))
+    expect(fields.map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining([
+        'render queued',
+        'render started',
+        'render succeeded',
+        'webhook attempt failed',
+        'webhook delivered',
+      ]),
+    )
+    for (const line of fields) expect(line).toMatchObject({ requestId: 'order 66', traceId: REQUEST.traceId })
+  })
+
+  test('has the reply of a sync render', async () => {
+    const [traceId, spanId] = ['c'.repeat(32), 'd'.repeat(16)]
+    const headers = { traceparent: `00-${traceId}-${spanId}-01` }
+    const answer = await request(service, { key: ACME_LIVE, body: INVOICE, headers })
+    expect(answer.status).toBe(200)
+    await complete(traceId)
+    expect(treeOf(spanId)).toMatchObject({
+      'POST /api/v1/render': { 'send render.react_pdf.sync': { 'process render.react_pdf.sync': { reply: {} } } },
+    })
+  })
+
+  test('is that of the caller only if it is valid, and is kept only if the caller keeps it', async () => {
+    const unsampled = `00-${'e'.repeat(32)}-${'f'.repeat(16)}-00`
+    for (const [at, sent] of [unsampled, traceparent.toUpperCase()].entries()) {
+      const body = { ...INVOICE, mode: 'async', webhook_url: receiver.url }
+      await request(service, { key: ACME_LIVE, body, headers: { traceparent: sent } })
+      await receiver.until(at + 1)
+    }
+    const [kept, own] = receiver.received.map(({ headers }) => String(headers['traceparent']))
+    expect(kept).toMatch(/^00-e{32}-(?!f{16})[0-9a-f]{16}-00$/)
+    expect(own).toMatch(/^00-(?!a{32})[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+    await collector.until((spans) => spans.some(({ name, traceId }) => name === 'POST' && own?.includes(traceId)))
+    expect(collector.spans.filter(({ traceId }) => traceId === 'e'.repeat(32))).toEqual([])
+  })
 })

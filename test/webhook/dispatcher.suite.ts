@@ -12,6 +12,7 @@ import type { DeliveryRecord } from '@platen/contract/delivery.ts'
 import { type RenderEvent, webhookBodyOf } from '@platen/contract/event.ts'
 import { WEBHOOK_DEFER_MS_MIN, WEBHOOK_RETRY_MS } from '@platen/contract/limit.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
+import { NO_TRACER } from '@platen/contract/port/tracer.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type DispatcherSettings, runDispatcher } from '@platen/events/webhook/dispatcher.ts'
@@ -82,6 +83,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
       meter,
       clock,
       ids: seededIds('a'),
+      tracer: NO_TRACER,
       log: logTo(({ fields, message }) => lines.push(`${message} ${JSON.stringify(fields)}`)),
     }
     const ended = runDispatcher(ports, settings, stop.signal)
@@ -123,8 +125,9 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     await clock.advance(dueAt - clock.now())
   }
 
-  test('delivers what a render came to, signed', async () => {
-    const event = await happen()
+  test('delivers what a render came to, signed, with the trace of its request', async () => {
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'rojo=1' }
+    const event = await happen(eventTo(`${receiver.url}/hook?a=b`, { trace }))
     start()
     const { status, attempts } = await endOf(event.id)
     expect([status, attempts]).toEqual([
@@ -135,6 +138,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     const timestamp = `${NOON / 1000}`
     expect([path, body]).toEqual(['/hook?a=b', webhookBodyOf(event)])
     expect(headers).toMatchObject({
+      ...trace,
       'content-type': 'application/json',
       'user-agent': 'Platen',
       'x-service-event': 'render.succeeded',

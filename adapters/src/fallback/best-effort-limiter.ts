@@ -1,4 +1,5 @@
 /** The limiter of renderers that do not wait for counting. The projection follows the event log and makes up for lost updates. */
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { ignoreUnavailable } from './ignore-unavailable.ts'
@@ -7,8 +8,9 @@ import { ignoreUnavailable } from './ignore-unavailable.ts'
 export function bestEffortLimiter(limiter: Limiter, log: Log): Limiter {
   return {
     ...limiter,
-    confirm: (record, signal) => ignoreUnavailable(limiter.confirm(record, signal), { log, render: record.id }),
+    confirm: (record, signal) =>
+      ignoreUnavailable(limiter.confirm(record, signal), { log, fields: logFieldsOf(record) }),
     complete: (manifest, signal) =>
-      ignoreUnavailable(limiter.complete(manifest, signal), { log, render: manifest.render.id }),
+      ignoreUnavailable(limiter.complete(manifest, signal), { log, fields: logFieldsOf(manifest.render) }),
   }
 }

@@ -1,19 +1,19 @@
 /** Calls that are tried once. The projection makes up for those that fail. */
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
 
 interface LogContext {
   readonly log: Log
-  readonly render: RenderId
+  /** What the line names the render by. */
+  readonly fields: object
 }
 
 /** Resolves when the call succeeded or threw `Unavailable`. Rejects with every other error. */
-export async function ignoreUnavailable(call: Promise<void>, { log, render }: LogContext): Promise<void> {
+export async function ignoreUnavailable(call: Promise<void>, { log, fields }: LogContext): Promise<void> {
   try {
     await call
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
-    log.debug({ render, err }, 'update left to the projection')
+    log.debug({ ...fields, err }, 'update left to the projection')
   }
 }

@@ -4,6 +4,7 @@
  * to the ledger once; the projection, which follows the event log, reports it again.
  */
 import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Claim, ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
@@ -46,18 +47,18 @@ export function fallbackRenderLedger(ledger: RenderLedger, options: FallbackLedg
         return await ledger.claim(record, lease, signal)
       } catch (err) {
         if (!(err instanceof Unavailable)) throw err
-        log.debug({ render: record.id, err }, 'render claimed without the ledger')
+        log.debug({ ...logFieldsOf(record), err }, 'render claimed without the ledger')
         return await claimLocally(record.id, signal)
       }
     },
     renew: async (claim, lease, signal) => isLocal(claim) || (await ledger.renew(claim, lease, signal)),
     async release(claim, owner, signal) {
       if (isLocal(claim)) attempts.delete(claim.id)
-      else await ignoreUnavailable(ledger.release(claim, owner, signal), { log, render: claim.id })
+      else await ignoreUnavailable(ledger.release(claim, owner, signal), { log, fields: { render: claim.id } })
     },
     async complete(manifest, signal) {
       attempts.delete(manifest.render.id)
-      await ignoreUnavailable(ledger.complete(manifest, signal), { log, render: manifest.render.id })
+      await ignoreUnavailable(ledger.complete(manifest, signal), { log, fields: logFieldsOf(manifest.render) })
     },
   }
 }

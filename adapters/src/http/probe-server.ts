@@ -12,7 +12,9 @@ export interface ProbeOptions {
   /** 0 = any free port; absent = nothing listens. */
   readonly port: number | undefined
   /** The content of `/metrics`. */
-  readonly metrics: { readonly contentType: string; text(): Promise<string> }
+  readonly metrics: {
+    exposition(accept: string | undefined): Promise<{ readonly contentType: string; readonly text: string }>
+  }
   readonly log: Log
 }
 
@@ -105,7 +107,7 @@ function requestListener(options: ProbeOptions, health: Health): RequestListener
 }
 
 async function responseTo(
-  { method, url = '' }: IncomingMessage,
+  { method, url = '', headers }: IncomingMessage,
   { metrics }: ProbeOptions,
   health: Health,
 ): Promise<ProbeResponse> {
@@ -120,8 +122,10 @@ async function responseTo(
       const { ready, detail } = health.isReady()
       return healthResponse(ready, { ready, detail })
     }
-    case '/metrics':
-      return { status: 200, type: metrics.contentType, body: await metrics.text() }
+    case '/metrics': {
+      const { contentType: type, text: body } = await metrics.exposition(headers.accept)
+      return { status: 200, type, body }
+    }
     default:
       return NOT_FOUND
   }

@@ -97,7 +97,8 @@ async function* follow(log: EventTopic, reader: string, signal: AbortSignal): As
         signal.throwIfAborted()
       } else if ('newer' in decoded) {
         const aside = { record, format: decoded.newer, reader }
-        await retryWhileUnavailable(() => setAsideRecord(log, aside, signal), { ...connection, signal })
+        const setAside = () => setAsideRecord(log, aside, signal)
+        await retryWhileUnavailable(setAside, { ...connection, dependency: 'kafka', operation: 'setAside', signal })
         record.done()
       } else {
         await deadLetter(log, { record, reason: decoded.fault }, signal)

@@ -66,7 +66,7 @@ function requestMeter(metrics: Metrics): Pick<ApiMeter, 'routed' | 'answered'> {
     'Requests that were answered; the route `none` stands for all unknown paths.',
     { route: [], method: [], status: [] },
   )
-  const duration = metrics.histogram(
+  const duration = metrics.tracedHistogram(
     'platen_http_request_duration_seconds',
     'How long requests took, from their headers to the last byte of the answer.',
     { buckets: REQUEST_BUCKETS, labels: { route: [], method: [] } },
@@ -85,10 +85,10 @@ function requestMeter(metrics: Metrics): Pick<ApiMeter, 'routed' | 'answered'> {
       known.add(`${method} ${path}`)
       beginAtZero({ route: path, method })
     },
-    answered(route, { status, durationMs }) {
+    answered(route, { status, durationMs, traceId }) {
       const labels = labelsOf(route)
       requests.inc({ ...labels, status: `${Math.trunc(status / 100)}xx` })
-      duration.observe(labels, durationMs / 1000)
+      duration.observe(labels, durationMs / 1000, traceId)
     },
   }
 }

@@ -2,7 +2,7 @@
  * The registry of Prometheus metrics, with prom-client. Labels have values from closed sets only, as the number of tenants, templates, hosts
  * and ids has no limit. The exception is `tenantMeter`, on request.
  */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client'
 
 /** Labels with all their values. A label whose values are known only later has none here. */
 type Labels<Label extends string> = Readonly<Record<Label, readonly string[]>>
@@ -12,9 +12,10 @@ type Labels<Label extends string> = Readonly<Record<Label, readonly string[]>>
  * count with which a series appears.
  */
 export interface Metrics {
-  readonly contentType: string
-  /** Returns all metrics in the exposition format. */
+  /** Returns all metrics in the exposition format of Prometheus. */
   text(): Promise<string>
+  /** The same as an answer to a scrape: in OpenMetrics, if `accept` has that and there are exemplars, which the other format has not. */
+  exposition(accept: string | undefined): Promise<Exposition>
   readonly registry: Registry
   counter<Label extends string = never>(name: string, help: string, labels?: Labels<Label>): Counter<Label>
   gauge<Label extends string = never>(name: string, help: string, labels?: Labels<Label>): Gauge<Label>
@@ -24,10 +25,26 @@ export interface Metrics {
     help: string,
     options: { readonly buckets: number[]; readonly labels?: Labels<Label> },
   ): Histogram<Label>
+  /** Adds a histogram whose buckets name the trace of an example, if one is given. */
+  tracedHistogram<Label extends string = never>(
+    name: string,
+    help: string,
+    options: { readonly buckets: number[]; readonly labels?: Labels<Label> },
+  ): TracedHistogram<Label>
   /** Adds a gauge of the value that `read` returns at each scrape. It must neither wait nor throw. */
   observableGauge(name: string, help: string, read: () => number): void
   /** Adds a counter of a count since the start, which `read` returns at each scrape. It must neither wait nor throw. */
   observableCounter(name: string, help: string, read: () => number): void
+}
+
+export interface Exposition {
+  readonly contentType: string
+  readonly text: string
+}
+
+export interface TracedHistogram<Label extends string> {
+  observe(labels: Readonly<Record<Label, string>>, value: number, traceId: string | undefined): void
+  zero(labels: Readonly<Record<Label, string>>): void
 }
 
 const NONE: Labels<string> = {}
@@ -36,9 +53,14 @@ const NONE: Labels<string> = {}
 export function openRegistry(): Metrics {
   const registry = new Registry()
   const registers = [registry]
+  let hasExemplars = false
   return {
-    contentType: registry.contentType,
     text: () => registry.metrics(),
+    async exposition(accept = '') {
+      const isOpen = hasExemplars && accept.includes('application/openmetrics-text')
+      const shown = isOpen ? openMetricsOf(registry) : registry
+      return { contentType: shown.contentType, text: await shown.metrics() }
+    },
     registry,
     counter(name, help, labels = NONE) {
       const counter = new Counter({ name, help, labelNames: Object.keys(labels), registers })
@@ -55,6 +77,21 @@ export function openRegistry(): Metrics {
       for (const series of seriesOf(labels)) histogram.zero(series)
       return histogram
     },
+    tracedHistogram(name, help, { buckets, labels = NONE }) {
+      const labelNames = Object.keys(labels)
+      const histogram = new Histogram({ name, help, labelNames, buckets, registers: [], enableExemplars: true })
+      // The constructor would refuse a registry of this format, in which exemplars are left out.
+      registry.registerMetric(histogram)
+      for (const series of seriesOf(labels)) histogram.zero(series)
+      return {
+        zero: (series) => histogram.zero(series),
+        observe(series, value, traceId) {
+          hasExemplars ||= traceId !== undefined
+          const exemplarLabels = traceId === undefined ? NO_EXEMPLAR : { trace_id: traceId }
+          histogram.observe({ labels: series, value, exemplarLabels })
+        },
+      }
+    },
     observableGauge(name, help, read) {
       const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read()) })
     },
@@ -70,6 +107,16 @@ export function openRegistry(): Metrics {
       })
     },
   }
+}
+
+const NO_EXEMPLAR = {}
+
+/** A view of the metrics in OpenMetrics. In that format prom-client renames the counters that it is given, so it gets others. */
+function openMetricsOf(registry: Registry): Registry<OpenMetricsContentType> {
+  const view = new Registry<OpenMetricsContentType>()
+  view.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
+  for (const metric of registry.getMetricsAsArray()) view.registerMetric(Object.create(metric))
+  return view
 }
 
 /** All combinations of label values. */

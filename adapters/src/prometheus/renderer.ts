@@ -21,7 +21,7 @@ export interface RendererMeterOptions {
 
 /** Registers the metrics. Call once per `metrics`. */
 export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeterOptions): RendererMeter {
-  const wait = metrics.histogram(
+  const wait = metrics.tracedHistogram(
     'platen_queue_wait_seconds',
     'How long renders waited, from their acceptance to their first attempt.',
     { buckets: WAIT_BUCKETS, labels: { lane: LANES } },
@@ -37,9 +37,9 @@ export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeter
   return {
     ...slotMeter(metrics),
     ended: countsTenants ? both(endMeter(metrics), tenantMeter(metrics)) : endMeter(metrics),
-    begun({ engine, lane }, { attempt, waitedMs }) {
+    begun({ engine, lane }, { attempt, waitedMs, traceId }) {
       if (attempt > 1) retries.inc({ engine })
-      else wait.observe({ lane }, Math.max(waitedMs, 0) / 1000)
+      else wait.observe({ lane }, Math.max(waitedMs, 0) / 1000, traceId)
     },
     deadLettered: (reason) => deadLetters.inc({ reason }),
   }
@@ -62,9 +62,9 @@ function slotMeter(metrics: Metrics): Pick<RendererMeter, 'serving' | 'busy'> {
 type Ended = RendererMeter['ended']
 
 function both(first: Ended, second: Ended): Ended {
-  return (render, outcome) => {
-    first(render, outcome)
-    second(render, outcome)
+  return (...end) => {
+    first(...end)
+    second(...end)
   }
 }
 
@@ -74,14 +74,14 @@ function endMeter(metrics: Metrics): Ended {
     'Renders that ended, by outcome: `succeeded` or the failure code.',
     { engine: ENGINES, lane: LANES, outcome: ['succeeded', ...Object.keys(FAILURES)] },
   )
-  const duration = metrics.histogram(
+  const duration = metrics.tracedHistogram(
     'platen_render_duration_seconds',
     'How long the last attempt of a render took, without waiting; renders that never began do not count.',
     { buckets: RENDER_BUCKETS, labels: { engine: ENGINES } },
   )
-  return ({ engine, lane }, outcome) => {
+  return ({ engine, lane }, outcome, traceId) => {
     ended.inc({ engine, lane, outcome: codeOf(outcome) })
-    if (outcome.durationMs > 0) duration.observe({ engine }, outcome.durationMs / 1000)
+    if (outcome.durationMs > 0) duration.observe({ engine }, outcome.durationMs / 1000, traceId)
   }
 }
 

@@ -13,7 +13,7 @@ export function webhookMeter(metrics: Metrics): WebhookMeter {
   const attempts = metrics.counter('platen_webhook_attempts_total', 'Calls to webhook receivers, by result.', {
     result: ATTEMPT_RESULTS,
   })
-  const duration = metrics.histogram(
+  const duration = metrics.tracedHistogram(
     'platen_webhook_attempt_duration_seconds',
     'How long calls to webhook receivers took.',
     { buckets: ATTEMPT_BUCKETS },
@@ -39,9 +39,9 @@ export function webhookMeter(metrics: Metrics): WebhookMeter {
   return {
     begun: (lagMs) => lag.observe(Math.max(lagMs, 0) / 1000),
     deferred: (reason) => deferrals.inc({ reason }),
-    attempted(result, durationMs) {
+    attempted(result, durationMs, traceId) {
       attempts.inc({ result })
-      duration.observe(durationMs / 1000)
+      duration.observe({}, durationMs / 1000, traceId)
     },
     ended: (status) => ended.inc({ status }),
     deadLettered: (record) => deadLetters.inc({ record }),

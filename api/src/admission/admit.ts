@@ -9,6 +9,7 @@ import { inputKey, type Mode, monthOf, type RenderRecord } from '@platen/contrac
 import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
 import { type Engine } from '@platen/contract/render-options.ts'
 import type { Template, Tenant } from '@platen/contract/tenant.ts'
+import type { TraceContext } from '@platen/contract/trace.ts'
 import type { ParsedRequest } from '../body/check/parse-request.ts'
 import type { ApiPorts } from '../ports.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
@@ -21,6 +22,7 @@ export interface AdmissionRequest {
   readonly caller: Caller
   readonly body: ParsedRequest
   readonly requestId: string
+  readonly trace: TraceContext | undefined
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal
 }
@@ -59,7 +61,11 @@ interface RenderChoice {
   readonly webhookUrl: string | undefined
 }
 
-function recordOf({ caller, body, requestId }: AdmissionRequest, ports: ApiPorts, choice: RenderChoice): Admission {
+function recordOf(
+  { caller, body, requestId, trace }: AdmissionRequest,
+  ports: ApiPorts,
+  choice: RenderChoice,
+): Admission {
   const { tenant, key } = caller
   const { mode, template, engine, webhookUrl } = choice
   const input = body.data
@@ -83,6 +89,7 @@ function recordOf({ caller, body, requestId }: AdmissionRequest, ports: ApiPorts
     storage: tenant.storage,
     ...(webhookUrl !== undefined && { webhookUrl }),
     requestId,
+    ...(trace !== undefined && { trace }),
     acceptedAt: now,
     units: unitsOf(engine, caller),
     period: monthOf(now),

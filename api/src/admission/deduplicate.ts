@@ -22,6 +22,7 @@ import {
   isExpired,
 } from '@platen/contract/idempotency.ts'
 import { IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import { inputKey, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
@@ -201,7 +202,7 @@ async function removeClaims(look: KeyLookup, generations: readonly number[]): Pr
     for (const generation of generations)
       await artifacts.delete(addressOf(look, generation), clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    log.warn({ err }, 'old idempotency claim not removed')
+    log.warn({ ...logFieldsOf(look.admission.record), err }, 'old idempotency claim not removed')
   }
 }
 

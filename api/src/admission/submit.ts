@@ -1,7 +1,17 @@
 /** The last step of admission: queues a render or abandons it. From here on a render exists, and every way out records its outcome. */
 import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import { encodeManifest, expiryOf, type Manifest, manifestOf, type RenderRecord } from '@platen/contract/render.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
+import { inSpan } from '@platen/contract/port/tracer.ts'
+import {
+  encodeManifest,
+  expiryOf,
+  type Manifest,
+  manifestOf,
+  type RenderRecord,
+  withTrace,
+} from '@platen/contract/render.ts'
+import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/span-attributes.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { logTolerated, unavailable } from '../problem.ts'
@@ -23,15 +33,24 @@ export async function submit(admission: Admission, ports: ApiPorts): Promise<voi
 
 /** Queues a render that may already be queued: behind the queue, one id is one render. Throws `Unavailable`, and abandons nothing. */
 export async function enqueue({ record, input }: Admission, ports: ApiPorts): Promise<void> {
-  const { queue, artifacts, clock, log, meter } = ports
+  const { artifacts, clock, log, meter } = ports
   if (input !== undefined && 'stored' in record.data) {
     await artifacts.put(record.data.stored, input, clock.timeout(PORT_CALL_MS_MAX))
   }
-  await queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX))
+  await send(record, ports)
   meter.accepted(record)
   log.debug(logFieldsOf(record), 'render queued')
   // Not awaited: the renderer that claims the render confirms again, and the reservation lasts until then.
   void confirm(record, ports)
+}
+
+function send(record: RenderRecord, { queue, clock, tracer }: ApiPorts): Promise<void> {
+  const queueName = queueNameOf(record)
+  const attributes = { ...messagingAttributes(queueName, 'send', record.id), ...renderAttributes(record) }
+  const sending = { kind: 'producer', parent: record.trace, attributes } as const
+  return inSpan(tracer, [`send ${queueName}`, sending], (trace) =>
+    queue.enqueue(withTrace(record, trace), clock.timeout(PORT_CALL_MS_MAX)),
+  )
 }
 
 async function confirm(record: RenderRecord, { limiter, clock, log }: ApiPorts): Promise<void> {
@@ -100,8 +119,4 @@ export async function releaseReservation(record: RenderRecord, ports: ApiPorts):
 function canceledManifest(record: RenderRecord, { clock }: ApiPorts): Manifest {
   const error = { code: 'canceled', message: 'the request was refused before a renderer began' } as const
   return manifestOf(record, 0, { status: 'failed', finishedAt: clock.now(), durationMs: 0, error })
-}
-
-function logFieldsOf({ tenant, id, requestId }: RenderRecord): object {
-  return { tenant, render: id, requestId }
 }

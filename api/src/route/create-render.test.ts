@@ -74,6 +74,24 @@ describe('POST /render in async mode', () => {
     })
   })
 
+  test('carries the trace of the request, and says it in every line about it', async () => {
+    const api = anApi()
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'rojo=1' }
+    await api.post(ASYNC, { ...trace, 'x-request-id': 'order 66' })
+    expect((await queued(api, 'async')).trace).toEqual(trace)
+    expect(api.lines.map(({ message }) => message)).toEqual(['render queued', 'request answered'])
+    for (const { fields } of api.lines) expect(fields).toMatchObject({ requestId: 'order 66', traceId: 'a'.repeat(32) })
+  })
+
+  test.for(['00-XX', `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`, '-'.repeat(8000)])(
+    'is accepted as of no trace with the traceparent %s',
+    async (traceparent) => {
+      const api = anApi()
+      expect((await api.post(ASYNC, { traceparent, tracestate: 'rojo=1' })).statusCode).toBe(202)
+      expect(await queued(api, 'async')).not.toHaveProperty('trace')
+    },
+  )
+
   test('shows the render as queued at once', async () => {
     const api = anApi()
     const { render_id: id } = (await api.post(ASYNC)).json()

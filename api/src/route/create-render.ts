@@ -2,10 +2,13 @@
 import { createHash } from 'node:crypto'
 import { FAILURES, ServiceError } from '@platen/contract/error.ts'
 import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
+import type { Span } from '@platen/contract/port/tracer.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
 import { type Accepted, acceptedSchema } from '@platen/contract/schema/response.ts'
+import { renderAttributes } from '@platen/contract/span-attributes.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Admission, admit } from '../admission/admit.ts'
 import { type Caller, callerOf } from '../admission/authenticate.ts'
@@ -33,6 +36,8 @@ interface Exchange {
   readonly caller: Caller
   readonly request: Pick<FastifyRequest, 'render' | 'requested'>
   readonly reply: FastifyReply
+  /** Ends when the request is admitted, refused or replayed. */
+  readonly admitting: Span
   /** Aborts when nobody waits for the answer any more. */
   readonly callerGone: AbortSignal
 }
@@ -62,12 +67,13 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
       },
     },
     async (request, reply) => {
-      const { body, id: requestId } = request
+      const { body, id: requestId, trace } = request
       const caller = callerOf(request)
       const callerGone = callerGoneSignal(reply)
-      const exchange = { ports, headers, answers, caller, request, reply, callerGone }
+      using admitting = ports.tracer.start('admission', { parent: trace })
+      const exchange = { ports, headers, answers, caller, request, reply, admitting, callerGone }
       if (modeOf(body) === 'sync') answers.require(caller.tenant.id)
-      const admission = await admit({ caller, body, requestId, signal: callerGone }, ports)
+      const admission = await admit({ caller, body, requestId, trace, signal: callerGone }, ports)
       const { lane: _undecided, ...requested } = admission.record
       request.requested = requested
       const key = request.headers['idempotency-key']
@@ -96,8 +102,9 @@ async function reserveAndRun(admission: Admission, exchange: Exchange, keyed?: K
 
 /** Queues an admitted render and answers according to its mode. */
 async function submitAndAnswer(admission: Admission, exchange: Exchange): Promise<FastifyReply> {
-  const { ports, request, callerGone } = exchange
+  const { ports, request, admitting, callerGone } = exchange
   const { record } = admission
+  admitting.end({ attributes: renderAttributes(record) })
   request.render = record.id
   request.requested = record
   if (record.mode === 'sync') return sendReply(await renderSync(admission, ports, callerGone), record, exchange)
@@ -108,8 +115,9 @@ async function submitAndAnswer(admission: Admission, exchange: Exchange): Promis
 
 /** Answers as the first request with this key was answered, or would have been. */
 async function replay(earlier: EarlierRequest, admission: Admission, exchange: Exchange): Promise<FastifyReply> {
-  const { ports, request, reply } = exchange
+  const { ports, request, reply, admitting } = exchange
   const { record } = earlier
+  admitting.end({ attributes: { 'platen.render': record.id } })
   request.render = record.id
   if (earlier.kind === 'interrupted') {
     await enqueue({ ...admission, record: earlier.record }, ports)
@@ -131,8 +139,7 @@ async function markQueued(record: RenderRecord, { ledger, clock, log }: ApiPorts
   try {
     await ledger.markQueued(record, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
-    const { tenant, id: render, requestId } = record
-    logTolerated(log, { tenant, render, requestId, err }, 'render not marked as queued')
+    logTolerated(log, { ...logFieldsOf(record), err }, 'render not marked as queued')
   }
 }
 

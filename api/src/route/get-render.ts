@@ -8,6 +8,7 @@
 import { ServiceError } from '@platen/contract/error.ts'
 import { fileNameOf } from '@platen/contract/file-name.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import { logWith, traceIdOf } from '@platen/contract/log-fields.ts'
 import { expiryOf, type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
@@ -22,7 +23,8 @@ import { PDF_URL_MS } from './limit.ts'
 
 export function getRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
   app.get<{ Params: { id: string } }>('/render/:id', { schema: description() }, async (request, reply) => {
-    return await reply.send(await statusOf(renderOf(request, request.params.id, ports), ports))
+    const log = logWith(ports.log, { requestId: request.id, traceId: traceIdOf(request.trace) })
+    return await reply.send(await statusOf(renderOf(request, request.params.id, ports), { ...ports, log }))
   })
 }
 

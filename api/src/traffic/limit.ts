@@ -19,3 +19,6 @@ export const BODY_DISCARD_MS_MAX = 2 * SECOND_MS
 
 /** Characters of `X-Request-Id` accepted from the caller. */
 export const REQUEST_ID_CHARS_MAX = 128
+
+/** Of a path, as much as a span has: the longest path of ours with the longest id, and room for a wrong one. */
+export const SPAN_PATH_CHARS_MAX = 256

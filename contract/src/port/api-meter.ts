@@ -12,8 +12,11 @@ export interface Route {
 export interface ApiMeter {
   /** A route was registered. Its counts start at zero. */
   routed(route: Route): void
-  /** A request was answered, with any status. */
-  answered(route: Route, answer: { readonly status: number; readonly durationMs: number }): void
+  /** A request was answered, with any status. `traceId` is that of its trace, if that is exported. */
+  answered(
+    route: Route,
+    answer: { readonly status: number; readonly durationMs: number; readonly traceId?: string | undefined },
+  ): void
   /** A request was refused. `fault` distinguishes a failing template from a defect of the service, which share one code. */
   refused(problem: { readonly code: HttpErrorCode; readonly fault: Fault }): void
   /** A render was queued. */

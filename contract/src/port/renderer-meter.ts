@@ -8,7 +8,7 @@ import type { Engine } from '../render-options.ts'
 export const DEAD_LETTER_REASONS = ['crashed', 'unreadable'] as const
 export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
 
-/** Metrics of renderers. Counting never fails and never waits. */
+/** Metrics of renderers. Counting never fails and never waits. `traceId` is that of the render's trace, if that is exported. */
 export interface RendererMeter {
   /** An engine has so many slots. */
   serving(engine: Engine, slots: number): void
@@ -17,10 +17,14 @@ export interface RendererMeter {
   /** An attempt has started, so many milliseconds after the render was accepted. */
   begun(
     render: Pick<RenderRecord, 'engine' | 'lane'>,
-    start: { readonly attempt: number; readonly waitedMs: number },
+    start: { readonly attempt: number; readonly waitedMs: number; readonly traceId?: string | undefined },
   ): void
   /** A render has ended. */
-  ended(render: Pick<RenderRecord, 'engine' | 'lane' | 'tenant' | 'template' | 'environment'>, outcome: Outcome): void
+  ended(
+    render: Pick<RenderRecord, 'engine' | 'lane' | 'tenant' | 'template' | 'environment'>,
+    outcome: Outcome,
+    traceId?: string,
+  ): void
   /** A record was moved to the dead letters. */
   deadLettered(reason: DeadLetterReason): void
 }

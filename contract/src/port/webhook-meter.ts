@@ -17,7 +17,8 @@ export interface WebhookMeter {
   begun(lagMs: number): void
   /** A due delivery was postponed. */
   deferred(reason: DeferralReason): void
-  attempted(result: AttemptResult, durationMs: number): void
+  /** `traceId` is that of the attempt's trace, if that is exported. */
+  attempted(result: AttemptResult, durationMs: number, traceId?: string): void
   /** A delivery has ended. */
   ended(status: Exclude<DeliveryStatus, 'scheduled'>): void
   /** A record was moved to the dead letters. */

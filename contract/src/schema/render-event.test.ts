@@ -19,6 +19,7 @@ const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, N
   storage: 'must',
   webhookUrl: 'may',
   requestId: 'must',
+  trace: 'may',
   acceptedAt: 'must',
   units: 'must',
   period: 'must',

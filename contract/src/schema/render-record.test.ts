@@ -24,6 +24,7 @@ const FIELDS: {
   storage: 'must',
   webhookUrl: 'may',
   requestId: 'must',
+  trace: 'may',
   acceptedAt: 'must',
   units: 'must',
   period: 'must',
@@ -47,6 +48,7 @@ describe('the schema of a render record', () => {
       { webhookUrl: 'https://example.com/hook?x=1', options: { filename: 'März.pdf', page_size: 'A4' } },
     ],
     ['whose file name was let in by an older release', { options: { filename: 'invoice-\u202efdp.exe' } }],
+    ['of a trace', { trace: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'rojo=1' } }],
     ['whose data is stored', { data: { stored: { bucket: 'platen', key: 'acme/01/input' } } }],
     ['whose tenant has no prefix', { storage: { bucket: 'platen', prefix: '' } }],
     [

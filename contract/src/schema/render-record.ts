@@ -3,6 +3,7 @@
 import { FILENAME_CHARS_MAX, WEBHOOK_URL_CHARS_MAX } from '../limit.ts'
 import { LANES, MODES, type RenderRecord } from '../render.ts'
 import { ENGINES, renderOptionsSchema } from '../render-options.ts'
+import { TRACESTATE_CHARS_MAX } from '../trace.ts'
 import { type Codec, codecOf } from './codec.ts'
 
 const text = { type: 'string', minLength: 1, maxLength: 1024 } as const
@@ -81,6 +82,14 @@ export const renderRecordSchema = {
     },
     webhookUrl: { type: 'string', maxLength: WEBHOOK_URL_CHARS_MAX },
     requestId: text,
+    trace: {
+      type: 'object',
+      required: ['traceparent'],
+      properties: {
+        traceparent: { type: 'string', pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' },
+        tracestate: { type: 'string', maxLength: TRACESTATE_CHARS_MAX, pattern: '^[\\x20-\\x7e]*$' },
+      },
+    },
     acceptedAt: count,
     units: { type: 'number', minimum: 0 },
     period: { type: 'string', pattern: '^[0-9]{4}-[0-9]{2}$' },

@@ -80,5 +80,6 @@ export function deliveryOf(
     retriesMax: render.mode === 'sync' ? 0 : retriesMax,
     createdAt: outcome.finishedAt,
     requestId: render.requestId,
+    ...(render.trace !== undefined && { trace: render.trace }),
   }
 }

@@ -7,17 +7,20 @@ import { cidrsOf } from '@platen/contract/address.ts'
 import { randomFraction } from '@platen/contract/back-off.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { Span, Tracer } from '@platen/contract/port/tracer.ts'
 import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
 import type { WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
 import { throwUnlessAborted } from '@platen/contract/race.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
+import type { TraceContext } from '@platen/contract/trace.ts'
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
 import { scheduleDeliveries } from './delivery-scheduler.ts'
 import { FairQueue } from './fair-queue.ts'
@@ -34,6 +37,7 @@ export interface DispatcherPorts {
   readonly meter: Omit<WebhookMeter, 'deadLettered'>
   readonly clock: Clock
   readonly ids: Ids
+  readonly tracer: Tracer
   readonly log: Log
 }
 
@@ -127,6 +131,8 @@ type DeliveryResult =
 interface AttemptedDelivery {
   readonly kind: 'attempted'
   readonly attempt: Attempt
+  /** The trace of the attempt. */
+  readonly trace: TraceContext | undefined
   readonly next: NextStatus | undefined
   /** Monotonic time. */
   readonly endedAt: number
@@ -149,12 +155,15 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
   }
   meter.begun(startedAt - dueAt)
   const begunAt = clock.monotonic()
-  const answer = tenant && secrets ? await call(context, delivery, { tenant, secrets }) : TENANT_GONE
+  using span = startAttemptSpan(context, due)
+  const trace = span.context
+  const answer = tenant && secrets ? await call(context, delivery, { tenant, secrets, trace }) : TENANT_GONE
+  endAttemptSpan(span, answer)
   const { retryAfter: _retryAfter, ...told } = answer
   const endedAt = clock.monotonic()
   const durationMs = Math.round(endedAt - begunAt)
   const next = nextStatusOf(context, due, answer)
-  return { kind: 'attempted', attempt: { startedAt, durationMs, ...told }, next, endedAt }
+  return { kind: 'attempted', attempt: { startedAt, durationMs, ...told }, trace, next, endedAt }
 }
 
 /** Records the result. Never rejects: a delivery without a record is handed out again after a restart. */
@@ -167,14 +176,14 @@ async function recordResult(context: Dispatch, due: DueDelivery, resulting: Prom
       const defer = () => due.defer(result.deferMs, result.reason)
       return await retryWhileUnavailable(defer, { ...retry, operation: 'defer' })
     }
-    const { attempt, next, endedAt } = result
+    const { attempt, trace, next, endedAt } = result
     const record = () => due.record(attempt, next && reducedBy(next, clock.monotonic() - endedAt))
     await retryWhileUnavailable(record, { ...retry, operation: 'record' })
-    meter.attempted(attempt.result, attempt.durationMs)
+    meter.attempted(attempt.result, attempt.durationMs, context.tracer.exportedTraceId(trace))
     if (next !== undefined && next.status !== 'scheduled') meter.ended(next.status)
     logAttempt(log, due, result)
   } catch (err) {
-    log.error({ ...logFieldsOf(due.delivery), err }, 'delivery result not recorded')
+    log.error({ ...fieldsOf(due.delivery), err }, 'delivery result not recorded')
   }
 }
 
@@ -183,18 +192,52 @@ function reducedBy(next: NextStatus, overMs: number): NextStatus {
   return next.status === 'scheduled' ? { ...next, waitMs: Math.max(Math.ceil(next.waitMs - overMs), 0) } : next
 }
 
+/**
+ * Starts the span of a call, as OpenTelemetry's conventions have it for HTTP clients, without the path, in which many receivers expect a
+ * secret. The first attempt belongs to the trace of the render. Later ones come after seconds to days, when a collector has closed that
+ * trace; so each is a trace of its own with a link. If the caller's trace is not exported, nor are those.
+ */
+function startAttemptSpan({ tracer }: Dispatch, { delivery, attempts, isRedelivery }: DueDelivery): Span {
+  const { id, type, trace, requestId } = delivery
+  const url = URL.parse(delivery.url)
+  const isLater = isRedelivery || attempts > 0
+  const isLinked = isLater && tracer.exportedTraceId(trace) !== undefined
+  return tracer.start('POST', {
+    ...(isLinked ? { link: trace } : { parent: trace }),
+    kind: 'client',
+    attributes: {
+      'http.request.method': 'POST',
+      'http.request.resend_count': attempts,
+      'url.scheme': url?.protocol.slice(0, -1),
+      'server.address': url?.hostname,
+      'server.port': url === null ? undefined : Number(url.port || (url.protocol === 'http:' ? 80 : 443)),
+      'platen.delivery': id,
+      'platen.event': type,
+      'platen.render': delivery.render,
+      'platen.tenant': delivery.tenant,
+      'platen.request_id': requestId,
+    },
+  })
+}
+
+function endAttemptSpan(span: Span, { result, statusCode }: WebhookResponse): void {
+  const error = result === 'ok' ? undefined : result === 'status' ? `${statusCode}` : result
+  span.end({ error, attributes: { 'http.response.status_code': statusCode } })
+}
+
 const TENANT_GONE: WebhookResponse = { result: 'blocked', message: 'the tenant no longer exists' }
 
 function call(
   { sender, clock, settings }: Dispatch,
   delivery: Delivery,
-  { tenant, secrets }: { tenant: Tenant; secrets: SigningSecrets },
+  { tenant, secrets, trace }: { tenant: Tenant; secrets: SigningSecrets; trace: TraceContext | undefined },
 ): Promise<WebhookResponse> {
   const timestampS = Math.floor(clock.now() / 1000)
   const headers = {
     'Content-Type': 'application/json',
     'User-Agent': 'Platen',
     ...signatureHeaders({ ...delivery, timestampS, secrets, brand: settings.brand }),
+    ...trace,
   }
   const allowCidrs = cidrsOf(tenant.webhookAllowCidrs ?? [])
   // A running call is not interrupted, even by a drain: the answer of the receiver must be recorded. The sender limits its time. Each
@@ -222,14 +265,15 @@ function nextStatusOf({ clock, ids }: Dispatch, due: DueDelivery, answer: Webhoo
   return waitMs === undefined ? { status: 'exhausted' } : { status: 'scheduled', waitMs }
 }
 
-function logFieldsOf({ id, render, tenant, environment, requestId }: Delivery): object {
-  return { delivery: id, render, tenant, environment, requestId }
+/** The fields of a line about a delivery. */
+function fieldsOf(delivery: Delivery): object {
+  return { delivery: delivery.id, ...logFieldsOf({ ...delivery, id: delivery.render }) }
 }
 
 function logAttempt(log: Log, { delivery, attempts }: DueDelivery, { attempt, next }: AttemptedDelivery): void {
   const { result, statusCode, durationMs, message } = attempt
   const fields = {
-    ...logFieldsOf(delivery),
+    ...fieldsOf(delivery),
     attempts: attempts + 1,
     result,
     statusCode,

@@ -19,8 +19,11 @@ import { answerRequests, type Requests } from './document/request.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
 import { PAGE_DIALOGS_MAX, SLOT_RECOVERY_MS_MAX } from './limit.ts'
 
-/** The PDF of a document, and the facts found in it. */
-export type PrintedDocument = Awaited<ReturnType<LoadedDocument['inspect']>> & { readonly pdf: Uint8Array }
+/** The PDF of a document, and the facts found in it. `printMs` is without the time to load it. */
+export type PrintedDocument = Awaited<ReturnType<LoadedDocument['inspect']>> & {
+  readonly pdf: Uint8Array
+  readonly printMs: number
+}
 
 export interface PrintPage {
   readonly browser: RunningBrowser
@@ -128,8 +131,9 @@ function printPage(parts: PageParts): PrintPage {
         const loaded = await load(parts, document, ended)
         // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
         const edges = { ...document, sides: loaded.sides }
+        const loadedAt = clock.monotonic()
         const [findings, pdf] = await Promise.all([raceAbort(loaded.inspect(), ended), print(session, edges, ended)])
-        return { ...findings, pdf }
+        return { ...findings, pdf, printMs: clock.monotonic() - loadedAt }
       } catch (error) {
         // In a crashed page, other errors may arrive before the crash does, and they mean nothing. So ask the page: a crashed page never
         // answers.

@@ -12,6 +12,7 @@ import { Font } from '@react-pdf/renderer'
 import { PDF_PAGES_MAX } from '../limit.ts'
 import { finishPdf } from '../pdf/finish.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
+import { startPhaseTimer } from '../port/phase.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
 import { EndlessPagination, openPaginationGuard } from '../template/element/pagination-guard.ts'
@@ -37,9 +38,9 @@ export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<
 
 /**
  * Loads the default font and the layout engine for boxes. The returned function is ready, and runs templates in the sandbox behind
- * `evaluate`.
+ * `evaluate`. `monotonic` returns milliseconds.
  */
-export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDocument> {
+export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => number): Promise<RenderDocument> {
   // A word may break only at a soft hyphen.
   Font.registerHyphenationCallback((word) => word.split('\u00ad'))
   const fonts = openFontStore()
@@ -51,6 +52,7 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
     const { tenant, digest, template, assets, data, options, isSandbox } = work
     if (template.reactPdf === undefined)
       throw new ServiceError('template_error', 'the template has no react_pdf source')
+    const timer = startPhaseTimer(monotonic)
     const ownPrograms = tenantPart(programs, tenant)
     const program = ownPrograms.get(digest) ?? ownPrograms.set(digest, transpile(template.reactPdf))
     using own = fonts.register(template.fonts ?? [], { assets, tenant })
@@ -59,6 +61,7 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
       options,
       locale: template.locale,
     })
+    timer.end('evaluate')
     const remote = remoteImagesOf(work)
     const image = openImages(assets, tenantPart(kept, tenant), remote)
     const translation = { template, options, call, find: program.find, image, families: own.families }
@@ -74,8 +77,10 @@ export async function openDocumentRenderer(evaluate: Evaluate): Promise<RenderDo
     const laidOut = inspectLayout(layout, fonts.missing)
     refuseUnreadableImages(laidOut, assets, remote.fetched)
     const warning = missingGlyphs(laidOut.missing)
-    const pdf = await withLayoutError(() => drawPdf(layout))
-    return { pdf: finishPdf(pdf, { isSandbox }), warnings: warning === undefined ? [] : [warning] }
+    timer.end('layout')
+    const pdf = finishPdf(await withLayoutError(() => drawPdf(layout)), { isSandbox })
+    timer.end('print')
+    return { pdf, warnings: warning === undefined ? [] : [warning], phases: timer.phases }
   }
 }
 

@@ -70,10 +70,19 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   const closing = new AbortController()
 
   async function fillAndPrint(work: RenderWork, signal: AbortSignal): Promise<Rendering> {
+    const begunAt = clock.monotonic()
     const filled = await remote.runWithFiles(work, (each) => settings.fill(each, signal), signal)
+    const filledAt = clock.monotonic()
     const printed = await cluster.print(work.tenant, documentOf(work, filled, remote), signal)
+    const printedAt = clock.monotonic()
     const pdf = finishPdf(printed.pdf, { metadata: metadataOf(work, printed), isSandbox: work.isSandbox })
-    return { pdf, warnings: warningsOf(work, printed.missing + filled.missing) }
+    const endedAt = clock.monotonic()
+    const phases = [
+      { name: 'evaluate', durationMs: filledAt - begunAt },
+      { name: 'layout', durationMs: printedAt - printed.printMs - filledAt },
+      { name: 'print', durationMs: endedAt - printedAt + printed.printMs },
+    ] as const
+    return { pdf, warnings: warningsOf(work, printed.missing + filled.missing), phases }
   }
 
   return {

@@ -33,7 +33,7 @@ async function serve(port: MessagePort, { isForChecks }: { isForChecks: boolean 
 /** Loads react-pdf only when it is needed. */
 async function openRenderer(evaluate: Evaluate): Promise<RenderDocument> {
   const { openDocumentRenderer } = await import('./document.ts')
-  return openDocumentRenderer(evaluate)
+  return openDocumentRenderer(evaluate, () => performance.now())
 }
 
 async function refuseToRender(): Promise<never> {

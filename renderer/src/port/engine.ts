@@ -4,6 +4,7 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Engine, RenderOptions } from '@platen/contract/render-options.ts'
 import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import type { Availability } from './availability.ts'
+import type { Phase } from './phase.ts'
 
 /** One document to render. */
 export interface RenderWork {
@@ -30,6 +31,8 @@ export interface Rendering<Bytes extends Uint8Array = Uint8Array> {
   readonly pdf: Bytes
   /** Each code at most once. */
   readonly warnings: readonly Warning[]
+  /** The parts of the render, in order. The last one ended just before this was returned. */
+  readonly phases: readonly Phase[]
 }
 
 /**

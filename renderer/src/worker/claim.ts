@@ -1,4 +1,5 @@
 /** Claims a render, renews the claim until the work under it has ended, and releases it if the work was left unfinished. */
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Claim, ClaimResult, Lease } from '@platen/contract/port/render-ledger.ts'
 import { throwUnlessAborted } from '@platen/contract/race.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
@@ -21,7 +22,7 @@ export interface ClaimRenewal extends AsyncDisposable {
 }
 
 /** Renews a claim until it is disposed. An unavailable ledger does no harm until the lease expires. */
-export function renewClaim(worker: Worker, claim: Claim): ClaimRenewal {
+export function renewClaim(worker: Worker, record: RenderRecord, claim: Claim): ClaimRenewal {
   const [over, lost] = [new AbortController(), new AbortController()]
   const renew = async () => {
     while (!over.signal.aborted) {
@@ -37,17 +38,17 @@ export function renewClaim(worker: Worker, claim: Claim): ClaimRenewal {
       over.abort()
       await renewing
       // If the render has ended, there is no claim to release.
-      if (worker.drain.aborted) await release(worker, claim)
+      if (worker.drain.aborted) await release(worker, record, claim)
     },
   }
 }
 
 /** Releases the claim, so that another renderer need not wait until it expires. Never throws, because the claim expires anyway. */
-async function release({ ledger, clock, log, settings }: Worker, claim: Claim): Promise<void> {
+async function release({ ledger, clock, log, settings }: Worker, record: RenderRecord, claim: Claim): Promise<void> {
   try {
     await ledger.release(claim, settings.owner, clock.timeout(CLAIM_RELEASE_MS_MAX))
   } catch (err) {
-    log.debug({ render: claim.id, err }, 'claim release failed')
+    log.debug({ ...logFieldsOf(record), err }, 'claim release failed')
   }
 }
 

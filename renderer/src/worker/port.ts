@@ -10,7 +10,8 @@ import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { QueuedRender, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import type { Lane, RenderRecord } from '@platen/contract/render.ts'
+import type { Tracer } from '@platen/contract/port/tracer.ts'
+import type { Lane } from '@platen/contract/render.ts'
 import { retrying } from '@platen/contract/retry.ts'
 import type { RenderEngine } from '../port/engine.ts'
 import type { DeferredRenders } from './deferred-renders.ts'
@@ -28,6 +29,7 @@ export interface WorkerPorts {
   readonly clock: Clock
   readonly log: Log
   readonly meter: RendererMeter
+  readonly tracer: Tracer
 }
 
 export interface WorkerSettings {
@@ -76,12 +78,6 @@ export function retryingPorts(ports: WorkerPorts, { serviceBucket }: WorkerSetti
     retryingRender: (queued?: QueuedRender) =>
       queued && retrying(queued, ['done', 'deadLetter', 'setAside'], { ...policy, dependency: 'render queue' }),
   }
-}
-
-/** What every line about a render says of it. `requestId` finds the line of the API about the request. */
-export function logFieldsOf(record: Omit<RenderRecord, 'data' | 'deadlineMs' | 'javascriptEnabled'>): object {
-  const { id, tenant, environment, engine, template, mode, lane, requestId } = record
-  return { render: id, tenant, environment, engine, template: template.code, mode, lane, requestId }
 }
 
 /** Resolves like `call`. Resolves to undefined if `deadline` has ended the call. */

@@ -13,8 +13,10 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import { NewerFormat } from '@platen/contract/format.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { ClaimResult } from '@platen/contract/port/render-ledger.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
+import { inSpan, type Span } from '@platen/contract/port/tracer.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   type Failure,
@@ -23,10 +25,12 @@ import {
   type Outcome,
   type RenderRecord,
   UnreadableManifest,
+  withTrace,
 } from '@platen/contract/render.ts'
+import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/span-attributes.ts'
 import { claimRender, renewClaim } from './claim.ts'
 import { crashed, DEFECT, EXPIRED, SUSPENDED } from './classify-error.ts'
-import { logFieldsOf, type Worker } from './port.ts'
+import { type Worker } from './port.ts'
 import {
   findManifest,
   publishOutcome,
@@ -35,7 +39,7 @@ import {
   requireManifest,
   storePdf,
 } from './record-outcome.ts'
-import { render } from './render.ts'
+import { type RenderResult, render } from './render.ts'
 
 /** How the work on a queued render ended. */
 type Ending =
@@ -64,12 +68,14 @@ export async function processRender(worker: Worker, queued: QueuedRender): Promi
 }
 
 /** The stages of a render, in as many attempts as that needs. Holds the claim of an attempt until its outcome is published. */
-async function runStages(worker: Worker, record: RenderRecord): Promise<Ending> {
+async function runStages(worker: Worker, accepted: RenderRecord): Promise<Ending> {
   for (;;) {
-    const answer = await claimRender(worker, record)
-    if (answer.kind !== 'granted') return await endUnclaimed(worker, record, answer)
+    const answer = await claimRender(worker, accepted)
+    if (answer.kind !== 'granted') return await endUnclaimed(worker, accepted, answer)
     const { attempt } = answer.claim
-    await using claim = renewClaim(worker, answer.claim)
+    using span = startAttempt(worker, accepted, attempt)
+    const record = withTrace(accepted, span.context)
+    await using claim = renewClaim(worker, record, answer.claim)
     // An earlier attempt may have died after it wrote its manifest and before it published its event.
     const earlier = attempt > 1 ? await findManifest(worker, record.id) : undefined
     if (earlier !== undefined) return endingOf(await publishOutcome(worker, earlier))
@@ -79,10 +85,39 @@ async function runStages(worker: Worker, record: RenderRecord): Promise<Ending> 
     if (result.kind === 'retry' || result.kind === 'lost') continue
     // The caller gets the bytes before anything is flushed.
     await replyToCaller(worker, record, result)
-    const outcome = await storePdf(worker, record, result)
-    const manifest = await recordOutcome(worker, record, { attempt, outcome })
-    return endingOf(await publishOutcome(worker, manifest))
+    const manifest = await publishOutcome(worker, await store(worker, record, { attempt, result }))
+    span.end({ error: errorOf(manifest) })
+    return endingOf(manifest)
   }
+}
+
+/**
+ * Starts the span of an attempt. The span of the wait before the first one is made here, too, from what the record says: its beginning is by
+ * the clock of the API process, which need not agree with ours.
+ */
+function startAttempt({ tracer, clock }: Worker, record: RenderRecord, attempt: number): Span {
+  const { trace: parent, acceptedAt, id } = record
+  const queueName = queueNameOf(record)
+  const own = { ...renderAttributes(record), 'platen.attempt': attempt }
+  const attributes = { ...messagingAttributes(queueName, 'process', id), ...own }
+  const span = tracer.start(`process ${queueName}`, { kind: 'consumer', parent, attributes })
+  if (attempt === 1) {
+    const waiting = { parent: parent ?? span.context, startedAt: acceptedAt, attributes: own }
+    tracer.start('queue', waiting).end({ endedAt: Math.max(acceptedAt, clock.now()) })
+  }
+  return span
+}
+
+/** Stores the PDF and the manifest. */
+function store(
+  worker: Worker,
+  record: RenderRecord,
+  { attempt, result }: { readonly attempt: number; readonly result: RenderResult },
+): Promise<Manifest> {
+  return inSpan(worker.tracer, ['store', { parent: record.trace }], async () => {
+    const outcome = await storePdf(worker, record, result)
+    return await recordOutcome(worker, record, { attempt, outcome })
+  })
 }
 
 /** Ends the work on a render that was not granted to this worker. */
@@ -131,10 +166,12 @@ function failedOutcome({ clock }: Worker, error: Failure): Outcome {
   return { status: 'failed', finishedAt: clock.now(), durationMs: 0, error }
 }
 
+function errorOf({ outcome }: Manifest): string | undefined {
+  return outcome.status === 'failed' ? outcome.error.code : undefined
+}
+
 function endingOf(manifest: Manifest): Ending {
-  const { outcome } = manifest
-  const isCrashed = outcome.status === 'failed' && outcome.error.code === 'render_crashed'
-  return { kind: isCrashed ? 'crashed' : 'ended', manifest }
+  return { kind: errorOf(manifest) === 'render_crashed' ? 'crashed' : 'ended', manifest }
 }
 
 function unreadableOrThrow(error: unknown): Ending {

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { eventOf } from '@platen/contract/event.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
+import { inSpan } from '@platen/contract/port/tracer.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   type ArtifactAddress,
@@ -17,16 +19,19 @@ import {
   type RenderRecord,
 } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { messagingAttributes } from '@platen/contract/span-attributes.ts'
 import { STORE_UNAVAILABLE } from './classify-error.ts'
-import { beforeDeadline, logFieldsOf, type Worker } from './port.ts'
+import { beforeDeadline, type Worker } from './port.ts'
 import type { RenderResult } from './render.ts'
 
 /** Sends the reply to a sync caller if that is possible now. If not, the caller can still read the outcome. */
 export async function replyToCaller(worker: Worker, record: RenderRecord, result: RenderResult): Promise<void> {
-  const { replies, log, forceStop } = worker
+  const { replies, log, tracer, forceStop } = worker
   if (record.mode !== 'sync') return
   try {
-    await replies.reply(record.id, replyOf(result), forceStop)
+    await inSpan(tracer, ['reply', { parent: record.trace }], () =>
+      replies.reply(record.id, replyOf(result), forceStop),
+    )
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
     log.warn({ ...logFieldsOf(record), err }, 'reply not delivered')
@@ -66,7 +71,7 @@ export async function recordOutcome(
   record: RenderRecord,
   { attempt, outcome }: { readonly attempt: number; readonly outcome: Outcome },
 ): Promise<Manifest> {
-  const { artifacts, meter, settings, forceStop } = worker
+  const { artifacts, meter, tracer, settings, forceStop } = worker
   let manifest = manifestOf(record, attempt, outcome)
   const encoded = encodeManifest(manifest, settings.format)
   if (!(await artifacts.create(manifestAddress(worker, record.id), encoded, forceStop))) {
@@ -74,7 +79,7 @@ export async function recordOutcome(
     const pdf = pdfOf(outcome)
     if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)
   }
-  meter.ended(record, manifest.outcome)
+  meter.ended(record, manifest.outcome, tracer.exportedTraceId(record.trace))
   return manifest
 }
 
@@ -87,14 +92,24 @@ function pdfOf(outcome: Outcome): ArtifactAddress | undefined {
  * view comes last. So a store that keeps all three in order shows no render as ended before it was charged.
  */
 export async function publishOutcome(worker: Worker, manifest: Manifest): Promise<Manifest> {
-  const { events, ledger, limiter, settings, forceStop } = worker
+  const { ledger, limiter, forceStop } = worker
   await Promise.all([
-    isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, settings.eventKey), forceStop),
+    isAbandoned(manifest) ? undefined : appendEvent(worker, manifest),
     limiter.complete(manifest, forceStop),
     ledger.complete(manifest, forceStop),
   ])
   return manifest
 }
+
+function appendEvent({ events, settings, tracer, forceStop }: Worker, manifest: Manifest): Promise<void> {
+  const event = eventOf(manifest, settings.eventKey)
+  const attributes = messagingAttributes(EVENTS, 'send', event.id)
+  const sending = { kind: 'producer', parent: manifest.render.trace, attributes } as const
+  return inSpan(tracer, [`send ${EVENTS}`, sending], () => events.append(event, forceStop))
+}
+
+/** The event log, by the name of its topic. */
+const EVENTS = 'render.events'
 
 /** Reads the outcome of a render, if there is one. */
 export async function findManifest(worker: Worker, id: RenderId): Promise<Manifest | undefined> {

@@ -1,10 +1,12 @@
 /** Runs the engine once, under the render's deadline and a claim. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
+import type { Span } from '@platen/contract/port/tracer.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
 import type { Rendering } from '../port/engine.ts'
 import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
-import { beforeDeadline, logFieldsOf, type Worker } from './port.ts'
+import { beforeDeadline, type Worker } from './port.ts'
 
 /** The result of a render: a PDF to store before `storeDeadline` aborts, or the reason why there is none. */
 export type RenderResult =
@@ -37,20 +39,34 @@ export async function render(
   const callerGone = record.mode === 'sync' ? replies.callerGone(record.id, over.signal) : NEVER
   const begunAt = clock.monotonic()
   const durationMs = () => Math.round(clock.monotonic() - begunAt)
+  using span = worker.tracer.start('render', { parent: record.trace, attributes: { 'platen.engine': record.engine } })
   try {
     if (record.mode === 'sync') replies.notifyStarted(record.id)
-    worker.meter.begun(record, { attempt, waitedMs: clock.now() - record.acceptedAt })
+    const traceId = worker.tracer.exportedTraceId(record.trace)
+    worker.meter.begun(record, { attempt, waitedMs: clock.now() - record.acceptedAt, traceId })
     worker.log.debug(fields, 'render started')
     const rendering = await engine.render(work, AbortSignal.any([deadline, callerGone, claimLost, forceStop]))
+    tracePhases(worker, rendering, span)
     refuseOversize(rendering.pdf)
     return { kind: 'rendered', ...rendering, durationMs: durationMs(), storeDeadline }
   } catch (error) {
     forceStop.throwIfAborted()
     const verdict = classifyError(error, { deadline, callerGone, claimLost }, record.deadlineMs)
+    span.end({ error: verdict.kind === 'failed' ? verdict.error.code : verdict.kind })
     logVerdict(worker, verdict, { ...fields, err: error })
     return verdict.kind === 'failed' ? { ...verdict, durationMs: durationMs() } : verdict
   } finally {
     over.abort()
+  }
+}
+
+/** The phases of the engine, which it measured where it runs: one after the other, and the last ended just now. */
+function tracePhases({ tracer, clock }: Worker, { phases }: Rendering, { context: parent }: Span): void {
+  let startedAt = clock.now() - phases.reduce((sum, { durationMs }) => sum + durationMs, 0)
+  for (const { name, durationMs } of phases) {
+    const endedAt = startedAt + durationMs
+    tracer.start(name, { parent, startedAt }).end({ endedAt })
+    startedAt = endedAt
   }
 }
 

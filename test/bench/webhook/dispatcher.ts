@@ -16,6 +16,7 @@ import { openLog } from '@platen/adapters/system/log.ts'
 import { parseCidrs } from '@platen/contract/address.ts'
 import { eventOf } from '@platen/contract/event.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import { NO_TRACER } from '@platen/contract/port/tracer.ts'
 import { runDispatcher } from '@platen/events/webhook/dispatcher.ts'
 import { aManifest, aRecord, aTenant, NEVER } from '../../fixture/build.ts'
 import { at } from '../../topology/host.ts'
@@ -75,6 +76,7 @@ const context = {
     },
   },
   clock,
+  tracer: NO_TRACER,
   ids: systemIds(),
   log: openLog({ level: 'error', process: 'test', instance: 'test' }),
 }

@@ -33,9 +33,9 @@ const GUARDS: readonly Guard[] = [
     mutant: {
       name: 'answers 202 before the queue has the render',
       file: '/api/src/admission/submit.ts',
-      find: 'await queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX))',
+      find: 'await send(record, ports)',
       // The mutant ignores the result. An exit of the process would be a different fault.
-      replace: 'void queue.enqueue(record, clock.timeout(PORT_CALL_MS_MAX)).catch(() => undefined)',
+      replace: 'void send(record, ports).catch(() => undefined)',
     },
     // Waits long enough for the answer, which this mutant sends without waiting for the queue.
     run: at('before produce', async ({ rig, trial }) => {

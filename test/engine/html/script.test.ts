@@ -56,6 +56,8 @@ describe('a script', () => {
       NEVER,
     )
     expect([textOf(rendering.pdf), rendering.warnings.map(({ code }) => code)]).toEqual(['static', codes])
+    expect(rendering.phases.map(({ name }) => name)).toEqual(['evaluate', 'layout', 'print'])
+    for (const { durationMs } of rendering.phases) expect(durationMs).toBeGreaterThan(0)
   })
 
   test('cannot change what the service asks of the page', async () => {

@@ -109,7 +109,8 @@ async function eventBatchOf(
     if ('value' in decoded) events.push(decoded.value)
     if (!('newer' in decoded)) continue
     const aside = { record, format: decoded.newer, reader }
-    await retryWhileUnavailable(() => setAsideRecord(replay, aside, signal), { ...connection, signal })
+    const setAside = () => setAsideRecord(replay, aside, signal)
+    await retryWhileUnavailable(setAside, { ...connection, dependency: 'kafka', operation: 'setAside', signal })
   }
   return {
     ...range,

@@ -74,7 +74,12 @@ async function returnUntilClosed(connection: KafkaConnection, prefix: string, si
   const settings = { group: topic, topics: [topic], onRecords: () => arrival.notify() }
   try {
     const open = () => openConsumer(connection, settings, signal)
-    await using consumer = await retryWhileUnavailable(open, { ...connection, signal })
+    await using consumer = await retryWhileUnavailable(open, {
+      ...connection,
+      dependency: 'kafka',
+      operation: 'consume',
+      signal,
+    })
     for (;;) await returnNext({ connection, prefix, consumer, arrival }, signal)
   } catch (err) {
     if (!signal.aborted) connection.log.error({ topic, err }, 'records of newer formats are no longer returned')
@@ -94,7 +99,8 @@ async function returnNext({ connection, prefix, consumer, arrival }: Returning, 
   // While older processes run, one of them may get it again. The wait bounds what that costs.
   await connection.clock.sleep(SET_ASIDE_RETURNED_AFTER_MS, signal)
   for (const record of readable) {
-    await retryWhileUnavailable(() => returnRecord(connection, { record, prefix }, signal), { ...connection, signal })
+    const returnIt = () => returnRecord(connection, { record, prefix }, signal)
+    await retryWhileUnavailable(returnIt, { ...connection, dependency: 'kafka', operation: 'returnRecord', signal })
     record.done()
   }
 }

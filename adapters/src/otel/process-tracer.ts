@@ -1,0 +1,20 @@
+/** What opens a tracer, and what it is to the process that opens it. */
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { Tracer } from '@platen/contract/port/tracer.ts'
+
+export interface TracerOptions {
+  readonly protocol: 'http/protobuf' | 'http/json'
+  /** The name of the deployable: `api`. */
+  readonly deployable: string
+  /** What renders and events wait in: `kafka`. */
+  readonly messagingSystem: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Closing it waits for the last spans, up to `LAST_SPANS_MS_MAX`. */
+export interface ProcessTracer extends Tracer, AsyncDisposable {
+  /** Spans since the start that were not exported, because the collector was too slow or refused them. */
+  readonly lostSpans: () => number
+}

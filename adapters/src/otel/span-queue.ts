@@ -1,0 +1,63 @@
+/**
+ * The bounded queue of spans before their exporter. The SDK batches and sends them; this counts those that are lost, which the SDK tells
+ * nobody. A collector that hangs, refuses or is away costs this much memory and two lines of the log.
+ */
+
+import { TraceFlags } from '@opentelemetry/api'
+import { ExportResultCode } from '@opentelemetry/core'
+import {
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type SpanExporter,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-base'
+import type { Log } from '@platen/contract/port/log.ts'
+import { EXPORT_ERROR_CHARS_MAX, SPANS_WAITING_MAX } from './limit.ts'
+
+export interface SpanQueue {
+  readonly processor: SpanProcessor
+  /** Spans since the start that were not exported. */
+  readonly lostSpans: () => number
+}
+
+/** Opens the queue. `log` has a line when the first spans are lost, and one when spans are exported again. */
+export function openSpanQueue(exporter: SpanExporter, log: Log): SpanQueue {
+  let waiting = 0
+  let lost = 0
+  /** Spans that were lost since the last export that succeeded. */
+  let lostSince = 0
+  const lose = (spans: number, reason: string) => {
+    if (lostSince === 0) log.warn({ reason: reason.slice(0, EXPORT_ERROR_CHARS_MAX) }, 'trace spans lost')
+    lost += spans
+    lostSince += spans
+  }
+  const recovered = () => {
+    if (lostSince > 0) log.info({ spans: lostSince }, 'trace spans exported again')
+    lostSince = 0
+  }
+  const counted: SpanExporter = {
+    export(spans, done) {
+      waiting -= spans.length
+      exporter.export(spans, (result) => {
+        if (result.code === ExportResultCode.SUCCESS) recovered()
+        else lose(spans.length, result.error?.message ?? 'the export failed')
+        done(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
+    ...(exporter.forceFlush !== undefined && { forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve() }),
+  }
+  const batches = new BatchSpanProcessor(counted, { maxQueueSize: SPANS_WAITING_MAX })
+  const processor: SpanProcessor = {
+    onStart: (span, context) => batches.onStart(span, context),
+    onEnd(span: ReadableSpan) {
+      if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return
+      if (waiting >= SPANS_WAITING_MAX) return lose(1, 'too many spans wait for the collector')
+      waiting += 1
+      batches.onEnd(span)
+    },
+    forceFlush: () => batches.forceFlush(),
+    shutdown: () => batches.shutdown(),
+  }
+  return { processor, lostSpans: () => lost }
+}
