@@ -2,10 +2,11 @@
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
-import { gaugeCertificates } from '@platen/adapters/prometheus/connection.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
 import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/directory.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import { measureKafka } from './dependency.ts'
 import type { Process } from './process.ts'
 
 /** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projection of the views in Redis. */
@@ -40,8 +41,9 @@ export async function openDataPlane<Config extends ConnectionConfig>(
       else log.warn({ err }, 'redis unavailable')
     }),
   )
-  const kafka = stack.use(
-    await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting),
+  const kafka = measureKafka(
+    stack.use(await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting)),
+    process,
   )
   const settingsRedis = stack.use(await redis.duplicate(REDIS_SETTINGS_CALL_MS_MAX, starting))
   const directory = stack.use(await openRedisDirectory({ redis: settingsRedis, clock, log, reader }, starting))

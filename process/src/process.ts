@@ -4,7 +4,7 @@
  */
 import { type Health, openProbes, type Probes } from '@platen/adapters/http/probe-server.ts'
 import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/connection.ts'
+import { type Dependencies, dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
@@ -20,6 +20,7 @@ import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { measureRedis, measureStore } from './dependency.ts'
 
 const SECOND_MS = 1000
 
@@ -47,6 +48,8 @@ export interface Process<Config> extends InstalledArtifactStore {
   readonly ids: Ids
   readonly log: Log
   readonly metrics: Metrics
+  /** Registers the dependencies of the process in its metrics. */
+  readonly dependencies: Dependencies
   readonly probes: Probes
   readonly redis: RedisConnection
   /** Aborts steps that take too long while the process starts. */
@@ -84,13 +87,14 @@ export async function openProcess<Config extends BaseConfig>(
   const metrics = openMetrics({ isRead: true, deployable })
   countDroppedLines(metrics, log)
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
-  const store = await openArtifactStore(config, { clock, ids }, starting)
-  stack.use(store.artifacts)
-  const redis = stack.use(
-    await connectRedis({ ...config.redis, isAutoPipelined: true, ...options.redis, clock }, starting),
-  )
-  gaugeRedis(metrics, redis.health)
-  return { ...store, deployable, config, clock, ids, log, metrics, probes, redis, starting, stop, stack }
+  const dependencies = dependencyMeters(metrics, clock)
+  const measured = { dependencies, clock, stack }
+  const opened = await openArtifactStore(config, { clock, ids }, starting)
+  stack.use(opened.artifacts)
+  const store = measureStore(opened, measured)
+  const connection = { ...config.redis, isAutoPipelined: true, ...options.redis, clock }
+  const redis = measureRedis(stack.use(await connectRedis(connection, starting)), measured)
+  return { ...store, deployable, config, clock, ids, log, metrics, dependencies, probes, redis, starting, stop, stack }
 }
 
 /** Reports `health` to probes until the stop. `fields` go to the line of the log that says that the process has started. */

@@ -88,7 +88,7 @@ test('an API process without Redis says so, stays ready and tells what is publis
     })
     expect((await ask('api', '/livez')).status).toBe(200)
     const linesOf = async () => (await ask('api', '/metrics')).body.split('\n')
-    const metrics = await poll(linesOf).until((lines) => lines.includes('platen_redis_up 0'))
+    const metrics = await poll(linesOf).until((lines) => lines.includes('platen_dependency_up{dependency="redis"} 0'))
     expect(metrics).toContain('platen_directory_connected 0')
     const templates = await request(service, { key: LIVE, path: '/api/v1/templates' })
     expect([templates.status, templates.json()]).toMatchObject([200, { templates: [{ code: 'letter' }] }])

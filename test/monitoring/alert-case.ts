@@ -203,12 +203,19 @@ export const ALERT_CASES: readonly AlertCase[] = [
     says: '10.1.0.7:9090 last confirmed 10m 0s ago that its settings are the published ones.',
   },
   {
-    alert: 'PlatenRedisAway',
+    alert: 'PlatenDependencyAway',
     at: 5,
-    fires: { 'platen_redis_up{namespace="pdf",pod="a"}': '0x9', 'platen_redis_up{namespace="pdf",pod="b"}': '1x9' },
-    quiet: { 'platen_redis_up{namespace="pdf",pod="a"}': '1x9', 'platen_redis_up{namespace="pdf",pod="b"}': '1x9' },
-    labels: { namespace: 'pdf' },
-    says: '1 processes cannot reach Redis, or it takes no writes.',
+    fires: {
+      'platen_dependency_up{namespace="pdf",dependency="s3",pod="a"}': '0x9',
+      'platen_dependency_up{namespace="pdf",dependency="s3",pod="b"}': '1x9',
+    },
+    // Away for a moment, and back.
+    quiet: {
+      'platen_dependency_up{namespace="pdf",dependency="s3",pod="a"}': '1 0 0 1x9',
+      'platen_dependency_up{namespace="pdf",dependency="s3",pod="b"}': '1x9',
+    },
+    labels: { namespace: 'pdf', dependency: 's3' },
+    says: '1 processes have not reached s3 for 2 minutes.',
   },
   {
     alert: 'PlatenCertificateExpires',

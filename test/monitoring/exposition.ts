@@ -1,7 +1,8 @@
 /** What each process shows Prometheus before anything has happened, from the product's own meters. */
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
-import { gaugeCertificates, gaugeRedis } from '@platen/adapters/prometheus/connection.ts'
+import { type Dependencies, dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
@@ -38,7 +39,8 @@ export async function expositions({
   const all = openMetrics({ isRead: withProcess, deployable: 'renderer' })
   countDroppedLines(all, { droppedLines: () => 0 })
   const inCluster = named('renderer')
-  gaugeRedis(inCluster, { isDown: () => false })
+  const dependencies = dependencyMeters(inCluster, manualClock())
+  for (const name of ['redis', 's3', 'kafka', 'chromium'] as const) dependencies.add(name, () => true)
   gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })
   const renderer = named('renderer')
   rendererMeter(renderer, { countsTenants: false })
@@ -64,7 +66,7 @@ export async function expositions({
     'renderer in a cluster': tenants,
     events,
     'events in a cluster': eventsInCluster,
-    operator: anOperatorExposition(named('operator')),
+    operator: anOperatorExposition(named('operator'), dependencies),
   }
 }
 
@@ -77,8 +79,9 @@ async function anApiExposition(metrics: Metrics): Promise<Metrics> {
   return metrics
 }
 
-function anOperatorExposition(metrics: Metrics): Metrics {
-  operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE }).controller('tenant', {
+function anOperatorExposition(metrics: Metrics, dependencies: Dependencies): Metrics {
+  const counted = { kinds: FOLLOWED_KINDS, lease: LEASE, host: '10.96.0.1:443', dependencies, clock: manualClock() }
+  operatorMeter(metrics, counted).controller('tenant', {
     workers: 1,
     readState: () => ({ waiting: { live: 0, resync: 0 }, runningMs: [] }),
   })

@@ -139,6 +139,35 @@ const AFTERWARDS: readonly Panel[] = [
   },
 ]
 
+const DEPENDENCIES: readonly Panel[] = [
+  {
+    title: 'Dependencies',
+    description: 'Share of the processes that reach a dependency, of those that use it.',
+    unit: 'percentunit',
+    queries: { '{{dependency}}': `avg by (dependency) (platen_dependency_up{${IN}})` },
+  },
+  {
+    title: 'Calls of dependencies that fail',
+    description: 'Errors and timeouts, after all retries.',
+    unit: 'cps',
+    queries: {
+      '{{dependency}} {{operation}}': `sum by (dependency, operation) (rate(platen_dependency_calls_total{${IN},result=~"error|timeout"}${RATE}))`,
+    },
+  },
+  {
+    title: 'Time of calls of dependencies',
+    description: '95th percentile, with all retries.',
+    unit: 's',
+    queries: {
+      '{{dependency}} {{operation}}': quantile(
+        '0.95',
+        'platen_dependency_call_duration_seconds',
+        ', dependency, operation',
+      ),
+    },
+  },
+]
+
 const SETTINGS: readonly Panel[] = [
   {
     title: 'Operators that lead',
@@ -166,12 +195,6 @@ const SETTINGS: readonly Panel[] = [
     description: 'Keys waiting for a worker of the operator; should fall to 0.',
     unit: 'short',
     queries: { '{{name}}': `sum by (name) (workqueue_depth{${IN}})` },
-  },
-  {
-    title: 'Redis',
-    description: 'Processes that reach Redis, of those that use it.',
-    unit: 'short',
-    queries: { 'reach it': `sum(platen_redis_up{${IN}})`, 'use it': `count(platen_redis_up{${IN}})` },
   },
   {
     title: 'What expires',
@@ -232,7 +255,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
     title: 'Platen: platform',
     description: 'What callers notice, what waits, and the state of the processes. docs/runbook.md says what to do.',
     variables: { metric: 'platen_build_info', labels: [] },
-    panels: [...CALLERS, ...QUEUE, ...AFTERWARDS, ...SETTINGS],
+    panels: [...CALLERS, ...QUEUE, ...AFTERWARDS, ...DEPENDENCIES, ...SETTINGS],
   },
   tenants: {
     uid: 'platen-tenants',

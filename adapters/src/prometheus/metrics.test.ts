@@ -4,10 +4,12 @@ import type { TemplateCode } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aRecord, CERTIFICATE, CERTIFICATE_SOONER, NOON } from '../../../test/fixture/build.ts'
 import { apiMeter } from './api.ts'
-import { gaugeCertificates } from './connection.ts'
+import { dependencyMeters } from './dependency.ts'
+import { gaugeCertificates } from './deployable/certificate.ts'
 import { openMetrics } from './metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from './operator.ts'
 import { type Backlog, gaugeQueue } from './queue.ts'
+import type { Metrics } from './registry.ts'
 import { rendererMeter } from './renderer.ts'
 import { webhookMeter } from './webhook.ts'
 
@@ -17,8 +19,16 @@ const HTML = { engine: 'html', lane: 'bulk', tenant, template, environment } as 
 function opened() {
   const metrics = openMetrics({ isRead: false, deployable: 'renderer' })
   const told = async (name: string) =>
-    (await metrics.text()).split('\n').filter((line) => line.startsWith(`platen_${name}`) && !line.endsWith(' 0'))
+    (await metrics.text())
+      .split('\n')
+      .filter((line) => new RegExp(`^platen_${name}`).test(line) && !line.endsWith(' 0'))
   return { metrics, told }
+}
+
+function anOperatorMeter(metrics: Metrics) {
+  const clock = manualClock(NOON)
+  const dependencies = dependencyMeters(metrics, clock)
+  return operatorMeter(metrics, { kinds: ['Tenant'], lease: 'platen', host: '10.96.0.1:443', dependencies, clock })
 }
 
 test('a build says its version and what it is', async () => {
@@ -116,7 +126,7 @@ test('every series is at zero before anything happens', async () => {
 
 test('controllers are told apart, each with its queue as it is when it is scraped', async () => {
   const { metrics } = opened()
-  const meter = operatorMeter(metrics, { kinds: ['Tenant'], lease: 'platen' })
+  const meter = anOperatorMeter(metrics)
   let runningMs = [3000, 500]
   const tenant = meter.controller('tenant', {
     workers: 4,
@@ -145,7 +155,6 @@ test('controllers are told apart, each with its queue as it is when it is scrape
     ])
   }
   tenant.reconciled('error', 10)
-  tenant.failedTerminally()
   tenant.reconciled('success', 10)
   const ended = /^controller_runtime_(reconcile_total|.*errors_total|active_workers|max)/
   expect(await told('tenant', ended)).toEqual([
@@ -153,7 +162,6 @@ test('controllers are told apart, each with its queue as it is when it is scrape
     'controller_runtime_reconcile_total{controller="tenant",result="requeue_after"} 0',
     'controller_runtime_reconcile_total{controller="tenant",result="error"} 1',
     'controller_runtime_reconcile_errors_total{controller="tenant"} 1',
-    'controller_runtime_terminal_reconcile_errors_total{controller="tenant"} 1',
     'controller_runtime_max_concurrent_reconciles{controller="tenant"} 4',
     'controller_runtime_active_workers{controller="tenant"} 0',
   ])
@@ -171,6 +179,53 @@ test('a refusal is counted by who can fix it', async () => {
   expect(await told('requests_refused')).toEqual([
     'platen_requests_refused_total{code="INTERNAL_ERROR",fault="tenant"} 1',
   ])
+})
+
+test('calls of a dependency are counted by their result, and only those that were not canceled are timed', async () => {
+  const { metrics, told } = opened()
+  const clock = manualClock()
+  let isUp = true
+  const meter = dependencyMeters(metrics, clock).add('s3', () => isUp)
+  const signals = [new AbortController(), new AbortController()] as const
+  const call = async (signal: AbortSignal, ms: number) => {
+    const slept = meter.measure('get', () => clock.sleep(ms, signal), signal).catch(() => undefined)
+    await clock.advance(ms)
+    return slept
+  }
+  await call(signals[0].signal, 2000)
+  signals[0].abort(new DOMException('late', 'TimeoutError'))
+  await call(signals[0].signal, 1000)
+  signals[1].abort()
+  await call(signals[1].signal, 1000)
+  const refused = meter.measure('put', () => Promise.reject(new Error('503')), signals[1].signal)
+  await expect(refused).rejects.toThrow('503')
+  isUp = false
+  expect(await told('dependency_calls')).toEqual([
+    'platen_dependency_calls_total{dependency="s3",operation="put",result="error"} 1',
+    ...['ok', 'timeout', 'canceled'].map(
+      (result) => `platen_dependency_calls_total{dependency="s3",operation="get",result="${result}"} 1`,
+    ),
+  ])
+  expect(await told('dependency_call_duration_seconds_(count|sum)')).toEqual([
+    'platen_dependency_call_duration_seconds_count{dependency="s3",operation="put"} 1',
+    'platen_dependency_call_duration_seconds_sum{dependency="s3",operation="get"} 3',
+    'platen_dependency_call_duration_seconds_count{dependency="s3",operation="get"} 2',
+  ])
+  expect((await metrics.text()).split('\n')).toContain('platen_dependency_up{dependency="s3"} 0')
+})
+
+test('a request to the API server is a call of it, and one without an answer means that it is away', async () => {
+  const { metrics, told } = opened()
+  const meter = anOperatorMeter(metrics)
+  meter.requested('PATCH', '409', 20)
+  expect(await told('dependency_(up|calls_total)')).toEqual([
+    'platen_dependency_up{dependency="kubernetes"} 1',
+    'platen_dependency_calls_total{dependency="kubernetes",operation="patch",result="ok"} 1',
+  ])
+  meter.requested('GET', '<error>', 20)
+  expect(await told('dependency_up')).toEqual([])
+  meter.published()
+  expect(await told('operator_last_publish')).toEqual([`platen_operator_last_publish_timestamp_seconds ${NOON / 1000}`])
 })
 
 test('renders are counted by tenant and template where that is asked for, and not beyond a thousand', async () => {
