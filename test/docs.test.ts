@@ -45,9 +45,14 @@ test('docs/errors.md is the error catalog', async () => {
   await expect(errorsDocument()).toMatchFileSnapshot('../docs/errors.md')
 })
 
-test('docs/operations.md lists every setting and every metric there is', async () => {
-  const made = { settings: settingsTable(SETTINGS.entries), metrics: await metricsTable() }
+test('docs/operations.md lists every setting there is', async () => {
+  const made = { settings: settingsTable(SETTINGS.entries) }
   await expect(documentWith('docs/operations.md', made)).toMatchFileSnapshot('../docs/operations.md')
+})
+
+test('docs/metrics.md lists every metric there is, and how many series each process has', async () => {
+  const made = { metrics: await metricsTable(), series: await seriesTable() }
+  await expect(documentWith('docs/metrics.md', made)).toMatchFileSnapshot('../docs/metrics.md')
 })
 
 test('docs/cluster.md lists every setting of every process', async () => {
@@ -150,6 +155,26 @@ async function metricRows([deployable, metrics]: [string, Metrics]): Promise<rea
     const [, name = '', help = '', type = ''] = /^(\S+) (.+)\n# TYPE \S+ (\w+)/.exec(block) ?? []
     return [`\`${name}\``, deployable, type, labelsOf(block), help]
   })
+}
+
+/** Those of tenants are in no process unless they are asked for. */
+const DEPLOYABLES = ['api', 'renderer', 'events', 'operator']
+
+async function seriesTable(): Promise<string> {
+  const groups = Object.entries(await expositions({ withProcess: false }))
+  const counts = new Map(
+    await Promise.all(groups.map(async ([group, metrics]) => [group, await ownSeries(group, metrics)] as const)),
+  )
+  const rows = DEPLOYABLES.map((deployable) => {
+    const own = ['all', 'all in a cluster', deployable, ...(deployable === 'events' ? ['events in a cluster'] : [])]
+    return [`\`${deployable}\``, `${own.reduce((sum, group) => sum + (counts.get(group) ?? 0), 0)}`]
+  })
+  return table(['process', 'series'], rows)
+}
+
+async function ownSeries(group: string, metrics: Metrics): Promise<number> {
+  const lines = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return lines.filter((line) => group === 'all' || !OF_ALL.test(line.replace('{', ' '))).length
 }
 
 const LABEL_VALUES_SHOWN_MAX = 12

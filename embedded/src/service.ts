@@ -34,7 +34,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     // Meanwhile another core loads the first thread.
     const { compose } = await import('./compose.ts')
     const forceStop = forceStopSignal(stop, { drainMs: config.drainMs, log })
-    await using service = await compose({ config, clock, log, engines, forceStop })
+    await using service = await compose({ config, clock, log, engines, forceStop, isDraining: () => stop.aborted })
     process.stdout.write(`ready ${service.url}\n`)
     const end = AbortSignal.any([stop, service.failed])
     // Node would write the cache at exit, but a kill may prevent that. It takes a third of a second, so it waits until the first requests

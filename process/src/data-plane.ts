@@ -10,7 +10,7 @@ import { measureKafka } from './dependency.ts'
 import type { Process } from './process.ts'
 
 /** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projection of the views in Redis. */
-const EVENT_READERS = ['webhooks', 'retention', 'projection']
+export const EVENT_READERS = ['webhooks', 'retention', 'projection']
 
 export interface DataPlaneOptions {
   /** The name under which the process reports which settings it enforces. Without it, the process only follows the settings. */

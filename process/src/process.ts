@@ -5,7 +5,7 @@
 import { type Health, openProbes, type Probes } from '@platen/adapters/http/probe-server.ts'
 import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
 import { type Dependencies, dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
-import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
+import { serviceMetrics } from '@platen/adapters/prometheus/deployable/service.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { connectRedis, type RedisConnection, type RedisSettings } from '@platen/adapters/redis/connect.ts'
@@ -85,7 +85,7 @@ export async function openProcess<Config extends BaseConfig>(
   const limit = clock.timeout(PROCESS_START_MS_MAX)
   const starting = options.isStartAborted === true ? AbortSignal.any([stop, limit]) : limit
   const metrics = openMetrics({ isRead: true, deployable })
-  countDroppedLines(metrics, log)
+  serviceMetrics(metrics, { log, clock, isDraining: () => stop.aborted })
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const dependencies = dependencyMeters(metrics, clock)
   const measured = { dependencies, clock, stack }

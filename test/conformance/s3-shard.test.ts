@@ -6,7 +6,6 @@ import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { shardedKey } from '@platen/adapters/s3/shard.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { openLog } from '@platen/adapters/system/log.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import {
@@ -160,5 +159,5 @@ async function storeAll(store: ArtifactStore, record: RenderRecord, signal: Abor
 /** Removes a render in the same way as retention. */
 async function remove(artifacts: ArtifactStore, record: RenderRecord, signal: AbortSignal): Promise<void> {
   const ports = { artifacts, deliveries: deliveryStoreIn(artifacts, BUCKET), serviceBucket: BUCKET }
-  await removeRender(record, { ...ports, clock: systemClock(), log: openLog('error') }, signal)
+  await removeRender(record, ports, signal)
 }

@@ -1,21 +1,24 @@
 /** What each process shows Prometheus before anything has happened, from the product's own meters. */
+import { WEBHOOK_WAITS } from '@platen/adapters/kafka/delivery/topic.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { type Dependencies, dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
 import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
-import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
+import { serviceMetrics } from '@platen/adapters/prometheus/deployable/service.ts'
+import { gaugeBacklog } from '@platen/adapters/prometheus/event/backlog.ts'
+import { projectionMeter } from '@platen/adapters/prometheus/event/projection.ts'
+import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
+import { webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
-import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
-import { gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { rendererMeter, tenantMeter } from '@platen/adapters/prometheus/renderer.ts'
-import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { FAILURES, type FailureCode } from '@platen/contract/error.ts'
 import { LANES } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { FOLLOWED_KINDS } from '@platen/operator/reconcile/resource-cache.ts'
+import { EVENT_READERS } from '@platen/process/data-plane.ts'
 import { anApi } from '../fixture/api.ts'
 import { aFailure, aManifest, aRecord, CERTIFICATE } from '../fixture/build.ts'
 
@@ -37,15 +40,16 @@ export async function expositions({
 }): Promise<Readonly<Record<Group, Metrics>>> {
   const named = (deployable: string) => openMetrics({ isRead: false, deployable })
   const all = openMetrics({ isRead: withProcess, deployable: 'renderer' })
-  countDroppedLines(all, { droppedLines: () => 0 })
+  serviceMetrics(all, { log: { droppedLines: () => 0 }, clock: manualClock(), isDraining: () => false })
+  const dependencies = dependencyMeters(all, manualClock())
+  for (const name of ['redis', 's3', 'kafka'] as const) dependencies.add(name, () => true)
   const inCluster = named('renderer')
-  const dependencies = dependencyMeters(inCluster, manualClock())
-  for (const name of ['redis', 's3', 'kafka', 'chromium'] as const) dependencies.add(name, () => true)
   gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })
   const renderer = named('renderer')
-  rendererMeter(renderer, { countsTenants: false })
+  const meter = rendererMeter(renderer, { tenants: [], dependencies, isChromiumUp: () => true })
+  for (const engine of ENGINES) meter.serving(engine, { slots: 1, lanes: LANES, saturation: () => 0 })
   const tenants = named('renderer')
-  const ended = tenantMeter(tenants)
+  const ended = tenantMeter(tenants, ['*'])
   // Tenants are no label before one has rendered.
   ended(aRecord(), aManifest().outcome)
   // What Object.keys gives of a catalog are its codes.
@@ -53,11 +57,14 @@ export async function expositions({
     ended(aRecord(), aFailure({ error: { code, message: '' } }))
   const events = named('events')
   webhookMeter(events)
+  retentionMeter(events, manualClock())
   const eventsInCluster = named('events')
-  projectionMeter(eventsInCluster, { lag: () => 0 })
-  gaugeQueue(eventsInCluster, () =>
-    ENGINES.flatMap((engine) => LANES.map((lane) => ({ engine, lane, renders: 0, oldestMs: 0 }))),
-  )
+  projectionMeter(eventsInCluster)
+  gaugeBacklog(eventsInCluster, () => ({
+    queues: ENGINES.flatMap((engine) => LANES.map((lane) => ({ engine, lane, renders: 0, oldestMs: 0 }))),
+    readers: EVENT_READERS.map((name) => ({ name, records: 0 })),
+    deliveries: WEBHOOK_WAITS.map(({ name }) => ({ name, records: 0 })),
+  }))
   return {
     all,
     'all in a cluster': inCluster,

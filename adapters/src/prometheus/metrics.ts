@@ -1,7 +1,6 @@
-/** The metrics of a process itself. `api.ts`, `renderer.ts`, `operator.ts` and `webhook.ts` define those of each deployable. */
-import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+/** The metrics of a process itself. `api.ts`, `renderer.ts`, `operator.ts` and `event` define those of each deployable. */
 import { collectDefaultMetrics } from 'prom-client'
+import { gaugeBuild } from './deployable/build.ts'
 import { gaugeEventLoop } from './deployable/event-loop.ts'
 import { gaugeMemory } from './deployable/memory.ts'
 import { type Metrics, openRegistry } from './registry.ts'
@@ -17,21 +16,8 @@ export interface MetricsOptions {
 export function openMetrics({ isRead, deployable }: MetricsOptions): Metrics {
   const metrics = openRegistry()
   if (isRead) collectDefaultMetrics({ register: metrics.registry })
-  metrics
-    .gauge('platen_build_info', 'Always 1; the labels name the version and the deployable.', {
-      version: [],
-      deployable: [],
-    })
-    .set({ version: versionOf(), deployable }, 1)
+  gaugeBuild(metrics, { deployable })
   gaugeEventLoop(metrics, { isRead })
   gaugeMemory(metrics)
   return metrics
-}
-
-/** All packages have the same version. */
-function versionOf(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  const isManifest = typeof manifest === 'object' && manifest !== null && 'version' in manifest
-  assert(isManifest && typeof manifest.version === 'string', 'a package has a version')
-  return manifest.version
 }

@@ -1,8 +1,9 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
-import { NEVER, SILENT } from '../../../test/fixture/build.ts'
+import { NEVER, SILENT, UNCOUNTED } from '../../../test/fixture/build.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import { openBrowserSource } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'
@@ -26,9 +27,12 @@ function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) 
   const clock = manualClock()
   const launched: RunningBrowser[] = []
   let launches = 0
+  const restarts: string[] = []
+  const meter: EngineMeter = { ...UNCOUNTED, restarted: (_part, reason) => void restarts.push(reason) }
   const supply = openBrowserSource({
     clock,
     log: SILENT,
+    meter,
     async launch(signal) {
       const outcome = outcomes[Math.min(launches, outcomes.length - 1)]
       launches += 1
@@ -39,7 +43,7 @@ function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) 
       return browser
     },
   })
-  return { supply, clock, launched, launches: () => launches }
+  return { supply, clock, launched, restarts, launches: () => launches }
 }
 
 test('begins to launch when it is opened, and gives everyone the same browser', async () => {
@@ -51,7 +55,7 @@ test('begins to launch when it is opened, and gives everyone the same browser', 
 })
 
 test('tries again with growing waits for as long as launches fail', async () => {
-  const { supply, clock, launched, launches } = aSupply(['fails', 'fails', 'fails', 'runs'])
+  const { supply, clock, launched, restarts, launches } = aSupply(['fails', 'fails', 'fails', 'runs'])
   const current = supply.current(NEVER)
   await clock.advance(0)
   const counts = []
@@ -60,6 +64,7 @@ test('tries again with growing waits for as long as launches fail', async () => 
     counts.push(launches())
   }
   expect(counts).toEqual([1, 2, 2, 3, 3, 4])
+  expect(restarts).toEqual(['not_started', 'not_started', 'not_started'])
   expect(await current).toBe(launched[0])
 })
 
@@ -84,12 +89,13 @@ test('lets a render that is aborted go, and keeps the launch for the next', asyn
 })
 
 test('launches another when the browser dies, without being asked', async () => {
-  const { supply, clock, launched } = aSupply(['runs'])
+  const { supply, clock, launched, restarts } = aSupply(['runs'])
   const first = await supply.current(NEVER)
   await clock.advance(60_000)
   await first.kill()
   await clock.advance(0)
   expect(launched).toHaveLength(2)
+  expect(restarts).toEqual(['crashed'])
   expect(await supply.current(NEVER)).toBe(launched[1])
 })
 
@@ -167,7 +173,7 @@ test('closes while a launch is under way', async () => {
 })
 
 test('kills a browser that gives no sign of life, and launches another', async () => {
-  const { supply, clock, launched } = aSupply(['is mute', 'runs'])
+  const { supply, clock, launched, restarts } = aSupply(['is mute', 'runs'])
   const mute = await supply.current(NEVER)
   await clock.advance(BROWSER_PING_EVERY_MS + BROWSER_PING_MS_MAX - 1)
   expect(mute.gone.aborted).toBe(false)
@@ -175,6 +181,7 @@ test('kills a browser that gives no sign of life, and launches another', async (
   expect(mute.gone.aborted).toBe(true)
   await clock.advance(1000)
   expect(await supply.current(NEVER)).toBe(launched[1])
+  expect(restarts).toEqual(['unresponsive'])
 })
 
 test('kills a browser that retires, too, when it gives no sign of life any more', async () => {
@@ -198,7 +205,12 @@ test('does not take a pause of its own process for one of the browser', async ()
     answer.resolve()
     return manual.timeout(ms)
   }
-  const supply = openBrowserSource({ clock: { ...manual, timeout }, log: SILENT, launch: async () => browser })
+  const supply = openBrowserSource({
+    clock: { ...manual, timeout },
+    log: SILENT,
+    meter: UNCOUNTED,
+    launch: async () => browser,
+  })
   expect(await supply.current(NEVER)).toBe(browser)
   await manual.advance(BROWSER_PING_EVERY_MS)
   expect(steps).toBe(2)

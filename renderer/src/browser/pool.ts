@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { BrowserSource } from './browser-source.ts'
@@ -52,6 +53,7 @@ interface PoolPorts {
   readonly open: (browser: RunningBrowser) => Promise<PrintPage>
   readonly clock: Clock
   readonly log: Log
+  readonly meter: EngineMeter
 }
 
 /** What the pool records about a page that was acquired at least once. */
@@ -233,7 +235,7 @@ interface Retirement {
   pageClosed(browser: RunningBrowser): Promise<void>
 }
 
-function openRetirement({ source, clock, log }: PoolPorts, usageOf: UsageOf, onRetired: () => void): Retirement {
+function openRetirement({ source, clock, log, meter }: PoolPorts, usageOf: UsageOf, onRetired: () => void): Retirement {
   const killIfDone = async (browser: RunningBrowser) => {
     const { isRetired, pages } = usageOf(browser)
     if (isRetired && pages === 0) await browser.kill()
@@ -247,6 +249,7 @@ function openRetirement({ source, clock, log }: PoolPorts, usageOf: UsageOf, onR
     usage.isRetired = true
     const ageMs = Math.round(clock.monotonic() - usage.startedAt)
     log.info({ renders: usage.renders, ageMs, ...reason }, 'browser retired')
+    meter.restarted('browser', 'cause' in reason ? 'unresponsive' : 'worn')
     onRetired()
     await killIfDone(browser)
   }
@@ -256,7 +259,7 @@ function openRetirement({ source, clock, log }: PoolPorts, usageOf: UsageOf, onR
   return {
     schedule,
     async discard(browser, cause) {
-      if (usageOf(browser).busy === 0) await browser.kill()
+      if (usageOf(browser).busy === 0) await source.discard(browser)
       else schedule(browser, { cause })
     },
     pageClosed(browser) {
