@@ -35,8 +35,10 @@ import {
 import { TREE_VALUES_MAX } from '@platen/renderer/template/sandbox/json.ts'
 import { ASSETS_BYTES_MAX } from '@platen/settings/compile/source.ts'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { readText } from './architecture/source-tree.ts'
 import { ASSUMPTIONS, sizeOf } from './bench/cluster/scale/sizing.ts'
+import { SIGNALS } from './chaos/cluster/signal.ts'
 import { wireSource } from './client/wire-source.ts'
 import { anApi } from './fixture/api.ts'
 import { expositions } from './monitoring/exposition.ts'
@@ -51,7 +53,7 @@ test('docs/operations.md lists every setting there is', async () => {
 })
 
 test('docs/metrics.md lists every metric there is, and how many series each process has', async () => {
-  const made = { metrics: await metricsTable(), series: await seriesTable() }
+  const made = { metrics: await metricsTable(), series: await seriesTable(), signals: signalsTable() }
   await expect(documentWith('docs/metrics.md', made)).toMatchFileSnapshot('../docs/metrics.md')
 })
 
@@ -155,6 +157,25 @@ async function metricRows([deployable, metrics]: [string, Metrics]): Promise<rea
     const [, name = '', help = '', type = ''] = /^(\S+) (.+)\n# TYPE \S+ (\w+)/.exec(block) ?? []
     return [`\`${name}\``, deployable, type, labelsOf(block), help]
   })
+}
+
+function signalsTable(): string {
+  const alerts = parse(readText('charts/platen/file/alerts.yaml')) as {
+    readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[]
+  }
+  const conditions = new Map(
+    alerts.groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [alert, expr.trim().replaceAll(/\s+/g, ' ')])),
+  )
+  const code = (text: string) => `\`${text.replaceAll('|', '\\|')}\``
+  const rows = SIGNALS.map(({ fault, selector, moves, alert, isProven }) => [
+    fault,
+    `${code(selector)} ${moves}`,
+    alert === undefined
+      ? 'none: it recovers by itself'
+      : `[${alert}](runbook.md#${alert.toLowerCase()}): ${code(conditions.get(alert) ?? '')}`,
+    isProven === true ? 'yes' : 'no',
+  ])
+  return table(['fault', 'metric', "alert's condition", 'proven by the trials'], rows)
 }
 
 /** Those of tenants are in no process unless they are asked for. */
