@@ -34,13 +34,14 @@ kube: node_modules/.package-lock.json ## start the same under a Kubernetes API w
 
 # The first that works; docker's client is there at times without anything to talk to.
 BUILDER ?= $(firstword $(foreach name,docker podman buildah,$(shell $(name) info >/dev/null 2>&1 && echo $(name))))
+COMMIT ?= $(shell git describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null)
 TAG ?= $(shell sed -n 's/^appVersion: //p' charts/platen/Chart.yaml)
 
 images: ## build the images by docker, podman or buildah (REGISTRY=example.com/team, TAG=1.0, FLAGS='--build-arg BASE=…')
 	@[ -n "$(BUILDER)" ] || { echo 'there is no docker, podman or buildah here that works; to install one: apt-get install buildah' >&2; exit 1; }
 	@for name in api renderer events operator embedded; do \
 	  image=platen-$$name; [ $$name = embedded ] && image=platen; \
-	  $(BUILDER) build $(FLAGS) --file $$name/Dockerfile --tag $(REGISTRY:%=%/)$$image:$(TAG) . || exit 1; \
+	  $(BUILDER) build --build-arg COMMIT=$(COMMIT) $(FLAGS) --file $$name/Dockerfile --tag $(REGISTRY:%=%/)$$image:$(TAG) . || exit 1; \
 	done
 
 node: node_modules/.package-lock.json ## start one real Kubernetes node, and install the chart on it with images of these files

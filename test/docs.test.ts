@@ -37,10 +37,12 @@ import {
 import { TREE_VALUES_MAX } from '@platen/renderer/template/sandbox/json.ts'
 import { ASSETS_BYTES_MAX } from '@platen/settings/compile/source.ts'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { explainedMessages } from './architecture/explained-message.ts'
 import { logMessages, PROCESSES } from './architecture/log-call.ts'
 import { readText } from './architecture/source-tree.ts'
 import { ASSUMPTIONS, sizeOf } from './bench/cluster/scale/sizing.ts'
+import { SIGNALS } from './chaos/cluster/signal.ts'
 import { wireSource } from './client/wire-source.ts'
 import { anApi } from './fixture/api.ts'
 import { expositions } from './monitoring/exposition.ts'
@@ -49,10 +51,15 @@ test('docs/errors.md is the error catalog', async () => {
   await expect(errorsDocument()).toMatchFileSnapshot('../docs/errors.md')
 })
 
-test('docs/operations.md lists every setting and every metric there is, but the settings of traces', async () => {
+test('docs/operations.md lists every setting there is, but those of traces', async () => {
   const own = SETTINGS.entries.filter((entry) => !TRACE_SETTINGS.entries.includes(entry))
-  const made = { settings: settingsTable(own), metrics: await metricsTable() }
+  const made = { settings: settingsTable(own) }
   await expect(documentWith('docs/operations.md', made)).toMatchFileSnapshot('../docs/operations.md')
+})
+
+test('docs/metrics.md lists every metric there is, and how many series each process has', async () => {
+  const made = { metrics: await metricsTable(), series: await seriesTable(), signals: signalsTable() }
+  await expect(documentWith('docs/metrics.md', made)).toMatchFileSnapshot('../docs/metrics.md')
 })
 
 test('docs/cluster.md lists every setting of every process', async () => {
@@ -175,6 +182,45 @@ async function metricRows([deployable, metrics]: [string, Metrics]): Promise<rea
     const [, name = '', help = '', type = ''] = /^(\S+) (.+)\n# TYPE \S+ (\w+)/.exec(block) ?? []
     return [`\`${name}\``, deployable, type, labelsOf(block), help]
   })
+}
+
+function signalsTable(): string {
+  const alerts = parse(readText('charts/platen/file/alerts.yaml')) as {
+    readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[]
+  }
+  const conditions = new Map(
+    alerts.groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [alert, expr.trim().replaceAll(/\s+/g, ' ')])),
+  )
+  const code = (text: string) => `\`${text.replaceAll('|', '\\|')}\``
+  const rows = SIGNALS.map(({ fault, selector, moves, alert, isProven }) => [
+    fault,
+    `${code(selector)} ${moves}`,
+    alert === undefined
+      ? 'none: it recovers by itself'
+      : `[${alert}](runbook.md#${alert.toLowerCase()}): ${code(conditions.get(alert) ?? '')}`,
+    isProven === true ? 'yes' : 'no',
+  ])
+  return table(['fault', 'metric', "alert's condition", 'proven by the trials'], rows)
+}
+
+/** Those of tenants are in no process unless they are asked for. */
+const DEPLOYABLES = ['api', 'renderer', 'events', 'operator']
+
+async function seriesTable(): Promise<string> {
+  const groups = Object.entries(await expositions({ withProcess: false }))
+  const counts = new Map(
+    await Promise.all(groups.map(async ([group, metrics]) => [group, await ownSeries(group, metrics)] as const)),
+  )
+  const rows = DEPLOYABLES.map((deployable) => {
+    const own = ['all', 'all in a cluster', deployable, ...(deployable === 'events' ? ['events in a cluster'] : [])]
+    return [`\`${deployable}\``, `${own.reduce((sum, group) => sum + (counts.get(group) ?? 0), 0)}`]
+  })
+  return table(['process', 'series'], rows)
+}
+
+async function ownSeries(group: string, metrics: Metrics): Promise<number> {
+  const lines = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return lines.filter((line) => group === 'all' || !OF_ALL.test(line.replace('{', ' '))).length
 }
 
 const LABEL_VALUES_SHOWN_MAX = 12

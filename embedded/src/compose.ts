@@ -26,6 +26,7 @@ import { type ApiPorts, buildApp } from '@platen/api/app.ts'
 import { openBodyChecks } from '@platen/api/body/check/body-checks.ts'
 import { MANIFEST_CHECKS_FIRST_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Directory } from '@platen/contract/port/directory.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import { openWebhooks, type Webhooks } from '@platen/events/service.ts'
 import type { Engines } from '@platen/renderer/engine/open-engines.ts'
@@ -63,6 +64,7 @@ export interface ComposeOptions {
   readonly engines: Engines
   /** Aborts when renders under way must be left. The next start continues async renders; callers of sync renders get an error. */
   readonly forceStop: AbortSignal
+  readonly isDraining: () => boolean
 }
 
 const KEY_BYTES = 32
@@ -75,9 +77,16 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   let url = config.publicUrl ?? ''
   const directory = memoryDirectory()
   const { host, metricsPort } = config
-  const meters = openMeters({ directory, log, isRead: metricsPort !== undefined })
+  const running: { renderer?: Renderer } = {}
+  const meters = metersOf(options, { directory, running })
   const probes = stack.use(await openProbes({ host, port: metricsPort, metrics: meters.metrics, log }))
-  const { ports, database, ledger, sealKey } = await openPorts({ ...options, stack, directory, publicUrl: () => url })
+  const { ports, database, ledger, sealKey } = await openPorts({
+    ...options,
+    stack,
+    directory,
+    meters,
+    publicUrl: () => url,
+  })
   countLostSpans(meters.metrics, ports.tracer)
   const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] }
   const webhooks = stack.use(
@@ -88,6 +97,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
     }),
   )
   const renderer = stack.use(openRenderer({ ports: { ...ports, meter: meters.renderer }, worker, engines, forceStop }))
+  running.renderer = renderer
   forceStop.addEventListener('abort', () => ports.replies[Symbol.dispose]())
   if (engines.openHtml === undefined) log.warn({}, 'chromium not found, html renders refused')
   const { brand, dataDir, manifestsDir: dir } = config
@@ -121,6 +131,18 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   return { url: listening, failed: database.failed, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
+/** Opens the metrics. They are scraped before there is a renderer. */
+function metersOf(
+  { engines, ...options }: ComposeOptions,
+  { directory, running }: { readonly directory: Directory; readonly running: { readonly renderer?: Renderer } },
+) {
+  const isChromiumUp = () => running.renderer?.states().html === 'running'
+  const isRead = options.config.metricsPort !== undefined
+  const meters = openMeters({ ...options, directory, isRead, ...(engines.openHtml && { isChromiumUp }) })
+  engines.measure(meters.renderer)
+  return meters
+}
+
 const CHECK_WAIT_MS = { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS }
 
 /** Opens the publish checks on their own threads, so that a template that hangs takes no thread from renders. */
@@ -144,11 +166,12 @@ interface PortsOptions extends ComposeOptions {
   /** Closes what `openPorts` opens. */
   readonly stack: AsyncDisposableStack
   readonly directory: ReturnType<typeof memoryDirectory>
+  readonly meters: ReturnType<typeof openMeters>
   readonly publicUrl: () => string
 }
 
 /** Opens the adapters of the embedded topology. */
-async function openPorts({ config, clock, log, stack, directory, publicUrl }: PortsOptions) {
+async function openPorts({ config, clock, log, stack, directory, meters, publicUrl }: PortsOptions) {
   const { dataDir, traces } = config
   const tracing = { traces, deployable: 'embedded', messagingSystem: 'platen', clock, log }
   const tracer = stack.use(await openTracer(tracing))
@@ -177,6 +200,7 @@ async function openPorts({ config, clock, log, stack, directory, publicUrl }: Po
       facts: [events, limiter],
       clock,
       log,
+      meter: meters.retention,
     }),
   )
   const queue = queueByLane({ memory: memoryRenderQueue(), disk: sqliteRenderQueue(database) })

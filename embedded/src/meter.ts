@@ -1,22 +1,31 @@
 /** Metrics of the embedded service: all metrics that its parts have as separate processes. */
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
-import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
+import { dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
+import { serviceMetrics } from '@platen/adapters/prometheus/deployable/service.ts'
+import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
+import { webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
-import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 
 export interface MetersOptions {
   readonly directory: Directory
   readonly log: { readonly droppedLines: () => number }
+  readonly clock: Clock
+  readonly isDraining: () => boolean
+  /** Absent without Chromium. */
+  readonly isChromiumUp?: () => boolean
   /** Does anything read these metrics? */
   readonly isRead: boolean
 }
 
 /** Opens all metrics at zero. */
-export function openMeters({ directory, log, isRead }: MetersOptions) {
+export function openMeters(options: MetersOptions) {
+  const { directory, clock, isRead, isChromiumUp } = options
   const metrics = openMetrics({ isRead, deployable: 'embedded' })
-  countDroppedLines(metrics, log)
+  serviceMetrics(metrics, options)
+  const dependencies = dependencyMeters(metrics, clock)
   // Published settings are enforced at once, so no process can lag behind.
   const directoryState = () => ({
     isReady: true,
@@ -28,7 +37,8 @@ export function openMeters({ directory, log, isRead }: MetersOptions) {
   return {
     metrics,
     api: apiMeter(metrics, { directory: directoryState }),
-    renderer: rendererMeter(metrics, { countsTenants: false }),
+    renderer: rendererMeter(metrics, { tenants: [], dependencies, isChromiumUp }),
     webhooks: webhookMeter(metrics),
+    retention: retentionMeter(metrics, clock),
   }
 }

@@ -39,7 +39,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     // Meanwhile another core loads the first thread.
     const { compose } = await import('./compose.ts')
     const forceStop = forceStopSignal(stop, { drainMs: config.drainMs, log })
-    await using service = await compose({ config, clock, log, engines, forceStop })
+    await using service = await compose({ config, clock, log, engines, forceStop, isDraining: () => stop.aborted })
     process.stdout.write(`ready ${service.url}\n`)
     log.info({ url: service.url }, 'process started')
     const end = AbortSignal.any([stop, service.failed])

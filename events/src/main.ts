@@ -5,19 +5,21 @@
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { returnSetAside } from '@platen/adapters/kafka/consumer/set-aside.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
+import { WEBHOOK_WAITS } from '@platen/adapters/kafka/delivery/topic.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { watchBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
 import { keepOffsets } from '@platen/adapters/kafka/partition/offset-keeper.ts'
-import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
-import { countSetAside, gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
-import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
+import { gaugeBacklog } from '@platen/adapters/prometheus/event/backlog.ts'
+import { projectionMeter } from '@platen/adapters/prometheus/event/projection.ts'
+import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
+import { countSetAside } from '@platen/adapters/prometheus/event/set-aside.ts'
+import { webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
 import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { WEBHOOK_DEAD_LETTERS, type WebhookDeadLetter } from '@platen/contract/port/webhook-meter.ts'
-import { beginWithSettings, openDataPlane } from '@platen/process/data-plane.ts'
+import { beginWithSettings, EVENT_READERS, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
-import { PROJECTION_READER } from './charge/projection.ts'
 import { type Config, SETTINGS } from './config.ts'
 import { openProjection, openRetention, openWebhooks } from './service.ts'
 
@@ -56,8 +58,7 @@ async function serve(own: Process<Config>): Promise<void> {
     }),
   )
   void beginWithSettings(base, () => webhooks.begin())
-  const retention = stack.use(openRetention({ ...base, events, deliveries }))
-  const lag = () => events.lag(PROJECTION_READER).reduce((sum, { records }) => sum + records, 0)
+  const retention = stack.use(openRetention({ ...base, events, deliveries, meter: retentionMeter(metrics, clock) }))
   const projection = stack.use(
     openProjection({
       ...base,
@@ -65,11 +66,11 @@ async function serve(own: Process<Config>): Promise<void> {
       checkpoints: redisCheckpoints(redis),
       limiter: redisLimiter(redis),
       ledger: redisRenderLedger(redis),
-      meter: projectionMeter(metrics, { lag }),
+      meter: projectionMeter(metrics),
     }),
   )
-  const backlog = stack.use(watchBacklog(kafka, topics))
-  gaugeQueue(metrics, () => backlog.queues())
+  const backlog = stack.use(watchBacklog(kafka, { ...topics, readers: EVENT_READERS, deliveries: WEBHOOK_WAITS }))
+  gaugeBacklog(metrics, () => backlog.last())
   stack.use(keepOffsets(kafka, topics))
   stack.use(returnSetAside(kafka, topics))
   const parts = [webhooks, retention, projection, events, deliveries]

@@ -2,7 +2,7 @@
  * The composition root of an operator. It reads resources from the API server, writes settings to Redis, and writes sources to the
  * artifact store.
  */
-import { gaugeCertificates } from '@platen/adapters/prometheus/connection.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
@@ -27,10 +27,12 @@ if (import.meta.main) {
 
 /** Reconciles until the stop. Then the running reconciles finish, and the lease is released. */
 async function serve(base: Process<Config>): Promise<void> {
-  const { config, clock, ids, log, metrics, probes, serviceBucket, redis, stop, stack } = base
+  const { config, clock, ids, log, metrics, dependencies, probes, serviceBucket, redis, stop, stack } = base
   gaugeCertificates(metrics, { redis: config.redis.tls?.ca })
-  const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE })
-  const client = stack.use(openClusterClient({ access: await loadAccess(config.kubeconfig), clock, meter }))
+  const access = await loadAccess(config.kubeconfig)
+  const { host } = new URL(access.server)
+  const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE, host, dependencies, clock })
+  const client = stack.use(openClusterClient({ access, clock, meter }))
   const threads = stack.use(
     openCheckThreads({ open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread }), clock }),
   )

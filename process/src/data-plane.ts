@@ -3,7 +3,7 @@ import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/conne
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
 import { openTracer } from '@platen/adapters/otel/open-tracer.ts'
-import { gaugeCertificates } from '@platen/adapters/prometheus/connection.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
 import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
 import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/directory.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
@@ -11,10 +11,11 @@ import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
 import type { TraceExport } from '@platen/adapters/setting/trace.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Tracer } from '@platen/contract/port/tracer.ts'
+import { measureKafka } from './dependency.ts'
 import type { Process } from './process.ts'
 
 /** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projection of the views in Redis. */
-const EVENT_READERS = ['webhooks', 'retention', 'projection']
+export const EVENT_READERS = ['webhooks', 'retention', 'projection']
 
 export interface DataPlaneOptions {
   /** The name under which the process reports which settings it enforces. Without it, the process only follows the settings. */
@@ -53,8 +54,9 @@ export async function openDataPlane<Config extends DataPlaneConfig>(
       else log.warn({ err }, 'redis unavailable')
     }),
   )
-  const kafka = stack.use(
-    await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting),
+  const kafka = measureKafka(
+    stack.use(await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting)),
+    process,
   )
   const settingsRedis = stack.use(await redis.duplicate(REDIS_SETTINGS_CALL_MS_MAX, starting))
   const directory = stack.use(await openRedisDirectory({ redis: settingsRedis, clock, log, reader }, starting))

@@ -4,8 +4,8 @@
  */
 import { type Health, openProbes, type Probes } from '@platen/adapters/http/probe-server.ts'
 import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
-import { gaugeRedis } from '@platen/adapters/prometheus/connection.ts'
-import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
+import { type Dependencies, dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
+import { serviceMetrics } from '@platen/adapters/prometheus/deployable/service.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { connectRedis, type RedisConnection, type RedisSettings } from '@platen/adapters/redis/connect.ts'
@@ -18,6 +18,7 @@ import { openLog, type ServiceLog } from '@platen/adapters/system/log.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
+import { measureRedis, measureStore } from './dependency.ts'
 
 const SECOND_MS = 1000
 
@@ -45,6 +46,8 @@ export interface Process<Config> extends InstalledArtifactStore {
   readonly ids: Ids
   readonly log: ServiceLog
   readonly metrics: Metrics
+  /** Registers the dependencies of the process in its metrics. */
+  readonly dependencies: Dependencies
   readonly probes: Probes
   readonly redis: RedisConnection
   /** Aborts steps that take too long while the process starts. */
@@ -80,15 +83,16 @@ export async function openProcess<Config extends BaseConfig>(
   const limit = clock.timeout(PROCESS_START_MS_MAX)
   const starting = options.isStartAborted === true ? AbortSignal.any([stop, limit]) : limit
   const metrics = openMetrics({ isRead: true, deployable })
-  countDroppedLines(metrics, log)
+  serviceMetrics(metrics, { log, clock, isDraining: () => stop.aborted })
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
-  const store = await openArtifactStore(config, { clock, ids }, starting)
-  stack.use(store.artifacts)
-  const redis = stack.use(
-    await connectRedis({ ...config.redis, isAutoPipelined: true, ...options.redis, clock }, starting),
-  )
-  gaugeRedis(metrics, redis.health)
-  return { ...store, deployable, config, clock, ids, log, metrics, probes, redis, starting, stop, stack }
+  const dependencies = dependencyMeters(metrics, clock)
+  const measured = { dependencies, clock, stack }
+  const opened = await openArtifactStore(config, { clock, ids }, starting)
+  stack.use(opened.artifacts)
+  const store = measureStore(opened, measured)
+  const connection = { ...config.redis, isAutoPipelined: true, ...options.redis, clock }
+  const redis = measureRedis(stack.use(await connectRedis(connection, starting)), measured)
+  return { ...store, deployable, config, clock, ids, log, metrics, dependencies, probes, redis, starting, stop, stack }
 }
 
 /** Reports `health` to probes until the stop. `fields` go to the line of the log that says that the process has started. */

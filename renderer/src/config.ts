@@ -1,7 +1,7 @@
 /** The settings of a renderer process. docs/cluster.md is generated from this table. */
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { ENGINE_LIST, RENDERER_SETTINGS } from '@platen/adapters/setting/engine.ts'
-import { BOOLEAN, KEY, listOf } from '@platen/adapters/setting/format.ts'
+import { KEY, listOf, TENANTS } from '@platen/adapters/setting/format.ts'
 import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
 import { slotsSetting } from '@platen/adapters/setting/slots.ts'
@@ -22,9 +22,10 @@ export const SETTINGS = table({
     description: 'Secret of the event ids, base64url of at least 32 bytes; the same for all renderers.',
     isSecret: true,
   }),
-  countsTenants: setting('PLATEN_TENANT_METRICS', BOOLEAN, {
-    default: 'false',
-    description: 'Count renders by tenant and template, too: for an installation of some hundred templates.',
+  tenantsCounted: setting('PLATEN_TENANT_METRICS', TENANTS, {
+    default: 'none',
+    description:
+      'Tenants whose renders are also counted by tenant and template, such as `acme,globex`; `*` means each of them, for an installation of some hundred templates.',
   }),
   ...RENDERER_SETTINGS,
   traces: TRACE_SETTINGS,

@@ -8,7 +8,7 @@ import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
-import { countSetAside } from '@platen/adapters/prometheus/queue.ts'
+import { countSetAside } from '@platen/adapters/prometheus/event/set-aside.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
@@ -20,7 +20,7 @@ import { beginWithSettings, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { type Config, SETTINGS } from './config.ts'
 import { openEngines } from './engine/open-engines.ts'
-import { openRenderer } from './service.ts'
+import { openRenderer, type Renderer } from './service.ts'
 import { syncSlotsOf } from './worker/slots.ts'
 
 if (import.meta.main) await runProcess({ deployable: 'renderer', settings: SETTINGS, variables: process.env }, serve)
@@ -28,14 +28,22 @@ if (import.meta.main) await runProcess({ deployable: 'renderer', settings: SETTI
 /** Renders until the stop. Then the running renders end, or the drain time is over, and the queue gives the rest to others. */
 async function serve(own: Process<Config>): Promise<void> {
   const base = await openDataPlane(own)
-  const { config, log, redis, kafka, topics, directory, metrics, serviceBucket, starting, stop, stack } = base
+  const { config, log, redis, kafka, topics, directory, metrics, dependencies, serviceBucket, starting, stop, stack } =
+    base
   const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(base)) }))
   if (config.engines.includes('html') && engines.openHtml === undefined) {
     throw new Error('PLATEN_ENGINES has html, but no Chromium was found: set PLATEN_CHROMIUM to its path')
   }
   const replyLine = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
-  const meter = rendererMeter(metrics, { countsTenants: config.countsTenants })
   const setAside = countSetAside(metrics, ['render'])
+  const running: { renderer?: Renderer } = {}
+  const isChromiumUp = () => running.renderer?.states().html === 'running'
+  const meter = rendererMeter(metrics, {
+    tenants: config.tenantsCounted,
+    dependencies,
+    ...(config.engines.includes('html') && { isChromiumUp }),
+  })
+  engines.measure(meter)
   const queue = stack.use(
     kafkaRenderQueue(kafka, {
       ...topics,
@@ -67,6 +75,7 @@ async function serve(own: Process<Config>): Promise<void> {
       forceStop: forceStopSignal(stop, { drainMs: config.drainMs, log }),
     }),
   )
+  running.renderer = renderer
   void beginWithSettings(base, () => renderer.start())
   const statesOf = () => {
     const states = renderer.states()

@@ -11,6 +11,7 @@ import {
   type LaneTurn,
   laneOrder,
   type SlotLoad,
+  saturationOf,
   startableLanes,
   syncOnly,
   syncSlotsOf,
@@ -50,7 +51,12 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
     syncSlots: syncSlotsOf(engine.slots, settings.lanes ?? LANES),
     capacityFreed,
   }
-  ports.meter.serving(engine.name, engine.slots)
+  const { load, syncSlots } = sources
+  ports.meter.serving(engine.name, {
+    slots: engine.slots,
+    lanes: settings.lanes ?? LANES,
+    saturation: (lane) => saturationOf(lane, { load, slots: engine.slots, syncSlots }),
+  })
   const orderOf = (slot: number) => (slot < sources.syncSlots ? syncOnly : laneOrder)
   await Promise.all(Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, sources, orderOf(slot))))
 }

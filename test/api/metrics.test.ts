@@ -68,7 +68,7 @@ test('a render is counted by what it was and how it ended, and by whoever waited
     times: 'platen_http_request_duration_seconds_count{route="/api/v1/render",method="POST"}',
     accepted: 'platen_renders_accepted_total{engine="react_pdf",mode="sync",lane="sync"}',
     waits: 'platen_sync_wait_seconds_count',
-    queued: 'platen_queue_wait_seconds_count{lane="sync"}',
+    queued: 'platen_queue_wait_seconds_count{engine="react_pdf",lane="sync"}',
     succeeded: 'platen_renders_ended_total{engine="react_pdf",lane="sync",outcome="succeeded"}',
     failed: 'platen_renders_ended_total{engine="react_pdf",lane="async",outcome="template_error"}',
     rendered: 'platen_render_duration_seconds_count{engine="react_pdf"}',
@@ -120,7 +120,7 @@ test('an event loop that was held is told of', async () => {
 })
 
 test('each is documented, and none is that is not there', async () => {
-  const document = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const document = await readFile(new URL('../../docs/metrics.md', import.meta.url), 'utf8')
   const documented = [...document.matchAll(/^\| `(platen_\w+)` \| (?!operator |\w+ in a cluster)/gm)].map(
     ([, name = '']) => name,
   )

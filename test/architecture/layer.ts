@@ -34,7 +34,7 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['limit.ts'],
   ],
   settings: [['manifest/'], ['publish/', 'secrets.ts'], ['compile/']],
-  process: [['data-plane.ts'], ['process.ts']],
+  process: [['data-plane.ts'], ['process.ts'], ['dependency.ts']],
   embedded: [
     ['main.ts', 'first-run.ts'],
     ['service.ts'],

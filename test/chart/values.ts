@@ -58,7 +58,7 @@ export const MATRIX: Readonly<Record<string, Values>> = {
       labels: { release: 'prometheus' },
       rules: { enabled: true, runbookUrl: 'https://wiki.example.com/platen' },
       dashboards: { enabled: true, labels: { dashboards: 'platen' }, annotations: { grafana_folder: 'Platen' } },
-      tenants: true,
+      tenants: ['acme', 'globex'],
     },
     test: { secretName: 'platen-test-key', data: { number: '2026-7' } },
     extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-extra' } }],

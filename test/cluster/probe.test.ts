@@ -16,7 +16,7 @@ const DEADLINE_S = 6
 
 const cluster = shared(() => {
   const documents = aTenant('acme', LIVE, { renderTimeoutSeconds: DEADLINE_S })
-  const settings = { ...LOOPBACK_ALLOWED, PLATEN_TENANT_METRICS: 'true' }
+  const settings = { ...LOOPBACK_ALLOWED, PLATEN_TENANT_METRICS: '*' }
   return aCluster({ documents, settings })
 })
 
@@ -63,7 +63,9 @@ test('events tell what waits in the queue', async () => {
   const tells = async () => (await ask('events', '/metrics')).body.split('\n')
   const isTold = (lines: readonly string[]) =>
     lines.includes('platen_queue_lag_renders{engine="react_pdf",lane="async"} 0') &&
-    lines.includes('platen_queue_oldest_seconds{engine="html",lane="sync"} 0')
+    lines.includes('platen_queue_oldest_seconds{engine="html",lane="sync"} 0') &&
+    lines.includes('platen_event_lag_events{reader="projection"} 0') &&
+    lines.includes('platen_webhook_backlog_deliveries{waits_for="time"} 0')
   await poll(tells).until(isTold)
 })
 
@@ -88,7 +90,7 @@ test('an API process without Redis says so, stays ready and tells what is publis
     })
     expect((await ask('api', '/livez')).status).toBe(200)
     const linesOf = async () => (await ask('api', '/metrics')).body.split('\n')
-    const metrics = await poll(linesOf).until((lines) => lines.includes('platen_redis_up 0'))
+    const metrics = await poll(linesOf).until((lines) => lines.includes('platen_dependency_up{dependency="redis"} 0'))
     expect(metrics).toContain('platen_directory_connected 0')
     const templates = await request(service, { key: LIVE, path: '/api/v1/templates' })
     expect([templates.status, templates.json()]).toMatchObject([200, { templates: [{ code: 'letter' }] }])

@@ -1,4 +1,5 @@
 /** Tests what processes that do not render report about the queue on Kafka, also when no renderer runs. */
+
 import { readBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { expect, test } from 'vitest'
@@ -13,8 +14,8 @@ describeOnKafka('the backlog of the queue on Kafka', (kafka) => {
     let laterMs = 0
     const clock = { ...connection.clock, now: () => connection.clock.now() + laterMs }
     const look = async () => {
-      const lines = await readBacklog({ ...connection, clock }, settings.prefix)
-      return lines.filter(({ renders }) => renders > 0)
+      const { queues } = await readBacklog({ ...connection, clock }, { ...settings, readers: [], deliveries: [] })
+      return queues.filter(({ renders }) => renders > 0)
     }
     await using queue = kafkaRenderQueue(connection, settings)
     expect(await look()).toEqual([])

@@ -6,8 +6,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { Worker } from 'node:worker_threads'
-import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
+import { serviceMetrics } from '@platen/adapters/prometheus/deployable/service.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
 
@@ -22,7 +23,7 @@ function write(lines: number): void {
 
 async function serve(stop: AbortSignal): Promise<void> {
   const metrics = openMetrics({ isRead: false, deployable: 'child' })
-  countDroppedLines(metrics, log)
+  serviceMetrics(metrics, { log, clock: systemClock(), isDraining: () => false })
   const server = createServer((request, response) => {
     write(Number(request.url?.slice(1)))
     void metrics.text().then((text) => response.end(text))

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { projectionMeter } from '@platen/adapters/prometheus/event/projection.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
-import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
 import { CHECKPOINT_KEY, redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
@@ -63,7 +63,7 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
     checkpoints: redisCheckpoints(client),
     limiter,
     ledger,
-    meter: projectionMeter(metrics, { lag: () => 0 }),
+    meter: projectionMeter(metrics),
     clock: hurriedClock(),
     log: SILENT,
   }

@@ -6,7 +6,6 @@ import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { shardedKey } from '@platen/adapters/s3/shard.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { openLog } from '@platen/adapters/system/log.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import {
@@ -164,9 +163,5 @@ async function remove(artifacts: ArtifactStore, record: RenderRecord, signal: Ab
     deliveries: deliveryStoreIn(artifacts, { bucket: BUCKET, format: 1 }),
     serviceBucket: BUCKET,
   }
-  await removeRender(
-    record,
-    { ...ports, clock: systemClock(), log: openLog({ level: 'error', process: 'test', instance: 'test' }) },
-    signal,
-  )
+  await removeRender(record, ports, signal)
 }

@@ -1,8 +1,11 @@
 /** How long things are kept, over real files and a real database, on a clock that the test moves. */
+
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileArtifactStore, openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
+import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
+import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { type SqliteEventLog, sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
@@ -67,6 +70,7 @@ function start(changes: Partial<Retention> = {}) {
     deliveries,
     serviceBucket: BUCKET,
     facts: [events],
+    meter: retentionMeter(openMetrics({ isRead: false, deployable: 'test' }), clock),
     log: logTo((line) => lines.push(line)),
     ...changes,
     clock: {

@@ -98,6 +98,42 @@ export const ALERT_CASES: readonly AlertCase[] = [
     says: '75% of the renders of invoice of the tenant acme fail because of the template.',
   },
   {
+    alert: 'PlatenDeadLetters',
+    at: 10,
+    fires: {
+      'platen_dead_letters_total{namespace="pdf",reason="crashed"}': '0x4 2x9',
+      'platen_webhook_dead_letters_total{namespace="pdf",record="event"}': '5x9',
+    },
+    // Of yesterday.
+    quiet: {
+      'platen_dead_letters_total{namespace="pdf",reason="crashed"}': '2x20',
+      'platen_webhook_dead_letters_total{namespace="pdf",record="event"}': '5x20',
+    },
+    labels: { namespace: 'pdf', reason: 'crashed' },
+    says: '2 records have become dead letters in an hour: crashed.',
+  },
+  {
+    alert: 'PlatenDeadLetters',
+    at: 10,
+    fires: { 'platen_webhook_dead_letters_total{namespace="pdf",record="event"}': '0x4 2x9' },
+    quiet: { 'platen_webhook_dead_letters_total{namespace="pdf",record="event"}': '0x20' },
+    labels: { namespace: 'pdf', reason: 'unreadable event' },
+    says: '2 records have become dead letters in an hour: unreadable event.',
+  },
+  {
+    alert: 'PlatenEngineRestarts',
+    at: 20,
+    fires: { 'platen_restarts_total{namespace="pdf",part="browser",reason="crashed"}': '0+1x30' },
+    // As often, because they are worn or nobody waits any more; and now and then.
+    quiet: {
+      'platen_restarts_total{namespace="pdf",part="thread",reason="worn"}': '0+1x30',
+      'platen_restarts_total{namespace="pdf",part="thread",reason="canceled"}': '0+1x30',
+      'platen_restarts_total{namespace="pdf",part="browser",reason="crashed"}': '0x10 5x20',
+    },
+    labels: { namespace: 'pdf', part: 'browser', reason: 'crashed' },
+    says: 'A browser was started again 15 times in 15 minutes: crashed.',
+  },
+  {
     alert: 'PlatenRendererMemory',
     at: 15,
     fires: {
@@ -154,13 +190,45 @@ export const ALERT_CASES: readonly AlertCase[] = [
     says: '20 times in 10 minutes, a delivery was deferred because its secret cannot be read.',
   },
   {
+    alert: 'PlatenWebhooksWait',
+    at: 20,
+    // Two processes read the same.
+    fires: {
+      'platen_webhook_backlog_deliveries{namespace="pdf",waits_for="call",pod="a"}': '1500x30',
+      'platen_webhook_backlog_deliveries{namespace="pdf",waits_for="call",pod="b"}': '1500x30',
+    },
+    // A burst that passes, and retries that are not due.
+    quiet: {
+      'platen_webhook_backlog_deliveries{namespace="pdf",waits_for="call"}': '1500x9 200 1500x20',
+      'platen_webhook_backlog_deliveries{namespace="pdf",waits_for="time"}': '9000x30',
+      'platen_event_lag_events{namespace="pdf",reader="retention"}': '9000x30',
+    },
+    labels: { namespace: 'pdf' },
+    says: 'At least 1.5k deliveries have been due and waiting for 15 minutes.',
+  },
+  {
     alert: 'PlatenProjectionBehind',
     at: 20,
-    fires: { 'platen_projection_lag_events{namespace="pdf"}': '800x30' },
+    fires: { 'platen_event_lag_events{namespace="pdf",reader="projection"}': '800x30' },
     // Behind, and not all of the time.
-    quiet: { 'platen_projection_lag_events{namespace="pdf"}': '800x9 0 800x20' },
+    quiet: { 'platen_event_lag_events{namespace="pdf",reader="projection"}': '800x9 0 800x20' },
     labels: { namespace: 'pdf' },
     says: 'At least 800 events have been missing in Redis for 15 minutes.',
+  },
+  {
+    alert: 'PlatenRetentionBehind',
+    at: 3000,
+    fires: {
+      'platen_retention_complete_timestamp_seconds{namespace="pdf",kind="render",pod="a"}': '0x3010',
+      'platen_retention_complete_timestamp_seconds{namespace="pdf",kind="render",pod="b"}': '600x3010',
+    },
+    // One of two processes does it.
+    quiet: {
+      'platen_retention_complete_timestamp_seconds{namespace="pdf",kind="render",pod="a"}': '0x3010',
+      'platen_retention_complete_timestamp_seconds{namespace="pdf",kind="render",pod="b"}': '0+60x3010',
+    },
+    labels: { namespace: 'pdf', kind: 'render' },
+    says: 'The last time that all of a kind that had expired was removed is 2d 1h 50m 0s ago: render.',
   },
   {
     alert: 'PlatenNoLeader',
@@ -203,12 +271,45 @@ export const ALERT_CASES: readonly AlertCase[] = [
     says: '10.1.0.7:9090 last confirmed 10m 0s ago that its settings are the published ones.',
   },
   {
-    alert: 'PlatenRedisAway',
+    alert: 'PlatenDependencyAway',
     at: 5,
-    fires: { 'platen_redis_up{namespace="pdf",pod="a"}': '0x9', 'platen_redis_up{namespace="pdf",pod="b"}': '1x9' },
-    quiet: { 'platen_redis_up{namespace="pdf",pod="a"}': '1x9', 'platen_redis_up{namespace="pdf",pod="b"}': '1x9' },
-    labels: { namespace: 'pdf' },
-    says: '1 processes cannot reach Redis, or it takes no writes.',
+    fires: {
+      'platen_dependency_up{namespace="pdf",dependency="s3",pod="a"}': '0x9',
+      'platen_dependency_up{namespace="pdf",dependency="s3",pod="b"}': '1x9',
+    },
+    // Away for a moment, and back.
+    quiet: {
+      'platen_dependency_up{namespace="pdf",dependency="s3",pod="a"}': '1 0 0 1x9',
+      'platen_dependency_up{namespace="pdf",dependency="s3",pod="b"}': '1x9',
+    },
+    labels: { namespace: 'pdf', dependency: 's3' },
+    says: '1 processes have not reached s3 for 2 minutes.',
+  },
+  {
+    alert: 'PlatenClockWrong',
+    at: 10,
+    fires: { [`platen_time_seconds{${TARGET}}`]: '3600+60x20' },
+    quiet: { [`platen_time_seconds{${TARGET}}`]: '50+60x20' },
+    labels: { namespace: 'pdf', instance: '10.1.0.7:9090' },
+    says: 'The clock of 10.1.0.7:9090 differs from that of Prometheus by 1h 0m 0s.',
+  },
+  {
+    alert: 'PlatenLogLinesLost',
+    at: 40,
+    fires: { [`platen_log_lines_dropped_total{${TARGET}}`]: '0+10x60' },
+    // Some at a restart of the reader, and then no more.
+    quiet: { [`platen_log_lines_dropped_total{${TARGET}}`]: '0x10 500x50' },
+    labels: { namespace: 'pdf', instance: '10.1.0.7:9090' },
+    says: '10.1.0.7:9090 has lost 150 log lines in 15 minutes.',
+  },
+  {
+    alert: 'PlatenDrainHangs',
+    at: 80,
+    fires: { [`platen_draining{${TARGET}}`]: '0x9 1x90' },
+    // As long as a drain may take.
+    quiet: { [`platen_draining{${TARGET}}`]: '0x20 1x90' },
+    labels: { namespace: 'pdf', instance: '10.1.0.7:9090' },
+    says: '10.1.0.7:9090 has been told to end for more than an hour, and has not.',
   },
   {
     alert: 'PlatenCertificateExpires',

@@ -1,4 +1,4 @@
-/** The metrics of a process, as it serves them and as docs/operations.md lists them. */
+/** The metrics of a process, as it serves them and as docs/metrics.md lists them. */
 import { expect } from 'vitest'
 import { readText } from '../architecture/source-tree.ts'
 
@@ -8,7 +8,7 @@ const BY_THEMSELVES = /^(process|nodejs)_/
 /** Expects that a process of a cluster shows each metric that is documented of it, and no other. */
 export function expectDocumented(deployable: string, exposition: string): void {
   const served = [...exposition.matchAll(/^# TYPE (\w+)/gm)].map(([, metric = '']) => metric)
-  const rows = readText('docs/operations.md').matchAll(/^\| `(\w+)` \| ([^|]+) \| (?:counter|gauge|histogram) \|/gm)
+  const rows = readText('docs/metrics.md').matchAll(/^\| `(\w+)` \| ([^|]+) \| (?:counter|gauge|histogram) \|/gm)
   const own = new Set(['all', 'all in a cluster', deployable, `${deployable} in a cluster`])
   const documented = [...rows].flatMap(([, metric = '', of = '']) => (own.has(of) ? [metric] : []))
   expect(served.filter((metric) => !BY_THEMSELVES.test(metric)).toSorted()).toEqual(documented.toSorted())

@@ -1,21 +1,26 @@
 /** What each process shows Prometheus before anything has happened, from the product's own meters. */
+import { WEBHOOK_WAITS } from '@platen/adapters/kafka/delivery/topic.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
-import { gaugeCertificates, gaugeRedis } from '@platen/adapters/prometheus/connection.ts'
-import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
+import { type Dependencies, dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
+import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
 import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
+import { serviceMetrics } from '@platen/adapters/prometheus/deployable/service.ts'
+import { gaugeBacklog } from '@platen/adapters/prometheus/event/backlog.ts'
+import { projectionMeter } from '@platen/adapters/prometheus/event/projection.ts'
+import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
+import { countSetAside } from '@platen/adapters/prometheus/event/set-aside.ts'
+import { webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
-import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
-import { countSetAside, gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { rendererMeter, tenantMeter } from '@platen/adapters/prometheus/renderer.ts'
-import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { FAILURES, type FailureCode } from '@platen/contract/error.ts'
 import { LANES } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { FOLLOWED_KINDS } from '@platen/operator/reconcile/resource-cache.ts'
+import { EVENT_READERS } from '@platen/process/data-plane.ts'
 import { anApi } from '../fixture/api.ts'
 import { aFailure, aManifest, aRecord, CERTIFICATE } from '../fixture/build.ts'
 
@@ -38,17 +43,19 @@ export async function expositions({
 }): Promise<Readonly<Record<Group, Metrics>>> {
   const named = (deployable: string) => openMetrics({ isRead: false, deployable })
   const all = openMetrics({ isRead: withProcess, deployable: 'renderer' })
-  countDroppedLines(all, { droppedLines: () => 0 })
+  serviceMetrics(all, { log: { droppedLines: () => 0 }, clock: manualClock(), isDraining: () => false })
+  const dependencies = dependencyMeters(all, manualClock())
+  for (const name of ['redis', 's3', 'kafka'] as const) dependencies.add(name, () => true)
   const inCluster = named('renderer')
-  gaugeRedis(inCluster, { isDown: () => false })
   gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })
   const traced = named('renderer')
   countLostSpans(traced, { lostSpans: () => 0 })
   const renderer = named('renderer')
-  rendererMeter(renderer, { countsTenants: false })
+  const meter = rendererMeter(renderer, { tenants: [], dependencies, isChromiumUp: () => true })
+  for (const engine of ENGINES) meter.serving(engine, { slots: 1, lanes: LANES, saturation: () => 0 })
   const tenants = named('renderer')
   countSetAside(tenants, ['render'])
-  const ended = tenantMeter(tenants)
+  const ended = tenantMeter(tenants, ['*'])
   // Tenants are no label before one has rendered.
   ended(aRecord(), aManifest().outcome)
   // What Object.keys gives of a catalog are its codes.
@@ -56,12 +63,15 @@ export async function expositions({
     ended(aRecord(), aFailure({ error: { code, message: '' } }))
   const events = named('events')
   webhookMeter(events)
+  retentionMeter(events, manualClock())
   const eventsInCluster = named('events')
-  projectionMeter(eventsInCluster, { lag: () => 0 })
+  projectionMeter(eventsInCluster)
+  gaugeBacklog(eventsInCluster, () => ({
+    queues: ENGINES.flatMap((engine) => LANES.map((lane) => ({ engine, lane, renders: 0, oldestMs: 0 }))),
+    readers: EVENT_READERS.map((name) => ({ name, records: 0 })),
+    deliveries: WEBHOOK_WAITS.map(({ name }) => ({ name, records: 0 })),
+  }))
   countSetAside(eventsInCluster, ['event', 'delivery'])
-  gaugeQueue(eventsInCluster, () =>
-    ENGINES.flatMap((engine) => LANES.map((lane) => ({ engine, lane, renders: 0, oldestMs: 0 }))),
-  )
   return {
     all,
     'all in a cluster': inCluster,
@@ -71,7 +81,7 @@ export async function expositions({
     'renderer in a cluster': tenants,
     events,
     'events in a cluster': eventsInCluster,
-    operator: anOperatorExposition(named('operator')),
+    operator: anOperatorExposition(named('operator'), dependencies),
   }
 }
 
@@ -84,8 +94,9 @@ async function anApiExposition(metrics: Metrics): Promise<Metrics> {
   return metrics
 }
 
-function anOperatorExposition(metrics: Metrics): Metrics {
-  operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE }).controller('tenant', {
+function anOperatorExposition(metrics: Metrics, dependencies: Dependencies): Metrics {
+  const counted = { kinds: FOLLOWED_KINDS, lease: LEASE, host: '10.96.0.1:443', dependencies, clock: manualClock() }
+  operatorMeter(metrics, counted).controller('tenant', {
     workers: 1,
     readState: () => ({ waiting: { live: 0, resync: 0 }, runningMs: [] }),
   })

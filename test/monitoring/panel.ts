@@ -72,14 +72,11 @@ const QUEUE: readonly Panel[] = [
     queries: { '{{engine}} {{lane}}': `max by (engine, lane) (platen_queue_lag_renders{${IN}})` },
   },
   {
-    title: 'Slots busy',
+    title: 'Saturation of slots',
     description:
-      'Share of the slots of all renderers. One slot of each renderer is only for sync renders, so async load leaves it free.',
-    unit: 'short',
-    queries: {
-      '{{engine}} busy': `sum by (engine) (platen_slots_busy{${IN}})`,
-      '{{engine}} there': `sum by (engine) (platen_slots{${IN}})`,
-    },
+      'How full the renderers are for a lane. At 100 %, the next render of the lane waits until another one ends.',
+    unit: 'percentunit',
+    queries: { '{{engine}} {{lane}}': `avg by (engine, lane) (platen_slots_saturation_ratio{${IN}})` },
   },
   {
     title: 'Renders ended by outcome',
@@ -93,6 +90,25 @@ const QUEUE: readonly Panel[] = [
     description: '95th percentile of the duration of the last attempt, without waiting.',
     unit: 's',
     queries: { '{{engine}}': quantile('0.95', 'platen_render_duration_seconds', ', engine') },
+  },
+  {
+    title: 'Restarts',
+    description:
+      'Browsers and render threads by the reason of their restart, and processes. `worn` and `canceled` are normal.',
+    unit: 'cps',
+    queries: {
+      '{{part}} {{reason}}': `sum by (part, reason) (rate(platen_restarts_total{${IN}}${RATE}))`,
+      '{{deployable}} process': `sum by (deployable) (changes(process_start_time_seconds{${IN}}${RATE}) * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN}}) / 300`,
+    },
+  },
+  {
+    title: 'Processes that drain',
+    description: 'Processes that have been told to end, and what they still have to do.',
+    unit: 'short',
+    queries: {
+      '{{deployable}}': `sum by (deployable) (platen_draining{${IN}} * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN}})`,
+      'renders of them': `sum(platen_slots_busy{${IN}} and on (namespace, job, instance) platen_draining{${IN}} == 1) or vector(0)`,
+    },
   },
   {
     title: 'Memory of renderers',
@@ -122,20 +138,76 @@ const AFTERWARDS: readonly Panel[] = [
   },
   {
     title: 'Deliveries failed or deferred',
-    description:
-      'Ended without success, deferred for lack of a secret or of room, or dead-lettered because unreadable.',
+    description: 'Ended without success, or deferred for lack of a secret or of room.',
     unit: 'cps',
     queries: {
       '{{status}}': `sum by (status) (rate(platen_webhook_deliveries_ended_total{${IN},status=~"exhausted|gone|blocked"}${RATE}))`,
       'deferred: {{reason}}': `sum by (reason) (rate(platen_webhook_deferrals_total{${IN}}${RATE}))`,
-      'dead letter: {{record}}': `sum by (record) (rate(platen_webhook_dead_letters_total{${IN}}${RATE}))`,
+    },
+  },
+  {
+    title: 'Webhooks that wait',
+    description:
+      'Deliveries that wait for a free call or for the time of their next attempt, and events whose deliveries are not scheduled.',
+    unit: 'short',
+    queries: {
+      'for a {{waits_for}}': `max by (waits_for) (platen_webhook_backlog_deliveries{${IN}})`,
+      'to be scheduled': `max(platen_event_lag_events{${IN},reader="webhooks"})`,
     },
   },
   {
     title: 'Events not in Redis yet',
     description: 'Until they are in Redis, quotas are checked without the latest charges.',
     unit: 'short',
-    queries: { events: `sum(platen_projection_lag_events{${IN}})` },
+    queries: { events: `max(platen_event_lag_events{${IN},reader="projection"})` },
+  },
+  {
+    title: 'Removal of expired data',
+    description: 'Time since all that had expired was removed, by kind, and what could not be removed.',
+    unit: 's',
+    queries: {
+      '{{kind}}': `time() - max by (kind) (platen_retention_complete_timestamp_seconds{${IN}})`,
+      'failed: {{kind}}': `sum by (kind) (increase(platen_retention_removals_total{${IN},result="failed"}[1h]))`,
+    },
+  },
+  {
+    title: 'Dead letters',
+    description:
+      'Records that nobody can process, by reason. They are kept with the reason in `render.dead` and `webhook.dead`.',
+    unit: 'short',
+    queries: {
+      '{{reason}}': `sum by (reason) (increase(platen_dead_letters_total{${IN}}[1h]))`,
+      'webhook {{record}}': `sum by (record) (increase(platen_webhook_dead_letters_total{${IN}}[1h]))`,
+    },
+  },
+]
+
+const DEPENDENCIES: readonly Panel[] = [
+  {
+    title: 'Dependencies',
+    description: 'Share of the processes that reach a dependency, of those that use it.',
+    unit: 'percentunit',
+    queries: { '{{dependency}}': `avg by (dependency) (platen_dependency_up{${IN}})` },
+  },
+  {
+    title: 'Calls of dependencies that fail',
+    description: 'Errors and timeouts, after all retries.',
+    unit: 'cps',
+    queries: {
+      '{{dependency}} {{operation}}': `sum by (dependency, operation) (rate(platen_dependency_calls_total{${IN},result=~"error|timeout"}${RATE}))`,
+    },
+  },
+  {
+    title: 'Time of calls of dependencies',
+    description: '95th percentile, with all retries.',
+    unit: 's',
+    queries: {
+      '{{dependency}} {{operation}}': quantile(
+        '0.95',
+        'platen_dependency_call_duration_seconds',
+        ', dependency, operation',
+      ),
+    },
   },
 ]
 
@@ -162,16 +234,28 @@ const SETTINGS: readonly Panel[] = [
     },
   },
   {
+    title: 'Last publish',
+    description: 'Time since the operator that leads last published a change.',
+    unit: 's',
+    queries: { age: `time() - max(platen_operator_last_publish_timestamp_seconds{${IN}})` },
+  },
+  {
+    title: 'Clocks',
+    description: 'How far the clock of a process is from that of Prometheus.',
+    unit: 's',
+    queries: { '{{instance}}': `abs(platen_time_seconds{${IN}} - timestamp(platen_time_seconds{${IN}}))` },
+  },
+  {
+    title: 'Lost log lines',
+    description: 'Lines that the reader of the log did not take in time.',
+    unit: 'cps',
+    queries: { '{{instance}}': `rate(platen_log_lines_dropped_total{${IN}}${RATE})` },
+  },
+  {
     title: 'Resources that wait',
     description: 'Keys waiting for a worker of the operator; should fall to 0.',
     unit: 'short',
     queries: { '{{name}}': `sum by (name) (workqueue_depth{${IN}})` },
-  },
-  {
-    title: 'Redis',
-    description: 'Processes that reach Redis, of those that use it.',
-    unit: 'short',
-    queries: { 'reach it': `sum(platen_redis_up{${IN}})`, 'use it': `count(platen_redis_up{${IN}})` },
   },
   {
     title: 'What expires',
@@ -232,12 +316,12 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
     title: 'Platen: platform',
     description: 'What callers notice, what waits, and the state of the processes. docs/runbook.md says what to do.',
     variables: { metric: 'platen_build_info', labels: [] },
-    panels: [...CALLERS, ...QUEUE, ...AFTERWARDS, ...SETTINGS],
+    panels: [...CALLERS, ...QUEUE, ...AFTERWARDS, ...DEPENDENCIES, ...SETTINGS],
   },
   tenants: {
     uid: 'platen-tenants',
     title: 'Platen: tenants',
-    description: 'Who renders what, and whose templates fail. It is empty unless PLATEN_TENANT_METRICS is on.',
+    description: 'Who renders what, and whose templates fail. It has the tenants that PLATEN_TENANT_METRICS names.',
     variables: { metric: RENDERS, labels: ['tenant', 'template'] },
     panels: TENANTS,
   },

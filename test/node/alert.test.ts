@@ -7,7 +7,7 @@ import { startPrometheus } from './machine/prometheus.ts'
 import { kubectl, NAMESPACE } from './release.ts'
 
 /** Alerts that fire while Redis and Kafka are down together. The last one has a delay of five minutes. */
-const EXPECTED = ['PlatenRedisAway', 'PlatenSettingsNotFollowed', 'PlatenRequestsFail']
+const EXPECTED = ['PlatenDependencyAway', 'PlatenSettingsNotFollowed', 'PlatenRequestsFail']
 
 let all: Installed
 beforeAll(async () => {

@@ -62,6 +62,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     const stop = new AbortController()
     const sender = webhookSender({ clock, policy: POLICY })
     const meter = {
+      dispatching: () => undefined,
       begun: () => undefined,
       deferred: (reason: string) => void deferrals.push(reason),
       attempted: () => undefined,

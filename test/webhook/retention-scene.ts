@@ -7,6 +7,8 @@ import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
 import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
+import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
+import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
@@ -83,6 +85,7 @@ export function aProcess({ clock, stores, lines }: Scene, changes: Partial<Reten
     ...stores,
     serviceBucket: BUCKET,
     clock,
+    meter: retentionMeter(openMetrics({ isRead: false, deployable: 'test' }), clock),
     // Half of all chances: a process waits half of each rhythm before its first time.
     ids: { random: (bytes) => Buffer.alloc(bytes).fill(0x80, 0, 1) },
     log: logTo((line) => lines.push(line)),

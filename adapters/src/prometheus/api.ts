@@ -8,8 +8,8 @@ import type { Metrics } from './registry.ts'
 
 /** Seconds: from a status request to the longest wait for a sync render. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 150]
-/** Seconds: from the smallest invoice to the longest deadline including waits. */
-const SYNC_BUCKETS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120]
+/** Seconds: from the smallest invoice to the longest deadline including waits, 133 s. */
+const SYNC_BUCKETS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 150]
 const STATUS_CLASSES = ['2xx', '4xx', '5xx']
 /** Requests without a route share one label: callers choose their methods and paths. */
 const UNROUTED = { route: 'none', method: 'other' }

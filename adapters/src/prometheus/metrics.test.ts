@@ -1,50 +1,67 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
-import type { Outcome } from '@platen/contract/render.ts'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
+import { planSpecSchema } from '@platen/contract/crd/plan.ts'
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
+import { LANES, type Outcome } from '@platen/contract/render.ts'
+import type { TemplateCode, TenantId } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
-import { aFailure, aRecord, CERTIFICATE, CERTIFICATE_SOONER, NOON } from '../../../test/fixture/build.ts'
+import { aFailure, aRecord, CERTIFICATE, CERTIFICATE_SOONER } from '../../../test/fixture/build.ts'
 import { apiMeter } from './api.ts'
-import { gaugeCertificates } from './connection.ts'
+import { dependencyMeters } from './dependency.ts'
+import { gaugeCertificates } from './deployable/certificate.ts'
+import { type Backlog, gaugeBacklog } from './event/backlog.ts'
+import { webhookMeter } from './event/webhook.ts'
 import { openMetrics } from './metrics.ts'
-import { gaugeKeyExpiry, operatorMeter } from './operator.ts'
-import { type Backlog, gaugeQueue } from './queue.ts'
+import type { Metrics } from './registry.ts'
 import { rendererMeter } from './renderer.ts'
-import { webhookMeter } from './webhook.ts'
 
 const { tenant, template, environment } = aRecord()
+/** The longest deadline of a plan. */
+const DEADLINE_S_MAX = planSpecSchema.properties.renderTimeoutSeconds.maximum
+/** What a sync caller waits in addition, for a free slot and for the answer. */
+const SYNC_WAIT_S = 13
+/** Of a webhook receiver, and of a call of S3. */
+const [ATTEMPT_S_MAX, CALL_S_MAX] = [10, 30]
 const HTML = { engine: 'html', lane: 'bulk', tenant, template, environment } as const
 
 function opened() {
   const metrics = openMetrics({ isRead: false, deployable: 'renderer' })
   const told = async (name: string) =>
-    (await metrics.text()).split('\n').filter((line) => line.startsWith(`platen_${name}`) && !line.endsWith(' 0'))
+    (await metrics.text())
+      .split('\n')
+      .filter((line) => new RegExp(`^platen_${name}`).test(line) && !line.endsWith(' 0'))
   return { metrics, told }
 }
 
-test('a build says its version and what it is', async () => {
-  expect(await opened().told('build_info')).toEqual([
-    expect.stringMatching(/^platen_build_info\{version="\d+\.\d+\.\d+",deployable="renderer"\} 1$/),
-  ])
-})
+function aRendererMeter(metrics: Metrics, tenants: readonly string[] = []) {
+  return rendererMeter(metrics, { tenants, dependencies: dependencyMeters(metrics, manualClock()) })
+}
+
+const aSlot = { slots: 1, lanes: LANES, saturation: () => 0 }
 
 test('what depends on the moment is looked at for each scrape, and a queue that cannot be looked at is told no more', async () => {
   const { metrics, told } = opened()
-  let seen: readonly Backlog[] = [{ engine: 'html', lane: 'sync', renders: 3, oldestMs: 1500 }]
+  let seen: Backlog | undefined = {
+    queues: [{ engine: 'html', lane: 'sync', renders: 3, oldestMs: 1500 }],
+    readers: [{ name: 'projection', records: 4 }],
+    deliveries: [{ name: 'time', records: 5 }],
+  }
   let directory = { isReady: true, revision: 7, isConnected: true, ageMs: 1500, damaged: 0 }
-  gaugeQueue(metrics, () => seen)
+  gaugeBacklog(metrics, () => seen)
   apiMeter(metrics, { directory: () => directory })
-  expect(await told('queue_')).toEqual([
+  expect(await told('(queue|event_lag|webhook_backlog)_')).toEqual([
     'platen_queue_lag_renders{engine="html",lane="sync"} 3',
     'platen_queue_oldest_seconds{engine="html",lane="sync"} 1.5',
+    'platen_event_lag_events{reader="projection"} 4',
+    'platen_webhook_backlog_deliveries{waits_for="time"} 5',
   ])
   expect(await told('directory_')).toEqual([
     'platen_directory_revision 7',
     'platen_directory_connected 1',
     'platen_directory_age_seconds 1.5',
   ])
-  seen = []
+  seen = undefined
   directory = { isReady: true, revision: 8, isConnected: false, ageMs: 2000, damaged: 2 }
-  expect(await told('queue_')).toEqual([])
+  expect(await told('(queue|event_lag|webhook_backlog)_')).toEqual([])
   expect(await told('directory_')).toEqual([
     'platen_directory_revision 8',
     'platen_directory_age_seconds 2',
@@ -69,19 +86,21 @@ test('a path is a label only where it is a route, and so is its method', async (
 
 test('the wait in the queue is that of the first attempt, and others are retries', async () => {
   const { metrics, told } = opened()
-  const meter = rendererMeter(metrics, { countsTenants: false })
+  const meter = aRendererMeter(metrics)
   // Clocks of two machines may differ.
   meter.begun(HTML, { attempt: 1, waitedMs: -20 })
   meter.begun(HTML, { attempt: 1, waitedMs: 2000 })
   meter.begun(HTML, { attempt: 2, waitedMs: 9000 })
-  expect(await told('queue_wait_seconds_count')).toEqual(['platen_queue_wait_seconds_count{lane="bulk"} 2'])
-  expect(await told('queue_wait_seconds_sum')).toEqual(['platen_queue_wait_seconds_sum{lane="bulk"} 2'])
+  expect(await told('queue_wait_seconds_count')).toEqual([
+    'platen_queue_wait_seconds_count{engine="html",lane="bulk"} 2',
+  ])
+  expect(await told('queue_wait_seconds_sum')).toEqual(['platen_queue_wait_seconds_sum{engine="html",lane="bulk"} 2'])
   expect(await told('render_retries_total')).toEqual(['platen_render_retries_total{engine="html"} 1'])
 })
 
 test('a render that never began has an end and no duration', async () => {
   const { metrics, told } = opened()
-  const meter = rendererMeter(metrics, { countsTenants: false })
+  const meter = aRendererMeter(metrics)
   const ended: readonly Outcome[] = [aFailure({ durationMs: 80 }), aFailure({ durationMs: 0 })]
   for (const outcome of ended) meter.ended(HTML, outcome)
   expect(await told('renders_ended_total')).toEqual([
@@ -92,74 +111,32 @@ test('a render that never began has an end and no duration', async () => {
 
 test('a slot is busy until it is free', async () => {
   const { metrics, told } = opened()
-  const meter = rendererMeter(metrics, { countsTenants: false })
-  meter.serving('html', 3)
+  const meter = aRendererMeter(metrics)
+  meter.serving('html', { slots: 3, lanes: ['async'], saturation: () => 0.5 })
   {
     using _first = meter.busy('html')
     using _second = meter.busy('html')
-    expect(await told('slots')).toEqual(['platen_slots{engine="html"} 3', 'platen_slots_busy{engine="html"} 2'])
+    expect(await told('slots')).toEqual([
+      'platen_slots{engine="html"} 3',
+      'platen_slots_busy{engine="html"} 2',
+      'platen_slots_saturation_ratio{engine="html",lane="async"} 0.5',
+    ])
   }
   expect(await told('slots_busy')).toEqual([])
 })
 
 test('every series is at zero before anything happens', async () => {
   const { metrics } = opened()
-  const meter = rendererMeter(metrics, { countsTenants: false })
+  const meter = aRendererMeter(metrics)
+  // Which lanes are served is known once the engine is.
+  meter.serving('html', aSlot)
   const before = (await metrics.text()).split('\n').length
   meter.deadLettered('crashed')
   meter.begun(HTML, { attempt: 1, waitedMs: 1 })
   meter.begun(HTML, { attempt: 2, waitedMs: 1 })
   meter.ended(HTML, aFailure())
-  meter.serving('html', 1)
+  meter.serving('html', aSlot)
   expect((await metrics.text()).split('\n')).toHaveLength(before)
-})
-
-test('controllers are told apart, each with its queue as it is when it is scraped', async () => {
-  const { metrics } = opened()
-  const meter = operatorMeter(metrics, { kinds: ['Tenant'], lease: 'platen' })
-  let runningMs = [3000, 500]
-  const tenant = meter.controller('tenant', {
-    workers: 4,
-    readState: () => ({ waiting: { live: 2, resync: 7 }, runningMs }),
-  })
-  meter.controller('plan', { workers: 1, readState: () => ({ waiting: { live: 0, resync: 0 }, runningMs: [] }) })
-  const told = async (controller: string, of: RegExp) =>
-    (await metrics.text()).split('\n').filter((line) => of.test(line) && line.includes(`controller="${controller}"`))
-  const queue = /^workqueue_(depth|unfinished_work_seconds|longest_running_processor_seconds)\{/
-  const labels = 'name="tenant",controller="tenant"'
-  expect(await told('tenant', queue)).toEqual([
-    `workqueue_unfinished_work_seconds{${labels}} 3.5`,
-    `workqueue_longest_running_processor_seconds{${labels}} 3`,
-    `workqueue_depth{${labels},priority="live"} 2`,
-    `workqueue_depth{${labels},priority="resync"} 7`,
-  ])
-  runningMs = []
-  expect((await told('tenant', queue)).slice(0, 2)).toEqual([
-    `workqueue_unfinished_work_seconds{${labels}} 0`,
-    `workqueue_longest_running_processor_seconds{${labels}} 0`,
-  ])
-  {
-    using _busy = tenant.busy()
-    expect(await told('tenant', /^controller_runtime_active_workers/)).toEqual([
-      'controller_runtime_active_workers{controller="tenant"} 1',
-    ])
-  }
-  tenant.reconciled('error', 10)
-  tenant.failedTerminally()
-  tenant.reconciled('success', 10)
-  const ended = /^controller_runtime_(reconcile_total|.*errors_total|active_workers|max)/
-  expect(await told('tenant', ended)).toEqual([
-    'controller_runtime_reconcile_total{controller="tenant",result="success"} 1',
-    'controller_runtime_reconcile_total{controller="tenant",result="requeue_after"} 0',
-    'controller_runtime_reconcile_total{controller="tenant",result="error"} 1',
-    'controller_runtime_reconcile_errors_total{controller="tenant"} 1',
-    'controller_runtime_terminal_reconcile_errors_total{controller="tenant"} 1',
-    'controller_runtime_max_concurrent_reconciles{controller="tenant"} 4',
-    'controller_runtime_active_workers{controller="tenant"} 0',
-  ])
-  expect((await told('plan', ended)).filter((line) => !line.endsWith(' 0'))).toEqual([
-    'controller_runtime_max_concurrent_reconciles{controller="plan"} 1',
-  ])
 })
 
 test('a refusal is counted by who can fix it', async () => {
@@ -175,7 +152,7 @@ test('a refusal is counted by who can fix it', async () => {
 
 test('renders are counted by tenant and template where that is asked for, and not beyond a thousand', async () => {
   const { metrics, told } = opened()
-  const meter = rendererMeter(metrics, { countsTenants: true })
+  const meter = aRendererMeter(metrics, ['*'])
   meter.ended(HTML, aFailure())
   for (let index = 1; index < 1002; index++) {
     meter.ended({ ...HTML, template: { ...template, code: `t${index}` as TemplateCode } }, aFailure())
@@ -187,20 +164,40 @@ test('renders are counted by tenant and template where that is asked for, and no
   expect(series.at(-1)).toBe(`platen_tenant_renders_total{tenant="other",template="other",${labels}} 2`)
 })
 
-test('keys that expire soon are counted, and neither those that have nor those that do later', async () => {
+test('only renders of tenants that are listed are counted by name', async () => {
   const { metrics, told } = opened()
-  const day = 24 * 3600 * 1000
-  gaugeKeyExpiry(metrics, { clock: manualClock(NOON), ends: () => [-1, 1, 7, 8].map((days) => NOON + days * day) })
-  expect(await told('api_keys_expiring')).toEqual(['platen_api_keys_expiring 2'])
+  const meter = aRendererMeter(metrics, ['globex'])
+  meter.ended(HTML, aFailure())
+  meter.ended({ ...HTML, tenant: 'globex' as TenantId }, aFailure())
+  const labels = `environment="${environment}",outcome="template_error"`
+  expect(await told('tenant_renders_total')).toEqual([
+    `platen_tenant_renders_total{tenant="other",template="other",${labels}} 1`,
+    `platen_tenant_renders_total{tenant="globex",template="${template.code}",${labels}} 1`,
+  ])
 })
 
-test('deliveries that are put off are counted by why', async () => {
-  const { metrics, told } = opened()
-  const meter = webhookMeter(metrics)
-  meter.deferred('secret_missing')
-  meter.deadLettered('delivery')
-  expect(await told('webhook_deferrals')).toEqual(['platen_webhook_deferrals_total{reason="secret_missing"} 1'])
-  expect(await told('webhook_dead')).toEqual(['platen_webhook_dead_letters_total{record="delivery"} 1'])
+test('every histogram has a bucket at or above the time limit of what it measures', async () => {
+  const { metrics } = opened()
+  const dependencies = dependencyMeters(metrics, manualClock())
+  dependencies.add('s3', () => true)
+  rendererMeter(metrics, { tenants: [], dependencies })
+  webhookMeter(metrics)
+  apiMeter(metrics, { directory: () => ({ isReady: true, revision: 1, isConnected: true, ageMs: 0, damaged: 0 }) })
+  const text = await metrics.text()
+  const limits = {
+    platen_render_duration_seconds: DEADLINE_S_MAX,
+    platen_sync_wait_seconds: DEADLINE_S_MAX + SYNC_WAIT_S,
+    platen_http_request_duration_seconds: DEADLINE_S_MAX + SYNC_WAIT_S,
+    platen_queue_wait_seconds: QUEUE_AGE_MS_MAX / 1000,
+    platen_webhook_attempt_duration_seconds: ATTEMPT_S_MAX,
+    platen_dependency_call_duration_seconds: CALL_S_MAX,
+  }
+  for (const [name, limit] of Object.entries(limits)) {
+    const bounds = [...text.matchAll(new RegExp(`^${name}_bucket\\{le="([\\d.]+)"`, 'gm'))].map(([, bound]) =>
+      Number(bound),
+    )
+    expect([name, Math.max(...bounds)]).toEqual([name, expect.toSatisfy((largest: number) => largest >= limit)])
+  }
 })
 
 test('a CA file is told by the first of its certificates that expires, and one that is not set is not', async () => {

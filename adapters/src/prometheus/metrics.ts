@@ -1,6 +1,6 @@
-/** The metrics of a process itself. `api.ts`, `renderer.ts`, `operator.ts` and `webhook.ts` define those of each deployable. */
+/** The metrics of a process itself. `api.ts`, `renderer.ts`, `operator.ts` and `event` define those of each deployable. */
 import { collectDefaultMetrics } from 'prom-client'
-import { installedVersion } from '../version.ts'
+import { gaugeBuild } from './deployable/build.ts'
 import { gaugeEventLoop } from './deployable/event-loop.ts'
 import { gaugeMemory } from './deployable/memory.ts'
 import { type Metrics, openRegistry } from './registry.ts'
@@ -16,12 +16,7 @@ export interface MetricsOptions {
 export function openMetrics({ isRead, deployable }: MetricsOptions): Metrics {
   const metrics = openRegistry()
   if (isRead) collectDefaultMetrics({ register: metrics.registry })
-  metrics
-    .gauge('platen_build_info', 'Always 1; the labels name the version and the deployable.', {
-      version: [],
-      deployable: [],
-    })
-    .set({ version: installedVersion(), deployable }, 1)
+  gaugeBuild(metrics, { deployable })
   gaugeEventLoop(metrics, { isRead })
   gaugeMemory(metrics)
   return metrics

@@ -9,9 +9,11 @@ import {
   type OperatorMeter,
   PRIORITIES,
   RECONCILE_RESULTS,
+  REQUEST_METHODS,
   type WorkState,
 } from '@platen/contract/port/operator-meter.ts'
 import { exponentialBuckets, Gauge, type Registry } from 'prom-client'
+import type { Dependencies } from './dependency.ts'
 import type { Metrics } from './registry.ts'
 
 /** Seconds, the same as controller-runtime. */
@@ -30,13 +32,18 @@ interface Counted {
   readonly kinds: readonly string[]
   /** The name of the lease. */
   readonly lease: string
+  /** Name and port of the API server. */
+  readonly host: string
+  readonly dependencies: Dependencies
+  readonly clock: Clock
 }
 
 /** What can be repaired: all published settings, kinds of them, and Secrets in the cluster. */
 const REPAIRED = ['directory', 'tenants', 'keys', 'templates', 'secrets']
 
-/** HTTP methods of requests to the API server. */
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+const OPERATIONS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch' } as const
+/** The code of client-go for a request without an answer. */
+const NO_ANSWER = '<error>'
 
 /** Registers the metrics. Call once per `metrics`. */
 export function operatorMeter(metrics: Metrics, counted: Counted): OperatorMeter {
@@ -53,12 +60,8 @@ export function operatorMeter(metrics: Metrics, counted: Counted): OperatorMeter
   }
 }
 
-function clusterMeter(metrics: Metrics, { kinds, lease }: Counted): Omit<OperatorMeter, 'controller'> {
-  const requests = metrics.counter(
-    'rest_client_requests_total',
-    'Requests to the API server, by status code and method; `<error>` means no answer.',
-    { code: ['200', '<error>'], method: METHODS },
-  )
+function clusterMeter(metrics: Metrics, counted: Counted): Omit<OperatorMeter, 'controller'> {
+  const { kinds, lease, clock } = counted
   const ofKind = { kind: kinds }
   const relists = metrics.counter('platen_operator_relists_total', 'Lists of all objects of a kind.', ofKind)
   const watches = metrics.counter('platen_operator_watches_total', 'Watches that were opened, by kind.', ofKind)
@@ -72,16 +75,36 @@ function clusterMeter(metrics: Metrics, { kinds, lease }: Counted): Omit<Operato
     'Settings in Redis and Secrets that somebody else had changed and the operator repaired.',
     { kind: REPAIRED },
   )
+  const published = metrics.gauge(
+    'platen_operator_last_publish_timestamp_seconds',
+    'Unix time at which this operator last brought a change, or all settings at its start, into Redis; 0 before that.',
+  )
   const master = metrics.gauge('leader_election_master_status', '1 while this process holds the lease, else 0.', {
     name: [lease],
   })
   return {
-    requested: (method, code) => requests.inc({ code, method }),
+    requested: requestMeter(metrics, counted),
+    published: () => published.set(clock.now() / 1000),
     leading: (isHeld) => master.set({ name: lease }, isHeld ? 1 : 0),
     relisted: (kind) => relists.inc({ kind }),
     watched: (kind) => watches.inc({ kind }),
     repaired: (kind, count) => repairs.inc({ kind }, count),
     unread: (kind) => unread.inc({ kind }),
+  }
+}
+
+function requestMeter(metrics: Metrics, { host, dependencies }: Counted): OperatorMeter['requested'] {
+  const requests = metrics.counter(
+    'rest_client_requests_total',
+    'Requests to the API server, by status code and method; `<error>` means no answer.',
+    { code: ['200', NO_ANSWER], method: REQUEST_METHODS, host: [host] },
+  )
+  let isAnswered = true
+  const calls = dependencies.add('kubernetes', () => isAnswered)
+  return (method, code, durationMs) => {
+    isAnswered = code !== NO_ANSWER
+    requests.inc({ code, method, host })
+    calls.called(OPERATIONS[method], { result: isAnswered ? 'ok' : 'error', durationMs })
   }
 }
 
@@ -112,18 +135,13 @@ function queueMeter(
 
 function reconcileMeter(
   metrics: Metrics,
-): (controller: string, workers: number) => Pick<ControllerMeter, 'busy' | 'reconciled' | 'failedTerminally'> {
+): (controller: string, workers: number) => Pick<ControllerMeter, 'busy' | 'reconciled'> {
   const labels = { controller: [] }
   const total = metrics.counter('controller_runtime_reconcile_total', 'Reconciliations, by result.', {
     ...labels,
     result: RECONCILE_RESULTS,
   })
   const errors = metrics.counter('controller_runtime_reconcile_errors_total', 'Reconciliations that failed.', labels)
-  const terminal = metrics.counter(
-    'controller_runtime_terminal_reconcile_errors_total',
-    'Reconciliations that failed and that no retry can fix.',
-    labels,
-  )
   const time = metrics.histogram('controller_runtime_reconcile_time_seconds', 'How long reconciliations took.', {
     buckets: RECONCILE_BUCKETS,
     labels,
@@ -133,7 +151,6 @@ function reconcileMeter(
   return (controller, workers) => {
     for (const result of RECONCILE_RESULTS) total.inc({ controller, result }, 0)
     errors.inc({ controller }, 0)
-    terminal.inc({ controller }, 0)
     time.zero({ controller })
     size.set({ controller }, workers)
     active.set({ controller }, 0)
@@ -147,7 +164,6 @@ function reconcileMeter(
         if (result === 'error') errors.inc({ controller })
         time.observe({ controller }, durationMs / 1000)
       },
-      failedTerminally: () => terminal.inc({ controller }),
     }
   }
 }

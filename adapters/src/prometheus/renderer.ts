@@ -1,30 +1,42 @@
 /** Metrics of renderers. */
 import { FAILURES } from '@platen/contract/error.ts'
-import { DEAD_LETTER_REASONS, type RendererMeter } from '@platen/contract/port/renderer-meter.ts'
+import {
+  DEAD_LETTER_REASONS,
+  type EngineMeter,
+  RESTART_REASONS,
+  type RendererMeter,
+  type Slots,
+} from '@platen/contract/port/renderer-meter.ts'
 import { LANES, type Outcome } from '@platen/contract/render.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
+import { Gauge } from 'prom-client'
+import type { Dependencies } from './dependency.ts'
 import type { Metrics } from './registry.ts'
 
-/** Seconds: from the smallest invoice to the longest deadline. */
-const RENDER_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120]
+/** Seconds: from the smallest invoice to a render that misses the longest deadline, 120 s. */
+const RENDER_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 150]
 /** Seconds: from a free slot to one day, after which a render expires. */
-const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 15, 60, 300, 1800, 7200, 86_400]
+const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800, 7200, 21_600, 86_400]
 
 /** Maximum number of templates that have their own labels; all others share one. */
 const TEMPLATES_COUNTED_MAX = 1000
 const OTHER = { tenant: 'other', template: 'other' }
 
 export interface RendererMeterOptions {
-  /** Whether renders are also counted by tenant and template. */
-  readonly countsTenants: boolean
+  /** The tenants whose renders are also counted by tenant and template; `*` means each of them. */
+  readonly tenants: readonly string[]
+  readonly dependencies: Dependencies
+  /** Whether this process has a running browser; absent if it needs none. Called at each scrape. */
+  readonly isChromiumUp?: (() => boolean) | undefined
 }
 
 /** Registers the metrics. Call once per `metrics`. */
-export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeterOptions): RendererMeter {
+export function rendererMeter(metrics: Metrics, options: RendererMeterOptions): RendererMeter {
+  const { tenants } = options
   const wait = metrics.tracedHistogram(
     'platen_queue_wait_seconds',
     'How long renders waited, from their acceptance to their first attempt.',
-    { buckets: WAIT_BUCKETS, labels: { lane: LANES } },
+    { buckets: WAIT_BUCKETS, labels: { engine: ENGINES, lane: LANES } },
   )
   const retries = metrics.counter('platen_render_retries_total', 'Attempts after the first attempt of a render.', {
     engine: ENGINES,
@@ -36,10 +48,11 @@ export function rendererMeter(metrics: Metrics, { countsTenants }: RendererMeter
   )
   return {
     ...slotMeter(metrics),
-    ended: countsTenants ? both(endMeter(metrics), tenantMeter(metrics)) : endMeter(metrics),
+    ...engineMeter(metrics, options),
+    ended: tenants.length > 0 ? both(endMeter(metrics), tenantMeter(metrics, tenants)) : endMeter(metrics),
     begun({ engine, lane }, { attempt, waitedMs, traceId }) {
       if (attempt > 1) retries.inc({ engine })
-      else wait.observe({ lane }, Math.max(waitedMs, 0) / 1000, traceId)
+      else wait.observe({ engine, lane }, Math.max(waitedMs, 0) / 1000, traceId)
     },
     deadLettered: (reason) => deadLetters.inc({ reason }),
   }
@@ -50,12 +63,41 @@ function slotMeter(metrics: Metrics): Pick<RendererMeter, 'serving' | 'busy'> {
     engine: ENGINES,
   })
   const busy = metrics.gauge('platen_slots_busy', 'Slots that are rendering now.', { engine: ENGINES })
+  const served = new Map<Engine, Slots>()
+  const saturation: Gauge = new Gauge({
+    name: 'platen_slots_saturation_ratio',
+    help: 'How full the slots are for a lane, from 0 to 1. At 1, the next render of the lane must wait until another one ends. Absent where the lane is not served.',
+    labelNames: ['engine', 'lane'],
+    registers: [metrics.registry],
+    collect() {
+      for (const [engine, { lanes, saturation: ratioOf }] of served)
+        for (const lane of lanes) saturation.set({ engine, lane }, ratioOf(lane))
+    },
+  })
   return {
-    serving: (engine, count) => slots.set({ engine }, count),
+    serving(engine, serving) {
+      slots.set({ engine }, serving.slots)
+      served.set(engine, serving)
+    },
     busy(engine) {
       busy.inc({ engine })
       return { [Symbol.dispose]: () => busy.dec({ engine }) }
     },
+  }
+}
+
+function engineMeter(metrics: Metrics, { dependencies, isChromiumUp }: RendererMeterOptions): EngineMeter {
+  const restarts = metrics.counter(
+    'platen_restarts_total',
+    'Browsers and render threads that ended or did not start, and were started again, by reason: `worn` and `canceled` are normal.',
+    { part: [], reason: [] },
+  )
+  for (const [part, reasons] of Object.entries(RESTART_REASONS))
+    for (const reason of reasons) restarts.inc({ part, reason }, 0)
+  const chromium = isChromiumUp && dependencies.add('chromium', isChromiumUp)
+  return {
+    restarted: (part, reason) => restarts.inc({ part, reason }),
+    launching: (launch, signal) => chromium?.measure('launch', launch, signal) ?? launch(),
   }
 }
 
@@ -86,16 +128,17 @@ function endMeter(metrics: Metrics): Ended {
 }
 
 /** Counts by tenant and template: for operators with a few hundred teams who must know whose templates fail. */
-export function tenantMeter(metrics: Metrics): Ended {
+export function tenantMeter(metrics: Metrics, tenants: readonly string[]): Ended {
   const renders = metrics.counter(
     'platen_tenant_renders_total',
-    `Renders that ended, by tenant and template, if PLATEN_TENANT_METRICS is set. A process counts at most ${TEMPLATES_COUNTED_MAX} templates by name; all others count as \`other\`.`,
+    `Renders that ended, by tenant and template, of the tenants in PLATEN_TENANT_METRICS. A process counts at most ${TEMPLATES_COUNTED_MAX} templates by name; all others count as \`other\`.`,
     { tenant: [], template: [], environment: [], outcome: [] },
   )
+  const [isAll, named] = [tenants.includes('*'), new Set<string>(tenants)]
   const counted = new Set<string>()
   return ({ tenant, template, environment }, outcome) => {
     const name = `${tenant}/${template.code}`
-    if (counted.size < TEMPLATES_COUNTED_MAX) counted.add(name)
+    if ((isAll || named.has(tenant)) && counted.size < TEMPLATES_COUNTED_MAX) counted.add(name)
     const whose = counted.has(name) ? { tenant, template: template.code } : OTHER
     renders.inc({ ...whose, environment, outcome: codeOf(outcome) })
   }

@@ -63,6 +63,20 @@ export const BOOLEAN: Format<boolean> = {
   },
 }
 
+const TENANT_NAMES_MAX = 200
+const TENANT_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
+/** Names of tenants. `*` means all of them, `none` is no name. */
+export const TENANTS: Format<readonly string[]> = {
+  wanted: `at most ${TENANT_NAMES_MAX} names of tenants, separated by commas, or * or none`,
+  parse(text) {
+    if (text === '*') return ['*']
+    if (text === 'none') return []
+    const names = [...new Set(text.split(',').map((name) => name.trim()))]
+    return names.length <= TENANT_NAMES_MAX && names.every((name) => TENANT_NAME.test(name)) ? names : undefined
+  },
+}
+
 /** A port to listen on; 0 means any free one. */
 export const PORT = integer([0, 65_535], 'a port number')
 

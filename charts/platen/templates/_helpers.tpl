@@ -333,7 +333,7 @@ spec:
 {{- include "platen.variable" (list "PLATEN_CONCURRENCY" $renderer.concurrency) }}
 {{- include "platen.variable" (list "PLATEN_DRAIN_SECONDS" $renderer.drainSeconds) }}
 {{- include "platen.variable" (list "PLATEN_EGRESS_ALLOW_CIDRS" (join "," .root.Values.egress.allowCidrs)) }}
-{{- include "platen.variable" (list "PLATEN_TENANT_METRICS" (.root.Values.monitoring.tenants | ternary "true" "")) }}
+{{- include "platen.variable" (list "PLATEN_TENANT_METRICS" (join "," .root.Values.monitoring.tenants)) }}
 {{ include "platen.secretVariable" (list "PLATEN_EVENT_KEY" .root.Values.secretName "eventKey") }}
 {{- end -}}
 

@@ -6,6 +6,10 @@ export type Priority = (typeof PRIORITIES)[number]
 export const RECONCILE_RESULTS = ['success', 'requeue_after', 'error'] as const
 export type ReconcileResult = (typeof RECONCILE_RESULTS)[number]
 
+/** The methods of requests to the API server. */
+export const REQUEST_METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const
+export type RequestMethod = (typeof REQUEST_METHODS)[number]
+
 /** Metrics of the operator. Counting never fails and never waits. */
 export interface OperatorMeter {
   /** A controller has started with so many workers. Each scrape calls `readState`, which must neither wait nor throw. Once per name. */
@@ -14,13 +18,15 @@ export interface OperatorMeter {
     controller: { readonly workers: number; readonly readState: () => WorkState },
   ): ControllerMeter
   /** The API server answered a request. `code` is its status, or `<error>` without an answer. */
-  requested(method: string, code: string): void
+  requested(method: RequestMethod, code: string, durationMs: number): void
   /** Whether this process holds the lease. */
   leading(isHeld: boolean): void
   /** All objects of a kind were listed. */
   relisted(kind: string): void
   /** A watch of a kind was opened. */
   watched(kind: string): void
+  /** All changes up to now are in Redis. */
+  published(): void
   /** The operator restored `count` of its own entries in Redis or Secrets that somebody else had changed. */
   repaired(kind: string, count: number): void
   /** An object of a kind could not be read. */
@@ -46,6 +52,4 @@ export interface ControllerMeter {
   /** A worker is busy, until this is disposed. */
   busy(): Disposable
   reconciled(result: ReconcileResult, durationMs: number): void
-  /** An error that no retry fixes. It also counts as an error. */
-  failedTerminally(): void
 }

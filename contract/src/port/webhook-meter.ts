@@ -11,8 +11,14 @@ export type DeferralReason = (typeof DEFERRAL_REASONS)[number]
 export const WEBHOOK_DEAD_LETTERS = ['event', 'delivery'] as const
 export type WebhookDeadLetter = (typeof WEBHOOK_DEAD_LETTERS)[number]
 
+/** The deliveries that a process has in memory: `waiting` for a free call, and `calling` their receivers. */
+export const HELD_STATES = ['waiting', 'calling'] as const
+export type HeldDeliveries = Readonly<Record<(typeof HELD_STATES)[number], number>>
+
 /** Metrics of webhooks. Counting never fails and never waits. */
 export interface WebhookMeter {
+  /** A dispatcher has started. Each scrape calls `read`, which must neither wait nor throw. Replaces the one before. */
+  dispatching(read: () => HeldDeliveries): void
   /** An attempt has started, so many milliseconds after it was due. */
   begun(lagMs: number): void
   /** A due delivery was postponed. */

@@ -39,14 +39,14 @@ export function keepRetention(retention: Retention): AsyncDisposable {
 }
 
 async function removeRenders(retention: Retention, signal: AbortSignal): Promise<void> {
-  const { ledger, clock, log } = retention
+  const { ledger, clock } = retention
   const remove = async (render: DueRender) => {
     await removeRender(render, retention, signal)
     await ledger.forget(render.id, signal)
   }
-  const counter = openRemovalCounter('render', log)
+  const counter = openRemovalCounter('render', retention)
   for await (const render of ledger.due(clock.now(), signal)) await counter.count(() => remove(render), signal)
-  counter.log()
+  counter.end()
 }
 
 async function removeFacts({ facts, clock }: Retention, signal: AbortSignal): Promise<void> {

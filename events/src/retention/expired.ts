@@ -21,17 +21,17 @@ import { openRemovalCounter, type RemovalCounter, type RemovalPorts, removeRende
 
 /** Removes the renders whose day is over. Throws `Unavailable` when the index cannot be listed. */
 export async function removeExpired(ports: RemovalPorts, signal: AbortSignal): Promise<void> {
-  const { artifacts, serviceBucket, clock, log } = ports
-  const renders = openRemovalCounter('render', log)
-  const objects = openRemovalCounter('part of the expiry index', log)
+  const { artifacts, serviceBucket, clock } = ports
+  const renders = openRemovalCounter('render', ports)
+  const objects = openRemovalCounter('expiry_index_part', ports)
   const now = clock.now()
   const pass = { ports, renders, day: dayOf(now) }
   // Lists the whole index, in pages of a thousand objects. Each object contains hundreds of renders.
   for await (const address of artifacts.list(serviceBucket, EXPIRY_PREFIX, signal)) {
     if (isDayOver(address.key, now)) await objects.count(() => removeObject(address, pass, signal), signal)
   }
-  renders.log()
-  objects.log()
+  renders.end()
+  objects.end()
 }
 
 interface Pass {

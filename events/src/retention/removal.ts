@@ -11,6 +11,7 @@ import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { RemovedKind, RetentionMeter } from '@platen/contract/port/retention-meter.ts'
 import { type ArtifactAddress, manifestKey, type RenderRecord, renderPrefix } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 
@@ -21,6 +22,7 @@ export interface RemovalPorts {
   readonly serviceBucket: string
   readonly clock: Clock
   readonly log: Log
+  readonly meter: RetentionMeter
 }
 
 /** Removes the expired data of one kind. */
@@ -63,7 +65,7 @@ export async function removeRegularly(
  */
 export async function removeRender(
   { id, storage }: { readonly id: RenderId; readonly storage?: RenderRecord['storage'] },
-  { artifacts, deliveries, serviceBucket }: RemovalPorts,
+  { artifacts, deliveries, serviceBucket }: Pick<RemovalPorts, 'artifacts' | 'deliveries' | 'serviceBucket'>,
   signal: AbortSignal,
 ): Promise<void> {
   await artifacts.delete({ bucket: serviceBucket, key: manifestKey(id) }, signal)
@@ -78,17 +80,17 @@ export async function removeRender(
 
 /** Removes the expired claims of `Idempotency-Key`s. */
 export async function removeClaims(ports: RemovalPorts, signal: AbortSignal): Promise<void> {
-  const { artifacts, serviceBucket, clock, log } = ports
+  const { artifacts, serviceBucket, clock } = ports
   const remove = async (address: ArtifactAddress) => {
     const bytes = await artifacts.get(address, signal)
     if (bytes === undefined || !isExpired(decodeClaim(bytes), clock.now())) return false
     await artifacts.delete(address, signal)
     return true
   }
-  const counter = openRemovalCounter('idempotency claim', log)
+  const counter = openRemovalCounter('idempotency_claim', ports)
   const claims = artifacts.list(serviceBucket, IDEMPOTENCY_PREFIX, signal)
   for await (const claim of claims) await counter.count(() => remove(claim), signal)
-  counter.log()
+  counter.end()
 }
 
 /** Counts the removals of one kind. A failure does not stop the other removals. */
@@ -98,12 +100,15 @@ export interface RemovalCounter {
    * aborted.
    */
   count(remove: () => Promise<boolean | void>, signal: AbortSignal): Promise<'failed' | 'done'>
-  /** Logs the result once. Thousands may fail for the same reason. */
-  log(): void
+  /** Counts and logs the result once. Thousands may fail for the same reason. */
+  end(): void
 }
 
-/** Opens an empty counter. `kind` is for people. */
-export function openRemovalCounter(kind: string, log: Log): RemovalCounter {
+/** Opens an empty counter. */
+export function openRemovalCounter(
+  kind: RemovedKind,
+  { log, meter }: Pick<RemovalPorts, 'log' | 'meter'>,
+): RemovalCounter {
   let removed = 0
   let failed = 0
   let err: unknown
@@ -119,7 +124,8 @@ export function openRemovalCounter(kind: string, log: Log): RemovalCounter {
         return 'failed'
       }
     },
-    log() {
+    end() {
+      meter.ended(kind, { removed, failed })
       if (failed > 0) log.warn({ kind, removed, failed, err }, 'some expired data not removed')
       else if (removed > 0) log.info({ kind, removed }, 'expired data removed')
     },

@@ -83,6 +83,7 @@ interface QueuedDelivery {
 async function dispatch(context: Dispatch): Promise<void> {
   const { deliveries, signal, clock } = context
   const queue = new FairQueue<QueuedDelivery>()
+  context.meter.dispatching(() => queue.held())
   const running = new Set<Promise<void>>()
   const track = (step: Promise<void>) => {
     running.add(step)

@@ -11,6 +11,7 @@ import {
   WEBHOOK_DEFER_MS_MAX,
   WEBHOOK_DEFER_MS_MIN,
 } from '@platen/contract/limit.ts'
+import type { HeldDeliveries } from '@platen/contract/port/webhook-meter.ts'
 import {
   WEBHOOK_CALLS_OF_NEW_HOST,
   WEBHOOK_HOSTS_KNOWN_MAX,
@@ -53,6 +54,11 @@ export class FairQueue<Item extends QueueKey> {
   #calls = 0
   #waiting = 0
   #hosts = 0
+
+  /** Returns how many items wait, and how many calls are under way. */
+  held(): HeldDeliveries {
+    return { waiting: this.#waiting, calling: this.#calls }
+  }
 
   /** Adds an item. Returns false if there is no room for it. */
   add(item: Item): boolean {

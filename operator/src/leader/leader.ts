@@ -159,7 +159,7 @@ function buildLeader(options: LeaderOptions) {
   const workers = openMeteredQueue(options)
   const { queue } = workers
   const onChanged = (uids: Iterable<Uid>) => reconciler.requeue(uids)
-  const publication = new Publication({ compilation, publisher, clock, onChanged })
+  const publication = new Publication({ compilation, publisher, meter, clock, onChanged })
   const readEnforced = (signal: AbortSignal) => publisher.enforced(signal)
   const propagation = new Propagation({ readEnforced, onEnforced: (key) => queue.add(key), clock, log })
   const reconciler: Reconciler = new Reconciler({

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { logTo, NEVER } from '../../../test/fixture/build.ts'
 import { RECONCILE_MS_MAX } from '../limit.ts'
 import { WorkQueue } from './work-queue.ts'
-import { runWorkers, TerminalError, type WorkerOptions } from './worker.ts'
+import { runWorkers, type WorkerOptions } from './worker.ts'
 
 const UNCOUNTED = { added: () => undefined, deferred: () => undefined, taken: () => undefined, done: () => undefined }
 
@@ -21,7 +21,6 @@ function working(reconcile: WorkerOptions['reconcile'], { workers = 1, signal = 
       return { [Symbol.dispose]: () => void busy-- }
     },
     reconciled: (result) => void told.push(result),
-    failedTerminally: () => void told.push('terminal'),
   }
   const log = logTo(({ message }) => told.push(message))
   const ended = runWorkers({ queue, workers, reconcile, meter, clock, log }, signal)
@@ -51,18 +50,6 @@ describe('a look at an object', () => {
     await clock.advance(5000)
     const failed = ['error', 'reconcile failed']
     expect(told).toEqual([...failed, ...failed, ...failed, 'success'])
-  })
-
-  test('that no retry mends is repeated only when something changes', async () => {
-    const { clock, add, told } = working(async () => {
-      throw new TerminalError('the name is taken')
-    })
-    await add('a')
-    await clock.advance(3_600_000)
-    const given = ['error', 'terminal', 'reconcile failed, not retried']
-    expect(told).toEqual(given)
-    await add('a')
-    expect(told).toEqual([...given, ...given])
   })
 
   test('that wants another gets it at its time', async () => {

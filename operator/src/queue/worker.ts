@@ -5,11 +5,6 @@ import type { ControllerMeter } from '@platen/contract/port/operator-meter.ts'
 import { RECONCILE_MS_MAX } from '../limit.ts'
 import type { WorkQueue } from './work-queue.ts'
 
-/** An error that no retry can repair. The object is reconciled again when something changes. */
-export class TerminalError extends Error {
-  override readonly name = 'TerminalError'
-}
-
 export interface WorkerOptions {
   readonly queue: WorkQueue
   /** The number of workers. */
@@ -17,10 +12,11 @@ export interface WorkerOptions {
   /**
    * Brings the cluster and Redis in line with one object, from any state. Running it twice is safe. The signal aborts when it takes too
    * long or when the operator stops. No other worker has the key until it resolves or rejects. Returns after how many milliseconds to
-   * reconcile the object again, even without a change. Throws `TerminalError` when a retry is useless.
+   * reconcile the object again, even without a change. Each error is retried: what is wrong with the object itself is a condition, not an
+   * error.
    */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<number | undefined>
-  readonly meter: Pick<ControllerMeter, 'busy' | 'reconciled' | 'failedTerminally'>
+  readonly meter: Pick<ControllerMeter, 'busy' | 'reconciled'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -62,12 +58,6 @@ async function processKey(key: string, options: WorkerOptions, signal: AbortSign
     meter.reconciled('error', durationMs())
     // A retry is useless when the operator stops.
     if (signal.aborted) return
-    if (err instanceof TerminalError) {
-      queue.forget(key)
-      meter.failedTerminally()
-      log.error({ err, key }, 'reconcile failed, not retried')
-      return
-    }
     log.warn({ err, key, waitMs: queue.retry(key) }, 'reconcile failed')
   }
 }

@@ -26,6 +26,7 @@ function publishing({ failures = 0, found = 0 } = {}) {
   let failing = failures
   let gate = Promise.resolve()
   let repairs = 0
+  let publishes = 0
   const publisher = {
     revision: () => directory.current().revision,
     nextRevision: () => directory.current().revision + 1,
@@ -50,8 +51,15 @@ function publishing({ failures = 0, found = 0 } = {}) {
     directory,
     foundKeys,
     told,
-    publication: new Publication({ compilation, publisher, clock, onChanged }),
+    publication: new Publication({
+      compilation,
+      publisher,
+      meter: { published: () => void publishes++ },
+      clock,
+      onChanged,
+    }),
     repairs: () => repairs,
+    publishes: () => publishes,
     hold: () => {
       const { promise, resolve } = Promise.withResolvers<void>()
       gate = promise
@@ -64,12 +72,14 @@ const changeOf = (resource: Resource) => ({ uid: resource.metadata.uid, resource
 const platform = [aPlanResource(), aTenantResource()].map(changeOf)
 
 test('what there is at the beginning is one revision, and is published only where it is not', async () => {
-  const { publication, directory } = publishing()
+  const { publication, directory, publishes } = publishing()
   await publication.start(platform, NEVER)
   expect(directory.current()).toMatchObject({ revision: 1 })
   expect([...directory.current().tenants.keys()]).toEqual(['acme'])
   await publication.start(platform, NEVER)
   expect(directory.current().revision).toBe(1)
+  // What is there counts as published, also by an operator that found it so.
+  expect(publishes()).toBe(2)
 })
 
 test('nothing at all is published as well, so that processes know there is nothing', async () => {

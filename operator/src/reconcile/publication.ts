@@ -6,6 +6,7 @@ import type { Instant } from '@platen/contract/brand.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceFirst } from '@platen/contract/race.ts'
 import type { Uid } from '@platen/contract/resource.ts'
@@ -25,6 +26,7 @@ export interface PublicationOptions {
   }
   /** Called with the other resources whose results a change has altered. */
   readonly onChanged: (uids: ReadonlySet<Uid>) => void
+  readonly meter: Pick<OperatorMeter, 'published'>
   readonly clock: Clock
 }
 
@@ -68,13 +70,15 @@ export class Publication {
    * it again.
    */
   async start(changes: readonly ResourceChange[], signal: AbortSignal): Promise<void> {
-    const { compilation, publisher, clock } = this.#options
+    const { compilation, publisher, meter, clock } = this.#options
     const { settingsChanged } = compilation.update(changes, clock.now())
     for (const uid of settingsChanged) this.#unpublished.add(uid)
     this.#latest = { revision: publisher.revision(), at: clock.now() }
     const isPublished = publisher.revision() > 0 && publisher.differences(this.#snapshot()).length === 0
-    if (isPublished) this.#unpublished.clear()
-    else await this.#publish(signal)
+    if (isPublished) {
+      this.#unpublished.clear()
+      meter.published()
+    } else await this.#publish(signal)
     this.#atStart = this.#latest
     this.#inForceSince.clear()
   }
@@ -145,7 +149,7 @@ export class Publication {
   }
 
   async #publish(signal: AbortSignal): Promise<void> {
-    const { publisher, clock } = this.#options
+    const { publisher, meter, clock } = this.#options
     const snapshot = this.#snapshot()
     try {
       await publisher.publish(snapshot, signal)
@@ -156,6 +160,7 @@ export class Publication {
       throw new Unavailable('Redis holds a revision that this operator did not publish', { cause })
     }
     this.#latest = { revision: snapshot.revision, at: clock.now() }
+    meter.published()
     for (const uid of this.#unpublished) this.#setInForce(uid)
     this.#unpublished.clear()
   }

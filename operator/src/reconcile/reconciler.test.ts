@@ -47,7 +47,13 @@ async function reconciling() {
       await directory.publish(snapshot, signal)
     },
   }
-  const publication = new Publication({ compilation, publisher, clock, onChanged: nothing })
+  const publication = new Publication({
+    compilation,
+    publisher,
+    meter: { published: nothing },
+    clock,
+    onChanged: nothing,
+  })
   const held = new Map<string, ResourceView>()
   const resources = { get: (key: string) => held.get(key), all: () => [...held.values()] }
   const queue = new WorkQueue({ clock, ids, meter: UNCOUNTED })

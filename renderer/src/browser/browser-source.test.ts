@@ -1,8 +1,9 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
-import { NEVER, SILENT } from '../../../test/fixture/build.ts'
+import { NEVER, SILENT, UNCOUNTED } from '../../../test/fixture/build.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import { openBrowserSource } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'
@@ -28,10 +29,13 @@ function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) 
   const launched: RunningBrowser[] = []
   const lines: object[] = []
   let launches = 0
+  const restarts: string[] = []
+  const meter: EngineMeter = { ...UNCOUNTED, restarted: (_part, reason) => void restarts.push(reason) }
   const supply = openBrowserSource({
     clock,
     log: { ...SILENT, warn: (fields, message) => void lines.push({ ...fields, message }) },
     rendersOf: () => 7,
+    meter,
     async launch(signal) {
       const outcome = outcomes[Math.min(launches, outcomes.length - 1)]
       launches += 1
@@ -42,7 +46,7 @@ function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) 
       return browser
     },
   })
-  return { supply, clock, launched, lines, launches: () => launches }
+  return { supply, clock, launched, lines, restarts, launches: () => launches }
 }
 
 test('begins to launch when it is opened, and gives everyone the same browser', async () => {
@@ -54,7 +58,7 @@ test('begins to launch when it is opened, and gives everyone the same browser', 
 })
 
 test('tries again with growing waits for as long as launches fail', async () => {
-  const { supply, clock, launched, launches } = aSupply(['fails', 'fails', 'fails', 'runs'])
+  const { supply, clock, launched, restarts, launches } = aSupply(['fails', 'fails', 'fails', 'runs'])
   const current = supply.current(NEVER)
   await clock.advance(0)
   const counts = []
@@ -63,6 +67,7 @@ test('tries again with growing waits for as long as launches fail', async () => 
     counts.push(launches())
   }
   expect(counts).toEqual([1, 2, 2, 3, 3, 4])
+  expect(restarts).toEqual(['not_started', 'not_started', 'not_started'])
   expect(await current).toBe(launched[0])
 })
 
@@ -97,12 +102,13 @@ test('logs how a browser ended, how old it was and what it had printed', async (
 })
 
 test('launches another when the browser dies, without being asked', async () => {
-  const { supply, clock, launched } = aSupply(['runs'])
+  const { supply, clock, launched, restarts } = aSupply(['runs'])
   const first = await supply.current(NEVER)
   await clock.advance(60_000)
   await first.kill()
   await clock.advance(0)
   expect(launched).toHaveLength(2)
+  expect(restarts).toEqual(['crashed'])
   expect(await supply.current(NEVER)).toBe(launched[1])
 })
 
@@ -180,7 +186,7 @@ test('closes while a launch is under way', async () => {
 })
 
 test('kills a browser that gives no sign of life, and launches another', async () => {
-  const { supply, clock, launched } = aSupply(['is mute', 'runs'])
+  const { supply, clock, launched, restarts } = aSupply(['is mute', 'runs'])
   const mute = await supply.current(NEVER)
   await clock.advance(BROWSER_PING_EVERY_MS + BROWSER_PING_MS_MAX - 1)
   expect(mute.gone.aborted).toBe(false)
@@ -188,6 +194,7 @@ test('kills a browser that gives no sign of life, and launches another', async (
   expect(mute.gone.aborted).toBe(true)
   await clock.advance(1000)
   expect(await supply.current(NEVER)).toBe(launched[1])
+  expect(restarts).toEqual(['unresponsive'])
 })
 
 test('kills a browser that retires, too, when it gives no sign of life any more', async () => {
@@ -215,6 +222,7 @@ test('does not take a pause of its own process for one of the browser', async ()
     clock: { ...manual, timeout },
     log: SILENT,
     rendersOf: () => 0,
+    meter: UNCOUNTED,
     launch: async () => browser,
   })
   expect(await supply.current(NEVER)).toBe(browser)

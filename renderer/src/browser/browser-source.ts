@@ -6,6 +6,7 @@ import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { type Availability, trackAvailability } from '../port/availability.ts'
 import type { RunningBrowser } from './launch.ts'
@@ -22,6 +23,8 @@ export interface BrowserSource extends AsyncDisposable, Availability {
   replace(): Promise<void>
   /** Launches a browser that `current` never returns. The caller must kill it. Rejects as `current` does. */
   launchDedicated(signal: AbortSignal): Promise<RunningBrowser>
+  /** Ends a browser that did not answer or obey. `current` replaces it. Resolves when it is gone. */
+  discard(browser: RunningBrowser): Promise<void>
 }
 
 /**
@@ -46,14 +49,16 @@ export interface BrowserSourcePorts {
   readonly rendersOf: (browser: RunningBrowser) => number
   readonly clock: Clock
   readonly log: Log
+  readonly meter: EngineMeter
 }
 
 /** Opens the source and begins the first launch without waiting for it. */
 export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
-  const { clock } = ports
+  const { clock, meter } = ports
   const closing = new AbortController()
   const launcher = openLauncher(ports, closing.signal)
   const living = new Set<RunningBrowser>()
+  const discards = openDiscards(meter)
   const availability = trackAvailability(clock)
   let current: RunningBrowser | undefined
   let launching: Promise<RunningBrowser> | undefined
@@ -72,7 +77,7 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
 
   function watch(next: RunningBrowser): RunningBrowser {
     living.add(next)
-    void killWhenUnresponsive(next, ports)
+    void discardWhenUnresponsive(next, ports, discards)
     next.gone.addEventListener('abort', () => living.delete(next))
     return next
   }
@@ -89,6 +94,7 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
       if (closing.signal.aborted) return
       const ageMs = Math.round(clock.monotonic() - startedAt)
       void logExit(next, ageMs, ports)
+      discards.countExit(next)
       launcher.noteExit(ageMs)
       void launchNext()
     })
@@ -103,14 +109,39 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
     async current(signal) {
       return current ?? (await waitForLaunch(launchNext(), { clock, signal }))
     },
-    async replace() {
-      await launchNext()
-    },
+    replace: async () => void (await launchNext()),
     launchDedicated: (signal) => dedicated.launch(signal),
+    discard: (browser) => discards.discard(browser),
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the browser source was closed'))
       await Promise.allSettled([launching, dedicated.settled()])
-      await Promise.all(Array.from(living, (browser) => browser.kill()))
+      await killAll(living)
+    },
+  }
+}
+
+async function killAll(browsers: Iterable<RunningBrowser>): Promise<void> {
+  await Promise.all(Array.from(browsers, (browser) => browser.kill()))
+}
+
+interface Discards {
+  /** As in `BrowserSource`. */
+  discard(browser: RunningBrowser): Promise<void>
+  /** Counts the exit of a browser that nobody told to end, unless it was discarded. */
+  countExit(browser: RunningBrowser): void
+}
+
+function openDiscards(meter: EngineMeter): Discards {
+  const discarded = new WeakSet<RunningBrowser>()
+  return {
+    async discard(browser) {
+      if (browser.gone.aborted) return
+      discarded.add(browser)
+      meter.restarted('browser', 'unresponsive')
+      await browser.kill()
+    },
+    countExit(browser) {
+      if (!discarded.has(browser)) meter.restarted('browser', 'crashed')
     },
   }
 }
@@ -162,13 +193,17 @@ function openDedicatedLaunches(start: () => Promise<RunningBrowser>, clock: Cloc
 }
 
 /** Pings a browser until it has exited, and kills it if it does not respond. Never rejects. */
-async function killWhenUnresponsive(running: RunningBrowser, { clock, log }: BrowserSourcePorts): Promise<void> {
+async function discardWhenUnresponsive(
+  running: RunningBrowser,
+  { clock, log }: BrowserSourcePorts,
+  discards: Discards,
+): Promise<void> {
   const { gone } = running
   while (!gone.aborted) {
     await clock.sleep(BROWSER_PING_EVERY_MS, gone).catch(() => undefined)
     if (gone.aborted || (await isResponsive(running, clock)) || gone.aborted) continue
     log.warn({}, 'browser unresponsive, killed')
-    await running.kill()
+    await discards.discard(running)
   }
 }
 
@@ -193,7 +228,7 @@ interface Launcher {
   noteExit(ageMs: number): void
 }
 
-function openLauncher({ launch, clock, log }: BrowserSourcePorts, closing: AbortSignal): Launcher {
+function openLauncher({ launch, clock, log, meter }: BrowserSourcePorts, closing: AbortSignal): Launcher {
   let failures = 0
   return {
     async launch() {
@@ -204,6 +239,7 @@ function openLauncher({ launch, clock, log }: BrowserSourcePorts, closing: Abort
           return await launch(closing)
         } catch (err) {
           failures += 1
+          if (!closing.aborted) meter.restarted('browser', 'not_started')
           if (!closing.aborted) log.error({ err, failures }, 'browser launch failed')
         }
       }

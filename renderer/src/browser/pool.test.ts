@@ -3,7 +3,7 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
-import { NEVER, SILENT } from '../../../test/fixture/build.ts'
+import { NEVER, SILENT, UNCOUNTED } from '../../../test/fixture/build.ts'
 import type { RunningBrowser } from './launch.ts'
 import { BROWSER_AGE_MS_MAX, BROWSER_KEPT_MIB_MAX, BROWSER_MEMORY_CHECK_EVERY_MS, PAGE_KEPT_MIB_MAX } from './limit.ts'
 import type { PrintPage } from './page.ts'
@@ -49,8 +49,10 @@ function aPool(settings: Partial<PoolSettings> = {}) {
           separate.push(browser)
           return browser
         },
+        discard: (browser) => browser.kill(),
         [Symbol.asyncDispose]: async () => {},
       },
+      meter: UNCOUNTED,
       async open(browser) {
         await opening.hold
         if (opening.failure !== undefined) throw opening.failure

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import type { BrowserSource } from './browser-source.ts'
@@ -53,6 +54,7 @@ interface PoolPorts {
   readonly open: (browser: RunningBrowser) => Promise<PrintPage>
   readonly clock: Clock
   readonly log: Log
+  readonly meter: EngineMeter
 }
 
 /** What the pool records about a page that was acquired at least once. */
@@ -234,7 +236,7 @@ interface Retirement {
   pageClosed(browser: RunningBrowser): Promise<void>
 }
 
-function openRetirement({ source, usageOf, clock, log }: PoolPorts, onRetired: () => void): Retirement {
+function openRetirement({ source, usageOf, clock, log, meter }: PoolPorts, onRetired: () => void): Retirement {
   const killIfDone = async (browser: RunningBrowser) => {
     const { isRetired, pages } = usageOf(browser)
     if (isRetired && pages === 0) await browser.kill()
@@ -248,6 +250,7 @@ function openRetirement({ source, usageOf, clock, log }: PoolPorts, onRetired: (
     usage.isRetired = true
     const ageMs = Math.round(clock.monotonic() - usage.startedAt)
     log.info({ renders: usage.renders, ageMs, ...reason }, 'browser retired')
+    meter.restarted('browser', 'cause' in reason ? 'unresponsive' : 'worn')
     onRetired()
     await killIfDone(browser)
   }
@@ -257,7 +260,7 @@ function openRetirement({ source, usageOf, clock, log }: PoolPorts, onRetired: (
   return {
     schedule,
     async discard(browser, cause) {
-      if (usageOf(browser).busy === 0) await browser.kill()
+      if (usageOf(browser).busy === 0) await source.discard(browser)
       else schedule(browser, { cause })
     },
     pageClosed(browser) {

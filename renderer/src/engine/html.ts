@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { Warning } from '@platen/contract/render.ts'
 import { openBrowserSource } from '../browser/browser-source.ts'
@@ -34,6 +35,7 @@ export interface HtmlEngineSettings {
   readonly remote?: RemoteFiles
   readonly clock: Clock
   readonly log: Log
+  readonly meter: EngineMeter
   /** A folder that only this engine uses. What browsers of an earlier process left there is removed. */
   readonly profileDir: string
   /** False if Chromium cannot use its own sandbox: as root, or without user namespaces. */
@@ -48,7 +50,7 @@ const WARM_PAGES_PER_SLOT = 2
 
 /** Opens the engine and begins to start Chromium, without waiting for it. If Chromium does not start, logs it and tries again. */
 export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<RenderEngine> {
-  const { slots, remote = NO_REMOTE_FILES, clock, log, profileDir } = settings
+  const { slots, remote = NO_REMOTE_FILES, clock, log, profileDir, meter } = settings
   const [{ default: puppeteer }, fontConfigFile] = await Promise.all([
     import('puppeteer'),
     writeFontConfig(join(profileDir, 'font')),
@@ -56,14 +58,16 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   ])
   const usageOf = openUsages(clock)
   const source = openBrowserSource({
-    launch: (signal) => launchBrowser({ ...settings, puppeteer, fontConfigFile }, signal),
+    launch: (signal) =>
+      meter.launching(() => launchBrowser({ ...settings, puppeteer, fontConfigFile }, signal), signal),
     rendersOf: (browser) => usageOf(browser).renders,
     clock,
     log,
+    meter,
   })
   const memory = openPageMemory(clock)
   const pool = openPagePool(
-    { source, usageOf, open: (browser) => openPage(browser, { clock, memory }), clock, log },
+    { source, usageOf, open: (browser) => openPage(browser, { clock, memory }), clock, log, meter },
     { ...settings, warmPagesMax: slots * WARM_PAGES_PER_SLOT },
   )
   const cluster = await openPrintCluster(pool, slots)

@@ -2,6 +2,7 @@
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import { findChromium } from '../browser/executable.ts'
 import { availabilityOfAll } from '../port/availability.ts'
@@ -31,6 +32,8 @@ export interface Engines extends AsyncDisposable {
   readonly openReactPdf: () => RenderEngine
   /** Starts a browser. Absent if there is none. */
   readonly openHtml?: () => Promise<RenderEngine>
+  /** Counts from now on. The engines start before there are metrics. */
+  readonly measure: (meter: EngineMeter) => void
 }
 
 /** Starts the threads without waiting for them. Throws if the configured browser is not an executable file. */
@@ -38,23 +41,39 @@ export async function openEngines(options: EnginesOptions): Promise<Engines> {
   const { slots, chromium, clock } = options
   const executablePath = chromium === 'none' ? undefined : await findChromium({ configured: chromium })
   // One thread more than the react_pdf slots, so that filling an html template never waits for a long layout.
-  const pool = openThreadPool({ size: slots + 1, clock })
+  const late: { meter?: EngineMeter } = {}
+  const meter: EngineMeter = {
+    restarted: (part, reason) => late.meter?.restarted(part, reason),
+    launching: (launch, signal) => late.meter?.launching(launch, signal) ?? launch(),
+  }
+  const pool = openThreadPool({ size: slots + 1, clock, meter })
   const remote = openRemoteFiles(options)
   return {
     check: (check, signal) => pool.run({ kind: 'check', check }, signal),
     openReactPdf: () => openReactPdfEngine({ pool, slots, remote }),
-    ...(executablePath !== undefined && { openHtml: () => openHtml(options, { executablePath, pool, remote }) }),
+    ...(executablePath !== undefined && { openHtml: () => openHtml(options, { executablePath, pool, remote, meter }) }),
+    measure(measuring) {
+      late.meter = measuring
+    },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   }
 }
 
+interface HtmlParts {
+  readonly executablePath: string
+  readonly pool: ThreadPool
+  readonly remote: RemoteFiles
+  readonly meter: EngineMeter
+}
+
 async function openHtml(
   { slots, profileDir, clock, log }: EnginesOptions,
-  { executablePath, pool, remote }: { executablePath: string; pool: ThreadPool; remote: RemoteFiles },
+  { executablePath, pool, remote, meter }: HtmlParts,
 ): Promise<RenderEngine> {
   const isSandboxed = process.getuid?.() !== 0
   if (!isSandboxed) log.warn({}, 'chromium sandbox disabled, running as root')
   const fill: HtmlEngineSettings['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
-  const engine = await openHtmlEngine({ executablePath, slots, fill, remote, clock, profileDir, isSandboxed, log })
+  const parts = { executablePath, slots, fill, remote, clock, profileDir, isSandboxed, log, meter }
+  const engine = await openHtmlEngine(parts)
   return { ...engine, ...availabilityOfAll([pool, engine]) }
 }

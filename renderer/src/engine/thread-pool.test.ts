@@ -56,7 +56,9 @@ async function aPool({ size = 1, rendersMax = 1000, isNew = false } = {}) {
     // The pool uses no other members of a thread than these.
     return thread as unknown as PoolWorker
   }
-  const pool = openThreadPool({ size, clock, rendersMax, spawn })
+  const restarts: string[] = []
+  const meter = { restarted: (_part: string, reason: string) => void restarts.push(reason) }
+  const pool = openThreadPool({ size, clock, rendersMax, spawn, meter })
   onTestFinished(() => pool[Symbol.asyncDispose]())
   const alive = () => threads.filter(({ isAlive }) => isAlive)
   const ready = () => alive().filter(({ isReady }) => isReady)
@@ -81,7 +83,7 @@ async function aPool({ size = 1, rendersMax = 1000, isNew = false } = {}) {
     await setImmediate()
     return thread
   }
-  return { pool, clock, threads, alive, ready, start, run }
+  return { pool, clock, threads, restarts, alive, ready, start, run }
 }
 
 test('threads start when all that are there are busy, one at a time, up to one more than the size', async () => {
@@ -121,6 +123,27 @@ test('a cold thread is left alone with the first task, unless another task waits
   threads[0]?.done()
   threads[0]?.done()
   await Promise.all([first, second])
+})
+
+test('each thread that is started again is counted by its reason, and none when the pool closes', async () => {
+  const { pool, restarts, alive, start, run } = await aPool({ rendersMax: 2 })
+  const over = new AbortController()
+  const canceled = pool.run(TASK, over.signal)
+  over.abort()
+  await canceled.catch(() => undefined)
+  start()
+  const crashed = pool.run(TASK, NEVER)
+  alive()
+    .find(({ isBusy }) => isBusy)
+    ?.die()
+  await crashed.catch(() => undefined)
+  alive()
+    .find(({ isReady }) => !isReady)
+    ?.die()
+  expect(restarts).toEqual(['canceled', 'crashed', 'not_started'])
+  await pool[Symbol.asyncDispose]()
+  expect(restarts).toHaveLength(3)
+  expect(run).toBeDefined()
 })
 
 test.for([

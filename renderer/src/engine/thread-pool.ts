@@ -10,6 +10,7 @@ import { Worker } from 'node:worker_threads'
 import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/renderer-meter.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
 import { FilesNeeded } from '../template/remote-images.ts'
 import {
@@ -40,6 +41,8 @@ export interface ThreadPoolOptions {
   readonly heapMibMax?: number
   /** Starts a thread that speaks the protocol of `render-thread.ts`. Absent means that file. */
   readonly spawn?: (heapMibMax: number) => PoolWorker
+  /** Absent means that nobody counts. */
+  readonly meter?: Pick<EngineMeter, 'restarted'>
 }
 
 /** The members of a thread that the pool uses. */
@@ -69,6 +72,8 @@ const MIB = 1024 * 1024
 const HEAP_CHECK_MS = 100
 const HEAP_HEADROOM_MIB = 1024
 
+type RestartReason = (typeof RESTART_REASONS)['thread'][number]
+
 interface Job {
   readonly task: RenderTask
   resolve(value: TaskResults[TaskKind]): void
@@ -97,6 +102,7 @@ class RenderThreadPool implements ThreadPool {
   readonly #heapMibMax: number
   readonly #spawn: (heapMibMax: number) => PoolWorker
   readonly #availability: AvailabilityTracker
+  readonly #meter: Pick<EngineMeter, 'restarted'> | undefined
   readonly #threads = new Set<Thread>()
   readonly #ending = new Set<Promise<unknown>>()
   readonly #closing = new AbortController()
@@ -109,13 +115,14 @@ class RenderThreadPool implements ThreadPool {
   /** Whether a successor was started for a worn thread that still exists. */
   #hasSuccessor = false
 
-  constructor({ size, clock, rendersMax, heapMibMax, spawn }: ThreadPoolOptions) {
+  constructor({ size, clock, rendersMax, heapMibMax, spawn, meter }: ThreadPoolOptions) {
     this.#size = size
     this.#clock = clock
     this.#rendersMax = rendersMax ?? RENDER_THREAD_RENDERS_MAX
     this.#heapMibMax = heapMibMax ?? RENDER_THREAD_HEAP_MIB_MAX
     this.#spawn = spawn ?? ((mib) => spawnThread(mib))
     this.#availability = trackAvailability(clock)
+    this.#meter = meter
     this.#start()
   }
 
@@ -269,7 +276,7 @@ class RenderThreadPool implements ThreadPool {
     const idle = worn.find(({ job }) => job === undefined)
     if (idle === undefined) return
     this.#hasSuccessor = false
-    this.#terminate(idle)
+    this.#terminate(idle, 'worn')
     this.#replaceWorn()
   }
 
@@ -288,7 +295,7 @@ class RenderThreadPool implements ThreadPool {
       if (heap.used_heap_size + heap.external_memory <= this.#heapMibMax * MIB) continue
       job.reject(this.#outOfMemory())
       thread.job = undefined
-      this.#terminate(thread)
+      this.#terminate(thread, 'memory')
       this.#dispatch()
     }
   }
@@ -299,12 +306,14 @@ class RenderThreadPool implements ThreadPool {
     const at = this.#waiting.indexOf(job)
     if (at !== -1) this.#waiting.splice(at, 1)
     const thread = [...this.#threads].find((candidate) => candidate.job === job)
-    if (thread !== undefined) this.#terminate(thread)
+    if (thread !== undefined) this.#terminate(thread, 'canceled')
     this.#dispatch()
   }
 
-  #terminate(thread: Thread): void {
+  /** Without a reason the pool closes. */
+  #terminate(thread: Thread, reason?: RestartReason): void {
     this.#remove(thread)
+    if (reason !== undefined) this.#meter?.restarted('thread', reason)
     const ended = thread.worker.terminate().finally(() => this.#ending.delete(ended))
     this.#ending.add(ended)
   }
@@ -312,6 +321,8 @@ class RenderThreadPool implements ThreadPool {
   /** Handles the exit of a thread. If we did not terminate it, its job fails and another thread starts. */
   #onExit(thread: Thread): void {
     if (!this.#remove(thread)) return
+    const isMemory = isOutOfMemory(thread.error)
+    this.#meter?.restarted('thread', isMemory ? 'memory' : thread.isReady ? 'crashed' : 'not_started')
     thread.job?.reject(this.#exitError(thread.error))
     if (thread.isReady) {
       this.#start()
@@ -345,13 +356,18 @@ class RenderThreadPool implements ThreadPool {
   }
 
   #exitError(cause: unknown): ServiceError {
-    const isMemory = cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
-    return isMemory ? this.#outOfMemory() : new ServiceError('render_crashed', 'the render thread died', { cause })
+    return isOutOfMemory(cause)
+      ? this.#outOfMemory()
+      : new ServiceError('render_crashed', 'the render thread died', { cause })
   }
 
   #outOfMemory(): ServiceError {
     return new ServiceError('template_error', `the document needs more than ${this.#heapMibMax} MiB of memory`)
   }
+}
+
+function isOutOfMemory(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
 }
 
 function spawnThread(heapMibMax: number, workerData?: { readonly isForChecks: true }): PoolWorker {

@@ -1,6 +1,6 @@
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
-import { laneOrder, type SlotLoad, startableLanes, syncOnly, syncSlotsOf, turnAfter } from './slots.ts'
+import { laneOrder, type SlotLoad, saturationOf, startableLanes, syncOnly, syncSlotsOf, turnAfter } from './slots.ts'
 
 /** Serves lanes of the given lengths until they are empty and returns the order. */
 function serve(waiting: Record<Lane, number>): string {
@@ -62,4 +62,36 @@ test.for<[number, readonly Lane[], number]>([
 
 test('a slot for sync renders serves nothing else', () => {
   expect(syncOnly()).toEqual(['sync'])
+})
+
+describe('the saturation of slots', () => {
+  test.for<[string, SlotLoad, Readonly<Record<Lane, number>>]>([
+    ['is 0 when nothing runs', { sync: 0, others: 0 }, { sync: 0, async: 0, bulk: 0 }],
+    ['is 1 for async when async alone has all it may have', { sync: 0, others: 4 }, { sync: 0.8, async: 1, bulk: 1 }],
+    [
+      'is 1 for async beside a sync render, where one fewer may run',
+      { sync: 1, others: 3 },
+      { sync: 0.8, async: 1, bulk: 1 },
+    ],
+    ['is 1 for all when sync renders have all slots', { sync: 5, others: 0 }, { sync: 1, async: 1, bulk: 1 }],
+  ])('%s', ([, load, ratios]) => {
+    expect(
+      Object.fromEntries(LANES.map((lane) => [lane, saturationOf(lane, { load, slots: 5, syncSlots: 1 })])),
+    ).toEqual(ratios)
+  })
+
+  test('is 1 exactly when no render of the lane may begin', () => {
+    for (const syncSlots of [0, 1]) {
+      for (let slots = 1 + syncSlots; slots <= 6; slots++) {
+        for (let sync = 0; sync <= slots; sync++) {
+          for (let others = 0; others <= slots - syncSlots && sync + others < slots; others++) {
+            const load = { sync, others }
+            const startable = startableLanes(LANES, { served: LANES, load, slots: slots - syncSlots })
+            const full = LANES.filter((lane) => saturationOf(lane, { load, slots, syncSlots }) === 1)
+            expect(full).toEqual(LANES.filter((lane) => !startable.includes(lane)))
+          }
+        }
+      }
+    }
+  })
 })

@@ -31,13 +31,34 @@ export interface SlotCapacity {
   readonly slots: number
 }
 
+export interface AllSlots {
+  readonly load: SlotLoad
+  readonly slots: number
+  /** The slots that are reserved for sync renders. */
+  readonly syncSlots: number
+}
+
 /**
  * The lanes from which a render may begin now. While a sync render runs, one async or bulk render fewer may run, because they share the
  * cores. But at least one may always run.
  */
 export function startableLanes(order: readonly Lane[], { served, load, slots }: SlotCapacity): readonly Lane[] {
-  const othersMax = Math.max(1, load.sync > 0 ? slots - 1 : slots)
+  const othersMax = othersMaxOf(load, slots)
   return order.filter((lane) => served.includes(lane) && (lane === 'sync' || load.others < othersMax))
+}
+
+/**
+ * How full the slots are for a lane, from 0 to 1. At 1, no render of the lane may begin until another one ends. `slots` is the number of
+ * all slots. The share of busy slots alone would never be 1 without sync renders, because no other lane may use the reserved ones.
+ */
+export function saturationOf(lane: Lane, { load, slots, syncSlots }: AllSlots): number {
+  const all = (load.sync + load.others) / slots
+  const own = lane === 'sync' ? all : load.others / othersMaxOf(load, slots - syncSlots)
+  return Math.min(1, Math.max(all, own))
+}
+
+function othersMaxOf(load: SlotLoad, slots: number): number {
+  return Math.max(1, load.sync > 0 ? slots - 1 : slots)
 }
 
 /** How many slots of an engine are reserved for sync renders. None if the worker serves no other lane or has only one slot. */

@@ -66,6 +66,7 @@ const context = {
     [Symbol.asyncDispose]: () => sender[Symbol.asyncDispose](),
   },
   meter: {
+    dispatching: () => undefined,
     begun: () => undefined,
     deferred: () => undefined,
     attempted: () => undefined,

@@ -23,10 +23,11 @@ for (const group of groupsNamed(only)) {
     const { violations, renders } = row
     say(`${group.name}, seed ${seed}: ${renders} renders, ${violations.length} promises broken`)
     for (const { promise, what } of violations) say(`  ${promise}: ${what}`)
+    for (const name of row.silent) say(`  no metric moved: ${name}`)
   }
 }
 say(`\n${tableOf(rows)}`)
-if (rows.some(({ violations }) => violations.length > 0)) process.exitCode = 1
+if (rows.some(({ violations, silent }) => violations.length + silent.length > 0)) process.exitCode = 1
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`)

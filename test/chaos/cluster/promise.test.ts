@@ -47,6 +47,7 @@ describe('two processes of each deployable', () => {
     const row = await tryFaults(ROLLING, { rig: rig(), seed: SEED, signal })
     rows.push(row)
     expect(row.violations).toEqual([])
+    expect(row.silent).toEqual([])
   })
 })
 
@@ -57,5 +58,6 @@ describe('one process of each deployable', () => {
     const row = await tryFaults(group, { rig: rig(), seed: SEED, signal })
     rows.push(row)
     expect(row.violations).toEqual([])
+    expect(row.silent).toEqual([])
   })
 })

@@ -2,7 +2,8 @@
 
 import { seeded, shuffled } from '../../run/form.ts'
 import { openRig, type Rig } from './rig/rig.ts'
-import { type Fault, GROUPS, type Group } from './trial/fault.ts'
+import { hasMoved, readSignal, signalOf } from './signal.ts'
+import { type Fault, GROUPS, type Ground, type Group } from './trial/fault.ts'
 import { PROMISES, type PromiseId, type Violation } from './trial/judge.ts'
 import { beginTrial } from './trial/trial.ts'
 
@@ -16,6 +17,8 @@ export interface Row {
   /** Answers to callers: 200 and 202, 503, and broken connections. */
   readonly answers: { readonly well: number; readonly refused: number; readonly broken: number }
   readonly violations: readonly Violation[]
+  /** Faults whose metric did not move, of those whose metric the trials prove. */
+  readonly silent: readonly string[]
   readonly seconds: number
 }
 
@@ -40,9 +43,10 @@ export async function tryFaults({ name, faults }: Pick<Group, 'name' | 'faults'>
   const random = seeded(seed)
   const begunAt = performance.now()
   const trial = await beginTrial({ ...ground, random })
+  const silent: string[] = []
   for (const fault of shuffled(faults, random)) {
     const from = performance.now()
-    await fault.run({ ...ground, trial, random })
+    if (await isSilent(fault, { ...ground, trial, random })) silent.push(fault.name)
     onFault?.(fault, (performance.now() - from) / 1000)
   }
   const violations = await trial.verdict()
@@ -59,8 +63,21 @@ export async function tryFaults({ name, faults }: Pick<Group, 'name' | 'faults'>
       broken: count((status) => status === 0),
     },
     violations,
+    silent,
     seconds: (performance.now() - begunAt) / 1000,
   }
+}
+
+/** Runs a fault. Returns whether the metric that shows it has not moved. */
+async function isSilent({ name, run }: Fault, ground: Ground): Promise<boolean> {
+  const signal = signalOf(name)
+  if (signal?.isProven !== true) {
+    await run(ground)
+    return false
+  }
+  const before = await readSignal(ground.rig, signal)
+  await run(ground)
+  return !hasMoved(signal, before, await readSignal(ground.rig, signal))
 }
 
 /** Returns the groups whose names start with one of these words. Without names it returns all groups. */

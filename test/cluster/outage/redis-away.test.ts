@@ -80,7 +80,7 @@ test.for(Object.entries(WAYS))('Redis %s: every request is served, by each proce
   await using absence = new AsyncDisposableStack()
   absence.defer(async () => void (await way.come(world)))
   await way.leave(world)
-  await everywhere('platen_redis_up 0')
+  await everywhere('platen_dependency_up{dependency="redis"} 0')
   for (const api of APIS) {
     const record = await statusOf(cluster.at(api), key, finished)
     expect(record.status).toBe('succeeded')
@@ -95,7 +95,7 @@ test.for(Object.entries(WAYS))('Redis %s: every request is served, by each proce
   }
 
   await absence.disposeAsync()
-  await everywhere('platen_redis_up 1')
+  await everywhere('platen_dependency_up{dependency="redis"} 1')
   for (const api of APIS) {
     const served = await poll(() => render(cluster.at(api), key, LETTER)).until(
       ({ headers }) => headers.get('x-ratelimit-limit') === `${LIMIT}`,
@@ -147,10 +147,10 @@ test('callers of sync renders see nothing of a Redis that goes and comes in the 
   for (const { leave, come } of Object.values(WAYS)) {
     await some()
     await leave(world)
-    await everywhere('platen_redis_up 0')
+    await everywhere('platen_dependency_up{dependency="redis"} 0')
     await some()
     await come(world)
-    await everywhere('platen_redis_up 1')
+    await everywhere('platen_dependency_up{dependency="redis"} 1')
     await tell(redis, 'FLUSHALL')
   }
   await some()

@@ -8,7 +8,7 @@ import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from '@platen/renderer/engine/html.ts'
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { openHtmlFiller } from '@platen/renderer/template/html/fill.ts'
-import { NEVER, SILENT } from '../../fixture/build.ts'
+import { NEVER, SILENT, UNCOUNTED } from '../../fixture/build.ts'
 import { aRenderWork, type RenderWorkFields } from '../../fixture/render-work.ts'
 import { processes, type TreeProcess } from '../../soak/process-tree.ts'
 
@@ -29,6 +29,7 @@ export async function anEngine(settings: Partial<HtmlEngineSettings> = {}) {
     fill: async (work) => fill(work),
     clock: systemClock(),
     log: SILENT,
+    meter: UNCOUNTED,
     isSandboxed: process.getuid?.() !== 0,
     ...settings,
     profileDir,

@@ -30,6 +30,12 @@ export const DELAY_TOPICS: readonly DelayTopic[] = WEBHOOK_RETRY_MS.map((waitMs)
 /** The topics that each member of the group reads. */
 export const WEBHOOK_TOPICS: readonly string[] = [DUE_TOPIC, ...DELAY_TOPICS.map(({ topic }) => topic)]
 
+/** By what a delivery waits for: a free call, or the time of its next attempt. */
+export const WEBHOOK_WAITS = [
+  { name: 'call', group: WEBHOOK_GROUP, topics: [DUE_TOPIC] },
+  { name: 'time', group: WEBHOOK_GROUP, topics: DELAY_TOPICS.map(({ topic }) => topic) },
+]
+
 /** The topics to prepare with `prepareTopics`. */
 export function webhookTopics({ partitions }: TopicSettings): readonly Topic[] {
   const read = { groups: [WEBHOOK_GROUP], config: deletedAfter(KAFKA_QUEUE_KEPT_MS) }

@@ -1,6 +1,6 @@
 /**
- * Reads from Kafka how many renders wait in each queue, and for how long. Renderers only know the records they have fetched, and
- * without any renderer nobody else would report the backlog.
+ * Reads from Kafka how many renders wait in each queue, and for how long, and what readers of the event log and the dispatchers of webhooks
+ * have left. Consumers only know the records that they have fetched, and without any consumer nobody else would report the backlog.
  */
 import { raceAbort } from '@platen/contract/race.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
@@ -8,7 +8,7 @@ import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Admin } from 'kafkajs'
 import type { KafkaConnection } from '../connect.ts'
 import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '../limit.ts'
-import { queueTopic } from '../topic.ts'
+import { EVENT_TOPIC, queueTopic, readerGroup } from '../topic.ts'
 
 export interface QueueBacklog {
   readonly engine: Engine
@@ -18,9 +18,40 @@ export interface QueueBacklog {
   readonly oldestMs: number
 }
 
+/** Records of one group that are not done. */
+export interface Leftover {
+  readonly name: string
+  readonly records: number
+}
+
+/** Topics that a group reads, without the prefix. */
+export interface GroupTopics {
+  /** For people. */
+  readonly name: string
+  readonly group: string
+  readonly topics: readonly string[]
+}
+
+export interface Backlog {
+  /** One of every queue. */
+  readonly queues: readonly QueueBacklog[]
+  /** By the name of each reader of the event log: events that are not done. */
+  readonly readers: readonly Leftover[]
+  readonly deliveries: readonly Leftover[]
+}
+
 export interface BacklogWatch extends AsyncDisposable {
-  /** The last backlog read, of every queue; empty if that was too long ago. */
-  queues(): readonly QueueBacklog[]
+  /** The last backlog read; undefined if that was too long ago. */
+  last(): Backlog | undefined
+}
+
+export interface BacklogSettings {
+  /** Prefix of topic and group names; see `TopicSettings`. */
+  readonly prefix: string
+  /** Names of the readers of the event log. */
+  readonly readers: readonly string[]
+  /** The topics of webhook deliveries. */
+  readonly deliveries: readonly GroupTopics[]
 }
 
 /** After this many failed reads, the last result is no longer returned. */
@@ -29,27 +60,27 @@ const OLDEST_MS_MIN = 1000
 const OLDEST_RATIO = 1.1
 
 /** Reads the backlog repeatedly, until it is closed. */
-export function watchBacklog(connection: KafkaConnection, { prefix }: { readonly prefix: string }): BacklogWatch {
+export function watchBacklog(connection: KafkaConnection, settings: BacklogSettings): BacklogWatch {
   const { clock, log } = connection
   const closing = new AbortController()
   const { signal } = closing
-  let seen: { readonly queues: readonly QueueBacklog[]; readonly at: number } | undefined
+  let seen: { readonly backlog: Backlog; readonly at: number } | undefined
   const follow = async () => {
     while (!signal.aborted) {
       try {
         // kafkajs retries for a while if nobody answers, and closing does not wait for that.
-        seen = { queues: await raceAbort(readBacklog(connection, prefix), signal), at: clock.monotonic() }
+        seen = { backlog: await raceAbort(readBacklog(connection, settings), signal), at: clock.monotonic() }
       } catch (err) {
-        log.debug({ err }, 'queue backlog not read')
+        log.debug({ err }, 'backlog not read')
       }
       await clock.sleep(KAFKA_BACKLOG_EVERY_MS, signal).catch(() => undefined)
     }
   }
   const done = follow()
   return {
-    queues() {
+    last() {
       const isFresh = seen !== undefined && clock.monotonic() - seen.at < READS_MISSED_MAX * KAFKA_BACKLOG_EVERY_MS
-      return isFresh && seen !== undefined ? seen.queues : []
+      return isFresh ? seen?.backlog : undefined
     },
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the watch was closed'))
@@ -58,15 +89,32 @@ export function watchBacklog(connection: KafkaConnection, { prefix }: { readonly
   }
 }
 
-/** Reads the backlog of every queue. Rejects as kafkajs does. */
-export async function readBacklog(connection: KafkaConnection, prefix: string): Promise<readonly QueueBacklog[]> {
+/** Reads the whole backlog. Rejects as kafkajs does. */
+export async function readBacklog(
+  connection: KafkaConnection,
+  { prefix, readers, deliveries }: BacklogSettings,
+): Promise<Backlog> {
+  const admin = await connection.admin()
+  const leftIn = async ({ name, group, topics }: GroupTopics): Promise<Leftover> => {
+    const heads = await Promise.all(topics.map((topic) => waitingHeads(admin, prefix + topic, prefix + group)))
+    return { name, records: heads.reduce((sum, each) => sum + recordsOf(each), 0) }
+  }
+  const ofReaders = readers.map((name) => leftIn({ name, group: readerGroup(name), topics: [EVENT_TOPIC] }))
+  return {
+    queues: await readQueues(connection, prefix),
+    readers: await Promise.all(ofReaders),
+    deliveries: await Promise.all(deliveries.map(leftIn)),
+  }
+}
+
+async function readQueues(connection: KafkaConnection, prefix: string): Promise<readonly QueueBacklog[]> {
   const admin = await connection.admin()
   const queues: QueueBacklog[] = []
   for (const engine of ENGINES) {
     for (const lane of LANES) {
       const topic = prefix + queueTopic(engine, lane)
-      const firsts = await waitingHeads(admin, topic)
-      const renders = [...firsts.values()].reduce((sum, { count }) => sum + count, 0)
+      const firsts = await waitingHeads(admin, topic, topic)
+      const renders = recordsOf(firsts)
       const isOlder = (ageMs: number) =>
         hasOlder(admin, { topic, firsts, before: Math.round(connection.clock.now() - ageMs) })
       queues.push({ engine, lane, renders, oldestMs: renders === 0 ? 0 : await oldest(isOlder) })
@@ -78,11 +126,15 @@ export async function readBacklog(connection: KafkaConnection, prefix: string): 
 /** By partition number, for partitions with waiting records: the offset of the first one, and their count. */
 type PartitionHeads = ReadonlyMap<number, { readonly offset: number; readonly count: number }>
 
-async function waitingHeads(admin: Admin, topic: string): Promise<PartitionHeads> {
+function recordsOf(heads: PartitionHeads): number {
+  return [...heads.values()].reduce((sum, { count }) => sum + count, 0)
+}
+
+async function waitingHeads(admin: Admin, topic: string, groupId: string): Promise<PartitionHeads> {
   // Read in this order, so that a commit in between never shows records that do not wait.
   const ends = await admin.fetchTopicOffsets(topic)
-  const [group] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
-  const committed = new Map(group?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+  const [read] = await admin.fetchOffsets({ groupId, topics: [topic] })
+  const committed = new Map(read?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
   const waiting = ends.flatMap(({ partition, high, low }) => {
     // kafkajs returns -1 if nothing is committed. Records deleted by retention no longer wait.
     const offset = Math.max(committed.get(partition) ?? 0, Number(low))

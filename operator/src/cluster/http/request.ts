@@ -64,6 +64,8 @@ async function requestOnce(
   const { method, path, query, body, accept = 'application/json', contentType = 'application/json' } = request
   const timedOut = clock.timeout(CLUSTER_REQUEST_MS_MAX)
   const label = labelOf(request)
+  const begunAt = clock.monotonic()
+  const counted = (code: string) => meter.requested(method, code, clock.monotonic() - begunAt)
   try {
     const headers = { accept, ...(body !== undefined && { 'content-type': contentType }) }
     const outgoing = {
@@ -79,11 +81,11 @@ async function requestOnce(
     if (status >= 300) throw errorFromAnswer(label, { status, headers: answer.headers, body: read })
     // Otherwise undefined would look like the answer that the object does not exist.
     if (read === undefined) throw new ClusterError(label, { status: 0, reason: 'Malformed' })
-    meter.requested(method, `${status}`)
+    counted(`${status}`)
     return read
   } catch (error) {
     const isAnswered = error instanceof ClusterError && error.status > 0
-    meter.requested(method, isAnswered ? `${error.status}` : '<error>')
+    counted(isAnswered ? `${error.status}` : '<error>')
     if (isAnswered) throw error
     signal.throwIfAborted()
     if (timedOut.aborted) transport.closeIdle()

@@ -62,7 +62,7 @@ export async function* openWatch(
 }
 
 async function startWatch(
-  { transport, meter }: Connection,
+  { transport, clock, meter }: Connection,
   {
     path,
     resourceVersion,
@@ -73,16 +73,18 @@ async function startWatch(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const query = { watch: '1', allowWatchBookmarks: 'true', resourceVersion, timeoutSeconds: `${timeoutSeconds}` }
+  const begunAt = clock.monotonic()
+  const counted = (code: string) => meter.requested('GET', code, clock.monotonic() - begunAt)
   const headers = { accept: acceptOf('PartialObjectMetadata', metadataOnly) }
   try {
     const answer = await transport.send({ method: 'GET', path: withQuery(path, query), headers, isLong: true }, signal)
     const { statusCode: status = 0 } = answer
-    meter.requested('GET', `${status}`)
+    counted(`${status}`)
     if (status === 200) return answer
     const text = await readWhole(answer, CLUSTER_ANSWER_BYTES_MAX)
     throw errorFromAnswer(label, { status, headers: answer.headers, body: parseJson(text) })
   } catch (error) {
-    if (!(error instanceof ClusterError) || error.status === 0) meter.requested('GET', '<error>')
+    if (!(error instanceof ClusterError) || error.status === 0) counted('<error>')
     throw error
   }
 }

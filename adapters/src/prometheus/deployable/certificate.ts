@@ -1,12 +1,6 @@
-/** Metrics of the connections of a process: Redis, and the certificates that it trusts instead of, or in addition to, the public authorities. */
+/** Metric of the certificates that a process trusts instead of, or in addition to, the public authorities. */
 import { X509Certificate } from 'node:crypto'
-import type { Metrics } from './registry.ts'
-
-/** Registers the gauge. Calls `isDown` at each scrape. Call once per `metrics`. */
-export function gaugeRedis(metrics: Metrics, { isDown }: { isDown: () => boolean }): void {
-  const help = '1 while Redis answers and takes writes, else 0.'
-  metrics.observableGauge('platen_redis_up', help, () => (isDown() ? 0 : 1))
-}
+import type { Metrics } from '../registry.ts'
 
 /** The services whose certificates they verify. */
 const PARTIES = ['kafka', 'redis', 'receivers'] as const

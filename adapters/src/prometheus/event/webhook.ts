@@ -1,12 +1,19 @@
 /** Metrics of webhooks. */
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '@platen/contract/delivery.ts'
-import { DEFERRAL_REASONS, WEBHOOK_DEAD_LETTERS, type WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
-import type { Metrics } from './registry.ts'
+import {
+  DEFERRAL_REASONS,
+  HELD_STATES,
+  type HeldDeliveries,
+  WEBHOOK_DEAD_LETTERS,
+  type WebhookMeter,
+} from '@platen/contract/port/webhook-meter.ts'
+import { Gauge } from 'prom-client'
+import type { Metrics } from '../registry.ts'
 
-/** Seconds: from a quick response to the limit of an attempt, 10 s. */
-const ATTEMPT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** Seconds: from no delay to five minutes. A single deferral takes up to one minute. */
-const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300]
+/** Seconds: from a quick response to an attempt that misses its limit, 10 s. */
+const ATTEMPT_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
+/** Seconds: from no delay to a day without any dispatcher. A single deferral takes up to one minute. */
+const LAG_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 3600, 86_400]
 
 /** Registers the metrics. Call once per `metrics`. */
 export function webhookMeter(metrics: Metrics): WebhookMeter {
@@ -36,7 +43,21 @@ export function webhookMeter(metrics: Metrics): WebhookMeter {
     'Render events and delivery reminders that could not be read and became dead letters.',
     { record: WEBHOOK_DEAD_LETTERS },
   )
+  let read = (): HeldDeliveries => ({ waiting: 0, calling: 0 })
+  const held: Gauge = new Gauge({
+    name: 'platen_webhook_deliveries_held',
+    help: 'Due deliveries in the memory of this process: those that wait for a free call, and those whose receiver is being called.',
+    labelNames: ['state'],
+    registers: [metrics.registry],
+    collect() {
+      const now = read()
+      for (const state of HELD_STATES) held.set({ state }, now[state])
+    },
+  })
   return {
+    dispatching(next) {
+      read = next
+    },
     begun: (lagMs) => lag.observe(Math.max(lagMs, 0) / 1000),
     deferred: (reason) => deferrals.inc({ reason }),
     attempted(result, durationMs, traceId) {

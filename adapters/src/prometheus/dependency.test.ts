@@ -1,0 +1,46 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { expect, test } from 'vitest'
+import { dependencyMeters } from './dependency.ts'
+import { openMetrics } from './metrics.ts'
+
+function opened() {
+  const metrics = openMetrics({ isRead: false, deployable: 'test' })
+  const told = async (name: string) =>
+    (await metrics.text())
+      .split('\n')
+      .filter((line) => new RegExp(`^platen_${name}`).test(line) && !line.endsWith(' 0'))
+  return { metrics, told }
+}
+
+test('calls of a dependency are counted by their result, and only those that were not canceled are timed', async () => {
+  const { metrics, told } = opened()
+  const clock = manualClock()
+  let isUp = true
+  const meter = dependencyMeters(metrics, clock).add('s3', () => isUp)
+  const signals = [new AbortController(), new AbortController()] as const
+  const call = async (signal: AbortSignal, ms: number) => {
+    const slept = meter.measure('get', () => clock.sleep(ms, signal), signal).catch(() => undefined)
+    await clock.advance(ms)
+    return slept
+  }
+  await call(signals[0].signal, 2000)
+  signals[0].abort(new DOMException('late', 'TimeoutError'))
+  await call(signals[0].signal, 1000)
+  signals[1].abort()
+  await call(signals[1].signal, 1000)
+  const refused = meter.measure('put', () => Promise.reject(new Error('503')), signals[1].signal)
+  await expect(refused).rejects.toThrow('503')
+  isUp = false
+  expect(await told('dependency_calls')).toEqual([
+    'platen_dependency_calls_total{dependency="s3",operation="put",result="error"} 1',
+    ...['ok', 'timeout', 'canceled'].map(
+      (result) => `platen_dependency_calls_total{dependency="s3",operation="get",result="${result}"} 1`,
+    ),
+  ])
+  expect(await told('dependency_call_duration_seconds_(count|sum)')).toEqual([
+    'platen_dependency_call_duration_seconds_count{dependency="s3",operation="put"} 1',
+    'platen_dependency_call_duration_seconds_sum{dependency="s3",operation="get"} 3',
+    'platen_dependency_call_duration_seconds_count{dependency="s3",operation="get"} 2',
+  ])
+  expect((await metrics.text()).split('\n')).toContain('platen_dependency_up{dependency="s3"} 0')
+})

@@ -1,0 +1,46 @@
+import { manualClock } from '@platen/adapters/memory/clock.ts'
+import { expect, test } from 'vitest'
+import { NOON } from '../../../../test/fixture/build.ts'
+import { openMetrics } from '../metrics.ts'
+import { retentionMeter } from './retention.ts'
+import { webhookMeter } from './webhook.ts'
+
+function opened() {
+  const metrics = openMetrics({ isRead: false, deployable: 'test' })
+  const told = async (name: string) =>
+    (await metrics.text())
+      .split('\n')
+      .filter((line) => new RegExp(`^platen_${name}`).test(line) && !line.endsWith(' 0'))
+  return { metrics, told }
+}
+
+test('deliveries that are put off are counted by why', async () => {
+  const { metrics, told } = opened()
+  const meter = webhookMeter(metrics)
+  meter.deferred('secret_missing')
+  meter.dispatching(() => ({ waiting: 3, calling: 2 }))
+  meter.deadLettered('delivery')
+  expect(await told('webhook_deferrals')).toEqual(['platen_webhook_deferrals_total{reason="secret_missing"} 1'])
+  expect(await told('webhook_deliveries_held')).toEqual([
+    'platen_webhook_deliveries_held{state="waiting"} 3',
+    'platen_webhook_deliveries_held{state="calling"} 2',
+  ])
+  expect(await told('webhook_dead')).toEqual(['platen_webhook_dead_letters_total{record="delivery"} 1'])
+})
+
+test('a pass of the removal is complete only if nothing failed', async () => {
+  const { metrics, told } = opened()
+  const clock = manualClock(NOON)
+  const meter = retentionMeter(metrics, clock)
+  await clock.advance(60_000)
+  meter.ended('render', { removed: 7, failed: 0 })
+  meter.ended('idempotency_claim', { removed: 1, failed: 2 })
+  expect(await told('retention')).toEqual([
+    'platen_retention_removals_total{kind="render",result="removed"} 7',
+    'platen_retention_removals_total{kind="idempotency_claim",result="removed"} 1',
+    'platen_retention_removals_total{kind="idempotency_claim",result="failed"} 2',
+    `platen_retention_complete_timestamp_seconds{kind="render"} ${NOON / 1000 + 60}`,
+    `platen_retention_complete_timestamp_seconds{kind="expiry_index_part"} ${NOON / 1000}`,
+    `platen_retention_complete_timestamp_seconds{kind="idempotency_claim"} ${NOON / 1000}`,
+  ])
+})
