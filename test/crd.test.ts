@@ -1,6 +1,13 @@
 /** The definitions of the four kinds hold together, and what the contract has of them is made from them. */
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import { ENGINES, renderOptionsSchema } from '@platen/contract/render-options.ts'
+import {
+  ENGINE_VALUES,
+  ENVIRONMENT_VALUES,
+  FONT_STYLE_VALUES,
+  renderOptionsOf,
+  templateOptionsSchema,
+} from '@platen/contract/resource-value.ts'
 import { TEMPLATE_CODE_PATTERN } from '@platen/contract/schema/render-request.ts'
 import { describe, expect, test } from 'vitest'
 import { type CrdSchema, DEFINITIONS, fieldsOf, readDefinition } from './crd/definition.ts'
@@ -56,9 +63,32 @@ describe('what is said in several places is the same', () => {
   })
 
   test('the fields of a template and those of a request', () => {
-    const { code, engine, reactPdf } = readDefinition('Template').spec.properties ?? {}
+    const { code, reactPdf } = readDefinition('Template').spec.properties ?? {}
     expect(code).toMatchObject({ pattern: TEMPLATE_CODE_PATTERN, maxLength: TEMPLATE_CODE_CHARS_MAX })
-    expect(engine?.enum).toEqual(ENGINES)
     expect(reactPdf?.properties?.['source']?.properties?.['inline']?.['maxLength']).toBe(TEMPLATE_SOURCE_BYTES_MAX)
+  })
+
+  test('the values of a resource, and those of a request that they stand for', () => {
+    const { engine, fonts } = readDefinition('Template').spec.properties ?? {}
+    const { environment } = readDefinition('ApiKey').spec.properties ?? {}
+    expect(engine?.enum).toEqual(Object.keys(ENGINE_VALUES))
+    expect(Object.values(ENGINE_VALUES)).toEqual(ENGINES)
+    expect(fonts?.items?.properties?.['style']?.enum).toEqual(Object.keys(FONT_STYLE_VALUES))
+    expect(environment?.enum).toEqual(Object.keys(ENVIRONMENT_VALUES))
+  })
+
+  test('the options of a template, and those of a request that they stand for', () => {
+    const { pageSize, orientation } = templateOptionsSchema.properties
+    const { page_size, orientation: requested } = renderOptionsSchema.properties
+    const [named, own] = pageSize.anyOf
+    expect(own).toBe(page_size.anyOf[1])
+    expect(named.enum.map((name) => renderOptionsOf({ pageSize: name }))).toEqual(
+      page_size.anyOf[0].enum.map((name) => ({ page_size: name })),
+    )
+    expect(orientation.enum.map((name) => renderOptionsOf({ orientation: name }))).toEqual(
+      requested.enum.map((name) => ({ orientation: name })),
+    )
+    const rest = { margin: { top: '12mm' }, pageSize: { width: 300, height: 400 } }
+    expect(renderOptionsOf(rest)).toEqual({ margin: rest.margin, page_size: rest.pageSize })
   })
 })

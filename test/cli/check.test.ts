@@ -64,7 +64,7 @@ describe('platen check', () => {
   })
 
   test('warns of what is no fault', async () => {
-    const both = `${template(GOOD)}  html: {template: {inline: "<p>"}, javascript: true}\n`
+    const both = `${template(GOOD)}  html: {template: {inline: "<p>"}, javascriptEnabled: true}\n`
     await writeFile(join(folder, 'all.yaml'), [PLAN, TENANT, both].join('---\n'))
     const { code, out } = await platen('check', folder)
     expect(code).toBe(0)

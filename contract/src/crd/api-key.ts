@@ -9,7 +9,7 @@ export interface ApiKeySpec {
     readonly name: string
   }
   /** Either live, or test for the sandbox, where renders are free. Neither environment sees the renders of the other. Cannot be changed. Default is live. */
-  readonly environment?: 'live' | 'test'
+  readonly environment?: 'Live' | 'Test'
   /** Name of the Secret, in the namespace of this resource, that the generated key is written to. Set either secretName or sha256. Cannot be changed. */
   readonly secretName?: string
   /** A key of yours, given as sha256, a colon and the lower-case hexadecimal SHA-256 of the whole key. Set either secretName or sha256. Cannot be changed. */
@@ -19,7 +19,7 @@ export interface ApiKeySpec {
   /** When the key expires. From then on, requests with it are answered 401. If absent, it never expires. */
   readonly expiresAt?: string
   /** Whether requests with the key are answered 401. Default is false. */
-  readonly suspended?: boolean
+  readonly suspend?: boolean
   /** How many hours the previous key stays valid after a rotation. Default is 24. */
   readonly overlapHours?: number
 }
@@ -61,7 +61,7 @@ export const apiKeySpecSchema = {
       additionalProperties: false,
       properties: { name: { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$', maxLength: 63 } },
     },
-    environment: { type: 'string', enum: ['live', 'test'] },
+    environment: { type: 'string', enum: ['Live', 'Test'] },
     secretName: {
       type: 'string',
       pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
@@ -70,7 +70,7 @@ export const apiKeySpecSchema = {
     sha256: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$' },
     description: { type: 'string', maxLength: 500 },
     expiresAt: { type: 'string', pattern: '^[0-9-]{10}T[0-9:]{6}[0-5][0-9][0-9.:Z+-]*$', format: 'date-time' },
-    suspended: { type: 'boolean' },
+    suspend: { type: 'boolean' },
     overlapHours: { type: 'integer', minimum: 0, maximum: 720 },
   },
 } as const

@@ -11,9 +11,9 @@ export interface TenantSpec {
   /** Text for people. */
   readonly displayName?: string
   /** Whether the tenant is suspended. New renders are then answered 402, and queued renders fail with tenant_suspended. Finished renders can still be fetched. Default is false. */
-  readonly suspended?: boolean
+  readonly suspend?: boolean
   /** Reason of the suspension, for the answer and the condition. */
-  readonly suspendedReason?: string
+  readonly suspendReason?: string
   /** Limits of this tenant that replace limits of the plan. At least one. */
   readonly overrides?: Omit<PlanSpec, 'displayName'>
   /** The namespaces whose Templates and ApiKeys can name this tenant. If absent, none. */
@@ -94,8 +94,8 @@ export const tenantSpecSchema = {
       },
     },
     displayName: { type: 'string', maxLength: 500 },
-    suspended: { type: 'boolean' },
-    suspendedReason: { type: 'string', maxLength: 500 },
+    suspend: { type: 'boolean' },
+    suspendReason: { type: 'string', maxLength: 500 },
     overrides: {
       type: 'object',
       minProperties: 1,

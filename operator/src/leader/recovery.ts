@@ -63,7 +63,7 @@ function tenantFromStatus(resource: TenantResource, status: Status, serviceBucke
     return undefined
   const limits: Limits = { ...DEFAULT_LIMITS, ...effective }
   const storage = storageOf(resource, serviceBucket)
-  return { id: name as TenantId, incarnation: uid, limits, suspended: resource.spec.suspended ?? false, storage }
+  return { id: name as TenantId, incarnation: uid, limits, suspended: resource.spec.suspend ?? false, storage }
 }
 
 /**

@@ -6,10 +6,12 @@
  * The Secret counts before the status only where it is ahead: when nothing is known yet, or when it served a rotation that the status
  * does not have. Otherwise the status counts, so that a key that somebody writes into the Secret opens nothing.
  */
+
 import { hashOfKey, keyIdOf, keyPrefix, parseKeyHash, shownPartOf } from '@platen/contract/api-key.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { parseInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource } from '@platen/contract/resource.ts'
+import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
 import { type ApiKeyStatus, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { FoundKey, ReplacedKey } from '@platen/settings/compile/api-key.ts'
@@ -200,7 +202,9 @@ function decisionOf(
 ): Pick<KeyDecision, 'status' | 'retryAt'> {
   const rotation = servedRotationText(served, [asked?.text, status.rotation])
   const prefix =
-    key === undefined ? status.prefix : shownPartOf(key, keyPrefix(brand, resource.spec.environment ?? 'live'))
+    key === undefined
+      ? status.prefix
+      : shownPartOf(key, keyPrefix(brand, ENVIRONMENT_VALUES[resource.spec.environment ?? 'Live']))
   return {
     status: {
       ...(hash !== undefined && { keyId: keyIdOf(hash), sha256: hash }),

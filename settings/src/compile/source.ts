@@ -2,6 +2,7 @@
 import { isDeeperThan } from '@platen/contract/json-depth.ts'
 import { JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
+import { FONT_STYLE_VALUES, renderOptionsOf } from '@platen/contract/resource-value.ts'
 import type { SourceSpec } from '@platen/contract/schema/resource.ts'
 import type { Asset, AssetDigest, TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
 import { type Finding, fails } from './condition.ts'
@@ -60,10 +61,10 @@ export function resolveSource(
   if ('refusal' in assets) return assets
   // Sorted, because equal sets must have equal digests.
   const allowedHosts = (resource.spec.egress?.allowedHosts ?? []).toSorted()
-  const fonts = (resource.spec.fonts ?? []).map(({ family, weight = 400, style = 'normal', asset }) => ({
+  const fonts = (resource.spec.fonts ?? []).map(({ family, weight = 400, style = 'Normal', asset }) => ({
     family,
     weight,
-    style,
+    style: FONT_STYLE_VALUES[style],
     asset,
   }))
   return {
@@ -71,8 +72,8 @@ export function resolveSource(
     source: {
       ...titleOf(resource),
       ...(tsx !== undefined && { reactPdf: tsx }),
-      ...(template !== undefined && { html: { template, ...edges, javascript: html?.javascript ?? false } }),
-      options,
+      ...(template !== undefined && { html: { template, ...edges, javascript: html?.javascriptEnabled ?? false } }),
+      options: renderOptionsOf(options),
       ...(locale !== undefined && { locale }),
       ...(assets.length > 0 && { assets: assets.map((asset) => ({ name: asset.name, digest: asset.digest })) }),
       ...(fonts.length > 0 && { fonts }),
@@ -136,8 +137,8 @@ function bytesIn({ data = {}, binaryData = {} }: ConfigMapContent = {}, key: str
 /** The code, name and version of a template. */
 export function titleOf(resource: TemplateResource): Pick<TemplateSource, 'code' | 'name' | 'version'> {
   const code = codeOf(resource)
-  const { name = code, version = 1 } = resource.spec
-  return { code, name, version }
+  const { displayName = code, version = 1 } = resource.spec
+  return { code, name: displayName, version }
 }
 
 /** The `template` field of the API. */

@@ -2,6 +2,7 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
+import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import type {
   AssetDigest,
@@ -170,7 +171,7 @@ function allowEngines({ spec }: TemplateResource, { id, limits }: Tenant): Findi
       'EngineNotInPlan',
       `the limits of Tenant ${id} have no htmlEngineEnabled: html renders are refused with 402`,
     )
-  if (spec.html?.javascript === true && !limits.javascriptEnabled)
+  if (spec.html?.javascriptEnabled === true && !limits.javascriptEnabled)
     return fails(
       'EngineAllowed',
       'JavaScriptNotInPlan',
@@ -185,7 +186,7 @@ export function settingsOf(resource: TemplateResource, digest: TemplateDigest): 
   return {
     tenant: tenantIdOf(resource),
     ...titleOf(resource),
-    ...(engine !== undefined && { engine }),
+    ...(engine !== undefined && { engine: ENGINE_VALUES[engine] }),
     variablesSchema: schemaOf(resource),
     digest,
     engines: enginesOf(resource),

@@ -158,8 +158,8 @@ function settingsOf({ metadata, spec }: TenantResource, { secrets, ...kept }: Ke
     ...kept,
     ...(allowCidrs.length > 0 && { webhookAllowCidrs: allowCidrs.toSorted() }),
     ...(secrets.length > 0 && { webhookSecrets: secrets }),
-    suspended: spec.suspended ?? false,
-    ...(spec.suspendedReason !== undefined && { suspendedReason: spec.suspendedReason }),
+    suspended: spec.suspend ?? false,
+    ...(spec.suspendReason !== undefined && { suspendedReason: spec.suspendReason }),
   }
 }
 
@@ -172,8 +172,8 @@ function findPlan({ spec }: TenantResource, plan: PlanResult | undefined): { fin
 }
 
 function suspension({ spec }: TenantResource): Finding {
-  return spec.suspended === true
-    ? holds('Suspended', 'Suspended', spec.suspendedReason)
+  return spec.suspend === true
+    ? holds('Suspended', 'Suspended', spec.suspendReason)
     : fails('Suspended', 'Active', 'renders are accepted')
 }
 

@@ -77,7 +77,7 @@ test('a key that is brought along is known by its hash, and ends as it says', as
   expect(status).toMatchObject({ keyId: hash.slice(0, 12), expiresAt })
   const [key] = (await rig.publishes('bringer', ({ keys }) => keys.length === 1)).keys
   expect(key).toMatchObject({ hash, environment: 'live', suspended: false, expiresAt: Date.parse(expiresAt) })
-  await rig.apply(anApiKey('own', 'bringer', { ...brought('B'), suspended: true }))
+  await rig.apply(anApiKey('own', 'bringer', { ...brought('B'), suspend: true }))
   await rig.publishes('bringer', ({ keys }) => keys.some((each) => each.suspended && each.expiresAt === undefined))
   await rig.says('apikey/own', { Ready: 'Ready' })
   expect((await rig.get('apikey', 'own')).status).not.toHaveProperty('expiresAt')

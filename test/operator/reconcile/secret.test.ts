@@ -72,7 +72,7 @@ const isServed = (name: string, at: string) =>
   poll(() => rig.get('apikey', name)).until(({ status }) => status?.['rotation'] === at)
 
 test('a key is made into its Secret, and known by its hash everywhere else', async () => {
-  await rig.apply(anApiKey('made', 'acme', { environment: 'test' }))
+  await rig.apply(anApiKey('made', 'acme', { environment: 'Test' }))
   await rig.says('apikey/made', { Ready: 'Ready' })
   const { key = '', keyId, sha256, tenant } = await secretIn(TEAM, 'made-key')
   expect(key).toMatch(/^service_test_[0-9A-Za-z]{33,128}$/)

@@ -44,7 +44,7 @@ test('a tenant with a template and a key is published, and says so', async () =>
       apiVersion: API_VERSION,
       kind: 'ApiKey',
       metadata: { name: 'ci', namespace: TEAM },
-      spec: { tenantRef: { name: 'acme' }, environment: 'test', secretName: 'ci-key' },
+      spec: { tenantRef: { name: 'acme' }, environment: 'Test', secretName: 'ci-key' },
     },
     {
       apiVersion: API_VERSION,

@@ -142,7 +142,7 @@ test('html under a plan without it is published all the same', async () => {
       ...inline('x'),
       ...reactPdf("import { Document } from '@react-pdf/renderer'", 'export default () => <Document />'),
     }),
-    aTemplate('scripted', 'acme', { html: { template: { inline: 'x' }, javascript: true } }),
+    aTemplate('scripted', 'acme', { html: { template: { inline: 'x' }, javascriptEnabled: true } }),
     aTemplate('page', 'modest', inline('x')),
   )
   const both = await rig.says('template/both', { Ready: 'Ready', EngineAllowed: 'EngineNotInPlan' })

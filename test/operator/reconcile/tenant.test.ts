@@ -87,7 +87,7 @@ test('a tenant that is suspended says why, and is active again when it is not', 
   await rig.apply(aTenant('debtor'))
   const before = await rig.says('tenant/debtor', { Ready: 'Ready', Suspended: 'Active' })
   expect(before['Suspended']).toBe('renders are accepted')
-  await rig.apply(aTenant('debtor', { suspended: true, suspendedReason: 'the invoice of March is open' }))
+  await rig.apply(aTenant('debtor', { suspend: true, suspendReason: 'the invoice of March is open' }))
   const { Suspended } = await rig.says('tenant/debtor', { Ready: 'Ready', Suspended: 'Suspended' })
   expect(Suspended).toBe('the invoice of March is open')
   await rig.publishes('debtor', ({ tenant }) => tenant?.suspended === true)

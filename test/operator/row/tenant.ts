@@ -9,8 +9,8 @@ export const TENANT_ROWS: readonly Row[] = [
   taken('with everything', {
     planRef,
     displayName: 'Acme',
-    suspended: true,
-    suspendedReason: 'unpaid',
+    suspend: true,
+    suspendReason: 'unpaid',
     overrides: { syncRateLimitPerMinute: 120 },
     namespaces: ['team-acme', 'team-b'],
     storage: { bucket: 'pdf-acme', prefix: 'acme/live/' },

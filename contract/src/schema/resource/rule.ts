@@ -49,7 +49,7 @@ function templateChanges(before: TemplateSpec, after: TemplateSpec): readonly Er
 function apiKeyChanges(before: ApiKeySpec, after: ApiKeySpec): readonly ErrorDetail[] {
   return [
     ...unchanged('/spec/tenantRef/name', [before.tenantRef.name, after.tenantRef.name]),
-    ...unchanged('/spec/environment', [before.environment ?? 'live', after.environment ?? 'live']),
+    ...unchanged('/spec/environment', [before.environment ?? 'Live', after.environment ?? 'Live']),
     ...unchanged('/spec/secretName', [before.secretName, after.secretName]),
     ...unchanged('/spec/sha256', [before.sha256, after.sha256]),
   ]
@@ -88,7 +88,7 @@ const MAPPED_IPV4 = cidrsOf(['::ffff:0:0/96'])
 
 function templateRules({ name }: ResourceManifest['metadata'], spec: TemplateSpec): readonly ErrorDetail[] {
   const { code = name, engine, reactPdf, html, locale = 'en-US' } = spec
-  const hasSource = engine === undefined || (engine === 'html' ? html : reactPdf) !== undefined
+  const hasSource = engine === undefined || (engine === 'Html' ? html : reactPdf) !== undefined
   return [
     ...rule('/spec', 'needs reactPdf, html or both', { isBroken: reactPdf === undefined && html === undefined }),
     ...rule('/spec/engine', 'names an engine that the template has no source for', { isBroken: !hasSource }),
@@ -129,7 +129,7 @@ function assetRules({ assets = [] }: TemplateSpec): readonly ErrorDetail[] {
 
 function fontRules({ assets = [], fonts = [] }: TemplateSpec): readonly ErrorDetail[] {
   const names = new Set(assets.map(({ name }) => name))
-  const faces = fonts.map(({ family, weight = 400, style = 'normal' }) => `${style} ${weight} ${family}`)
+  const faces = fonts.map(({ family, weight = 400, style = 'Normal' }) => `${style} ${weight} ${family}`)
   return fonts.flatMap(({ asset }, at) => [
     ...rule(`/spec/fonts/${at}/asset`, 'names none of the assets', { isBroken: !names.has(asset) }),
     ...rule(`/spec/fonts/${at}`, 'has the same family, weight and style as a font before it', {
