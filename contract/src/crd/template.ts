@@ -31,7 +31,7 @@ export interface TemplateSpec {
   readonly displayName?: string
   /** Version in the list of templates and in the PDF's metadata. Cannot be decreased. Default is 1. */
   readonly version?: number
-  /** Whether the template is listed and can be rendered. Default is true. */
+  /** False takes the template out of the list and refuses renders of it. Default is true. */
   readonly published?: boolean
   /** The engine for requests that name none. The template must have a source for it. Default is ReactPdf, or Html if the template has only an html source. */
   readonly engine?: 'ReactPdf' | 'Html'
@@ -46,11 +46,11 @@ export interface TemplateSpec {
   readonly html?: {
     /** Liquid and HTML of the document. Its variables are the fields of data, and options. */
     readonly template: SourceSpec
-    /** Printed into the top margin of every page. */
+    /** Text that is printed into the top margin of every page. */
     readonly header?: SourceSpec
-    /** Printed into the bottom margin of every page. */
+    /** Text that is printed into the bottom margin of every page. */
     readonly footer?: SourceSpec
-    /** Whether the page runs JavaScript, if the plan allows it. Default is false. */
+    /** True runs JavaScript in the page, if the plan allows it. Default is false. */
     readonly javascriptEnabled?: boolean
   }
   /** Defaults for the options of a request. */
@@ -84,7 +84,7 @@ export interface TemplateSpec {
     /** Name of one of the assets. */
     readonly asset: string
   }[]
-  /** What renders of the template can fetch. If absent, nothing. */
+  /** Access of the template's renders to other hosts. If absent, they fetch nothing. */
   readonly egress?: {
     /** The hosts whose images, fonts and style sheets renders of the template can use. */
     readonly allowedHosts?: readonly string[]
@@ -93,7 +93,7 @@ export interface TemplateSpec {
   readonly sampleData?: JsonObject
 }
 
-/** What the operator did with this template. */
+/** State of this template, written by the operator. */
 export interface TemplateStatus {
   /** The generation of the spec that this status describes. */
   readonly observedGeneration?: number

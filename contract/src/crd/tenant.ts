@@ -8,17 +8,17 @@ export interface TenantSpec {
     /** Name of the Plan. */
     readonly name: string
   }
-  /** Text for people. */
+  /** Name of the tenant for people. */
   readonly displayName?: string
-  /** Whether the tenant is suspended. New renders are then answered 402, and queued renders fail with tenant_suspended. Finished renders can still be fetched. Default is false. */
+  /** True suspends the tenant. New renders are answered 402, and queued renders fail with tenant_suspended. Finished renders can still be fetched. Default is false. */
   readonly suspend?: boolean
-  /** Reason of the suspension, for the answer and the condition. */
+  /** Reason for the suspension. The answers and the condition contain it. */
   readonly suspendReason?: string
   /** Limits of this tenant that replace limits of the plan. At least one. */
   readonly overrides?: Omit<PlanSpec, 'displayName'>
   /** The namespaces whose Templates and ApiKeys can name this tenant. If absent, none. */
   readonly namespaces?: readonly string[]
-  /** Where the tenant's PDFs are stored. A change affects new renders only; PDFs stored before stay where they are and can still be fetched. */
+  /** Place of the tenant's PDFs. A change affects new renders only; PDFs stored before stay where they are and can still be fetched. */
   readonly storage?: {
     /** Name of the bucket. Default is the bucket of the service. */
     readonly bucket?: string
@@ -39,11 +39,11 @@ export interface TenantSpec {
     /** Key of the value. */
     readonly key: string
   }
-  /** What happens to the tenant's PDFs when the tenant is removed. Default is Retain. */
-  readonly deletionPolicy?: 'Retain' | 'Delete'
+  /** Treatment of the tenant's PDFs when the tenant is removed. Retain keeps them until they expire. Default is Retain. */
+  readonly deletionPolicy?: 'Retain'
 }
 
-/** What the operator did with this tenant. */
+/** State of this tenant, written by the operator. */
 export interface TenantStatus {
   /** The generation of the spec that this status describes. */
   readonly observedGeneration?: number
@@ -55,12 +55,12 @@ export interface TenantStatus {
     readonly revision: number
     /** Lower-case hexadecimal SHA-256 of the settings. */
     readonly digest: string
-    /** When they were published. */
+    /** Time at which they were published. */
     readonly at: string
   }
-  /** How many Templates name this tenant. */
+  /** Number of Templates that name this tenant. */
   readonly templates?: number
-  /** How many ApiKeys name this tenant. */
+  /** Number of ApiKeys that name this tenant. */
   readonly apiKeys?: number
   /** Reference to the secret that signs the tenant's webhooks. */
   readonly webhookSecret?: {
@@ -152,6 +152,6 @@ export const tenantSpecSchema = {
         key: { type: 'string', pattern: '^[-._a-zA-Z0-9]+$', maxLength: 253 },
       },
     },
-    deletionPolicy: { type: 'string', enum: ['Retain', 'Delete'] },
+    deletionPolicy: { type: 'string', enum: ['Retain'] },
   },
 } as const
