@@ -9,10 +9,17 @@ import {
   templateOptionsSchema,
 } from '@platen/contract/resource-value.ts'
 import { TEMPLATE_CODE_PATTERN } from '@platen/contract/schema/render-request.ts'
+import { API_KEYS_MAX, DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type CrdSchema, DEFINITIONS, fieldsOf, readDefinition } from './crd/definition.ts'
 import { definitionText } from './crd/made.ts'
 import { sourceOf } from './crd/source.ts'
+
+/** Defaults that only `compile` applies: a rule refuses the one without html, and settings do not contain the other if nobody sets it. */
+const UNFILLED = [
+  `spec.htmlRateLimitPerMinute: ${DEFAULT_LIMITS.htmlRateLimitPerMinute}`,
+  `spec.apiKeysMax: ${API_KEYS_MAX}`,
+]
 
 const KINDS = ['Plan', 'Tenant', 'Template', 'ApiKey'] as const
 
@@ -32,8 +39,19 @@ describe.for(KINDS)('the definition of a %s', (kind) => {
     expect(places(({ description = '' }) => !statement.test(description))).toEqual([])
   })
 
-  test('has no default', () => {
-    expect(places((field) => 'default' in field)).toEqual([])
+  test('fills in the defaults that its descriptions name', () => {
+    const told = fields.flatMap(([place, { description = '' }]) => {
+      const [, value] = /Default is (\S+)\.$/.exec(description) ?? []
+      return value === undefined ? [] : [`${place}: ${value}`]
+    })
+    const filled = fields.flatMap(([place, field]) =>
+      'default' in field ? [`${place}: ${String(field['default'])}`] : [],
+    )
+    expect(told.filter((each) => !UNFILLED.includes(each))).toEqual(filled)
+  })
+
+  test('fills in nothing in a status or in overrides, which say what is set', () => {
+    expect(places((field) => 'default' in field).filter((at) => /^status|overrides/.test(at))).toEqual([])
   })
 
   test('says of every rule what is wanted', () => {

@@ -74,3 +74,10 @@ export const apiKeySpecSchema = {
     overlapHours: { type: 'integer', minimum: 0, maximum: 720 },
   },
 } as const
+
+/** The default of each field that has one. Kubernetes fills them in; everybody else takes them from here. */
+export const apiKeySpecDefaults = {
+  environment: 'Live',
+  suspend: false,
+  overlapHours: 24,
+} as const

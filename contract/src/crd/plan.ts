@@ -82,3 +82,15 @@ export const planSpecSchema = {
     javascriptEnabled: { type: 'boolean' },
   },
 } as const
+
+/** The default of each field that has one. Kubernetes fills them in; everybody else takes them from here. */
+export const planSpecDefaults = {
+  htmlEngineEnabled: false,
+  htmlEngineRenderMultiplier: 1,
+  syncRateLimitPerMinute: 60,
+  asyncRateLimitPerMinute: 600,
+  renderTimeoutSeconds: 25,
+  retentionDays: 30,
+  asyncFairShare: 4,
+  javascriptEnabled: false,
+} as const

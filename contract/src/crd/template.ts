@@ -97,6 +97,10 @@ export interface TemplateSpec {
 export interface TemplateStatus {
   /** The generation of the spec that this status describes. */
   readonly observedGeneration?: number
+  /** The code that requests give in template. */
+  readonly code?: string
+  /** The engine for requests that name none. */
+  readonly engine?: 'ReactPdf' | 'Html'
   /** Lower-case hexadecimal SHA-256 of the sources, assets and settings in force. */
   readonly digest?: string
   /** The version in force. */
@@ -302,4 +306,13 @@ export const templateSpecSchema = {
     },
     sampleData: { type: 'object' },
   },
+} as const
+
+/** The default of each field that has one. Kubernetes fills them in; everybody else takes them from here. */
+export const templateSpecDefaults = {
+  version: 1,
+  published: true,
+  html: { javascriptEnabled: false },
+  locale: 'en-US',
+  fonts: { weight: 400, style: 'Normal' },
 } as const

@@ -155,3 +155,9 @@ export const tenantSpecSchema = {
     deletionPolicy: { type: 'string', enum: ['Retain'] },
   },
 } as const
+
+/** The default of each field that has one. Kubernetes fills them in; everybody else takes them from here. */
+export const tenantSpecDefaults = {
+  suspend: false,
+  deletionPolicy: 'Retain',
+} as const

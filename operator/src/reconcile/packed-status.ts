@@ -28,6 +28,9 @@ const FRAGMENTS: readonly string[] = [
   '"webhookSecret":{"name":"',
   '","namespace":"platen"}',
   '"keyId":"',
+  '"engine":"Html"',
+  '"engine":"ReactPdf"',
+  '"code":"',
   '"sha256":"',
 ]
 /** The first character that stands for a fragment. JSON of unaccented Latin letters has no characters from here on. */

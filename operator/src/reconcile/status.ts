@@ -5,6 +5,8 @@ import type { Condition, ConditionReason, ConditionType } from '@platen/contract
 import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@platen/contract/schema/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type Finding, fails, holds, toCondition } from '@platen/settings/compile/condition.ts'
+import { codeOf } from '@platen/settings/compile/source.ts'
+import { defaultEngineOf } from '@platen/settings/compile/template.ts'
 import { isRecord } from '../cluster/object.ts'
 import type { AnyCompileResult } from '../compilation/compilation.ts'
 import type { Enforcement } from './propagation.ts'
@@ -38,7 +40,7 @@ export type StatusFields<Fields extends Status = Status> = Omit<
 >
 
 /** The fields that show the settings in force. */
-type SettingsStatus = Pick<Status, 'effective' | 'published' | 'digest' | 'version'>
+type SettingsStatus = Pick<Status, 'effective' | 'published' | 'code' | 'engine' | 'digest' | 'version'>
 
 /** Returns the status, with the fields that its kind has. */
 export function statusOf({ result, progress, statusFields, before, now }: StatusInput): Status {
@@ -117,9 +119,9 @@ function propagationFinding({ step, enforced }: Exclude<Progress, { step: 'unpub
   return fails('Propagated', 'Waiting', isCertain ? enforcing : 'it is not known yet which API processes are running')
 }
 
-/** Plans and ApiKeys show no settings. */
+/** Plans and ApiKeys show no settings. A template shows its code and engine even if it has none in force: columns need them. */
 function settingsStatus(
-  { settings }: AnyCompileResult,
+  { resource, settings }: AnyCompileResult,
   progress: Progress,
   { published: before }: Status,
 ): SettingsStatus {
@@ -127,8 +129,10 @@ function settingsStatus(
     const published = publishedStatus(settings, progress, before)
     return { effective: settings.limits, ...(published !== undefined && { published }) }
   }
-  if (settings !== undefined && 'digest' in settings) return { digest: settings.digest, version: settings.version }
-  return {}
+  if (resource.kind !== 'Template') return {}
+  const declared = { code: codeOf(resource), engine: defaultEngineOf(resource) }
+  if (settings === undefined || !('digest' in settings)) return declared
+  return { ...declared, digest: settings.digest, version: settings.version }
 }
 
 /** Returns when the settings of a tenant came into force. Keeps the time for as long as the settings are the same. */

@@ -9,6 +9,7 @@
 
 import { hashOfKey, keyIdOf, keyPrefix, parseKeyHash, shownPartOf } from '@platen/contract/api-key.ts'
 import type { Instant } from '@platen/contract/brand.ts'
+import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
 import { parseInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource } from '@platen/contract/resource.ts'
 import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
@@ -25,7 +26,6 @@ import {
   type SecretDecision,
   type WantedSecret,
 } from './cluster-secret.ts'
-import { KEY_OVERLAP_HOURS_DEFAULT } from './limit.ts'
 import {
   formatInstant,
   overlapEndIn,
@@ -133,7 +133,7 @@ function previousOf(sha256: string | undefined, until: Instant | undefined): Rep
 /** Makes a new key. The key before it stays valid for the overlap, and the one before that ends. */
 function replaceKey(input: KeyInput, known: KnownKeys): KeyDecision {
   const { resource, asked, now, makeKey } = input
-  const overlapMs = (resource.spec.overlapHours ?? KEY_OVERLAP_HOURS_DEFAULT) * HOUR_MS
+  const overlapMs = (resource.spec.overlapHours ?? apiKeySpecDefaults.overlapHours) * HOUR_MS
   const key = makeKey()
   const next = {
     key,
@@ -204,7 +204,10 @@ function decisionOf(
   const prefix =
     key === undefined
       ? status.prefix
-      : shownPartOf(key, keyPrefix(brand, ENVIRONMENT_VALUES[resource.spec.environment ?? 'Live']))
+      : shownPartOf(
+          key,
+          keyPrefix(brand, ENVIRONMENT_VALUES[resource.spec.environment ?? apiKeySpecDefaults.environment]),
+        )
   return {
     status: {
       ...(hash !== undefined && { keyId: keyIdOf(hash), sha256: hash }),

@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict'
 import { newApiKey } from '@platen/contract/api-key.ts'
+import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { type ApiKeyResource } from '@platen/contract/resource.ts'
@@ -43,7 +44,7 @@ export async function reconcileKeySecret(
   { client, clock, ids, brand, namespace }: SecretPorts,
   signal: AbortSignal,
 ): Promise<ReconciledKeySecret> {
-  const { environment = 'Live', secretName } = resource.spec
+  const { environment = apiKeySpecDefaults.environment, secretName } = resource.spec
   assert(secretName !== undefined, 'an ApiKey with sha256 has no Secret')
   const { asked, ignored } = readRotationRequest(rotation, ROTATE_KEY_ANNOTATION)
   const makeKey = () => newApiKey(brand, ENVIRONMENT_VALUES[environment], ids)

@@ -1,5 +1,6 @@
 /** Compiles ApiKeys to the keys that are accepted. */
 import type { Instant } from '@platen/contract/brand.ts'
+import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
 import type { ApiKeyResource, Uid } from '@platen/contract/resource.ts'
 import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
 import { API_KEYS_MAX, type ApiKey, type KeyHash, type Tenant } from '@platen/contract/tenant.ts'
@@ -180,8 +181,8 @@ function settingsOf({ spec }: ApiKeyResource, { hash, tenant }: { hash: KeyHash;
   return {
     hash,
     tenant: tenant.id,
-    environment: ENVIRONMENT_VALUES[spec.environment ?? 'Live'],
-    suspended: spec.suspend ?? false,
+    environment: ENVIRONMENT_VALUES[spec.environment ?? apiKeySpecDefaults.environment],
+    suspended: spec.suspend ?? apiKeySpecDefaults.suspend,
     ...(spec.expiresAt !== undefined && { expiresAt: Date.parse(spec.expiresAt) }),
   }
 }

@@ -1,4 +1,6 @@
 /** Collects the sources and assets of a template, inline or from ConfigMaps. */
+
+import { templateSpecDefaults } from '@platen/contract/crd/template.ts'
 import { isDeeperThan } from '@platen/contract/json-depth.ts'
 import { JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
@@ -8,6 +10,7 @@ import type { Asset, AssetDigest, TemplateCode, TemplateSource } from '@platen/c
 import { type Finding, fails } from './condition.ts'
 import { sha256 } from './digest.ts'
 
+const DEFAULTS = templateSpecDefaults
 const KIB = 1024
 const MIB = 1024 * KIB
 
@@ -61,20 +64,25 @@ export function resolveSource(
   if ('refusal' in assets) return assets
   // Sorted, because equal sets must have equal digests.
   const allowedHosts = (resource.spec.egress?.allowedHosts ?? []).toSorted()
-  const fonts = (resource.spec.fonts ?? []).map(({ family, weight = 400, style = 'Normal', asset }) => ({
-    family,
-    weight,
-    style: FONT_STYLE_VALUES[style],
-    asset,
-  }))
+  const fonts = (resource.spec.fonts ?? []).map(
+    ({ family, weight = DEFAULTS.fonts.weight, style = DEFAULTS.fonts.style, asset }) => ({
+      family,
+      weight,
+      style: FONT_STYLE_VALUES[style],
+      asset,
+    }),
+  )
   return {
     assets,
     source: {
       ...titleOf(resource),
       ...(tsx !== undefined && { reactPdf: tsx }),
-      ...(template !== undefined && { html: { template, ...edges, javascript: html?.javascriptEnabled ?? false } }),
+      ...(template !== undefined && {
+        html: { template, ...edges, javascript: html?.javascriptEnabled ?? DEFAULTS.html.javascriptEnabled },
+      }),
       options: renderOptionsOf(options),
-      ...(locale !== undefined && { locale }),
+      // Absent means the same, and equal templates must have equal digests.
+      ...(locale !== undefined && locale !== DEFAULTS.locale && { locale }),
       ...(assets.length > 0 && { assets: assets.map((asset) => ({ name: asset.name, digest: asset.digest })) }),
       ...(fonts.length > 0 && { fonts }),
       ...(allowedHosts.length > 0 && { allowedHosts }),
@@ -137,7 +145,7 @@ function bytesIn({ data = {}, binaryData = {} }: ConfigMapContent = {}, key: str
 /** The code, name and version of a template. */
 export function titleOf(resource: TemplateResource): Pick<TemplateSource, 'code' | 'name' | 'version'> {
   const code = codeOf(resource)
-  const { displayName = code, version = 1 } = resource.spec
+  const { displayName = code, version = DEFAULTS.version } = resource.spec
   return { code, name: displayName, version }
 }
 

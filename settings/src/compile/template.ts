@@ -3,6 +3,7 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
+import type { TemplateSpec } from '@platen/contract/schema/resource.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import type {
   AssetDigest,
@@ -196,6 +197,11 @@ export function settingsOf(resource: TemplateResource, digest: TemplateDigest): 
 /** The engines that a template has a source for. */
 export function enginesOf({ spec }: TemplateResource): readonly Engine[] {
   return [...(spec.reactPdf ? (['react_pdf'] as const) : []), ...(spec.html ? (['html'] as const) : [])]
+}
+
+/** The engine of a template for requests that name none, as a resource spells it. */
+export function defaultEngineOf({ spec }: TemplateResource): NonNullable<TemplateSpec['engine']> {
+  return spec.engine ?? (spec.reactPdf ? 'ReactPdf' : 'Html')
 }
 
 function schemaOf({ spec }: TemplateResource): JsonObject {

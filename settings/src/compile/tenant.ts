@@ -1,5 +1,6 @@
 /** Compiles plans and tenants, and decides who may name a tenant. */
 import type { Instant } from '@platen/contract/brand.ts'
+import { tenantSpecDefaults } from '@platen/contract/crd/tenant.ts'
 import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
@@ -158,7 +159,7 @@ function settingsOf({ metadata, spec }: TenantResource, { secrets, ...kept }: Ke
     ...kept,
     ...(allowCidrs.length > 0 && { webhookAllowCidrs: allowCidrs.toSorted() }),
     ...(secrets.length > 0 && { webhookSecrets: secrets }),
-    suspended: spec.suspend ?? false,
+    suspended: spec.suspend ?? tenantSpecDefaults.suspend,
     ...(spec.suspendReason !== undefined && { suspendedReason: spec.suspendReason }),
   }
 }

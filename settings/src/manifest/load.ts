@@ -3,6 +3,7 @@
  * same settings.
  */
 
+import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
@@ -161,7 +162,7 @@ async function findKeys(options: LoadOptions, resources: readonly Resource[]): P
   )) {
     if (spec.secretName === undefined) continue
     const resource = `ApiKey ${metadata.namespace}/${metadata.name}`
-    const { environment = 'Live', secretName } = spec
+    const { environment = apiKeySpecDefaults.environment, secretName } = spec
     try {
       const place = { dataDir, namespace: metadata.namespace, secretName }
       const { hash, path, isNew } = await loadOrCreateApiKey(
