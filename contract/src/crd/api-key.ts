@@ -26,7 +26,7 @@ export interface ApiKeySpec {
 
 /** State of this key, written by the operator. */
 export interface ApiKeyStatus {
-  /** The generation of the spec that this status describes. */
+  /** The generation of the spec that this status describes. It is -1 until the operator has seen the resource. */
   readonly observedGeneration?: number
   /** Short name of the key, the first twelve digits of its SHA-256. */
   readonly keyId?: string
@@ -45,7 +45,7 @@ export interface ApiKeyStatus {
   readonly expiresAt?: string
   /** Value of the annotation platen.dev/rotate of the last completed rotation. */
   readonly rotation?: string
-  /** Ready, Accepted, Published and Propagated. Propagated is true when every API pod enforces this generation. */
+  /** Conditions of the resource. These are Ready, Accepted, Published and Propagated, and Reconciling or Stalled while the resource is not as declared. Propagated is True when every connected API process enforces this generation. */
   readonly conditions?: readonly StatusCondition[]
 }
 

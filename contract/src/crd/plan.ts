@@ -52,11 +52,11 @@ export interface PlanSpec {
 
 /** State of this plan, written by the operator. */
 export interface PlanStatus {
-  /** The generation of the spec that this status describes. */
+  /** The generation of the spec that this status describes. It is -1 until the operator has seen the resource. */
   readonly observedGeneration?: number
   /** Number of tenants that name this plan. */
   readonly tenants?: number
-  /** Ready, InUse, Published and Propagated. Propagated is true when every API pod enforces this generation for all tenants of the plan. */
+  /** Conditions of the resource. These are Ready, InUse, Published and Propagated, and Reconciling or Stalled while the resource is not as declared. Propagated is True when every connected API process enforces this generation for all tenants of the plan. */
   readonly conditions?: readonly StatusCondition[]
 }
 

@@ -95,7 +95,7 @@ export interface TemplateSpec {
 
 /** State of this template, written by the operator. */
 export interface TemplateStatus {
-  /** The generation of the spec that this status describes. */
+  /** The generation of the spec that this status describes. It is -1 until the operator has seen the resource. */
   readonly observedGeneration?: number
   /** The code that requests give in template. */
   readonly code?: string
@@ -105,7 +105,7 @@ export interface TemplateStatus {
   readonly digest?: string
   /** The version in force. */
   readonly version?: number
-  /** Ready, Accepted, SourceResolved, Compiled, EngineAllowed, Published and Propagated. Propagated is true when every API pod serves this generation. */
+  /** Conditions of the resource. These are Ready, Accepted, SourceResolved, Compiled, EngineAllowed, Published and Propagated, and Reconciling or Stalled while the resource is not as declared. Propagated is True when every connected API process serves this generation. */
   readonly conditions?: readonly StatusCondition[]
 }
 

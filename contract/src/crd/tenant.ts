@@ -45,11 +45,11 @@ export interface TenantSpec {
 
 /** State of this tenant, written by the operator. */
 export interface TenantStatus {
-  /** The generation of the spec that this status describes. */
+  /** The generation of the spec that this status describes. It is -1 until the operator has seen the resource. */
   readonly observedGeneration?: number
   /** The limits in force, from the plan and the overrides. An absent limit has the default that its description names; without such a default there is no limit. */
   readonly effective?: Omit<PlanSpec, 'displayName'>
-  /** The settings of this tenant that were last published to the API pods. */
+  /** The settings of this tenant that were last published to the API processes. */
   readonly published?: {
     /** The revision of the directory that contained them first. */
     readonly revision: number
@@ -71,7 +71,7 @@ export interface TenantStatus {
   }
   /** Value of the annotation platen.dev/rotate-webhook-secret of the last completed rotation. */
   readonly rotation?: string
-  /** Ready, PlanResolved, Published, Suspended and Propagated. Propagated is true when every API pod enforces this generation. */
+  /** Conditions of the resource. These are Ready, Accepted, PlanResolved, Suspended, Published and Propagated, and Reconciling or Stalled while the resource is not as declared. Propagated is True when every connected API process enforces this generation. */
   readonly conditions?: readonly StatusCondition[]
 }
 

@@ -16,6 +16,7 @@ const FRAGMENTS: readonly string[] = [
   '","message":"","observedGeneration":',
   ...CONDITION_TYPES.map((type) => `,"reason":"${type}","status":"True","type":"${type}"}`),
   ',"reason":"Active","status":"False","type":"Suspended"}',
+  ',"reason":"InForce","status":"True","type":"Ready"}',
   '"conditions":[',
   ',"observedGeneration":',
   ...[...Object.keys(DEFAULT_LIMITS), 'rateLimitPerMinute', 'renderLimitMonthly'].map((limit) => `"${limit}":`),

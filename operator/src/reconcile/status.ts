@@ -1,7 +1,7 @@
 /** Computes the status of a resource. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
-import type { Condition, ConditionReason, ConditionType } from '@platen/contract/resource.ts'
+import { type Condition, type ConditionReason, type ConditionType, WAITING_REASONS } from '@platen/contract/resource.ts'
 import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@platen/contract/schema/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type Finding, fails, holds, toCondition } from '@platen/settings/compile/condition.ts'
@@ -48,7 +48,9 @@ export function statusOf({ result, progress, statusFields, before, now }: Status
     observedGeneration: result.resource.metadata.generation,
     ...settingsStatus(result, progress, before),
     ...statusFields,
-    conditions: statusConditionsOf(result, progress).map((condition) => withTransitionTime(condition, before, now)),
+    conditions: withProgress(statusConditionsOf(result, progress), result).map((condition) =>
+      withTransitionTime(condition, before, now),
+    ),
   }
 }
 
@@ -91,6 +93,7 @@ export function kubernetesTime(at: Instant): string {
 /** Reasons for not being ready that still let the settings of this generation come into force. */
 const TOLERATED: ReadonlySet<ConditionReason> = new Set([
   'SecretMissing',
+  'SecretUnreadable',
   'SecretTaken',
   'SecretsNotGranted',
   'RotationPutOff',
@@ -110,6 +113,18 @@ function statusConditionsOf({ resource, conditions }: AnyCompileResult, progress
   }
   const findings = [holds('Published', 'Published'), propagationFinding(progress)]
   return [...conditions, ...findings.map((finding) => toCondition(finding, resource))]
+}
+
+/**
+ * Adds `Reconciling` or `Stalled` for as long as the resource is not ready or not propagated. Both are absent otherwise, as kstatus wants
+ * them: `kubectl wait`, Argo CD and Flux tell from them whether waiting helps.
+ */
+function withProgress(conditions: readonly Condition[], { resource }: AnyCompileResult): readonly Condition[] {
+  const isOpen = ({ type, status }: Condition) => (type === 'Ready' || type === 'Propagated') && status === 'False'
+  const open = conditions.find(isOpen)
+  if (open === undefined) return conditions
+  const type = WAITING_REASONS.has(open.reason) ? 'Reconciling' : 'Stalled'
+  return [...conditions, toCondition(holds(type, open.reason, open.message), resource)]
 }
 
 function propagationFinding({ step, enforced }: Exclude<Progress, { step: 'unpublished' }>): Finding {

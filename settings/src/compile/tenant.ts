@@ -55,6 +55,8 @@ export type FoundSecret =
       readonly fault: string
       /** Absent: it is missing or invalid. */
       readonly reason?: SecretRefusalReason
+      /** True if the published secrets do not open with the current seal key, so that none of them signs. */
+      readonly isUnreadable?: boolean
     }
 
 /** By the Tenant's uid. */
@@ -135,7 +137,16 @@ function rotateSecrets(before: readonly WebhookSecret[], found: FoundSecret | un
 
 type FoundFault = Extract<FoundSecret, { readonly fault: string }>
 
-function secretMissing({ fault, reason }: FoundFault, secrets: readonly WebhookSecret[]): Finding {
+function secretMissing(
+  { fault, reason, isUnreadable = false }: FoundFault,
+  secrets: readonly WebhookSecret[],
+): Finding {
+  if (isUnreadable)
+    return fails(
+      'Ready',
+      'SecretUnreadable',
+      `${fault}; the one published earlier was sealed with another key than PLATEN_SEAL_KEY; webhooks wait until then`,
+    )
   const meanwhile =
     secrets.length === 0 ? 'webhooks wait until then' : 'the one published earlier stays in force until then'
   return fails('Ready', reason ?? 'SecretMissing', `${fault}; ${meanwhile}`)
