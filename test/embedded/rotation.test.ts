@@ -41,7 +41,7 @@ describe('a rotation that is asked for', () => {
     expect(until).toBeGreaterThanOrEqual(before + WEBHOOK_SECRET_OVERLAP_MS)
     expect(until).toBeLessThanOrEqual(after + WEBHOOK_SECRET_OVERLAP_MS)
     // The same time in another spelling, another change, another look.
-    await folder.declare(rotatedAt('2026-11-21T11:00:00+01:00').replace('spec: {', 'spec: {suspended: true, '))
+    await folder.declare(rotatedAt('2026-11-21T11:00:00+01:00').replace('spec: {', 'spec: {suspend: true, '))
     await service.logged('settings published')
     expect(tenantOf(service)?.webhookSecrets?.[0]?.until).toBe(until)
     await service[Symbol.asyncDispose]()

@@ -91,6 +91,17 @@ describe('a secret', () => {
     expect(ready(result)).toMatchObject({ reason: 'SecretTaken', message: 'it is another’s; webhooks wait until then' })
   })
 
+  test('that is missing while the published one does not open says that webhooks wait', () => {
+    const result = compiled({ found: { fault: 'it is gone', isUnreadable: true }, previous: first })
+    expect(ready(result)).toMatchObject({
+      status: 'False',
+      reason: 'SecretUnreadable',
+      message:
+        'it is gone; the one published earlier was sealed with another key than PLATEN_SEAL_KEY; webhooks wait until then',
+    })
+    expect(result.snapshot).toEqual(first.snapshot)
+  })
+
   test('that is missing now stays in force, overlaps and all, and is whole again when it is back', () => {
     const rotated = compiled({ found: { current: 'sealed B' }, now: 0, previous: first })
     const missing = compiled({ found: { fault: 'it is gone' }, now: 5, previous: rotated })

@@ -1,5 +1,6 @@
 /** Compiles plans and tenants, and decides who may name a tenant. */
 import type { Instant } from '@platen/contract/brand.ts'
+import { tenantSpecDefaults } from '@platen/contract/crd/tenant.ts'
 import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
@@ -54,6 +55,8 @@ export type FoundSecret =
       readonly fault: string
       /** Absent: it is missing or invalid. */
       readonly reason?: SecretRefusalReason
+      /** True if the published secrets do not open with the current seal key, so that none of them signs. */
+      readonly isUnreadable?: boolean
     }
 
 /** By the Tenant's uid. */
@@ -134,7 +137,16 @@ function rotateSecrets(before: readonly WebhookSecret[], found: FoundSecret | un
 
 type FoundFault = Extract<FoundSecret, { readonly fault: string }>
 
-function secretMissing({ fault, reason }: FoundFault, secrets: readonly WebhookSecret[]): Finding {
+function secretMissing(
+  { fault, reason, isUnreadable = false }: FoundFault,
+  secrets: readonly WebhookSecret[],
+): Finding {
+  if (isUnreadable)
+    return fails(
+      'Ready',
+      'SecretUnreadable',
+      `${fault}; the one published earlier was sealed with another key than PLATEN_SEAL_KEY; webhooks wait until then`,
+    )
   const meanwhile =
     secrets.length === 0 ? 'webhooks wait until then' : 'the one published earlier stays in force until then'
   return fails('Ready', reason ?? 'SecretMissing', `${fault}; ${meanwhile}`)
@@ -158,8 +170,8 @@ function settingsOf({ metadata, spec }: TenantResource, { secrets, ...kept }: Ke
     ...kept,
     ...(allowCidrs.length > 0 && { webhookAllowCidrs: allowCidrs.toSorted() }),
     ...(secrets.length > 0 && { webhookSecrets: secrets }),
-    suspended: spec.suspended ?? false,
-    ...(spec.suspendedReason !== undefined && { suspendedReason: spec.suspendedReason }),
+    suspended: spec.suspend ?? tenantSpecDefaults.suspend,
+    ...(spec.suspendReason !== undefined && { suspendedReason: spec.suspendReason }),
   }
 }
 
@@ -172,8 +184,8 @@ function findPlan({ spec }: TenantResource, plan: PlanResult | undefined): { fin
 }
 
 function suspension({ spec }: TenantResource): Finding {
-  return spec.suspended === true
-    ? holds('Suspended', 'Suspended', spec.suspendedReason)
+  return spec.suspend === true
+    ? holds('Suspended', 'Suspended', spec.suspendReason)
     : fails('Suspended', 'Active', 'renders are accepted')
 }
 

@@ -2,12 +2,15 @@
  * Loads a folder of manifests once, all steps: read, identify, find keys, check, compile, store, publish, report. The same folder gives the
  * same settings.
  */
+
+import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
+import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
 import { type ReadResource, resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import type { SealKey } from '@platen/contract/seal.ts'
 import type { FoundKey, FoundKeys } from '../compile/api-key.ts'
@@ -159,10 +162,13 @@ async function findKeys(options: LoadOptions, resources: readonly Resource[]): P
   )) {
     if (spec.secretName === undefined) continue
     const resource = `ApiKey ${metadata.namespace}/${metadata.name}`
-    const { environment = 'live', secretName } = spec
+    const { environment = apiKeySpecDefaults.environment, secretName } = spec
     try {
-      const file = { dataDir, namespace: metadata.namespace, secretName, brand, environment }
-      const { hash, path, isNew } = await loadOrCreateApiKey(file, ids)
+      const place = { dataDir, namespace: metadata.namespace, secretName }
+      const { hash, path, isNew } = await loadOrCreateApiKey(
+        { ...place, brand, environment: ENVIRONMENT_VALUES[environment] },
+        ids,
+      )
       found.set(metadata.uid, { hash })
       if (isNew) log.info({ resource, file: path }, 'api key generated')
     } catch (err) {
