@@ -29,7 +29,7 @@ export interface ApiPorts {
   readonly clock: Clock
   readonly ids: Ids
   /** Signs and verifies render ids. */
-  readonly keys: KeyRing
+  readonly keys: () => KeyRing
   readonly log: Log
   readonly meter: ApiMeter
   /** Tells whether this installation renders with the engine. */

@@ -47,7 +47,7 @@ async function serve(own: Process<Config>): Promise<void> {
         replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
         meter,
       },
-      worker: { owner: randomUUID(), serviceBucket, eventKey: config.eventKey, lanes: config.lanes },
+      worker: { owner: randomUUID(), serviceBucket, eventKey: () => own.latest().eventKey, lanes: config.lanes },
       engines,
       servedEngines: config.engines,
       forceStop: forceStopSignal(stop, { drainMs: config.drainMs, log }),

@@ -24,11 +24,16 @@ export interface Metrics {
     help: string,
     options: { readonly buckets: number[]; readonly labels?: Labels<Label> },
   ): Histogram<Label>
+  /** Adds a gauge with one label, whose values `read` returns at each scrape, by the value of the label. It must neither wait nor throw. */
+  labelledGauge(name: string, help: string, options: { readonly label: string; readonly read: () => Labelled }): void
   /** Adds a gauge of the value that `read` returns at each scrape. It must neither wait nor throw. */
   observableGauge(name: string, help: string, read: () => number): void
   /** Adds a counter of a count since the start, which `read` returns at each scrape. It must neither wait nor throw. */
   observableCounter(name: string, help: string, read: () => number): void
 }
+
+/** Measured values by the value of a label. */
+type Labelled = Readonly<Record<string, number>>
 
 const NONE: Labels<string> = {}
 
@@ -54,6 +59,13 @@ export function openRegistry(): Metrics {
       const histogram = new Histogram({ name, help, labelNames: Object.keys(labels), buckets, registers })
       for (const series of seriesOf(labels)) histogram.zero(series)
       return histogram
+    },
+    labelledGauge(name, help, { label, read }) {
+      const collect = () => {
+        gauge.reset()
+        for (const [value, measured] of Object.entries(read())) gauge.set({ [label]: value }, measured)
+      }
+      const gauge: Gauge = new Gauge({ name, help, labelNames: [label], registers, collect })
     },
     observableGauge(name, help, read) {
       const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read()) })

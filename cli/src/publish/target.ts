@@ -2,33 +2,18 @@
 import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { openRedisPublisher, type RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
-import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
-import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
-import { PATH } from '@platen/adapters/setting/format.ts'
-import { brandSetting } from '@platen/adapters/setting/process.ts'
-import { setting, table, type Variables } from '@platen/adapters/setting/setting.ts'
-import { SEAL_KEY_SETTING } from '@platen/adapters/setting/webhook.ts'
+import type { Variables } from '@platen/adapters/setting/setting.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
-
-const SETTINGS = table({
-  redis: REDIS_SETTINGS,
-  ...ARTIFACT_STORE_SETTINGS,
-  sealKey: SEAL_KEY_SETTING,
-  dataDir: setting('PLATEN_DATA_DIR', PATH, {
-    default: './data',
-    description: 'Folder of the identities of tenants, generated API keys and webhook secrets.',
-  }),
-  brand: brandSetting('Opens the prefix of generated API keys (`service_live_`).'),
-})
+import type { SealKeys } from '@platen/contract/seal.ts'
+import { SETTINGS } from './setting.ts'
 
 export interface Target extends AsyncDisposable, InstalledArtifactStore {
   readonly publisher: RedisPublisher
   readonly dataDir: string
   readonly brand: string
-  readonly sealKey: SealKey
+  readonly sealKeys: SealKeys
 }
 
 /**

@@ -35,7 +35,7 @@ export interface WorkerSettings {
   readonly owner: string
   /** The bucket of manifests and templates. */
   readonly serviceBucket: string
-  readonly eventKey: EventKey
+  readonly eventKey: () => EventKey
   /** The lanes that it takes renders from. Absent means all. */
   readonly lanes?: readonly Lane[]
 }

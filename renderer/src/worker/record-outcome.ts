@@ -1,7 +1,7 @@
 /** The stages that end a render: the reply to its caller, its PDF, its manifest, and what is published of it. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { eventOf } from '@platen/contract/event.ts'
+import { eventIdOf, eventOf } from '@platen/contract/event.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
@@ -66,8 +66,9 @@ export async function recordOutcome(
   record: RenderRecord,
   { attempt, outcome }: { readonly attempt: number; readonly outcome: Outcome },
 ): Promise<Manifest> {
-  const { artifacts, meter, forceStop } = worker
+  const { artifacts, meter, settings, forceStop } = worker
   let manifest = manifestOf(record, attempt, outcome)
+  manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
   if (!(await artifacts.create(manifestAddress(worker, record.id), encodeManifest(manifest), forceStop))) {
     manifest = await requireManifest(worker, record.id)
     const pdf = pdfOf(outcome)
@@ -88,7 +89,7 @@ function pdfOf(outcome: Outcome): ArtifactAddress | undefined {
 export async function publishOutcome(worker: Worker, manifest: Manifest): Promise<Manifest> {
   const { events, ledger, limiter, settings, forceStop } = worker
   await Promise.all([
-    isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, settings.eventKey), forceStop),
+    isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, settings.eventKey()), forceStop),
     limiter.complete(manifest, forceStop),
     ledger.complete(manifest, forceStop),
   ])
