@@ -4,6 +4,7 @@
  * process that was connected before tries again.
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { messageOf } from '@platen/contract/thrown.ts'
 import kafkajs, { type Mechanism } from 'kafkajs'
 import oauthBearer from 'kafkajs/src/broker/saslAuthenticator/oauthBearer.js'
 import plain from 'kafkajs/src/broker/saslAuthenticator/plain.js'
@@ -49,13 +50,11 @@ export function saslOf({ mechanism, latest, clock, isRetried }: SaslOptions): Me
       try {
         await PROVIDERS[mechanism]({ username, password, oauthBearerProvider })(broker).authenticate()
       } catch (cause) {
-        throw isRetried ? new kafkajs.KafkaJSError(asError(cause), { retriable: true }) : cause
+        if (!isRetried) throw cause
+        // After this error kafkajs opens another connection. On this one, the broker may wait for the rest of what was begun.
+        throw new kafkajs.KafkaJSConnectionError(messageOf(cause), { broker: `${broker.host}:${broker.port}` })
       }
     },
   })
   return { mechanism, authenticationProvider }
-}
-
-function asError(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error(String(cause))
 }
