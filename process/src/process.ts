@@ -6,10 +6,12 @@ import { type Health, openProbes, type Probes } from '@platen/adapters/http/prob
 import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
 import { gaugeRedis } from '@platen/adapters/prometheus/connection.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
+import { gaugeSettings } from '@platen/adapters/prometheus/deployable/setting.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { connectRedis, type RedisConnection, type RedisSettings } from '@platen/adapters/redis/connect.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
+import { followSettings } from '@platen/adapters/setting/follow.ts'
 import { type ProcessConfig, readLogSettings } from '@platen/adapters/setting/process.ts'
 import { type Settings, unknownSettings, type Variables } from '@platen/adapters/setting/setting.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -40,7 +42,10 @@ export interface ProcessOptions<Config> {
 /** What every process has. */
 export interface Process<Config> extends InstalledArtifactStore {
   readonly deployable: string
+  /** The settings as they were at the start. */
   readonly config: Config
+  /** The settings in force: some are in files, which may change. Ask it at each use of such a setting. */
+  readonly latest: () => Config
   readonly clock: Clock
   readonly ids: Ids
   readonly log: ServiceLog
@@ -75,20 +80,26 @@ export async function openProcess<Config extends BaseConfig>(
   const { deployable, settings, variables } = options
   const config = settings.read(variables)
   const [clock, ids] = [systemClock(), systemIds()]
+  const followed = stack.use(followSettings(settings, variables, { clock, log }))
+  const latest = () => followed.latest()
   const unknown = unknownSettings(variables, settings)
   if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
   const limit = clock.timeout(PROCESS_START_MS_MAX)
   const starting = options.isStartAborted === true ? AbortSignal.any([stop, limit]) : limit
   const metrics = openMetrics({ isRead: true, deployable })
   countDroppedLines(metrics, log)
+  gaugeSettings(metrics, followed)
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
-  const store = await openArtifactStore(config, { clock, ids }, starting)
+  const store = await openArtifactStore(config, { clock, ids, latest: () => latest().s3 }, starting)
   stack.use(store.artifacts)
   const redis = stack.use(
-    await connectRedis({ ...config.redis, isAutoPipelined: true, ...options.redis, clock }, starting),
+    await connectRedis(
+      { ...config.redis, isAutoPipelined: true, ...options.redis, clock, latest: () => latest().redis },
+      starting,
+    ),
   )
   gaugeRedis(metrics, redis.health)
-  return { ...store, deployable, config, clock, ids, log, metrics, probes, redis, starting, stop, stack }
+  return { ...store, deployable, config, latest, clock, ids, log, metrics, probes, redis, starting, stop, stack }
 }
 
 /** Reports `health` to probes until the stop. `fields` go to the line of the log that says that the process has started. */

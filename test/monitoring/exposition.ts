@@ -4,13 +4,14 @@ import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { gaugeCertificates, gaugeRedis } from '@platen/adapters/prometheus/connection.ts'
 import { countDroppedLines } from '@platen/adapters/prometheus/deployable/dropped-lines.ts'
 import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
+import { gaugeSettings } from '@platen/adapters/prometheus/deployable/setting.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/projection.ts'
 import { countSetAside, gaugeQueue } from '@platen/adapters/prometheus/queue.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { rendererMeter, tenantMeter } from '@platen/adapters/prometheus/renderer.ts'
-import { webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
+import { gaugeSealedSecrets, webhookMeter } from '@platen/adapters/prometheus/webhook.ts'
 import { FAILURES, type FailureCode } from '@platen/contract/error.ts'
 import { LANES } from '@platen/contract/render.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
@@ -41,7 +42,9 @@ export async function expositions({
   countDroppedLines(all, { droppedLines: () => 0 })
   const inCluster = named('renderer')
   gaugeRedis(inCluster, { isDown: () => false })
-  gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })
+  const files = { ca: CERTIFICATE }
+  gaugeCertificates(inCluster, () => ({ redis: files, kafka: files, s3: files, receivers: files }))
+  gaugeSettings(inCluster, { since: () => 0, isRefused: () => false })
   const traced = named('renderer')
   countLostSpans(traced, { lostSpans: () => 0 })
   const renderer = named('renderer')
@@ -56,6 +59,7 @@ export async function expositions({
     ended(aRecord(), aFailure({ error: { code, message: '' } }))
   const events = named('events')
   webhookMeter(events)
+  gaugeSealedSecrets(events, () => ({ first: 0, older: 0, unknown: 0 }))
   const eventsInCluster = named('events')
   projectionMeter(eventsInCluster, { lag: () => 0 })
   countSetAside(eventsInCluster, ['event', 'delivery'])

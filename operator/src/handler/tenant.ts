@@ -45,10 +45,10 @@ export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: Tenan
 function withReadability(
   found: FoundSecret,
   tenant: Tenant | undefined,
-  { sealKey, clock }: WebhookSecretPorts,
+  { sealKeys, clock }: WebhookSecretPorts,
 ): FoundSecret {
   if (!('fault' in found) || tenant?.webhookSecrets === undefined) return found
-  return { ...found, isUnreadable: signingSecretsOf(tenant, sealKey, clock.now()) === undefined }
+  return { ...found, isUnreadable: signingSecretsOf(tenant, sealKeys(), clock.now()) === undefined }
 }
 
 function tenantOf({ resource }: ResourceView): TenantResource {

@@ -62,10 +62,15 @@ export type FoundSecret =
 /** By the Tenant's uid. */
 export type FoundSecrets = ReadonlyMap<Uid, FoundSecret>
 
+/** Seals a secret of a Tenant with the present key. Returns the text itself if that key sealed it, or if no known key opens it. */
+export type Reseal = (sealed: string, uid: Uid) => string
+
 interface TenantInput {
   /** The oldest first. */
   readonly tenants: readonly TenantResource[]
   readonly webhookSecrets: FoundSecrets
+  /** Absent: everything is sealed with one key. */
+  readonly reseal?: Reseal
   readonly now: Instant
   readonly plans: readonly PlanResult[]
   readonly previous: InForce<Tenant>
@@ -83,6 +88,7 @@ export function compileTenants({
   previous,
   serviceBucket,
   webhookSecrets,
+  reseal = (sealed) => sealed,
   now,
 }: TenantInput): readonly TenantResult[] {
   const plansByName = new Map(plans.map((plan) => [plan.resource.metadata.name, plan]))
@@ -94,7 +100,10 @@ export function compileTenants({
     const limits = merged !== undefined && 'limits' in merged ? merged.limits : before?.limits
     const refusal = refusals.get(resource)
     const storage = refusal === undefined ? storageOf(resource, serviceBucket) : before?.storage
-    const signing = rotateSecrets(before?.webhookSecrets ?? [], webhookSecrets.get(resource.metadata.uid), now)
+    const { uid } = resource.metadata
+    const published = before?.webhookSecrets?.map((secret) => ({ ...secret, sealed: reseal(secret.sealed, uid) }))
+    const found = resealed(webhookSecrets.get(uid), (sealed) => reseal(sealed, uid))
+    const signing = rotateSecrets(published ?? [], found, now)
     const conditions = conditionsOf(resource, {
       needed: [
         refusal ?? holds('Accepted', 'Accepted'),
@@ -121,6 +130,16 @@ export function compileTenants({
   })
 }
 
+/**
+ * What was found may be older than a change of the seal key, like what was published. If only one of the two were sealed anew, the same
+ * secret would look like a new one, with an overlap.
+ */
+function resealed(found: FoundSecret | undefined, reseal: (sealed: string) => string): FoundSecret | undefined {
+  if (found === undefined || 'fault' in found) return found
+  const { current, replaced } = found
+  return { current: reseal(current), ...(replaced !== undefined && { replaced: reseal(replaced) }) }
+}
+
 interface SigningSecrets {
   readonly secrets: readonly WebhookSecret[]
   readonly findings: readonly Finding[]
@@ -145,7 +164,7 @@ function secretMissing(
     return fails(
       'Ready',
       'SecretUnreadable',
-      `${fault}; the one published earlier was sealed with another key than PLATEN_SEAL_KEY; webhooks wait until then`,
+      `${fault}; the one published earlier was sealed with no key of PLATEN_SEAL_KEY; webhooks wait until then`,
     )
   const meanwhile =
     secrets.length === 0 ? 'webhooks wait until then' : 'the one published earlier stays in force until then'

@@ -12,7 +12,8 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
 import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
 import { type ReadResource, resourceReader } from '@platen/contract/schema/resource/reader.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
+import type { SealKeys } from '@platen/contract/seal.ts'
+import { resealWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import type { FoundKey, FoundKeys } from '../compile/api-key.ts'
 import { type Compiled, NO_PREVIOUS, type Previous } from '../compile/compile.ts'
 import type { CheckFaults } from '../compile/template.ts'
@@ -35,8 +36,8 @@ export interface LoadOptions {
   readonly dataDir: string
   /** Start of the prefix of generated keys and secrets. */
   readonly brand: string
-  /** Seals webhook secrets before they are stored or published. */
-  readonly sealKey: SealKey
+  /** The first seals webhook secrets before they are stored or published. */
+  readonly sealKeys: SealKeys
   /** Bucket of template sources, and of PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
   readonly checks: FolderChecks
@@ -99,7 +100,7 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
  * that are still running are left to the next load.
  */
 function makeLoader(options: LoadOptions, read: ReadResource, known: Identities): Load {
-  const { dir, dataDir, publisher, clock, ids, log, review, readAhead, checkWaitMs: waitMs } = options
+  const { dir, dataDir, publisher, clock, ids, log, review, readAhead, sealKeys, checkWaitMs: waitMs } = options
   const findSecrets = secretFinder(options)
   // The identities on disk, even if the load that wrote them failed later.
   let kept = known
@@ -122,7 +123,8 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     const secrets = await findSecrets({ documents, resources, identities: kept })
     await keep(secrets.identities)
     const foundKeys = await findKeys(options, resources)
-    const found = { foundKeys, webhookSecrets: secrets.found }
+    const reseal = (sealed: string, incarnation: Uid) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys })
+    const found = { foundKeys, webhookSecrets: secrets.found, reseal }
     const checkWaitMs = state.compiled === undefined ? waitMs.first : waitMs.later
     const known = isUnchanged ? state.answers : state.checks
     const given = { documents, resources, ...found, previous: state.previous, known, checkWaitMs }
