@@ -1,11 +1,25 @@
 /** The definitions of the four kinds hold together, and what the contract has of them is made from them. */
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import { ENGINES, renderOptionsSchema } from '@platen/contract/render-options.ts'
+import {
+  ENGINE_VALUES,
+  ENVIRONMENT_VALUES,
+  FONT_STYLE_VALUES,
+  renderOptionsOf,
+  templateOptionsSchema,
+} from '@platen/contract/resource-value.ts'
 import { TEMPLATE_CODE_PATTERN } from '@platen/contract/schema/render-request.ts'
+import { API_KEYS_MAX, DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type CrdSchema, DEFINITIONS, fieldsOf, readDefinition } from './crd/definition.ts'
 import { definitionText } from './crd/made.ts'
 import { sourceOf } from './crd/source.ts'
+
+/** Defaults that only `compile` applies: a rule refuses the one without html, and settings do not contain the other if nobody sets it. */
+const UNFILLED = [
+  `spec.htmlRateLimitPerMinute: ${DEFAULT_LIMITS.htmlRateLimitPerMinute}`,
+  `spec.apiKeysMax: ${API_KEYS_MAX}`,
+]
 
 const KINDS = ['Plan', 'Tenant', 'Template', 'ApiKey'] as const
 
@@ -20,12 +34,28 @@ describe.for(KINDS)('the definition of a %s', (kind) => {
     await expect(sourceOf(kind)).toMatchFileSnapshot(`../contract/src/crd/${DEFINITIONS[kind]}.ts`)
   })
 
-  test('explains every field in a sentence', () => {
-    expect(places(({ description = '' }) => !/^[A-Z].*[.?]$/.test(description))).toEqual([])
+  test('explains every field in a statement', () => {
+    const statement = /^(?!(What|When|Where|Whether|Which|Who|Whose|Why|How)\b)[A-Z][^?]*\.$/
+    expect(places(({ description = '' }) => !statement.test(description))).toEqual([])
   })
 
-  test('has no default', () => {
-    expect(places((field) => 'default' in field)).toEqual([])
+  test('fills in the defaults that its descriptions name', () => {
+    const told = fields.flatMap(([place, { description = '' }]) => {
+      const [, value] = /Default is (\S+)\.$/.exec(description) ?? []
+      return value === undefined ? [] : [`${place}: ${value}`]
+    })
+    const filled = fields
+      .filter(([place]) => place !== 'status')
+      .flatMap(([place, field]) => ('default' in field ? [`${place}: ${String(field['default'])}`] : []))
+    expect(told.filter((each) => !UNFILLED.includes(each))).toEqual(filled)
+  })
+
+  test('begins with a status that kstatus takes for unfinished', () => {
+    expect(status['default']).toEqual({ observedGeneration: -1 })
+  })
+
+  test('fills in nothing in a status or in overrides, which say what is set', () => {
+    expect(places((field) => 'default' in field).filter((at) => /^status\.|overrides/.test(at))).toEqual([])
   })
 
   test('says of every rule what is wanted', () => {
@@ -56,9 +86,32 @@ describe('what is said in several places is the same', () => {
   })
 
   test('the fields of a template and those of a request', () => {
-    const { code, engine, reactPdf } = readDefinition('Template').spec.properties ?? {}
+    const { code, reactPdf } = readDefinition('Template').spec.properties ?? {}
     expect(code).toMatchObject({ pattern: TEMPLATE_CODE_PATTERN, maxLength: TEMPLATE_CODE_CHARS_MAX })
-    expect(engine?.enum).toEqual(ENGINES)
     expect(reactPdf?.properties?.['source']?.properties?.['inline']?.['maxLength']).toBe(TEMPLATE_SOURCE_BYTES_MAX)
+  })
+
+  test('the values of a resource, and those of a request that they stand for', () => {
+    const { engine, fonts } = readDefinition('Template').spec.properties ?? {}
+    const { environment } = readDefinition('ApiKey').spec.properties ?? {}
+    expect(engine?.enum).toEqual(Object.keys(ENGINE_VALUES))
+    expect(Object.values(ENGINE_VALUES)).toEqual(ENGINES)
+    expect(fonts?.items?.properties?.['style']?.enum).toEqual(Object.keys(FONT_STYLE_VALUES))
+    expect(environment?.enum).toEqual(Object.keys(ENVIRONMENT_VALUES))
+  })
+
+  test('the options of a template, and those of a request that they stand for', () => {
+    const { pageSize, orientation } = templateOptionsSchema.properties
+    const { page_size, orientation: requested } = renderOptionsSchema.properties
+    const [named, own] = pageSize.anyOf
+    expect(own).toBe(page_size.anyOf[1])
+    expect(named.enum.map((name) => renderOptionsOf({ pageSize: name }))).toEqual(
+      page_size.anyOf[0].enum.map((name) => ({ page_size: name })),
+    )
+    expect(orientation.enum.map((name) => renderOptionsOf({ orientation: name }))).toEqual(
+      requested.enum.map((name) => ({ orientation: name })),
+    )
+    const rest = { margin: { top: '12mm' }, pageSize: { width: 300, height: 400 } }
+    expect(renderOptionsOf(rest)).toEqual({ margin: rest.margin, page_size: rest.pageSize })
   })
 })

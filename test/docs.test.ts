@@ -3,7 +3,12 @@
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
-import { type SettingEntry, type Settings, table as settingTable } from '@platen/adapters/setting/setting.ts'
+import {
+  fileNameOf,
+  type SettingEntry,
+  type Settings,
+  table as settingTable,
+} from '@platen/adapters/setting/setting.ts'
 import { slotsFor } from '@platen/adapters/setting/slots.ts'
 import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
 import { SETTINGS as API_SETTINGS } from '@platen/api/config.ts'
@@ -161,7 +166,14 @@ function rowsOf(catalog: Readonly<Record<string, ErrorEntry>>): readonly (readon
 }
 
 function settingsTable(settings: readonly SettingEntry[]): string {
-  const rows = settings.map((setting) => [`\`${setting.name}\``, setting.default, setting.description])
+  const namesOf = (setting: SettingEntry) => [setting.name, ...(setting.isSecret ? [fileNameOf(setting)] : [])]
+  const rows = settings.map((setting) => [
+    namesOf(setting)
+      .map((name) => `\`${name}\``)
+      .join(' or '),
+    setting.default,
+    setting.description,
+  ])
   return table(['setting', 'default', 'meaning'], rows)
 }
 

@@ -4,6 +4,7 @@ import { SPEC_SCHEMAS } from '@platen/contract/schema/resource.ts'
 import { API_KEYS_MAX, DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
+import { fieldsOf as definedFieldsOf, readDefinition } from './crd/definition.ts'
 
 const FILE = 'docs/resources.md'
 const BEGIN = '<!-- reasons: written by `npx vitest run test/resources.test.ts -u` -->'
@@ -58,6 +59,15 @@ describe.for(kinds)('of a %s', (kind) => {
   test('every field says what it is where nothing is said', () => {
     expect([...rows].filter(([, { fallback, range }]) => fallback === '' || range === '')).toEqual([])
   })
+})
+
+test.for(kinds)('the row of a field of a %s names its default', (kind) => {
+  const rows = rowsOf(`## ${kind}`)
+  const wrong = definedFieldsOf(readDefinition(kind).spec)
+    .filter(([, field]) => 'default' in field)
+    .map(([place, field]) => [place.replaceAll('[]', ''), String(field['default'])] as const)
+    .filter(([name, value]) => rows.get(name)?.fallback !== value)
+  expect(wrong).toEqual([])
 })
 
 test('the limits of a plan have the defaults they have', () => {

@@ -9,7 +9,7 @@ import { openS3ArtifactStore, type S3ArtifactStoreOptions } from './s3/artifact-
 
 /** Settings under the name of the kind of store. Another kind adds a member to this type, and its case below. */
 export interface ArtifactStoreSettings {
-  readonly s3: Omit<S3ArtifactStoreOptions, 'clock' | 'ids'>
+  readonly s3: Omit<S3ArtifactStoreOptions, 'clock' | 'ids' | 'latest'>
 }
 
 export interface InstalledArtifactStore {
@@ -21,8 +21,8 @@ export interface InstalledArtifactStore {
 /** Throws `ArtifactStoreUnfit` if the store can be reached but cannot be used, and `Unavailable` if it cannot be reached. */
 export async function openArtifactStore(
   { s3 }: ArtifactStoreSettings,
-  { clock, ids }: { readonly clock: Clock; readonly ids: Ids },
+  ports: Pick<S3ArtifactStoreOptions, 'latest'> & { readonly clock: Clock; readonly ids: Ids },
   signal: AbortSignal,
 ): Promise<InstalledArtifactStore> {
-  return { artifacts: await openS3ArtifactStore({ ...s3, clock, ids }, signal), serviceBucket: s3.namespace.bucket }
+  return { artifacts: await openS3ArtifactStore({ ...s3, ...ports }, signal), serviceBucket: s3.namespace.bucket }
 }

@@ -48,7 +48,7 @@ async function serve(own: Process<Config>): Promise<void> {
     queue: stack.use(kafkaRenderQueue(kafka, topics)),
     deliveries: kafkaDeliveryReader({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),
     checks: stack.use(openBodyChecks(clock)),
-    keys: config.idKeys,
+    keys: () => own.latest().idKeys,
     meter,
     isEngineAvailable: (engine) => config.engines.includes(engine),
     settings: {

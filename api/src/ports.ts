@@ -30,7 +30,7 @@ export interface ApiPorts {
   readonly clock: Clock
   readonly ids: Ids
   /** Signs and verifies render ids. */
-  readonly keys: KeyRing
+  readonly keys: () => KeyRing
   readonly log: Log
   readonly meter: ApiMeter
   readonly tracer: Tracer

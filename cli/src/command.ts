@@ -11,6 +11,7 @@ import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { type CheckOptions, checkFolder, faultsIn, formatReport } from './check.ts'
 import { UsageError, withoutControls } from './diagnostic/diagnostic.ts'
 import { openPreview, type PreviewOptions } from './preview.ts'
+import { SETTINGS } from './publish/setting.ts'
 import type { PublishOptions } from './publish.ts'
 import type { RendererPorts } from './renderer.ts'
 import { watchPreview } from './watch.ts'
@@ -35,10 +36,10 @@ const USAGE = `usage: platen check <folder> [--no-render]
     --watch            publish again whenever a manifest is saved, or Redis has lost what was
                        published, until Ctrl-C or until another publish takes over
 
-publish reads PLATEN_REDIS_URL, PLATEN_REDIS_CA_FILE, PLATEN_S3_ENDPOINT, PLATEN_S3_REGION,
-PLATEN_S3_BUCKET, PLATEN_S3_PREFIX, PLATEN_S3_PATH_STYLE, PLATEN_INSTALLATION, PLATEN_SEAL_KEY and
-PLATEN_BRAND. Identities, generated API keys and webhook secrets are kept in PLATEN_DATA_DIR. Use the
-same folder each time: with another folder, every tenant is a new one.
+publish reads these settings, and each secret also from the file that its name with _FILE names:
+${columns(SETTINGS.entries.map(({ name }) => name))}
+Identities, generated API keys and webhook secrets are kept in PLATEN_DATA_DIR. Use the same folder each
+time: with another folder, every tenant is a new one.
 
 PLATEN_CHROMIUM is the path of the browser that renders html; with none, html is not rendered; if not
 set, a browser is searched for. PLATEN_EGRESS_ALLOW_CIDRS has the same meaning as for the service.
@@ -46,6 +47,14 @@ set, a browser is searched for. PLATEN_EGRESS_ALLOW_CIDRS has the same meaning a
 The exit code is 0 when nothing is wrong, 1 when something is wrong, and 2 when the arguments are wrong
 or a setting is missing.
 `
+
+/** The names in lines that fit below the text. */
+function columns(names: readonly string[]): string {
+  return names
+    .join(' ')
+    .replace(/(.{1,96})( |$)/g, '  $1\n')
+    .trimEnd()
+}
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const
 

@@ -55,8 +55,8 @@ describe('what a preview comes to', () => {
 
 test.for([
   [{ html: { template: source } }, ['react_pdf', 'html']],
-  [{ html: { template: source }, engine: 'html' }, ['html', 'react_pdf']],
-  [{ html: { template: source }, engine: 'react_pdf' }, ['react_pdf', 'html']],
+  [{ html: { template: source }, engine: 'Html' }, ['html', 'react_pdf']],
+  [{ html: { template: source }, engine: 'ReactPdf' }, ['react_pdf', 'html']],
   [{}, ['react_pdf']],
 ] as const)('of the engines of %j the first is %j', ([spec, engines]) => {
   expect(enginesByDefault(aTemplateResource({ spec }))).toEqual(engines)

@@ -3,6 +3,7 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, TemplateResource } from '@platen/contract/resource.ts'
+import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
 import { compileVariablesSchema, variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
 import { DEFAULT_LIMITS, type TenantId } from '@platen/contract/tenant.ts'
 import type { Compiled } from '@platen/settings/compile/compile.ts'
@@ -16,7 +17,8 @@ import type { Preview, PreviewInput } from './renderer.ts'
 /** Returns the engines a template has a source for. The first one is the default. */
 export function enginesByDefault(template: TemplateResource): readonly Engine[] {
   const { engine } = template.spec
-  return enginesOf(template).toSorted((one, other) => Number(other === engine) - Number(one === engine))
+  const own = engine && ENGINE_VALUES[engine]
+  return enginesOf(template).toSorted((one, other) => Number(other === own) - Number(one === own))
 }
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aFailure, aManifest } from '../../test/fixture/build.ts'
-import { eventOf, webhookBodyOf } from './event.ts'
+import { eventIdOf, eventOf, webhookBodyOf } from './event.ts'
 import { renderUuid } from './render-id.ts'
 
 const key = new Uint8Array(32).fill(7)
@@ -20,6 +20,12 @@ test('the id is a UUIDv7 of the time at which the render ended', () => {
 test('another key gives another id, so an id cannot be made without it', () => {
   const manifest = aManifest({})
   expect(eventOf(manifest, new Uint8Array(32)).id).not.toBe(eventOf(manifest, key).id)
+})
+
+test('an event made again by a process with another key has the id that is stored in the manifest', () => {
+  const manifest = aManifest({})
+  const stored = { ...manifest, eventId: eventIdOf(manifest, key) }
+  expect(eventOf(stored, new Uint8Array(32))).toEqual(eventOf(manifest, key))
 })
 
 test('the body of a webhook has the id of the render as a UUID, and of a success what was made', () => {

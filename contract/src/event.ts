@@ -12,23 +12,38 @@ export type EventKey = Uint8Array
 export interface RenderEvent {
   /**
    * A UUIDv7 made from the end of the render and a keyed hash of render id and type. Emitted again after a crash, the event has the same
-   * id.
+   * id, also by a process with another key.
    */
   readonly id: string
   readonly type: EventType
   readonly manifest: Manifest
 }
 
-/** The event of a finished render. Pure: the same manifest and key give the same event, so readers drop duplicates by `id`. */
-export function eventOf(manifest: Manifest, key: EventKey): RenderEvent {
-  const type: EventType = `render.${manifest.outcome.status}`
+/**
+ * The event of a finished render. Pure: the same manifest gives the same event, so readers drop duplicates by `id`. The key is only used for
+ * manifests without an event id, which a version before this field wrote.
+ */
+export function eventOf({ eventId, ...manifest }: Manifest, key: EventKey): RenderEvent {
+  return { id: eventId ?? eventIdOf(manifest, key), type: typeOf(manifest), manifest }
+}
+
+/**
+ * Makes the id of the event of a manifest. Whoever writes the manifest stores the id in it: another process may emit the event again, and
+ * during a rotation it may have another key.
+ */
+export function eventIdOf(manifest: Manifest, key: EventKey): string {
+  const type = typeOf(manifest)
   const tag = createHmac('sha256', key).update(`event:${type}:`).update(renderIdBytes(manifest.render.id)).digest()
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(manifest.outcome.finishedAt, 0, 6)
   tag.copy(bytes, 6, 0, 10)
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
-  return { id: uuidOf(bytes), type, manifest }
+  return uuidOf(bytes)
+}
+
+function typeOf({ outcome }: Manifest): EventType {
+  return `render.${outcome.status}`
 }
 
 /** The JSON body that a receiver gets for an event. The bytes are the same on every call. */

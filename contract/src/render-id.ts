@@ -23,7 +23,7 @@ export interface IdScope {
   readonly environment: Environment
 }
 
-/** Keys of at least 32 bytes. The first signs, all verify: a rotation inserts a new one at the front. */
+/** Keys of at least 32 bytes. The first signs, all verify: a rotation appends a new one, and then puts it first. */
 export type KeyRing = readonly [Uint8Array, ...Uint8Array[]]
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -1,6 +1,6 @@
 /**
  * Options of a document that a template and a request may set: its engine and its page. One schema: it validates, gives the types, is part
- * of the OpenAPI document, and the definition of a Template is made from it.
+ * of the OpenAPI document, and `resource-value.ts` makes the options of a Template from it.
  */
 import type { FromSchema } from 'json-schema-to-ts'
 import { FILENAME_CHARS_MAX, PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from './limit.ts'
@@ -69,13 +69,6 @@ export type PageSize = NonNullable<RenderOptions['page_size']>
 export type Orientation = NonNullable<RenderOptions['orientation']>
 /** A length for each side. A number is points; a string is a CSS length such as `12mm`. */
 export type Sides = Readonly<Extract<RenderOptions['margin'], object>>
-
-/** The options that a template itself may set, with what the definition of a Template says of each. A file name is of one render. */
-export const TEMPLATE_OPTIONS = {
-  page_size: `${PAGE_SIZES.slice(0, -1).join(', ')} or ${PAGE_SIZES.at(-1)}, or width and height in points. Default is the size in the source, else A4.`,
-  orientation: 'Default is the orientation in the source, else portrait.',
-  margin: 'Points or a length such as 12mm for all sides, or a mapping of sides. Default is the margin in the source.',
-} as const satisfies Readonly<Record<Exclude<keyof RenderOptions, 'filename'>, string>>
 
 /** A length in points. A number is points already; a string must fit the schema of a length. */
 export function pointsOf(length: number | string): number {

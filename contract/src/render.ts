@@ -95,6 +95,8 @@ export interface Manifest {
   /** 1 for the first start; 0 when it never started. */
   readonly attempt: number
   readonly outcome: Outcome
+  /** The id of its event; absent where a version before this field wrote it, or where there is no event. */
+  readonly eventId?: string
 }
 
 /** The status view: what a GET can report of a render without the artifact store. */

@@ -49,8 +49,9 @@ export interface ApiKeyResource {
 export type Resource = PlanResource | TenantResource | TemplateResource | ApiKeyResource
 
 /**
- * What a condition is about. `Ready` sums up the others: the settings reflect this generation. `Published` and `Propagated` come from the
- * publisher; the rest from `compile`.
+ * What a condition is about. `Ready` sums up the others: this generation is in force, and nothing of it is missing. `Published` and
+ * `Propagated` come from the publisher. `Reconciling` and `Stalled` say why a resource is not where it should be, as kstatus defines them.
+ * The rest comes from `compile`.
  */
 export const CONDITION_TYPES = [
   'Ready',
@@ -63,12 +64,14 @@ export const CONDITION_TYPES = [
   'EngineAllowed',
   'Published',
   'Propagated',
+  'Reconciling',
+  'Stalled',
 ] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
 /** Every reason a condition can have, with its meaning. A closed set, because people write alerts for them. */
 export const CONDITION_REASONS = {
-  Ready: 'The settings in force are those of this generation.',
+  InForce: 'The settings in force are those of this generation, and nothing of it is missing.',
   Accepted: 'Its tenant lists its namespace, and no older resource has the same code, key or storage prefix.',
   TenantNotFound:
     'There is no tenant of the name in `tenantRef`, or it does not list the namespace of this resource; users of a namespace are not told which.',
@@ -102,6 +105,8 @@ export const CONDITION_REASONS = {
   JavaScriptNotInPlan: 'The plan does not allow page JavaScript: html renders of this template run without it.',
   EngineNotInPlan: 'The plan has no html engine: html renders of this template are refused with 402.',
   SecretMissing: 'The API key or webhook secret of this resource cannot be read; one published earlier stays in force.',
+  SecretUnreadable:
+    'The webhook secret of this resource cannot be read, and the one published earlier was sealed with another key. Webhooks wait.',
   SecretTaken: "Somebody else's Secret has the name in `secretName`, or that of the tenant's webhook secret.",
   SecretsNotGranted:
     'The operator is not allowed to read Secrets in the namespace; earlier settings stay in force. The message has the command that allows it.',
@@ -109,11 +114,33 @@ export const CONDITION_REASONS = {
   RedisUnavailable: 'Redis cannot be reached; the settings published last stay in force until it can.',
   StoreUnavailable:
     'The artifact store cannot be reached; the settings published last stay in force until the sources are there.',
-  Propagated: 'Every API process that is connected enforces this generation.',
+  Propagated:
+    'Every API process that is connected enforces this generation. If none is connected, the message says so: a process that starts enforces it from the start.',
   Waiting: 'Some API process does not enforce this generation yet.',
   RotationPutOff: 'The maximum number of webhook secrets sign; the newest one signs after an overlap has ended.',
 } as const
 export type ConditionReason = keyof typeof CONDITION_REASONS
+
+/**
+ * Reasons that end by themselves, or when another resource, a Secret or a right arrives: the resource is `Reconciling`. For every other
+ * reason for not being ready, the resource itself must change: it is `Stalled`.
+ */
+export const WAITING_REASONS: ReadonlySet<ConditionReason> = new Set([
+  'TenantNotFound',
+  'TenantNotReady',
+  'PlanNotFound',
+  'PlanNotReady',
+  'ConfigMapNotFound',
+  'KeyNotFound',
+  'NotChecked',
+  'SecretMissing',
+  'SecretUnreadable',
+  'SecretsNotGranted',
+  'RotationPutOff',
+  'RedisUnavailable',
+  'StoreUnavailable',
+  'Waiting',
+])
 
 /** One statement about a resource: a Kubernetes condition without its time. */
 export interface Condition {

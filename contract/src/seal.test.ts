@@ -1,11 +1,11 @@
 import { createCipheriv, createHmac } from 'node:crypto'
 import { assert, property, string, tuple, uint8Array } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { seal, unseal } from './seal.ts'
+import { reseal, seal, unseal } from './seal.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const SECRET = 'service_webhook_Zm9vYmFyYmF6cXV4MDEyMzQ1Njc4OWFiY2RlZg'
-const SEALED = seal(SECRET, { name: 'acme', key: KEY })
+const SEALED = seal(SECRET, { name: 'acme', keys: [KEY] })
 
 /** A sealed text with any content, made with the keys of the service. */
 function forged(nonce: Buffer, text: string, { name = 'acme', version = 'v1' } = {}): string {
@@ -23,16 +23,28 @@ describe('a sealed text', () => {
       tuple(text(), text()),
       uint8Array({ minLength: 32, maxLength: 32 }),
       ([secret, name], key) => {
-        expect(unseal(seal(secret, { name, key }), { name, key })).toBe(secret)
+        expect(unseal(seal(secret, { name, keys: [key] }), { name, keys: [key] })).toBe(secret)
       },
     )
     assert(opens)
   })
 
   test('is the same every time, and says nothing of the secret', () => {
-    expect(seal(SECRET, { name: 'acme', key: KEY })).toBe(SEALED)
+    expect(seal(SECRET, { name: 'acme', keys: [KEY] })).toBe(SEALED)
     expect(SEALED).toMatch(/^v1\.[A-Za-z0-9_-]+$/)
     expect(Buffer.from(SEALED.slice(3), 'base64url').toString('latin1')).not.toContain(SECRET.slice(0, 8))
+  })
+
+  test('opens with each of several keys, and is sealed anew with the first', () => {
+    const [next, other] = [Buffer.alloc(32, 8), Buffer.alloc(32, 9)]
+    const both = { name: 'acme', keys: [next, KEY] as const }
+    expect(unseal(SEALED, both)).toBe(SECRET)
+    expect(reseal(SEALED, both)).toBe(seal(SECRET, both))
+    expect(unseal(reseal(SEALED, both), { name: 'acme', keys: [next] })).toBe(SECRET)
+    expect(reseal(reseal(SEALED, both), both)).toBe(reseal(SEALED, both))
+    // Nobody can seal what nobody can open.
+    expect(reseal(SEALED, { name: 'acme', keys: [next, other] })).toBe(SEALED)
+    expect(reseal(SEALED, { name: 'acme', keys: [KEY] })).toBe(SEALED)
   })
 
   test('is the one that AES-256-GCM gives, with the nonce before and the tag behind', () => {
@@ -42,11 +54,11 @@ describe('a sealed text', () => {
 
   test('opens under its own name and key alone', () => {
     for (const name of ['', 'acm', 'acme ', 'Acme', 'globex', 'v1:acme'])
-      expect(unseal(SEALED, { name, key: KEY })).toBeUndefined()
+      expect(unseal(SEALED, { name, keys: [KEY] })).toBeUndefined()
     for (let at = 0; at < KEY.length; at++) {
       const other = Buffer.from(KEY)
       other.writeUInt8(KEY.readUInt8(at) ^ 1, at)
-      expect(unseal(SEALED, { name: 'acme', key: other })).toBeUndefined()
+      expect(unseal(SEALED, { name: 'acme', keys: [other] })).toBeUndefined()
     }
   })
 
@@ -54,7 +66,7 @@ describe('a sealed text', () => {
     const bytes = Buffer.from(SEALED.slice(3), 'base64url')
     const spelled = (changed: Uint8Array) => `v1.${Buffer.from(changed).toString('base64url')}`
     const opened: string[] = []
-    const tryText = (text: string) => unseal(text, { name: 'acme', key: KEY }) === undefined || opened.push(text)
+    const tryText = (text: string) => unseal(text, { name: 'acme', keys: [KEY] }) === undefined || opened.push(text)
     for (const [at, byte] of bytes.entries()) {
       for (let bit = 0; bit < 8; bit++) tryText(spelled(bytes.with(at, byte ^ (1 << bit))))
       tryText(spelled(Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)])))
@@ -71,7 +83,7 @@ describe('a sealed text', () => {
           `${SEALED.slice(0, at)}${letter}${SEALED.slice(at)}`,
           `${SEALED.slice(0, at)}${letter}${SEALED.slice(at + 1)}`,
         ])
-          if (text !== SEALED && unseal(text, { name: 'acme', key: KEY }) !== undefined) opened.push(text)
+          if (text !== SEALED && unseal(text, { name: 'acme', keys: [KEY] }) !== undefined) opened.push(text)
       }
     }
     expect(opened).toEqual([])
@@ -79,24 +91,24 @@ describe('a sealed text', () => {
 
   test('does not open with another last letter, where that stands for bits that no byte has', () => {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('')
-    const sealed = ['', 'a', 'ab', 'abc'].map((secret) => seal(secret, { name: 'acme', key: KEY }))
+    const sealed = ['', 'a', 'ab', 'abc'].map((secret) => seal(secret, { name: 'acme', keys: [KEY] }))
     const twins = sealed.flatMap((text) => letters.map((letter) => text.slice(0, -1) + letter))
     const others = twins.filter((twin) => !sealed.includes(twin))
     const bytesOf = (text: string) => Buffer.from(text.slice(3), 'base64url').toString('hex')
     expect(others.filter((twin) => sealed.some((text) => bytesOf(text) === bytesOf(twin))).length).toBeGreaterThan(15)
-    expect(others.filter((twin) => unseal(twin, { name: 'acme', key: KEY }) !== undefined)).toEqual([])
+    expect(others.filter((twin) => unseal(twin, { name: 'acme', keys: [KEY] }) !== undefined)).toEqual([])
   })
 
   test.for(['', 'v1', 'v1.', 'v1.AAAA', `v2.${SEALED.slice(3)}`, SEALED.slice(3), `v1.${'A'.repeat(37)}`, SECRET])(
     '%j is none',
     (text) => {
-      expect(unseal(text, { name: 'acme', key: KEY })).toBeUndefined()
+      expect(unseal(text, { name: 'acme', keys: [KEY] })).toBeUndefined()
     },
   )
 })
 
 test('no two texts share a nonce, however name and secret are joined', () => {
-  const nonceOf = (secret: string, name: string) => seal(secret, { name, key: KEY }).slice(0, 19)
+  const nonceOf = (secret: string, name: string) => seal(secret, { name, keys: [KEY] }).slice(0, 19)
   const pairs = [
     ['b', 'a'],
     ['', 'ab'],
@@ -111,6 +123,6 @@ test('no two texts share a nonce, however name and secret are joined', () => {
 })
 
 test('a key of another length is refused', () => {
-  expect(() => seal(SECRET, { name: 'acme', key: Buffer.alloc(31) })).toThrow('32 bytes')
-  expect(() => unseal(SEALED, { name: 'acme', key: Buffer.alloc(0) })).toThrow('32 bytes')
+  expect(() => seal(SECRET, { name: 'acme', keys: [Buffer.alloc(31)] })).toThrow('32 bytes')
+  expect(() => unseal(SEALED, { name: 'acme', keys: [Buffer.alloc(0)] })).toThrow('32 bytes')
 })

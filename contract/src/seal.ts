@@ -10,11 +10,14 @@ import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 /** 32 bytes. */
 export type SealKey = Uint8Array
 
-/** What a text is sealed with. Only the same name and key open it. */
+/** The first seals, all open: a rotation puts a new one first. */
+export type SealKeys = readonly [SealKey, ...SealKey[]]
+
+/** What a text is sealed with. Only the same name opens it, and only the key that sealed it. */
 export interface Seal {
   /** Purpose of the secret. */
   readonly name: string
-  readonly key: SealKey
+  readonly keys: SealKeys
 }
 
 const VERSION = 'v1'
@@ -23,7 +26,7 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /** Seals a secret: `v1.<base64url>`. */
-export function seal(secret: string, { name, key }: Seal): string {
+export function seal(secret: string, { name, keys: [key] }: Seal): string {
   // As JSON: texts that are simply joined could be split in two ways, and a nonce would be used for both.
   const nonce = createHmac('sha256', subkey(key, 'nonce'))
     .update(JSON.stringify([name, secret]))
@@ -35,8 +38,23 @@ export function seal(secret: string, { name, key }: Seal): string {
   return `${VERSION}.${Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url')}`
 }
 
-/** The secret in a sealed text. Undefined if it has another name or key, or if a character was changed. */
-export function unseal(sealed: string, { name, key }: Seal): string | undefined {
+/** The secret in a sealed text. Undefined if it has another name, none of the keys sealed it, or a character was changed. */
+export function unseal(sealed: string, { name, keys }: Seal): string | undefined {
+  for (const key of keys) {
+    const secret = unsealBy(key, sealed, name)
+    if (secret !== undefined) return secret
+  }
+  return undefined
+}
+
+/** The same secret, sealed with the first key. The text itself if that key sealed it, or if no key opens it. */
+export function reseal(sealed: string, { name, keys }: Seal): string {
+  // With one key, nothing could be sealed anew.
+  const secret = keys.length === 1 ? undefined : unseal(sealed, { name, keys })
+  return secret === undefined ? sealed : seal(secret, { name, keys })
+}
+
+function unsealBy(key: SealKey, sealed: string, name: string): string | undefined {
   const text = sealed.slice(VERSION.length + 1)
   const bytes = Buffer.from(text, 'base64url')
   // Node also reads base64url with missing, added or trailing characters. Only the spelling that was written is valid.

@@ -3,7 +3,7 @@
  * write.
  */
 import type { Brand, Instant, JsonObject } from './brand.ts'
-import type { PlanSpec } from './crd/plan.ts'
+import { type PlanSpec, planSpecDefaults } from './crd/plan.ts'
 import type { Engine, RenderOptions } from './render-options.ts'
 
 export type TenantId = Brand<'TenantId'>
@@ -38,19 +38,13 @@ type OptionalLimit =
 export type Limits = Required<Omit<LimitLayer, OptionalLimit>> & Pick<LimitLayer, OptionalLimit>
 
 /**
- * Defaults for limits that nobody sets: a plan leaves them out, or an older version published the settings. The only place for defaults: a
- * new limit does not compile until it is listed here, or is optional and says above what applies if it is absent.
+ * Defaults for limits that nobody sets: a plan leaves them out, or an older version published the settings. `crds/plan.yaml` defines
+ * them: a new limit does not compile until it has a default there, or is optional and says above what applies if it is absent.
  */
 export const DEFAULT_LIMITS: Limits = {
-  htmlEngineEnabled: false,
-  htmlEngineRenderMultiplier: 1,
+  ...planSpecDefaults,
+  // A plan must not set it without html, so Kubernetes cannot fill it in.
   htmlRateLimitPerMinute: 10,
-  syncRateLimitPerMinute: 60,
-  asyncRateLimitPerMinute: 600,
-  renderTimeoutSeconds: 25,
-  retentionDays: 30,
-  asyncFairShare: 4,
-  javascriptEnabled: false,
 }
 
 /** How many busy keys fit into a tenant if its limits set no rate for the tenant, which then follows the rate of a key. */

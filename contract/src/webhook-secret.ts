@@ -13,7 +13,7 @@ import {
 import type { Ids } from './port/ids.ts'
 import { randomSecret } from './random-secret.ts'
 import type { TenantSpec } from './schema/resource.ts'
-import { type Seal, type SealKey, seal, unseal } from './seal.ts'
+import { reseal, type Seal, type SealKeys, seal, unseal } from './seal.ts'
 import type { Tenant, WebhookSecret } from './tenant.ts'
 
 /** The form of a webhook secret that a tenant brings, for error messages. */
@@ -60,11 +60,11 @@ export function referencedSecret(
   return isWebhookSecret(value) ? { secret: value } : fault(`its value is not ${WEBHOOK_SECRET_FORMAT}: change it`)
 }
 
-/** The owner of a sealed webhook secret, and the key. */
+/** The owner of a sealed webhook secret, and the keys. */
 export interface WebhookSeal {
   /** One lifetime of a tenant. Another incarnation cannot be given its secret. */
   readonly incarnation: string
-  readonly key: SealKey
+  readonly keys: SealKeys
 }
 
 /** Seals a webhook secret. */
@@ -75,6 +75,11 @@ export function sealWebhookSecret(secret: string, whose: WebhookSeal): string {
 /** Opens what `sealWebhookSecret` sealed; undefined if it does not open. */
 export function openWebhookSecret(sealed: string, whose: WebhookSeal): string | undefined {
   return unseal(sealed, sealOf(whose))
+}
+
+/** Seals the same secret with the first key. Returns the text itself if that key sealed it, or if no key opens it. */
+export function resealWebhookSecret(sealed: string, whose: WebhookSeal): string {
+  return reseal(sealed, sealOf(whose))
 }
 
 /**
@@ -108,14 +113,14 @@ export interface SigningSecrets {
   readonly all: readonly string[]
 }
 
-/** The secrets that sign a tenant's webhooks now. Undefined if it has none, or none that opens with this key. */
+/** The secrets that sign a tenant's webhooks now. Undefined if it has none, or none that opens with these keys. */
 export function signingSecretsOf(
   { incarnation, webhookSecrets = [] }: Pick<Tenant, 'incarnation' | 'webhookSecrets'>,
-  key: SealKey,
+  keys: SealKeys,
   now: Instant,
 ): SigningSecrets | undefined {
   const opened = inForce(webhookSecrets, now).flatMap(({ sealed, until }) => {
-    const secret = openWebhookSecret(sealed, { incarnation, key })
+    const secret = openWebhookSecret(sealed, { incarnation, keys })
     return secret === undefined ? [] : [{ secret, isCurrent: until === undefined }]
   })
   const [oldest] = opened
@@ -124,8 +129,8 @@ export function signingSecretsOf(
   return { oldest: oldest.secret, all: currentFirst.map(({ secret }) => secret) }
 }
 
-function sealOf({ incarnation, key }: WebhookSeal): Seal {
-  return { name: `webhook secret of ${incarnation}`, key }
+function sealOf({ incarnation, keys }: WebhookSeal): Seal {
+  return { name: `webhook secret of ${incarnation}`, keys }
 }
 
 /** A key may have the name of an inherited property. */

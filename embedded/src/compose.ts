@@ -28,6 +28,7 @@ import { MANIFEST_CHECKS_FIRST_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/cont
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
+import type { SealKeys } from '@platen/contract/seal.ts'
 import { openWebhooks, type Webhooks } from '@platen/events/service.ts'
 import type { Engines } from '@platen/renderer/engine/open-engines.ts'
 import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
@@ -80,7 +81,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   const running: { renderer?: Renderer } = {}
   const meters = metersOf(options, { directory, running })
   const probes = stack.use(await openProbes({ host, port: metricsPort, metrics: meters.metrics, log }))
-  const { ports, database, ledger, sealKey } = await openPorts({
+  const { ports, database, ledger, sealKeys } = await openPorts({
     ...options,
     stack,
     directory,
@@ -88,12 +89,12 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
     publicUrl: () => url,
   })
   countLostSpans(meters.metrics, ports.tracer)
-  const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: ports.keys[0] }
+  const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: () => ports.keys()[0] }
   const webhooks = stack.use(
     openWebhooks({
       ports: { ...ports, meter: meters.webhooks },
       settings: { brand: config.brand, retriesMax: config.webhooks.retriesMax },
-      sealKey,
+      sealKeys: () => sealKeys,
     }),
   )
   const renderer = stack.use(openRenderer({ ports: { ...ports, meter: meters.renderer }, worker, engines, forceStop }))
@@ -109,7 +110,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
     publisher: ports.directory,
     dir,
     dataDir,
-    sealKey,
+    sealKeys,
     checks,
     checkWaitMs: CHECK_WAIT_MS,
     readAhead: openReadAhead(ports.clock),
@@ -182,7 +183,7 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
   const database = stack.use(await openDatabase({ path: join(dataDir, 'platen.db'), signal: starting }))
   await removeTemporaryFiles(dataDir)
   const urlKey = await loadOrCreateKeyFile(join(dataDir, 'url-key'), KEY_BYTES, ids)
-  const sealKey = await loadOrCreateKeyFile(join(dataDir, 'seal-key'), KEY_BYTES, ids)
+  const sealKeys: SealKeys = [await loadOrCreateKeyFile(join(dataDir, 'seal-key'), KEY_BYTES, ids)]
   const keys: KeyRing = config.idKeys ?? [await loadOrCreateKeyFile(join(dataDir, 'id-keys'), KEY_BYTES, ids)]
   const artifacts = await openFileArtifactStore({ root: join(dataDir, 'artifacts'), publicUrl, urlKey, clock })
   const ledger = sqliteRenderLedger(database, clock)
@@ -190,7 +191,7 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
   const limiter = await openSqliteLimiter(database, clock, starting)
   const deliveries = await openSqliteDeliveryLog(database, clock, starting)
   const { policy, ca } = config.webhooks
-  const sender = stack.use(webhookSender({ clock, policy, ca }))
+  const sender = stack.use(webhookSender({ clock, policy, ca: () => ca }))
   stack.use(
     keepRetention({
       ledger,
@@ -213,14 +214,14 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
     queue,
     clock,
     ids,
-    keys,
+    keys: () => keys,
     log,
     tracer,
     ledger: ledgerByLane({ memory: memoryRenderLedger(clock), disk: ledger }),
     replies: memoryReplyChannel(),
     directory,
   }
-  return { ports, database, ledger, sealKey }
+  return { ports, database, ledger, sealKeys }
 }
 
 interface HealthInput {

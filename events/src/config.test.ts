@@ -12,7 +12,7 @@ describe('the settings of an events process', () => {
   test('have defaults but for where everything is, and the key', () => {
     expect(SETTINGS.read(NEEDED)).toMatchObject({
       brand: 'service',
-      sealKey: Buffer.alloc(32, 1),
+      sealKeys: [Buffer.alloc(32, 1)],
       webhooks: { policy: { isHttpAllowed: false, allowCidrs: [] }, retriesMax: 5 },
     })
   })

@@ -13,7 +13,7 @@ import { gaugeBacklog } from '@platen/adapters/prometheus/event/backlog.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/event/projection.ts'
 import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
 import { countSetAside } from '@platen/adapters/prometheus/event/set-aside.ts'
-import { webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
+import { gaugeSealedSecrets, webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
 import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
@@ -27,8 +27,9 @@ if (import.meta.main) await runProcess({ deployable: 'events', settings: SETTING
 
 /** Delivers until the stop. Then the running calls end and are recorded. */
 async function serve(own: Process<Config>): Promise<void> {
-  const { policy, ca, retriesMax } = own.config.webhooks
-  const base = await openDataPlane(own, { receiversCa: ca })
+  const { policy, retriesMax } = own.config.webhooks
+  const receiversCa = () => own.latest().webhooks.ca
+  const base = await openDataPlane(own, { receiversCa })
   const { config, clock, kafka, redis, topics, directory, metrics, serviceBucket, starting, stack } = base
   const meter = webhookMeter(metrics)
   const setAside = countSetAside(metrics, WEBHOOK_DEAD_LETTERS)
@@ -50,13 +51,14 @@ async function serve(own: Process<Config>): Promise<void> {
         ...base,
         events,
         deliveries,
-        sender: stack.use(webhookSender({ clock, policy, ca })),
+        sender: stack.use(webhookSender({ clock, policy, ca: receiversCa })),
         meter,
       },
       settings: { brand: config.brand, retriesMax },
-      sealKey: config.sealKey,
+      sealKeys: () => own.latest().sealKeys,
     }),
   )
+  gaugeSealedSecrets(metrics, webhooks.sealedWith)
   void beginWithSettings(base, () => webhooks.begin())
   const retention = stack.use(openRetention({ ...base, events, deliveries, meter: retentionMeter(metrics, clock) }))
   const projection = stack.use(

@@ -1,16 +1,16 @@
 /** The parts of an events process: a dispatcher, retention and a projection. Each runs from its start until it is closed. */
 import type { Log } from '@platen/contract/port/log.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
+import type { SealKeys } from '@platen/contract/seal.ts'
 import { type ProjectionPorts, runProjection } from './charge/projection.ts'
 import { type RetentionPorts, runRetention } from './retention/retention.ts'
 import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './webhook/dispatcher.ts'
-import { openSigningSecrets, sealKeyCheck } from './webhook/signing-secrets.ts'
+import { openSigningSecrets, type SealCounts, sealCounter, sealKeyCheck } from './webhook/signing-secrets.ts'
 
 export interface WebhooksOptions {
   readonly ports: DispatcherPorts
   readonly settings: Omit<DispatcherSettings, 'signingSecretsOf'>
   /** Opens the webhook secrets of tenants. */
-  readonly sealKey: SealKey
+  readonly sealKeys: () => SealKeys
 }
 
 /** Closing waits for the running calls. */
@@ -19,17 +19,20 @@ export interface Webhooks extends Running {
   begin(): void
   /** False when the seal key opens the webhook secret of no tenant: it is the wrong key. */
   canSign(): boolean
+  /** How many published webhook secrets are sealed with which key. */
+  readonly sealedWith: () => SealCounts
 }
 
 /** Opens nothing. Deliveries wait until `begin`. */
-export function openWebhooks({ ports, settings, sealKey }: WebhooksOptions): Webhooks {
-  const signing = { ...settings, signingSecretsOf: openSigningSecrets(sealKey, ports.log) }
+export function openWebhooks({ ports, settings, sealKeys }: WebhooksOptions): Webhooks {
+  const signing = { ...settings, signingSecretsOf: openSigningSecrets(sealKeys, ports.log) }
   let running: Running | undefined
   return {
     begin() {
       running = inBackground((signal) => runDispatcher(ports, signing, signal), ports.log, 'webhook dispatcher')
     },
-    canSign: sealKeyCheck(sealKey, ports),
+    canSign: sealKeyCheck(sealKeys, ports),
+    sealedWith: sealCounter(sealKeys, ports.directory),
     isAlive: () => running?.isAlive() ?? true,
     [Symbol.asyncDispose]: async () => await running?.[Symbol.asyncDispose](),
   }

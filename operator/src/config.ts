@@ -4,7 +4,7 @@ import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { anyText, matching } from '@platen/adapters/setting/format.ts'
 import { brandSetting, PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { optional, setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
-import { SEAL_KEY_SETTING } from '@platen/adapters/setting/webhook.ts'
+import { SEAL_KEYS_SETTING } from '@platen/adapters/setting/webhook.ts'
 
 const NAME = matching(
   /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/,
@@ -22,7 +22,7 @@ export const SETTINGS = table({
     description:
       'Path of a kubeconfig; without one `KUBECONFIG`, `~/.kube/config` or the service account of the pod is taken.',
   }),
-  sealKey: SEAL_KEY_SETTING,
+  sealKeys: SEAL_KEYS_SETTING,
   ...PROCESS_SETTINGS,
   redis: REDIS_SETTINGS,
   ...ARTIFACT_STORE_SETTINGS,

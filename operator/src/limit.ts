@@ -7,6 +7,9 @@ const MIB = 1024 * 1024
 /** Wait before a failed key is reconciled again. A conflict is over at once, and a service that is away for long is not asked often. */
 export const RECONCILE_BACK_OFF: BackOff = { msMin: 50, msMax: 60 * SECOND_MS }
 
+/** How often the leader looks whether its seal keys changed. The file of a key is read as often. */
+export const SEAL_KEYS_CHECK_MS = 5 * SECOND_MS
+
 /** Longest reconcile of one object, all its requests included. After it the reconcile fails, and is tried again. */
 export const RECONCILE_MS_MAX = 30 * SECOND_MS
 

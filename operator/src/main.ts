@@ -28,7 +28,7 @@ if (import.meta.main) {
 /** Reconciles until the stop. Then the running reconciles finish, and the lease is released. */
 async function serve(base: Process<Config>): Promise<void> {
   const { config, clock, ids, log, metrics, dependencies, probes, serviceBucket, redis, stop, stack } = base
-  gaugeCertificates(metrics, { redis: config.redis.tls?.ca })
+  gaugeCertificates(metrics, () => ({ redis: base.latest().redis.tls, s3: base.latest().s3.tls }))
   const access = await loadAccess(config.kubeconfig)
   const { host } = new URL(access.server)
   const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE, host, dependencies, clock })
@@ -39,7 +39,7 @@ async function serve(base: Process<Config>): Promise<void> {
   const operator = stack.use(
     openOperator({
       ports: { ...base, client, meter, check: threads.check },
-      settings: { ...config, serviceBucket },
+      settings: { ...config, sealKeys: () => base.latest().sealKeys, serviceBucket },
       openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch, format: config.format }, signal),
       readEpoch: (signal) => readEpoch(redis, signal),
     }),

@@ -21,7 +21,7 @@ export interface DataPlaneOptions {
   /** The name under which the process reports which settings it enforces. Without it, the process only follows the settings. */
   readonly reader?: string
   /** CA certificates of webhook receivers, as PEM, if the process calls any. */
-  readonly receiversCa?: string | undefined
+  readonly receiversCa?: () => string | undefined
 }
 
 export interface DataPlane<Config> extends Process<Config> {
@@ -47,15 +47,19 @@ export async function openDataPlane<Config extends DataPlaneConfig>(
   const { traces } = config
   const tracer = stack.use(await openTracer({ traces, deployable, messagingSystem: 'kafka', clock, log }))
   countLostSpans(metrics, tracer)
-  gaugeCertificates(metrics, { redis: config.redis.tls?.ca, kafka: connection.tls?.ca, receivers: receiversCa })
+  gaugeCertificates(metrics, () => {
+    const { redis: ofRedis, kafka: ofKafka, s3 } = process.latest()
+    return { redis: ofRedis.tls, kafka: ofKafka.connection.tls, s3: s3.tls, receivers: { ca: receiversCa?.() } }
+  })
   stack.use(
     redis.health.watch((err) => {
       if (err === undefined) log.info({}, 'redis available again')
       else log.warn({ err }, 'redis unavailable')
     }),
   )
+  const latest = () => process.latest().kafka.connection
   const kafka = measureKafka(
-    stack.use(await connectKafka({ ...connection, clientId: `platen-${deployable}` }, { clock, log }, starting)),
+    stack.use(await connectKafka({ ...connection, clientId: `platen-${deployable}`, latest }, { clock, log }, starting)),
     process,
   )
   const settingsRedis = stack.use(await redis.duplicate(REDIS_SETTINGS_CALL_MS_MAX, starting))

@@ -6,10 +6,12 @@ import { type Health, openProbes, type Probes } from '@platen/adapters/http/prob
 import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
 import { type Dependencies, dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
 import { serviceMetrics } from '@platen/adapters/prometheus/deployable/service.ts'
+import { gaugeSettings } from '@platen/adapters/prometheus/deployable/setting.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { connectRedis, type RedisConnection, type RedisSettings } from '@platen/adapters/redis/connect.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
+import { followSettings } from '@platen/adapters/setting/follow.ts'
 import { type ProcessConfig, readLogSettings } from '@platen/adapters/setting/process.ts'
 import { type Settings, unknownSettings, type Variables } from '@platen/adapters/setting/setting.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -41,7 +43,10 @@ export interface ProcessOptions<Config> {
 /** What every process has. */
 export interface Process<Config> extends InstalledArtifactStore {
   readonly deployable: string
+  /** The settings as they were at the start. */
   readonly config: Config
+  /** The settings in force: some are in files, which may change. Ask it at each use of such a setting. */
+  readonly latest: () => Config
   readonly clock: Clock
   readonly ids: Ids
   readonly log: ServiceLog
@@ -78,21 +83,24 @@ export async function openProcess<Config extends BaseConfig>(
   const { deployable, settings, variables } = options
   const config = settings.read(variables)
   const [clock, ids] = [systemClock(), systemIds()]
+  const followed = stack.use(followSettings(settings, variables, { clock, log }))
+  const latest = () => followed.latest()
   const unknown = unknownSettings(variables, settings)
   if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
   const limit = clock.timeout(PROCESS_START_MS_MAX)
   const starting = options.isStartAborted === true ? AbortSignal.any([stop, limit]) : limit
   const metrics = openMetrics({ isRead: true, deployable })
   serviceMetrics(metrics, { log, clock, isDraining: () => stop.aborted })
+  gaugeSettings(metrics, followed)
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const dependencies = dependencyMeters(metrics, clock)
   const measured = { dependencies, clock, stack }
-  const opened = await openArtifactStore(config, { clock, ids }, starting)
+  const opened = await openArtifactStore(config, { clock, ids, latest: () => latest().s3 }, starting)
   stack.use(opened.artifacts)
   const store = measureStore(opened, measured)
-  const connection = { ...config.redis, isAutoPipelined: true, ...options.redis, clock }
+  const connection = { ...config.redis, isAutoPipelined: true, ...options.redis, clock, latest: () => latest().redis }
   const redis = measureRedis(stack.use(await connectRedis(connection, starting)), measured)
-  return { ...store, deployable, config, clock, ids, log, metrics, dependencies, probes, redis, starting, stop, stack }
+  return { ...store, deployable, config, latest, clock, ids, log, metrics, dependencies, probes, redis, starting, stop, stack }
 }
 
 /** Reports `health` to probes until the stop. `fields` go to the line of the log that says that the process has started. */

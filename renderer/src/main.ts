@@ -66,7 +66,7 @@ async function serve(own: Process<Config>): Promise<void> {
       worker: {
         owner: randomUUID(),
         serviceBucket,
-        eventKey: config.eventKey,
+        eventKey: () => own.latest().eventKey,
         lanes: config.lanes,
         format: config.format,
       },

@@ -40,7 +40,7 @@ describe('a render', () => {
     expect(outcome.pdf.address.key).toBe(`acme/${record.id}/${outcome.pdf.sha256}.pdf`)
     expect(
       JSON.parse(Buffer.from((await worker.artifacts.get(inBucket(manifestKey(record.id)), NEVER)) ?? []).toString()),
-    ).toEqual(event?.manifest)
+    ).toEqual({ ...event?.manifest, eventId: event?.id })
     expect((await worker.ledger.find(record.id, NEVER))?.state).toEqual(outcome)
     expect((await worker.queue.consume('react_pdf', NEVER)).poll('async')).toBeUndefined()
   })

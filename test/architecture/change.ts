@@ -4,7 +4,7 @@
  */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'an error code': ['HEADERS_TOO_LARGE'],
-  'a PDF option': ['page_size'],
+  'a PDF option': ['page_size', 'pageSize'],
   'a limit of a Plan': ['tenantAsyncRateLimitPerMinute'],
   'an artifact store': ['openS3ArtifactStore', 'S3_SETTINGS', 'startS3'],
 }

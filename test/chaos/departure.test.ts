@@ -30,7 +30,7 @@ const RESOURCES = [
   ...[{ name: 'frugal', secret: FRUGAL }, ...HOLDERS].flatMap(({ name, secret }) => [
     tenant(name, secret === FRUGAL ? 'frugal' : 'lavish'),
     key(name, 'live', secret),
-    template(name, 'letter', { ...tsx(LETTER_TSX), html: { ...html(LETTER_HTML).html, javascript: true } }),
+    template(name, 'letter', { ...tsx(LETTER_TSX), html: { ...html(LETTER_HTML).html, javascriptEnabled: true } }),
   ]),
 ]
 

@@ -28,7 +28,7 @@ async function signing({ dataDir }: EmbeddedService): Promise<readonly string[]>
   const [, json = ''] = (await readFile(join(dataDir, 'last-good'), 'utf8')).split('\n', 2)
   const kept: { tenants: readonly (readonly [string, Tenant])[] } = JSON.parse(json)
   const acme = kept.tenants.find(([, { id }]) => id === 'acme')?.[1]
-  return (acme && signingSecretsOf(acme, key, Date.now())?.all) ?? []
+  return (acme && signingSecretsOf(acme, [key], Date.now())?.all) ?? []
 }
 
 /**

@@ -52,14 +52,15 @@ interface Container {
   readonly env: readonly EnvironmentVariable[]
 }
 
-/** What a process is told by the variables of its container; files it reads are none here. */
+/** What a process is told by the variables of its container, and by the files of secrets that they name; there are no certificates here. */
 function variablesOf(deployment: KubeObject): Variables {
   const [container] = deployment['spec'].template.spec.containers
   return Object.fromEntries(
-    container.env.map(({ name, value, valueFrom }: EnvironmentVariable) => [
-      name,
-      name.endsWith('_CA_FILE') ? '' : (value ?? SECRETS[valueFrom?.secretKeyRef?.key ?? ''] ?? 'platen'),
-    ]),
+    container.env.map(({ name, value }: EnvironmentVariable) => {
+      const [, key = ''] = /^\/etc\/platen\/\w+\/(.+)$/.exec(value ?? '') ?? []
+      if (/_(CA|CERT|KEY)_FILE$/.test(name) && /\.(crt|key)$/.test(key)) return [name, '']
+      return name.endsWith('_FILE') ? [name.slice(0, -'_FILE'.length), SECRETS[key]] : [name, value ?? 'platen']
+    }),
   )
 }
 
@@ -103,6 +104,22 @@ describe.for(Object.entries(MATRIX))('with %s', ([, values]) => {
       expect(secrets.filter((secret) => readable.includes(secret))).toEqual([])
     }
     expect(deployments.length).toBeGreaterThan(2)
+  })
+
+  test('each file that a process is told to read is in its volume, and no other', () => {
+    for (const { spec } of deployments) {
+      const { containers, volumes } = spec.template.spec
+      const sources: readonly SecretSource[] = volumes.flatMap(
+        ({ projected }: { projected?: { sources: readonly SecretSource[] } }) => projected?.sources ?? [],
+      )
+      const files = sources.flatMap(({ secret }) => secret.items.map(({ path }) => `/etc/platen/${path}`))
+      const named = containers[0].env
+        .filter(({ name }: EnvironmentVariable) => name.startsWith('PLATEN_') && name.endsWith('_FILE'))
+        .map(({ value }: EnvironmentVariable) => value)
+      expect(named.toSorted()).toEqual(files.toSorted())
+      // The kubelet never changes a file that is mounted by itself.
+      for (const { subPath } of containers[0].volumeMounts) expect(subPath).toBeUndefined()
+    }
   })
 
   test('no variable is there twice', () => {
@@ -232,7 +249,9 @@ const OF_ANOTHER_CHART = { 'app.kubernetes.io/instance': 'platen', 'app.kubernet
 function secretsOf(objects: readonly KubeObject[]): readonly string[] {
   const pods = podsOf(objects).flatMap(({ spec }) => [
     ...(spec.imagePullSecrets ?? []).map(({ name }: { name: string }) => name),
-    ...(spec.volumes ?? []).map(({ secret }: { secret?: { secretName: string } }) => secret?.secretName),
+    ...(spec.volumes ?? []).flatMap(({ projected }: { projected?: { sources: readonly SecretSource[] } }) =>
+      (projected?.sources ?? []).map(({ secret }) => secret.name),
+    ),
     ...spec.containers.flatMap(({ env }: { env: readonly EnvironmentVariable[] }) =>
       env.map(({ valueFrom }) => valueFrom?.secretKeyRef?.name),
     ),
@@ -242,6 +261,10 @@ function secretsOf(objects: readonly KubeObject[]): readonly string[] {
     ...ofKind(objects, 'TriggerAuthentication').flatMap(({ spec }) => spec.secretTargetRef),
   ].map(({ secretName, name }) => secretName ?? name)
   return [...new Set([...pods, ...others])].filter((name) => name !== undefined)
+}
+
+interface SecretSource {
+  readonly secret: { readonly name: string; readonly items: readonly { readonly key: string; readonly path: string }[] }
 }
 
 /** Those that values name. */

@@ -17,6 +17,7 @@ import { MATRIX } from './values.ts'
 /** Values that others are changed beside: each value counts in one of these. */
 const BASES: readonly Values[] = [
   MATRIX['all there is'] ?? {},
+  MATRIX['tokens for Kafka'] ?? {},
   {},
   { autoscaling: { kind: 'cpu' } },
   { chromium: { profileInstaller: { enabled: true } } },
@@ -49,6 +50,7 @@ const READERS: readonly (readonly [path: RegExp, readers: readonly string[]])[] 
 const CHANGED: Readonly<Record<string, unknown>> = {
   renderers: { more: { engine: 'html' } },
   'kafka.brokers': ['changed:9092'],
+  'kafka.oauth.tokenUrl': 'https://changed.test/token',
   'api.httpRoute.parentRefs': [{ name: 'changed' }],
   'rendererDefaults.lanes': ['bulk', 'async', 'sync'],
   'rendererDefaults.tmpSize': '3Gi',

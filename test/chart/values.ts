@@ -19,15 +19,18 @@ export const MATRIX: Readonly<Record<string, Values>> = {
       sasl: 'scram-sha-512',
       secretName: 'kafka',
       caSecretName: 'kafka-ca',
+      certSecretName: 'kafka-client',
     },
-    redis: { secretName: 'redis', caSecretName: 'redis-ca' },
+    redis: { secretName: 'redis', caSecretName: 'redis-ca', certSecretName: 'redis-client' },
     s3: {
       bucket: 'documents',
-      endpoint: 'http://s3.storage:9000',
+      endpoint: 'https://s3.storage:9000',
       publicEndpoint: 'https://files.example.com',
       prefix: 'platen/',
       pathStyle: true,
       secretName: 's3',
+      caSecretName: 's3-ca',
+      certSecretName: 's3-client',
     },
     api: {
       trustedProxies: ['10.0.0.0/8', 'fd00::/8'],
@@ -63,6 +66,15 @@ export const MATRIX: Readonly<Record<string, Values>> = {
     test: { secretName: 'platen-test-key', data: { number: '2026-7' } },
     extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-extra' } }],
   },
+  'tokens for Kafka': {
+    kafka: {
+      brokers: ['kafka:9093'],
+      tls: true,
+      sasl: 'oauthbearer',
+      secretName: 'kafka',
+      oauth: { tokenUrl: 'https://id.example.com/token', scope: 'kafka' },
+    },
+  },
   'renderers by CPU': { autoscaling: { kind: 'cpu' } },
   'renderers of a fixed number': {
     autoscaling: { kind: 'none' },
@@ -97,6 +109,11 @@ export const REFUSED: readonly (readonly [what: string, values: Values, says: Re
   ['no bucket', { s3: { bucket: '' } }, /bucket/],
   ['a log-in without a Secret', { kafka: { brokers: ['kafka:9092'], sasl: 'plain' } }, /kafka/],
   ['a log-in that there is not', { kafka: { brokers: ['kafka:9092'], sasl: 'kerberos', secretName: 'a' } }, /sasl/],
+  [
+    'tokens from nowhere',
+    { kafka: { brokers: ['kafka:9092'], sasl: 'oauthbearer', secretName: 'a' } },
+    /kafka\.oauth\.tokenUrl/,
+  ],
   ['a number in words', { api: { replicas: 'two' } }, /replicas/],
   ['no API process', { api: { replicas: 0 } }, /replicas/],
   ['an engine that there is not', { renderers: { typst: { engine: 'typst' } } }, /engine/],

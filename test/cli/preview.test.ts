@@ -100,7 +100,7 @@ describe('a preview', () => {
     await folder.write('letter.yaml', `${head}${reactPdf()}${html(HTML)}${SAMPLE}`)
     expect((await preview('letter')).out).toContain('(react_pdf; --engine html renders its other source)')
     expect((await preview('letter', '--engine', 'html', '-o', 'html.pdf')).out).toContain(' ms (html)\n')
-    await folder.write('letter.yaml', `${head}  engine: html\n${reactPdf()}${html(HTML)}${SAMPLE}`)
+    await folder.write('letter.yaml', `${head}  engine: Html\n${reactPdf()}${html(HTML)}${SAMPLE}`)
     expect((await preview('letter', '-o', 'own.pdf')).out).toContain(
       '(html; --engine react_pdf renders its other source)',
     )
@@ -310,7 +310,7 @@ describe('what the service would hold against it', () => {
   })
 
   test('is a warning: page JavaScript that the plan has not', async () => {
-    await folder.write('letter.yaml', `${head}${html(HTML)}    javascript: true\n${SAMPLE}`)
+    await folder.write('letter.yaml', `${head}${html(HTML)}    javascriptEnabled: true\n${SAMPLE}`)
     const { code, out } = await previewLetter()
     expect(code).toBe(0)
     expect(out).toContain('letter.yaml:11:17: warning: Template team-acme/letter: JavaScriptNotInPlan: ')

@@ -75,7 +75,7 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     const [tenant] = [...tenants.values()]
     const [secret] = tenant?.webhookSecrets ?? []
     const incarnation = tenant?.incarnation ?? ''
-    expect(openWebhookSecret(secret?.sealed ?? '', { incarnation, key: SEAL_KEY })).toMatch(/^service_webhook_/)
+    expect(openWebhookSecret(secret?.sealed ?? '', { incarnation, keys: [SEAL_KEY] })).toMatch(/^service_webhook_/)
     expect(keys.size).toBe(1)
     const [template] = [...templates.values()].flatMap((codes) => [...codes.values()])
     using store = await openS3ArtifactStore(

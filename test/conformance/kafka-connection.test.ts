@@ -1,5 +1,7 @@
 /** Tests connecting to Kafka, and the errors for a Kafka that cannot be used. */
 
+import { createServer } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { deletedAfter, KafkaUnfit, prepareTopics, renderTopics, type Topic } from '@platen/adapters/kafka/topic.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -8,9 +10,11 @@ import { ENGINES } from '@platen/contract/render-options.ts'
 import { ConfigResourceTypes } from 'kafkajs'
 import { assert, describe, expect, test } from 'vitest'
 import { shared } from '../fixture/lifetime.ts'
+import { poll } from '../time/poll.ts'
 import { aCertificate } from '../topology/host.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { startKafka } from '../topology/server/kafka.ts'
+import { listening } from '../topology/server/port.ts'
 import { connectTo, describeOnKafka } from './kafka-harness.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -190,6 +194,47 @@ describe.skipIf(!hasServer('kafka'))('a Kafka with TLS and passwords', () => {
     },
   )
 
+  test('authenticates each connection with the credentials of the moment, and goes on after a refusal', async ({
+    signal,
+  }) => {
+    const { tls, user, successor } = server().access
+    let sasl = user
+    await using connection = await connectTo(server(), { tls, sasl, latest: () => ({ tls, sasl }) })
+    sasl = { ...user, password: 'wrong' }
+    await expect(connection.admin()).rejects.toThrow(Unavailable)
+    sasl = successor
+    const admin = await connection.admin()
+    await prepareTopics(connection, [aTopic('followed', 1)], { settings: { prefix: '' }, signal })
+    sasl = { ...successor, password: 'wrong' }
+    let refusals = 0
+    const consumer = connection.client(() => refusals++).consumer({ groupId: 'followed', retry: { retries: 100 } })
+    const connecting = consumer.connect()
+    await poll(() => refusals).until((count) => count > 0)
+    sasl = user
+    await connecting
+    await consumer.disconnect()
+    expect(await admin.listTopics()).toContain('followed')
+  })
+
+  test('authenticates by tokens, and says what is wrong without them, but not the secret', async ({ signal }) => {
+    const { tls } = server().access
+    await using issuer = await aTokenIssuer()
+    const oauth = { tokenUrl: issuer.url, scope: 'kafka' }
+    const sasl = { mechanism: 'oauthbearer', username: 'a client', password: 'a:secret', oauth } as const
+    await using connection = await connectTo(server(), { tls, sasl })
+    await prepareTopics(connection, [aTopic('by-token', 1)], { settings: { prefix: '' }, signal })
+    await connection.send('by-token', [{ key: 'a', value: 'b' }], signal)
+    const [first] = issuer.asked
+    expect(first).toEqual({
+      authorization: `Basic ${Buffer.from('a+client:a%3Asecret').toString('base64')}`,
+      body: 'grant_type=client_credentials&scope=kafka',
+    })
+    issuer.answer = { status: 401, body: '{"error":"invalid_client","hint":"a:secret"}' }
+    const refused = connectTo(server(), { tls, sasl })
+    await expect(refused).rejects.toThrow(/no token from http:\/\/127.0.0.1:\d+: it answered 401/)
+    await expect(refused).rejects.not.toThrow('a:secret')
+  })
+
   test('makes no topic for who may not, and names those that are missing', async ({ signal }) => {
     const { tls, stranger } = server().access
     await using connection = await connectTo(server(), { tls, sasl: stranger })
@@ -201,6 +246,26 @@ describe.skipIf(!hasServer('kafka'))('a Kafka with TLS and passwords', () => {
     await expect(preparing).rejects.toBeInstanceOf(KafkaUnfit)
   })
 })
+
+/** An endpoint that gives tokens of the user with all rights, unless it is told to answer something else. */
+async function aTokenIssuer() {
+  const asked: { authorization: string | undefined; body: string }[] = []
+  const part = (content: object) => Buffer.from(JSON.stringify(content)).toString('base64url')
+  const seconds = Math.floor(Date.now() / 1000)
+  const token = `${part({ alg: 'none' })}.${part({ sub: 'platen', scope: 'kafka', iat: seconds, exp: seconds + 3600 })}.`
+  const issuer = {
+    asked,
+    answer: { status: 200, body: JSON.stringify({ access_token: token, expires_in: 3600, token_type: 'Bearer' }) },
+  }
+  const server = createServer((request, response) => {
+    const answer = (body: Buffer) => {
+      asked.push({ authorization: request.headers.authorization, body: body.toString() })
+      response.writeHead(issuer.answer.status, { 'content-type': 'application/json' }).end(issuer.answer.body)
+    }
+    buffer(request).then(answer, () => response.destroy())
+  })
+  return Object.assign(issuer, await listening(server))
+}
 
 function aTopic(name: string, partitions: number): Topic {
   return { name, partitions, groups: [name], config: deletedAfter(60_000) }

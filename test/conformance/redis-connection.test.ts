@@ -1,9 +1,11 @@
 /** Tests the connection to a Redis that fails. */
 import { setImmediate } from 'node:timers/promises'
-import { connectRedis, type RedisAddress } from '@platen/adapters/redis/connect.ts'
+import { connectRedis, type RedisAddress, type RedisSettings } from '@platen/adapters/redis/connect.ts'
 import { REDIS_CALLS_MAX } from '@platen/adapters/redis/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { describe, expect, test } from 'vitest'
+import { poll } from '../time/poll.ts'
+import { aCertificate } from '../topology/host.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { redisSettings, startRedis } from '../topology/server/redis.ts'
 
@@ -14,6 +16,23 @@ describe.skipIf(!hasServer('redis'))('a connection to Redis', () => {
     await using server = await startRedis({ password: 'a "quoted" secret', tls: true })
     await using redis = await connectRedis(redisSettings(server), signal)
     expect(await redis.call((client) => client.ping(), signal)).toBe('PONG')
+  })
+
+  test('takes the credentials and the certificates of the moment at each connection', async ({ signal }) => {
+    const client = aCertificate({ name: 'client.example.test' })
+    await using server = await startRedis({ password: 'first', tls: true, client })
+    let latest: RedisSettings = { ...redisSettings(server), tls: { ...server.tls, ...client } }
+    await expect(connectRedis(redisSettings(server), signal)).rejects.toThrow(Unavailable)
+    await using redis = await connectRedis({ ...redisSettings(server), ...latest, latest: () => latest }, signal)
+    await redis.call((each) => each.call('ACL', 'SETUSER', 'default', '>second', '<first'), signal)
+    const cut = () => redis.call((each) => each.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'no'), signal)
+    const ping = () => redis.call((each) => each.ping(), signal).catch(String)
+    await cut().catch(() => undefined)
+    await poll(ping).until((answer) => /WRONGPASS|unavailable|Connection/.test(answer))
+    latest = { ...latest, password: 'second' }
+    await poll(ping).until((answer) => answer === 'PONG')
+    await using another = await redis.duplicate(5000, signal)
+    expect(await another.call((each) => each.ping(), signal)).toBe('PONG')
   })
 
   test.for([

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { connect, createServer as createTcpServer, type Server } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { openS3ArtifactStore, type S3ArtifactStoreOptions } from '@platen/adapters/s3/artifact-store.ts'
+import type { S3Access } from '@platen/adapters/s3/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
@@ -55,6 +56,25 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
     const fault = await rejectionOf(open(options, signal))
     expect(fault).toBeInstanceOf(ArtifactStoreUnfit)
     expect(fault).toMatchObject({ message: expect.stringMatching(message) })
+  })
+
+  test('trusts the CA that it is given, and signs each call with the key of the moment', async ({ signal }) => {
+    await using secured = await startS3(['platen'], { tls: true, hasAccounts: true })
+    const { endpoint, tls } = secured
+    const keyOf = (name: string) => ({ accessKeyId: name, secretAccessKey: `secret of ${name}` })
+    await secured.addAccount(keyOf('first'))
+    let latest: S3Access = { credentials: keyOf('first'), tls }
+    await expect(openAt({ endpoint, ...latest, tls: undefined }, signal)).rejects.toThrow(Unavailable)
+    using artifacts = await openAt({ endpoint, ...latest, latest: () => latest }, signal)
+    await artifacts.put(PDF, BYTES, signal)
+    const linkOf = async () =>
+      new URL(await artifacts.presign(PDF, { filename: 'a.pdf', expiresAt: Date.now() + 60_000 }, signal))
+    expect((await linkOf()).search).toContain('first')
+    await secured.addAccount(keyOf('second'))
+    latest = { ...latest, credentials: keyOf('second') }
+    await secured.removeAccount('first')
+    expect(Buffer.from((await artifacts.get(PDF, signal)) ?? [])).toEqual(BYTES)
+    expect((await linkOf()).search).toContain('second')
   })
 
   test('is opened by all processes of one installation and by no other', async ({ signal }) => {

@@ -28,8 +28,8 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 afterEach(() => vi.unstubAllEnvs())
 
-function optionsFor({ internet: { allowCidrs, ...internet } }: TestHost) {
-  return { ...internet, policy: { isHttpAllowed: true, allowCidrs } }
+function optionsFor({ internet: { allowCidrs, ca, ...internet } }: TestHost) {
+  return { ...internet, ca: () => ca, policy: { isHttpAllowed: true, allowCidrs } }
 }
 
 /** Makes one call. `options` override the defaults, under which every name leads to the host. */
@@ -158,9 +158,19 @@ test.for([
   const made = aCertificate(certificate)
   await using receiver = await aHost('127.0.0.1', made)
   const { ca: _ca, ...options } = optionsFor(receiver)
-  const answer = await post({ ...options, ...(code !== 'DEPTH_ZERO_SELF_SIGNED_CERT' && { ca: made.cert }) })
+  const answer = await post({ ...options, ...(code !== 'DEPTH_ZERO_SELF_SIGNED_CERT' && { ca: () => made.cert }) })
   expect(answer).toEqual({ result: 'tls', message: `${HOST}: the TLS handshake with it failed (${code})` })
   expect(receiver.asked).toEqual([])
+})
+
+test('a change of the trusted authorities counts from the next call on', async () => {
+  const other = aCertificate({ name: 'other.test' })
+  let ca = other.cert
+  await using sender = webhookSender({ ...optionsFor(host), clock: systemClock(), ca: () => ca })
+  const request = { url: `https://${HOST}/`, headers: {}, body: '{}', allowCidrs: [] }
+  expect(await sender.post(request, NEVER)).toMatchObject({ result: 'tls' })
+  ca = other.cert + host.internet.ca
+  expect(await sender.post(request, NEVER)).toEqual(outside)
 })
 
 test('the authorities of an installation are trusted beside the usual ones', async () => {
@@ -170,7 +180,7 @@ test('the authorities of an installation are trusted beside the usual ones', asy
   const ca = optionsFor(other).ca
   expect(await post({ ca })).toMatchObject({ result: 'tls' })
   try {
-    setDefaultCACertificates([optionsFor(host).ca])
+    setDefaultCACertificates([host.internet.ca])
     expect(await post({ ca })).toEqual(outside)
     expect(await post(optionsFor(other), { url: `https://${name}/` })).toMatchObject({ statusCode: 404 })
   } finally {

@@ -1,8 +1,8 @@
 /**
  * The parts of the definitions in `crds` that are made: the limits of a tenant from those of a plan, and the options of a template from
- * those of a request.
+ * those of a request, spelt as resources spell them.
  */
-import { renderOptionsSchema, TEMPLATE_OPTIONS } from '@platen/contract/render-options.ts'
+import { TEMPLATE_OPTION_TEXTS, templateOptionsSchema } from '@platen/contract/resource-value.ts'
 import type { Kind } from '@platen/contract/schema/resource.ts'
 import { Document, isCollection, visit } from 'yaml'
 import { readText } from '../architecture/source-tree.ts'
@@ -46,12 +46,13 @@ export function planLimits(): Properties {
 
 /** What a plan says of each limit, said of one tenant, whose plan may set it as well. */
 function tenantLimits(): Properties {
+  // An override that nobody sets must stay absent, so it has no default.
   const told = (text: string) =>
     text
       .replaceAll(/\ba tenant\b/g, 'the tenant')
       .replace(/\b(Default is|If absent,) (?=[^.]*\.$)/, 'If neither plan nor tenant sets it, ')
   return Object.fromEntries(
-    Object.entries(planLimits()).map(([name, { description = '', ...limit }]) => [
+    Object.entries(planLimits()).map(([name, { description = '', default: _default, ...limit }]) => [
       name,
       { description: told(description), ...limit },
     ]),
@@ -59,12 +60,11 @@ function tenantLimits(): Properties {
 }
 
 function templateOptions(): Properties {
-  const { properties } = renderOptionsSchema
-  const all: Readonly<Record<keyof typeof TEMPLATE_OPTIONS, Option>> = properties
+  const all: Readonly<Record<keyof typeof TEMPLATE_OPTION_TEXTS, Option>> = templateOptionsSchema.properties
   return Object.fromEntries(
-    Object.entries(TEMPLATE_OPTIONS).map(([name, description]) => {
+    Object.entries(TEMPLATE_OPTION_TEXTS).map(([name, description]) => {
       // The keys of both are options.
-      return [name, { description, ...definitionOf(all[name as keyof typeof TEMPLATE_OPTIONS]) }]
+      return [name, { description, ...definitionOf(all[name as keyof typeof TEMPLATE_OPTION_TEXTS]) }]
     }),
   )
 }

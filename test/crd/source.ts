@@ -44,7 +44,9 @@ export function sourceOf(kind: Kind): string {
     '\n',
     declared,
     `/** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */\n`,
-    `export const ${schema}SpecSchema = ${literalOf(schemaOf(spec), '')} as const\n`,
+    `export const ${schema}SpecSchema = ${literalOf(schemaOf(spec), '')} as const\n\n`,
+    `/** The default of each field that has one. Kubernetes fills them in; everybody else takes them from here. */\n`,
+    `export const ${schema}SpecDefaults = ${literalOf(defaultsOf(spec) ?? {}, '')} as const\n`,
   ].join('')
 }
 
@@ -90,7 +92,7 @@ const COMMON = ['type', 'required', 'enum', 'pattern', 'minimum', 'maximum'].con
   ['Length', 'Items', 'Properties'].flatMap((what) => [`min${what}`, `max${what}`]),
 )
 /** Are said in another way, or not at all: what is there for people, for storage and for merging, and rules in CEL. */
-const OTHER = ['description', 'properties', 'items', 'format'].concat(
+const OTHER = ['description', 'properties', 'items', 'format', 'default'].concat(
   ['list-type', 'list-map-keys', 'preserve-unknown-fields', 'validations'].map((name) => `x-kubernetes-${name}`),
 )
 
@@ -112,6 +114,18 @@ function schemaOf(schema: CrdSchema): Json {
     ...(schema.items !== undefined && { items: schemaOf(schema.items) }),
     ...(isClosed && { properties: Object.fromEntries(properties) }),
   }
+}
+
+/** The defaults in a schema, as an object of its shape; those of a list are of each item. Undefined if there are none. */
+function defaultsOf(schema: CrdSchema): Json | undefined {
+  // A definition is YAML, so a default is JSON.
+  if ('default' in schema) return schema['default'] as Json
+  if (schema.items !== undefined) return defaultsOf(schema.items)
+  const fields = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const value = defaultsOf(field)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return fields.length === 0 ? undefined : Object.fromEntries(fields)
 }
 
 /** A value as it is formatted here: in one line where it fits behind what stands before it. */

@@ -148,7 +148,7 @@ describe('a folder', () => {
     await folder.write('all.yaml', [PLATFORM, ...others].join('---\n'))
     await using service = await folder.follow()
     expect(service.current().tenants.size).toBe(10_000)
-    others[5_000] = named(5_000, ', suspended: true')
+    others[5_000] = named(5_000, ', suspend: true')
     await folder.write('all.yaml', [PLATFORM, ...others].join('---\n'))
     await service.logged('settings published')
     const suspended = [...service.current().tenants.values()].filter((tenant) => tenant.suspended)

@@ -85,7 +85,7 @@ async function follow({ dir, dataDir, artifacts, publisher, check: given }: Foll
       clock,
       ids: systemIds(),
       brand: 'service',
-      sealKey: await loadOrCreateKeyFile(join(dataDir, 'seal-key'), 32, systemIds()),
+      sealKeys: [await loadOrCreateKeyFile(join(dataDir, 'seal-key'), 32, systemIds())],
       serviceBucket: 'platen',
       checks: openFolderChecks({ clock, check: openCheckScheduler({ check, clock }).check }),
       checkWaitMs: { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS },

@@ -47,7 +47,7 @@ describe('a change that may not be made', () => {
     await folder.write('platform.yaml', PLATFORM)
     await using service = await folder.follow()
     const before = service.current()
-    await folder.write('key.yaml', KEY.replace('secretName', 'environment: test, secretName'))
+    await folder.write('key.yaml', KEY.replace('secretName', 'environment: Test, secretName'))
     await folder.write('platform.yaml', [PLAN, TENANT].join('---\n'))
     expect(await service.logged('manifest refused')).toMatchObject({ file: 'key.yaml', path: '/spec/environment' })
     expect(service.current().keys).toEqual(before.keys)

@@ -99,7 +99,7 @@ describe('at start', () => {
 
   test('only YAML files are read, and of two that declare the same the first wins', async () => {
     await write('a.yml', PLATFORM)
-    await write('b.yaml', TENANT.replace('spec: {', 'spec: {suspended: true, '))
+    await write('b.yaml', TENANT.replace('spec: {', 'spec: {suspend: true, '))
     await write('.hidden.yaml', '[')
     await write('notes.txt', '[')
     await using service = await follow()
@@ -120,7 +120,7 @@ describe('a change', () => {
     await service.logged('settings published')
     expect(service.current().keys.size).toBe(1)
 
-    await write('platform.yaml', PLATFORM.replace('namespaces', 'suspended: true, namespaces'))
+    await write('platform.yaml', PLATFORM.replace('namespaces', 'suspend: true, namespaces'))
     await service.logged('settings published')
     expect(service.current().tenants.get(ACME)?.suspended).toBe(true)
 
@@ -136,7 +136,7 @@ describe('a change', () => {
     await write('all.yaml', [PLATFORM, GLOBEX, template('Dear')].join('---\n'))
     await using service = await folder.follow(dir, { check: threads.check })
     await write('hanging.yaml', Array.from({ length: 8 }, (_, at) => hanging(`hanging-${at}`)).join('---\n'))
-    await write('all.yaml', [PLATFORM.replace('namespaces', 'suspended: true, namespaces'), GLOBEX].join('---\n'))
+    await write('all.yaml', [PLATFORM.replace('namespaces', 'suspend: true, namespaces'), GLOBEX].join('---\n'))
     await poll(service.current).until(({ tenants }) => tenants.get(ACME)?.suspended === true)
     await write('other.yaml', template('of globex').replaceAll('acme', 'globex'))
     await poll(service.current).until(({ templates }) => templates.has('globex' as TenantId))
@@ -182,7 +182,7 @@ describe('a change', () => {
     await writeFile(join(dir, 'all.yaml'), broken)
     await service.logged('manifest refused')
     expect(service.current()).toEqual(before)
-    await write('all.yaml', PLATFORM.replace('namespaces', 'suspended: true, namespaces'))
+    await write('all.yaml', PLATFORM.replace('namespaces', 'suspend: true, namespaces'))
     await service.logged('settings published')
     expect(incarnation(service.current())).toBe(incarnation(before))
   })

@@ -41,7 +41,7 @@ describe('a rotation that is asked for', () => {
     expect(until).toBeGreaterThanOrEqual(before + WEBHOOK_SECRET_OVERLAP_MS)
     expect(until).toBeLessThanOrEqual(after + WEBHOOK_SECRET_OVERLAP_MS)
     // The same time in another spelling, another change, another look.
-    await folder.declare(rotatedAt('2026-11-21T11:00:00+01:00').replace('spec: {', 'spec: {suspended: true, '))
+    await folder.declare(rotatedAt('2026-11-21T11:00:00+01:00').replace('spec: {', 'spec: {suspend: true, '))
     await service.logged('settings published')
     expect(tenantOf(service)?.webhookSecrets?.[0]?.until).toBe(until)
     await service[Symbol.asyncDispose]()
@@ -138,7 +138,7 @@ describe('a kill in the middle of a rotation', () => {
   async function keepNext(next: string): Promise<void> {
     const kept: Record<string, { uid: string }> = JSON.parse(await readFile(identities(), 'utf8'))
     const { 'Tenant acme': identity } = kept
-    const nextSecret = sealWebhookSecret(next, { incarnation: identity?.uid ?? '', key: await folder.sealKey() })
+    const nextSecret = sealWebhookSecret(next, { incarnation: identity?.uid ?? '', keys: [await folder.sealKey()] })
     await writeFile(identities(), JSON.stringify({ ...kept, 'Tenant acme': { ...identity, nextSecret } }))
   }
 

@@ -42,7 +42,7 @@ export async function makeSigningFolder() {
   const sealKey = async () => Buffer.from(await readFile(join(folder.dataDir, 'seal-key'), 'utf8'), 'base64url')
   /** What signs for a tenant, the current one first, so many hours from now. */
   const signingOf = async (tenant: Tenant | undefined, hours = 0): Promise<readonly string[]> =>
-    (tenant && signingSecretsOf(tenant, await sealKey(), Date.now() + hours * 3_600_000)?.all) ?? []
+    (tenant && signingSecretsOf(tenant, [await sealKey()], Date.now() + hours * 3_600_000)?.all) ?? []
   const signing = (service: Service, hours = 0) => signingOf(tenantOf(service), hours)
   return {
     ...folder,

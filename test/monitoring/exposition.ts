@@ -6,11 +6,12 @@ import { type Dependencies, dependencyMeters } from '@platen/adapters/prometheus
 import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
 import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
 import { serviceMetrics } from '@platen/adapters/prometheus/deployable/service.ts'
+import { gaugeSettings } from '@platen/adapters/prometheus/deployable/setting.ts'
 import { gaugeBacklog } from '@platen/adapters/prometheus/event/backlog.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/event/projection.ts'
 import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
 import { countSetAside } from '@platen/adapters/prometheus/event/set-aside.ts'
-import { webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
+import { gaugeSealedSecrets, webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
@@ -47,7 +48,9 @@ export async function expositions({
   const dependencies = dependencyMeters(all, manualClock())
   for (const name of ['redis', 's3', 'kafka'] as const) dependencies.add(name, () => true)
   const inCluster = named('renderer')
-  gaugeCertificates(inCluster, { redis: CERTIFICATE, kafka: CERTIFICATE, receivers: CERTIFICATE })
+  const files = { ca: CERTIFICATE }
+  gaugeCertificates(inCluster, () => ({ redis: files, kafka: files, s3: files, receivers: files }))
+  gaugeSettings(inCluster, { since: () => 0, isRefused: () => false })
   const traced = named('renderer')
   countLostSpans(traced, { lostSpans: () => 0 })
   const renderer = named('renderer')
@@ -64,6 +67,7 @@ export async function expositions({
   const events = named('events')
   webhookMeter(events)
   retentionMeter(events, manualClock())
+  gaugeSealedSecrets(events, () => ({ first: 0, older: 0, unknown: 0 }))
   const eventsInCluster = named('events')
   projectionMeter(eventsInCluster)
   gaugeBacklog(eventsInCluster, () => ({

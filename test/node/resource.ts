@@ -28,7 +28,7 @@ const RESOURCES = [
     apiVersion,
     kind: 'Template',
     metadata: { name: 'letter', namespace: TEAM },
-    spec: { tenantRef, name: 'Letter', version: 1, ...tsx(LETTER) },
+    spec: { tenantRef, displayName: 'Letter', version: 1, ...tsx(LETTER) },
   },
 ]
 

@@ -135,13 +135,29 @@ describe('kubectl', () => {
   })
 
   test.for([
-    ['pplan', 'NAME HTML MULTIPLIER MONTHLY TENANTS READY AGE'],
-    ['ptenant', 'NAME PLAN SUSPENDED MONTHLY TEMPLATES READY PROPAGATED AGE'],
-    ['ptpl', 'NAME TENANT CODE VERSION ENGINE READY AGE'],
-    ['pkey', 'NAME TENANT ENVIRONMENT KEYID EXPIRES READY AGE'],
+    ['pplan', 'NAME HTML MULTIPLIER MONTHLY TENANTS READY REASON AGE'],
+    ['ptenant', 'NAME PLAN SUSPENDED MONTHLY TEMPLATES READY REASON PROPAGATED AGE'],
+    ['ptpl', 'NAME TENANT CODE VERSION ENGINE READY REASON AGE'],
+    ['pkey', 'NAME TENANT ENVIRONMENT KEY ID EXPIRES READY REASON AGE'],
   ] as const)('shows of a %s: %s', async ([name, columns]) => {
     const { stdout } = await kube.kubectl(['get', name])
     expect(stdout.split('\n')[0]?.trim().split(/\s+/).join(' ')).toBe(columns)
+  })
+
+  test.for([
+    ['plan', 'htmlEngineEnabled htmlEngineRenderMultiplier', 'false 1'],
+    ['tenant', 'suspend deletionPolicy', 'false Retain'],
+    ['template', 'version published locale', '1 true en-US'],
+    ['apikey', 'environment suspend overlapHours', 'Live false 24'],
+  ] as const)('shows the defaults of a %s: %s', async ([name, fields, values]) => {
+    const paths = fields.split(' ').map((field) => `{.spec.${field}}`)
+    const { stdout } = await kube.kubectl(['get', name, 'shown', `--output=jsonpath=${paths.join(' ')}`])
+    expect(stdout).toBe(values)
+  })
+
+  test('shows the message of a condition in the wide columns', async () => {
+    const { stdout } = await kube.kubectl(['get', 'ptenant', '--output=wide'])
+    expect(stdout.split('\n')[0]?.trim()).toMatch(/AGE +MESSAGE$/)
   })
 
   test('shows all four by their category', async () => {
@@ -187,7 +203,7 @@ describe('a status', () => {
   const condition = {
     type: 'Ready',
     status: 'True',
-    reason: 'Ready',
+    reason: 'InForce',
     message: '',
     lastTransitionTime: '2027-01-31T23:59:59Z',
   }
@@ -204,7 +220,8 @@ describe('a status', () => {
       status: { tenants: 1, conditions: [{ ...condition, observedGeneration: 1 }] },
     }
     expect(await patch(path, both)).toMatchObject({ body: { metadata: { generation: 2 }, spec: both.spec } })
-    expect((await kube.request({ path })).body).not.toHaveProperty('status')
+    // Nobody has written a status: kstatus takes the resource for one that is in progress.
+    expect((await kube.request({ path })).body).toMatchObject({ status: { observedGeneration: -1 } })
     const told = await patch(`${path}/status`, { ...both, spec: { retentionDays: 2 } })
     expect(told.body).toMatchObject({ metadata: { generation: 2 }, ...both })
   })

@@ -42,7 +42,7 @@ const LOCALE = {
 }
 
 const SCRIPT = "<p id='out'>still</p><script>document.getElementById('out').textContent = 'moved by script'</script>"
-const scripted = { html: { template: { inline: SCRIPT }, javascript: true } }
+const scripted = { html: { template: { inline: SCRIPT }, javascriptEnabled: true } }
 
 /** Two addresses of this machine, at which nothing listens; the operator has opened the network of the first alone. */
 const [OPEN, CLOSED] = ['127.77.7.7', '127.78.7.7']
@@ -65,7 +65,7 @@ beforeAll(async () => {
       fonts: [{ family: 'Brand', asset: 'brand.ttf' }],
     }),
     template('acme', 'corner', CORNER),
-    template('acme', 'wide', { ...CORNER, options: { page_size: 'A4', margin: 40 } }),
+    template('acme', 'wide', { ...CORNER, options: { pageSize: 'A4', margin: 40 } }),
     template('acme', 'polish', { ...LOCALE, locale: 'pl-PL' }),
     template('acme', 'american', LOCALE),
     template('acme', 'scripted', scripted),

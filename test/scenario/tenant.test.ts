@@ -129,7 +129,7 @@ describe('a suspended tenant', () => {
     await ended(service, secret, id)
     const post = () => render(service, secret, { template: 'letter', data: {} })
     await publish('lapsed.yaml', [
-      withSpec(tenant('lapsed', 'basic'), { suspended: true, suspendedReason: 'invoice 7 is overdue' }),
+      withSpec(tenant('lapsed', 'basic'), { suspend: true, suspendReason: 'invoice 7 is overdue' }),
       ...resources,
     ])
     // Where they are processes apart, one may know of a change a moment before the other.
@@ -167,7 +167,7 @@ describe('a suspended tenant', () => {
     await poll(() => slow.log()).until((log) => log.includes('render started'))
     const id = String((await post()).json()['render_id'])
     if (isDown) await slow.kill()
-    await publish('queued.yaml', [withSpec(tenant('queued', 'basic'), { suspended: true }), ...resources], slow)
+    await publish('queued.yaml', [withSpec(tenant('queued', 'basic'), { suspend: true }), ...resources], slow)
     if (isDown) await slow.start()
     await poll(post).until(({ status }) => status === 402)
     leaving.abort()
@@ -217,7 +217,7 @@ describe('a key', () => {
 
   test.for<[string, string, Change]>([
     ['that has expired', 'expired', (owner, mine) => [owner, withSpec(mine, { expiresAt: within(-10) })]],
-    ['that is suspended', 'suspended', (owner, mine) => [owner, withSpec(mine, { suspended: true })]],
+    ['that is suspended', 'suspended', (owner, mine) => [owner, withSpec(mine, { suspend: true })]],
     ['that was removed', 'removed', (owner) => [owner]],
     [
       'whose namespace the tenant does not know',
@@ -254,7 +254,7 @@ describe('a key', () => {
     await publish('younger.yaml', [tenant('younger', 'basic'), key('younger', 'live', secret)])
     await poll(() => service.log().slice(seen)).until((log) => log.includes('KeyTaken'))
     expect(await codes(secret)).toEqual(['letter'])
-    await publish('older.yaml', [...older, withSpec(key('older', 'live', secret), { suspended: true })])
+    await publish('older.yaml', [...older, withSpec(key('older', 'live', secret), { suspend: true })])
     await shuts(secret)
   })
 })

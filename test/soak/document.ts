@@ -115,7 +115,7 @@ export const RESOURCES = [
     key(name, 'live', LIVE[at] ?? ''),
     template(name, 'invoice', { ...tsx(TSX), ...html(HTML) }),
     template(name, 'letter', { ...tsx(LETTER_TSX), ...html(LETTER_HTML), ...ASSETS }),
-    template(name, 'chart', { html: { template: { inline: CHART_HTML }, javascript: true } }),
+    template(name, 'chart', { html: { template: { inline: CHART_HTML }, javascriptEnabled: true } }),
   ]),
   key('duck', 'test', TEST),
   tenant('hostile', 'hostile'),
@@ -124,7 +124,7 @@ export const RESOURCES = [
 ]
 
 function withScripts(source: object): object {
-  return 'html' in source ? { html: { ...(source.html as object), javascript: true } } : source
+  return 'html' in source ? { html: { ...(source.html as object), javascriptEnabled: true } } : source
 }
 
 /** One in ten is hostile, the others take turns. Which it is follows from the number alone. */

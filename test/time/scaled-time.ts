@@ -28,9 +28,10 @@ const LEASES: Group = {
 const AUDITS: Group = {
   divisor: 6,
   constants: {
-    '/operator/src/limit.ts': ['DIRECTORY_AUDIT_MS', 'CHECK_AGAIN_MS'],
+    '/operator/src/limit.ts': ['DIRECTORY_AUDIT_MS', 'CHECK_AGAIN_MS', 'SEAL_KEYS_CHECK_MS'],
     '/events/src/charge/limit.ts': ['CHARGES_AUDITED_EVERY_MS'],
     '/adapters/src/kafka/limit.ts': ['SET_ASIDE_RETURNED_AFTER_MS'],
+    '/adapters/src/setting/limit.ts': ['SETTING_FILES_READ_MS'],
   },
 }
 

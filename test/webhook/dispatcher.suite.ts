@@ -260,6 +260,16 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     expect(await endOf(event.id)).toMatchObject({ status: 'delivered', attempts: [{ result: 'ok' }] })
   })
 
+  test('says of a secret that it cannot open that the operator has to mend it', async () => {
+    settings = { ...settings, signingSecretsOf: () => undefined }
+    tenants = [aTenant({ webhookSecrets: [{ sealed: 'by a key that is lost' }] })]
+    const event = await happen()
+    start()
+    const waiting = await recorded(event.id, ({ reason }) => reason !== undefined)
+    expect(waiting).toMatchObject({ status: 'scheduled', reason: expect.stringMatching(/cannot open .* operator/) })
+    expect(deferrals).toContain('secret_unreadable')
+  })
+
   test('signs by both secrets while a rotation overlaps, the single signature by the one before', async () => {
     settings = { ...settings, signingSecretsOf: () => ({ oldest: SECRET, all: ['the new secret of acme', SECRET] }) }
     const event = await happen()

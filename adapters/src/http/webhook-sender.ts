@@ -3,7 +3,7 @@
  * and a connection is reused only under the list of address blocks for which it was opened. This module makes the call;
  * `connection-pool.ts` holds the limits of the wire.
  */
-import { createSecureContext, getCACertificates } from 'node:tls'
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import type { Cidr } from '@platen/contract/address.ts'
 import type { AttemptResult } from '@platen/contract/delivery.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -29,8 +29,8 @@ import { resolveName } from './resolve-name.ts'
 export interface WebhookSenderOptions {
   readonly clock: Clock
   readonly policy: WebhookPolicy
-  /** Certificates to trust in addition to those of Node, as PEM. */
-  readonly ca?: string | undefined
+  /** Returns certificates to trust in addition to those of Node, as PEM. They may change. */
+  readonly ca?: () => string | undefined
   /** Resolves all addresses of a name; default: `resolveName`. */
   readonly resolve?: Resolve
   /** The ports of URLs that name none; by default 80 and 443. */
@@ -39,8 +39,8 @@ export interface WebhookSenderOptions {
 
 /** Makes a sender. Opens nothing before the first call. Time limits use the given clock. Disposal ends the calls under way. */
 export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOptions): WebhookSender {
-  const trust = ca === undefined ? undefined : createSecureContext({ ca: [...getCACertificates(), ca] })
-  const guard = { resolve: resolveName, ports: USUAL_PORTS, trust, ...options }
+  const trustOf = lastTrust()
+  const guard = { resolve: resolveName, ports: USUAL_PORTS, ...options }
   const pool = openConnectionPool()
   const underWay = new Set<AbortController>()
   return {
@@ -55,7 +55,7 @@ export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOp
       signal.addEventListener('abort', onAbort, { once: true })
       underWay.add(ended)
       try {
-        return await call({ url, request, guard: { ...guard, allowCidrs }, pool, clock, ended })
+        return await call({ url, request, guard: { ...guard, trust: trustOf(ca?.()), allowCidrs }, pool, clock, ended })
       } catch (error) {
         signal.throwIfAborted()
         return failureResponse(error, hostOf(url))
@@ -70,6 +70,16 @@ export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOp
       for (const ended of underWay) ended.abort(new CallError('connection', 'the call was aborted'))
       pool.destroy()
     },
+  }
+}
+
+/** Makes a context for each change of the certificates: to make one takes longer than a call. */
+function lastTrust(): (ca: string | undefined) => SecureContext | undefined {
+  let last: { readonly ca: string; readonly trust: SecureContext } | undefined
+  return (ca) => {
+    if (ca === undefined) return undefined
+    if (last?.ca !== ca) last = { ca, trust: createSecureContext({ ca: [...getCACertificates(), ca] }) }
+    return last.trust
   }
 }
 

@@ -14,25 +14,35 @@ import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { messageOf } from '@platen/contract/thrown.ts'
-import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners, type SASLOptions } from 'kafkajs'
+import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners } from 'kafkajs'
 import { batchSends } from './client/batch.ts'
 import { patchKafkajs } from './client/kafkajs-patches.ts'
+import { type KafkaSasl, saslOf } from './client/sasl.ts'
 import { KAFKA_BACK_OFF, KAFKA_CONNECT_MS_MAX, KAFKA_REQUEST_MS_MAX, KAFKA_WARNING_EVERY_MS } from './limit.ts'
 
-export interface KafkaSettings {
+/** As PEM: CA certificates instead of the system's authorities, and a client certificate with its key. */
+export interface KafkaTls {
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  /** The name in the certificate of the broker if the host differs. */
+  readonly servername?: string | undefined
+}
+
+/** How a client proves who it is, and whom it trusts. */
+export interface KafkaAccess {
+  readonly sasl?: KafkaSasl | undefined
+  /** Present = TLS. */
+  readonly tls?: KafkaTls | undefined
+}
+
+export interface KafkaSettings extends KafkaAccess {
   /** `host:port` of some brokers; these name the others. */
   readonly brokers: readonly string[]
   /** The name of this process in the brokers' logs and quotas. */
   readonly clientId: string
-  readonly sasl?:
-    | {
-        readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
-        readonly username: string
-        readonly password: string
-      }
-    | undefined
-  /** Present = TLS. `ca` is PEM and replaces the system's authorities; `servername` is the name in the certificate if the host differs. */
-  readonly tls?: { readonly ca?: string | undefined; readonly servername?: string | undefined } | undefined
+  /** Returns the access for the next connection to a broker. Absent = it never changes. */
+  readonly latest?: () => KafkaAccess
 }
 
 export interface KafkaPorts {
@@ -64,7 +74,7 @@ export async function connectKafka(
 ): Promise<KafkaConnection> {
   signal.throwIfAborted()
   patchKafkajs(ports.clock)
-  const client = (onActivity: () => void) => new Kafka(configOf(settings, ports, onActivity))
+  const client = (onActivity: () => void) => new Kafka(configOf(settings, ports, { onActivity, isRetried: true }))
   await probe(settings, ports, signal)
   const producer = client(() => undefined).producer({
     createPartitioner: Partitioners.DefaultPartitioner,
@@ -111,34 +121,41 @@ export function throwUnavailable(cause: unknown): never {
 const { msMin: initialRetryTime, msMax: maxRetryTime } = KAFKA_BACK_OFF
 const RETRY = { initialRetryTime, maxRetryTime, factor: 0.2, multiplier: 2 }
 
-function configOf(
-  { brokers, clientId, sasl, tls }: KafkaSettings,
-  ports: KafkaPorts,
-  onActivity: () => void,
-): KafkaConfig {
+interface ClientUse {
+  readonly onActivity: () => void
+  /** Are refused credentials tried again? */
+  readonly isRetried: boolean
+}
+
+function configOf(settings: KafkaSettings, ports: KafkaPorts, { onActivity, isRetried }: ClientUse): KafkaConfig {
+  const { brokers, clientId, sasl, tls, latest = () => settings } = settings
+  const { clock } = ports
   return {
     brokers: [...brokers],
     clientId,
-    // All three mechanisms have the same fields; the union of their types does not show that.
-    ...(sasl !== undefined && { sasl: { ...sasl } as SASLOptions }),
-    ssl: tls === undefined ? false : { ...tls },
+    ...(sasl !== undefined && {
+      sasl: saslOf({ mechanism: sasl.mechanism, latest: () => latest().sasl ?? sasl, clock, isRetried }),
+    }),
+    // With `true`, kafkajs gives the socket factory an empty object.
+    ssl: tls !== undefined,
     connectionTimeout: KAFKA_CONNECT_MS_MAX,
     authenticationTimeout: KAFKA_REQUEST_MS_MAX,
     requestTimeout: KAFKA_REQUEST_MS_MAX,
     retry: { ...RETRY, retries: 5 },
-    socketFactory,
+    socketFactory: socketFactoryOf(() => latest().tls ?? {}),
     logLevel: logLevel.INFO,
     logCreator: () => logEntriesTo(ports, onActivity),
   }
 }
 
-/** Turns off Nagle's algorithm: a request is one small write, and a caller waits for the response. */
-const socketFactory: NonNullable<KafkaConfig['socketFactory']> = ({ host, port, ssl, onConnect }) => {
-  const socket = ssl
-    ? // kafkajs gives `null` for no TLS, else the options as configured.
-      connectSecurely({ host, port, ...(isIP(host) > 0 ? {} : { servername: host }), ...ssl }, onConnect)
-    : connectPlain({ host, port }, onConnect)
-  return socket.setNoDelay(true).setKeepAlive(true, 60_000)
+/** Turns off Nagle's algorithm: a request is one small write, and a caller waits for the response. `tls` returns the certificates of now. */
+function socketFactoryOf(tls: () => KafkaTls): NonNullable<KafkaConfig['socketFactory']> {
+  return ({ host, port, ssl, onConnect }) => {
+    const socket = ssl
+      ? connectSecurely({ host, port, ...(isIP(host) > 0 ? {} : { servername: host }), ...tls() }, onConnect)
+      : connectPlain({ host, port }, onConnect)
+    return socket.setNoDelay(true).setKeepAlive(true, 60_000)
+  }
 }
 
 /** Messages contain names and numbers, so their number has no limit. */
@@ -164,7 +181,7 @@ function logEntriesTo({ clock, log }: KafkaPorts, onActivity: () => void): (entr
 
 /** Tries each broker once, so that a wrong address, name or password is reported at once. */
 async function probe(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSignal): Promise<void> {
-  const config = configOf(settings, ports, () => undefined)
+  const config = configOf(settings, ports, { onActivity: () => undefined, isRetried: false })
   const admin = new Kafka({ ...config, retry: { ...RETRY, retries: settings.brokers.length - 1 } }).admin()
   try {
     await raceAbort(

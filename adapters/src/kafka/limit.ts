@@ -11,6 +11,10 @@ export const KAFKA_CONNECT_MS_MAX = 3 * SECOND_MS
 /** How long a broker may take to answer one request. A whole send, including retries, has `KAFKA_SEND_MS_MAX`. */
 export const KAFKA_REQUEST_MS_MAX = 3 * SECOND_MS
 
+/** How long the token endpoint may take, and the size of its answer. A connection waits for it within the time it has to authenticate. */
+export const KAFKA_TOKEN_MS_MAX = 2.5 * SECOND_MS
+export const KAFKA_TOKEN_BYTES_MAX = 64 * KIB
+
 /** After this time a send fails and its outcome is unknown. A caller that must not give up sends again. */
 export const KAFKA_SEND_MS_MAX = 6 * SECOND_MS
 

@@ -200,9 +200,12 @@ test('every histogram has a bucket at or above the time limit of what it measure
   }
 })
 
-test('a CA file is told by the first of its certificates that expires, and one that is not set is not', async () => {
+test('certificates are told by the first that expires, as they are now, and those that are not set are not', async () => {
   const { metrics, told } = opened()
-  gaugeCertificates(metrics, { kafka: `${CERTIFICATE}${CERTIFICATE_SOONER}`, redis: undefined })
+  let kafka = { ca: CERTIFICATE, cert: CERTIFICATE_SOONER }
+  gaugeCertificates(metrics, () => ({ kafka, redis: undefined }))
   const end = Date.UTC(2029, 4, 12, 0, 20, 13) / 1000
   expect(await told('certificate')).toEqual([`platen_certificate_expiry_timestamp_seconds{vouches_for="kafka"} ${end}`])
+  kafka = { ca: CERTIFICATE, cert: CERTIFICATE }
+  expect(await told('certificate')).not.toEqual([expect.stringContaining(`${end}`)])
 })

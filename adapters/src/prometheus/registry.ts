@@ -31,6 +31,8 @@ export interface Metrics {
     help: string,
     options: { readonly buckets: number[]; readonly labels?: Labels<Label> },
   ): TracedHistogram<Label>
+  /** Adds a gauge with one label, whose values `read` returns at each scrape, by the value of the label. It must neither wait nor throw. */
+  labelledGauge(name: string, help: string, options: { readonly label: string; readonly read: () => Labelled }): void
   /** Adds a gauge of the value that `read` returns at each scrape. It must neither wait nor throw. */
   observableGauge(name: string, help: string, read: () => number): void
   /** Adds a counter of a count since the start, which `read` returns at each scrape. It must neither wait nor throw. */
@@ -46,6 +48,9 @@ export interface TracedHistogram<Label extends string> {
   observe(labels: Readonly<Record<Label, string>>, value: number, traceId: string | undefined): void
   zero(labels: Readonly<Record<Label, string>>): void
 }
+
+/** Measured values by the value of a label. */
+type Labelled = Readonly<Record<string, number>>
 
 const NONE: Labels<string> = {}
 
@@ -91,6 +96,13 @@ export function openRegistry(): Metrics {
           histogram.observe({ labels: series, value, exemplarLabels })
         },
       }
+    },
+    labelledGauge(name, help, { label, read }) {
+      const collect = () => {
+        gauge.reset()
+        for (const [value, measured] of Object.entries(read())) gauge.set({ [label]: value }, measured)
+      }
+      const gauge: Gauge = new Gauge({ name, help, labelNames: [label], registers, collect })
     },
     observableGauge(name, help, read) {
       const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read()) })

@@ -34,12 +34,21 @@ export type RedisLocation =
     }
   | { readonly kind: 'cluster'; readonly nodes: readonly RedisAddress[] }
 
+/** As PEM: CA certificates instead of the system's authorities, and a client certificate with its key. */
+export interface RedisTls {
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  /** The name in the certificate of the server if the host differs. */
+  readonly servername?: string | undefined
+}
+
 export interface RedisSettings {
   readonly location: RedisLocation
   readonly username?: string | undefined
   readonly password?: string | undefined
-  /** Present = TLS. `ca` is PEM and replaces the system's authorities; `servername` is the name in the certificate if the host differs. */
-  readonly tls?: { readonly ca?: string | undefined; readonly servername?: string | undefined } | undefined
+  /** Present = TLS. */
+  readonly tls?: RedisTls | undefined
   /** Maximum duration of a call, in milliseconds; then it is `Unavailable`. */
   readonly callMsMax: number
   /** Are the calls of one event loop turn sent together? Many concurrent calls then cost less, and a single one takes a little longer. */
@@ -62,9 +71,14 @@ export interface RedisConnection extends AsyncDisposable {
 
 type Client = Redis | Cluster
 
+interface FollowedRedisSettings extends RedisSettings {
+  /** Returns the credentials and the certificates for the next connection. Absent = they never change. */
+  readonly latest?: () => RedisSettings
+}
+
 /** Connects. Throws `Unavailable` with the reason if Redis cannot be reached or refuses the credentials. */
 export async function connectRedis(
-  { clock, ...settings }: RedisSettings & { readonly clock: Clock },
+  { clock, ...settings }: FollowedRedisSettings & { readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<RedisConnection> {
   const client = await open(settings, signal)
@@ -86,7 +100,7 @@ function ping(client: Client): Promise<unknown> {
 
 function connectionBy(
   client: Client,
-  settings: RedisSettings,
+  settings: FollowedRedisSettings,
   shared: { readonly health: HealthCheck; readonly clock: Clock },
 ): RedisConnection {
   const { health, clock } = shared
@@ -108,7 +122,7 @@ function connectionBy(
       return raceAbort(timeout.bound(answer), callSignal)
     },
     async duplicate(callMsMax, lineSignal) {
-      const own: RedisSettings = { ...settings, callMsMax, isAutoPipelined: false }
+      const own: FollowedRedisSettings = { ...settings, callMsMax, isAutoPipelined: false }
       return connectionBy(await open(own, lineSignal), own, shared)
     },
     openClient: (forkSignal) => open(settings, forkSignal),
@@ -126,11 +140,17 @@ function redisDown(cause?: Error): Unavailable {
 
 const RECONNECT_BACK_OFF: BackOff = { msMin: 50, msMax: REDIS_RECONNECT_MS_MAX }
 
-async function open(settings: RedisSettings, signal: AbortSignal): Promise<Client> {
+async function open(settings: FollowedRedisSettings, signal: AbortSignal): Promise<Client> {
   signal.throwIfAborted()
   let [isOpen, reason]: [boolean, Error | undefined] = [false, undefined]
   // Reconnects only after a first success: a wrong address, name or password must be reported at the start.
-  const client = clientOf(settings, (times) => (isOpen ? backOffMs(times, RECONNECT_BACK_OFF) : null))
+  const client = clientOf(latestOf(settings), (times) => {
+    // The client reads its options at each connect.
+    if (client instanceof Redis) Object.assign(client.options, accessOf(latestOf(settings)))
+    return isOpen ? backOffMs(times, RECONNECT_BACK_OFF) : null
+  })
+  // A Cluster makes a client for each node that it learns of, and another one when it was lost.
+  client.on('+node', (node: Redis) => Object.assign(node.options, accessOf(latestOf(settings))))
   // Without a listener the client writes to stderr. Each call that fails because of a lost connection reports it.
   client.on('error', (error: Error) => {
     reason = error
@@ -149,6 +169,13 @@ async function open(settings: RedisSettings, signal: AbortSignal): Promise<Clien
   }
 }
 
+/** The settings with the credentials and certificates of now. */
+function latestOf({ latest, ...settings }: FollowedRedisSettings): RedisSettings {
+  if (latest === undefined) return settings
+  const { username, password, tls, location } = latest()
+  return { ...settings, username, password, tls, location }
+}
+
 function clientOf(settings: RedisSettings, retryStrategy: (times: number) => number | null): Client {
   const { location, callMsMax } = settings
   const common = optionsOf(settings)
@@ -160,8 +187,7 @@ function clientOf(settings: RedisSettings, retryStrategy: (times: number) => num
         ...common,
         sentinels: location.sentinels.map(({ host, port }) => ({ host, port })),
         name: location.primary,
-        ...(location.sentinelPassword !== undefined && { sentinelPassword: location.sentinelPassword }),
-        ...(common.tls !== undefined && { enableTLSForSentinelMode: true, sentinelTLS: common.tls }),
+        ...(settings.tls !== undefined && { enableTLSForSentinelMode: true }),
         sentinelCommandTimeout: callMsMax,
         retryStrategy,
         sentinelRetryStrategy: retryStrategy,
@@ -183,7 +209,8 @@ function clientOf(settings: RedisSettings, retryStrategy: (times: number) => num
 }
 
 /** Client options that bound every wait. By default the client queues calls without limit while Redis is unavailable. */
-function optionsOf({ username, password, tls, callMsMax, isAutoPipelined = false }: RedisSettings) {
+function optionsOf(settings: RedisSettings) {
+  const { callMsMax, isAutoPipelined = false } = settings
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -198,13 +225,20 @@ function optionsOf({ username, password, tls, callMsMax, isAutoPipelined = false
     connectTimeout: REDIS_CONNECT_MS_MAX,
     // A peer that vanished without closing shows only by its silence.
     socketTimeout: REDIS_CONNECT_MS_MAX,
+    ...accessOf(settings),
+  } satisfies RedisOptions
+}
+
+/** The client options that may change: how it proves who it is, and whom it trusts. */
+function accessOf({ username, password, tls, location }: RedisSettings) {
+  const options = tls && Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined))
+  return {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
-    ...(tls !== undefined && {
-      tls: {
-        ...(tls.ca !== undefined && { ca: tls.ca }),
-        ...(tls.servername !== undefined && { servername: tls.servername }),
-      },
+    ...(options !== undefined && { tls: options }),
+    ...(location.kind === 'sentinel' && {
+      ...(location.sentinelPassword !== undefined && { sentinelPassword: location.sentinelPassword }),
+      ...(options !== undefined && { sentinelTLS: options }),
     }),
   } satisfies RedisOptions
 }

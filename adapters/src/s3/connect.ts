@@ -1,9 +1,20 @@
 /** The connection to S3: endpoint, credentials, and time limits of calls. */
+import { Agent, type AgentOptions } from 'node:https'
 import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 
-export interface S3Options {
+/** How a client proves who it is, and whom it trusts. */
+export interface S3Access {
+  /** Absent = the SDK finds them in the environment, in files, or by the identity of the pod. */
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined
+  /** As PEM: CA certificates instead of the system's authorities, and a client certificate with its key. */
+  readonly tls?:
+    | { readonly ca?: string | undefined; readonly cert?: string | undefined; readonly key?: string | undefined }
+    | undefined
+}
+
+export interface S3Options extends S3Access {
   /** The endpoint for this process; absent = Amazon's endpoint of the region. */
   readonly endpoint?: string | undefined
   /** The endpoint in URLs for callers; absent = `endpoint`. */
@@ -11,8 +22,8 @@ export interface S3Options {
   readonly region: string
   /** Is the bucket in the path instead of the host name? Most stores other than Amazon's require that. */
   readonly isPathStyle?: boolean
-  /** Absent = the SDK finds them in the environment, in files, or by the identity of the pod. */
-  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string }
+  /** Returns the access for the next call. Absent = it never changes. */
+  readonly latest?: () => S3Access
 }
 
 export interface S3Connection extends Disposable {
@@ -85,7 +96,7 @@ export function nameOf(cause: unknown): string | undefined {
 }
 
 function clientAt(endpoint: string | undefined, options: S3Options): S3Client {
-  const { region, isPathStyle = false, credentials } = options
+  const { region, isPathStyle = false, latest = () => options } = options
   const config: S3ClientConfig = {
     region,
     forcePathStyle: isPathStyle,
@@ -95,11 +106,36 @@ function clientAt(endpoint: string | undefined, options: S3Options): S3Client {
       connectionTimeout: CONNECT_MS_MAX,
       socketTimeout: SILENCE_MS_MAX,
       httpAgent: { maxSockets: CONNECTIONS_MAX },
-      httpsAgent: { maxSockets: CONNECTIONS_MAX },
+      httpsAgent: new FollowingAgent(() => latest().tls ?? {}),
     },
     // Many other stores refuse checksums beyond what a command needs. The signature covers the digest of the body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   }
+  const credentials = latest().credentials && currentCredentials(latest)
   return new S3Client({ ...config, ...(endpoint && { endpoint }), ...(credentials && { credentials }) })
+}
+
+/** A provider that the SDK asks before each call: it keeps credentials only if they do not expire. */
+function currentCredentials(latest: () => S3Access) {
+  return async () => {
+    const { credentials } = latest()
+    if (credentials === undefined) throw new Error('there are no credentials for S3 any more')
+    return { ...credentials, expiration: new Date(0) }
+  }
+}
+
+/** Opens each connection with the certificates of that moment. */
+class FollowingAgent extends Agent {
+  readonly #tls: () => AgentOptions
+
+  constructor(tls: () => AgentOptions) {
+    // A resumed session would skip the check of certificates that changed.
+    super({ keepAlive: true, maxSockets: CONNECTIONS_MAX, maxCachedSessions: 0 })
+    this.#tls = tls
+  }
+
+  override createConnection(...[options, opened]: Parameters<Agent['createConnection']>) {
+    return super.createConnection({ ...options, ...this.#tls() }, opened)
+  }
 }

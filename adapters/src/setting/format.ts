@@ -1,5 +1,5 @@
 /** The forms of setting values. */
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
@@ -98,6 +98,18 @@ export const CERTIFICATES: Format<string> = {
   },
 }
 
+/** The private key in a file, as PEM. Invalid if the file cannot be read, or has no key or an encrypted one. */
+export const PRIVATE_KEY: Format<string> = {
+  wanted: 'the path of a PEM file with a private key that is not encrypted',
+  parse(path) {
+    try {
+      return createPrivateKey(readFileSync(path)).export({ type: 'pkcs8', format: 'pem' }).toString()
+    } catch {
+      return undefined
+    }
+  },
+}
+
 /** Blocks of addresses. */
 export const NETWORKS: Format<readonly Cidr[]> = {
   wanted: 'networks such as 10.1.0.0/16, separated by commas',
@@ -116,6 +128,8 @@ export const BASE_URL: Format<string> = {
 }
 
 const KEY_BYTES_MIN = 32
+/** A rotation needs two or three. Each costs a hash for every id that is verified. */
+const KEYS_MAX = 8
 
 export const KEY: Format<Uint8Array> = {
   wanted: `a base64url key of at least ${KEY_BYTES_MIN} bytes`,
@@ -125,15 +139,22 @@ export const KEY: Format<Uint8Array> = {
   },
 }
 
-/** The keys of render ids: the first one signs, all of them verify. */
-export const KEY_RING: Format<KeyRing> = {
-  wanted: `base64url keys of at least ${KEY_BYTES_MIN} bytes, separated by commas`,
-  parse(text) {
-    const keys = text.split(',').map((key) => KEY.parse(key))
-    const [first, ...rest] = keys.filter((key) => key !== undefined)
-    return first === undefined || rest.length + 1 < keys.length ? undefined : [first, ...rest]
-  },
+/** At least one and at most `KEYS_MAX` keys, separated by commas. The first one is used for what is new, all of them for what exists. */
+export function ringOf(key: Format<Uint8Array>, wanted: string): Format<KeyRing> {
+  return {
+    wanted: `${wanted}; at most ${KEYS_MAX}, separated by commas`,
+    parse(text) {
+      const keys = text.split(',').map((each) => key.parse(each.trim()))
+      const [first, ...rest] = keys.filter((each) => each !== undefined)
+      return first === undefined || rest.length + 1 < keys.length || keys.length > KEYS_MAX
+        ? undefined
+        : [first, ...rest]
+    },
+  }
 }
+
+/** The keys of render ids: the first one signs, all of them verify. */
+export const KEY_RING = ringOf(KEY, `base64url keys of at least ${KEY_BYTES_MIN} bytes`)
 
 /** Parses a list of at least one host, with a default for their ports: `redis-1:6380,[fd12::1]`. Undefined if one of them is invalid. */
 export function parseHosts(

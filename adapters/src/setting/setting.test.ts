@@ -1,15 +1,16 @@
-import { X509Certificate } from 'node:crypto'
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
 import { describe, expect, test } from 'vitest'
+import { CLIENT_CERTIFICATE, CLIENT_KEY } from '../../../test/fixture/build.ts'
 import { aFolder } from '../../../test/fixture/lifetime.ts'
 import { CONNECTION_SETTINGS } from './connection.ts'
 import { DEFAULT_TRAFFIC_LIMITS } from './limit.ts'
-import { ConfigError, table, type Variables } from './setting.ts'
+import { ConfigError, table, unknownSettings, type Variables } from './setting.ts'
 import { TRAFFIC_SETTINGS } from './traffic.ts'
-import { SEAL_KEY_SETTING } from './webhook.ts'
+import { SEAL_KEYS_SETTING } from './webhook.ts'
 
 const SEAL_KEY = Buffer.alloc(32, 7).toString('base64')
 const NEEDED = {
@@ -19,7 +20,7 @@ const NEEDED = {
   PLATEN_SEAL_KEY: SEAL_KEY,
 }
 
-const SETTINGS = table({ ...CONNECTION_SETTINGS, sealKey: SEAL_KEY_SETTING })
+const SETTINGS = table({ ...CONNECTION_SETTINGS, sealKeys: SEAL_KEYS_SETTING })
 
 const read = (variables: Variables) => SETTINGS.read({ ...NEEDED, ...variables })
 
@@ -38,7 +39,7 @@ describe('the settings of the connections', () => {
         connection: { brokers: ['localhost:9092'] },
         topics: { prefix: '', partitions: { events: 12 }, eventsKeptMs: KAFKA_EVENTS_KEPT_MS },
       },
-      sealKey: Buffer.alloc(32, 7),
+      sealKeys: [Buffer.alloc(32, 7)],
     })
   })
 
@@ -96,7 +97,79 @@ describe('the settings of the connections', () => {
     expect(() => read(files)).toThrow(/PLATEN_REDIS_CA_FILE needs .*\nPLATEN_KAFKA_CA_FILE needs /)
   })
 
+  test('take client certificates with their keys, and no others', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const strangerKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    const folder = aFolder()
+    const fileOf = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text)
+      return join(folder, name)
+    }
+    const [cert, key, other] = [
+      fileOf('crt', CLIENT_CERTIFICATE),
+      fileOf('key', CLIENT_KEY),
+      fileOf('other', strangerKey),
+    ]
+    const tls = { PLATEN_REDIS_URL: 'rediss://h', PLATEN_KAFKA_TLS: 'true' }
+    const pairOf = (party: string, keyFile: string) => ({
+      [`PLATEN_${party}_CERT_FILE`]: cert,
+      [`PLATEN_${party}_KEY_FILE`]: keyFile,
+    })
+    const { redis, kafka, s3 } = read({
+      ...tls,
+      ...pairOf('REDIS', key),
+      ...pairOf('KAFKA', key),
+      ...pairOf('S3', key),
+    })
+    const wanted = { cert: CLIENT_CERTIFICATE, key: CLIENT_KEY }
+    expect([redis.tls, kafka.connection.tls, s3.tls]).toEqual([wanted, wanted, wanted])
+    for (const party of ['REDIS', 'KAFKA', 'S3']) {
+      const { [`PLATEN_${party}_KEY_FILE`]: _key, ...alone } = pairOf(party, key)
+      expect(() => read({ ...tls, ...alone })).toThrow(`PLATEN_${party}_KEY_FILE are set together`)
+      expect(() => read({ ...tls, ...pairOf(party, other) })).toThrow(`PLATEN_${party}_KEY_FILE is not the key`)
+      expect(() => read({ ...tls, ...pairOf(party, cert) })).toThrow(`PLATEN_${party}_KEY_FILE must be`)
+    }
+    expect(() => read({ PLATEN_S3_ENDPOINT: 'http://minio:9000', ...pairOf('S3', key) })).toThrow('begins with https')
+  })
+
+  test('take secrets from files, without the last line end', () => {
+    const folder = aFolder()
+    const [url, empty] = [join(folder, 'url'), join(folder, 'empty')]
+    writeFileSync(url, 'redis://:hunter2@h\n')
+    writeFileSync(empty, '')
+    const inFile = { PLATEN_REDIS_URL: '', PLATEN_REDIS_URL_FILE: url }
+    expect(read(inFile).redis).toMatchObject({ location: server('h', 6379), password: 'hunter2' })
+    expect(() => read({ ...inFile, PLATEN_REDIS_URL: 'redis://h' })).toThrow('PLATEN_REDIS_URL_FILE are both set')
+    for (const wrong of [join(folder, 'hunter2'), empty, folder])
+      expect(() => read({ ...inFile, PLATEN_REDIS_URL_FILE: wrong })).toThrow(
+        /PLATEN_REDIS_URL_FILE (must )?names? a file/,
+      )
+    expect(unknownSettings({ ...inFile, PLATEN_S3_BUCKET_FILE: url }, SETTINGS)).toEqual(['PLATEN_S3_BUCKET_FILE'])
+  })
+
+  test('take up to eight seal keys, the first of which seals', () => {
+    const keys = Array.from({ length: 8 }, (_, at) => Buffer.alloc(32, at + 1))
+    const text = (all: readonly Buffer[]) => all.map((key) => key.toString('base64')).join(', ')
+    expect(read({ PLATEN_SEAL_KEY: text(keys) }).sealKeys).toEqual(keys)
+    for (const wrong of [text([...keys, ...keys]), `${text(keys)},`, `${text(keys.slice(0, 1))},hunter2`])
+      expect(() => read({ PLATEN_SEAL_KEY: wrong })).toThrow(/PLATEN_SEAL_KEY must be(?!.*hunter2)/)
+  })
+
   test.for<[Variables, object]>([
+    [
+      {
+        PLATEN_KAFKA_SASL: 'oauthbearer',
+        PLATEN_KAFKA_USERNAME: 'me',
+        PLATEN_KAFKA_PASSWORD: 'x',
+        PLATEN_KAFKA_OAUTH_TOKEN_URL: 'https://id.example.com/token',
+        PLATEN_KAFKA_OAUTH_SCOPE: 'kafka',
+      },
+      { kafka: { connection: { sasl: { oauth: { tokenUrl: 'https://id.example.com/token', scope: 'kafka' } } } } },
+    ],
+    [
+      { PLATEN_S3_ACCESS_KEY_ID: 'me', PLATEN_S3_SECRET_ACCESS_KEY: 'x' },
+      { s3: { credentials: { accessKeyId: 'me', secretAccessKey: 'x' } } },
+    ],
     [
       { PLATEN_REDIS_URL: 'redis+sentinel://a/m', PLATEN_REDIS_SENTINEL_PASSWORD: 'x' },
       { redis: { location: { sentinelPassword: 'x' } } },
@@ -154,7 +227,12 @@ describe('the settings of the connections', () => {
     ['PLATEN_KAFKA_BROKERS', 'a:b'],
     ['PLATEN_KAFKA_SASL', 'hunter2'],
     ['PLATEN_KAFKA_SASL', 'plain'],
+    ['PLATEN_KAFKA_SASL', 'oauthbearer'],
     ['PLATEN_KAFKA_PASSWORD', 'hunter2'],
+    ['PLATEN_KAFKA_OAUTH_TOKEN_URL', 'https://id/hunter2'],
+    ['PLATEN_KAFKA_OAUTH_SCOPE', 'hunter2'],
+    ['PLATEN_S3_ACCESS_KEY_ID', 'hunter2'],
+    ['PLATEN_S3_CERT_FILE', '/nowhere/hunter2'],
     ['PLATEN_KAFKA_TLS', 'hunter2'],
     ['PLATEN_KAFKA_CA_FILE', '/nowhere/hunter2'],
     ['PLATEN_KAFKA_TOPIC_PREFIX', 'hunter2 '],

@@ -1,9 +1,11 @@
 /**
- * Reads the settings of a process from its environment, once, at start; every deployable and the command line use it. Each has one table of
- * its settings. The type of its configuration, the faults and the documentation come from that table. All faults are reported together.
- * They name settings, and never their values.
+ * Reads the settings of a process from its environment; every deployable and the command line use it. Each has one table of its settings.
+ * The type of its configuration, the faults and the documentation come from that table. All faults are reported together. They name
+ * settings, and never their values. A secret may be in a file, which `follow.ts` reads again.
  */
+import { readFileSync, statSync } from 'node:fs'
 import type { Format } from './format.ts'
+import { SECRET_FILE_BYTES_MAX } from './limit.ts'
 
 /** Environment variables. An empty one counts as absent. */
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -18,8 +20,13 @@ export interface SettingEntry {
   readonly name: string
   readonly default: string
   readonly description: string
-  /** Must the value be kept from those who may read the manifests of a process? */
+  /** Must the value be kept from those who may read the manifests of a process? Then it may also be in the file that `fileNameOf` names. */
   readonly isSecret: boolean
+}
+
+/** The setting that names the file of a secret: `PLATEN_SEAL_KEY_FILE`. */
+export function fileNameOf({ name }: Pick<SettingEntry, 'name'>): string {
+  return `${name}_FILE`
 }
 
 /** One or more settings, and the value that they are read to. */
@@ -56,10 +63,11 @@ export function setting<Value, Absent = never>(
   // Without NoInfer, the table around it, whose values may be of any type, would decide what `Absent` is.
 ): Settings<Value | NoInfer<Absent>> {
   const { absent, description, isSecret = false } = options
+  const entry: SettingEntry = { name, default: options.default ?? 'required', description, isSecret }
   return {
-    entries: [{ name, default: options.default ?? 'required', description, isSecret }],
+    entries: [entry],
     read(variables) {
-      const given = variables[name] || undefined
+      const given = isSecret ? readSecret(entry, variables) : variables[name] || undefined
       if (given === undefined && absent !== undefined) return absent()
       const text = given ?? options.default
       if (text === undefined) throw new ConfigError(`${name} is missing: it must be ${format.wanted}`)
@@ -67,6 +75,22 @@ export function setting<Value, Absent = never>(
       if (value === undefined) throw new ConfigError(`${name} must be ${format.wanted}`)
       return value
     },
+  }
+}
+
+/** The value of a secret: that of its own variable, or the text of its file without the last line end. */
+function readSecret(entry: SettingEntry, variables: Variables): string | undefined {
+  const [value, path] = [variables[entry.name] || undefined, variables[fileNameOf(entry)] || undefined]
+  if (path === undefined) return value
+  if (value !== undefined) throw new ConfigError(`${entry.name} and ${fileNameOf(entry)} are both set: set one of them`)
+  try {
+    const { size } = statSync(path)
+    if (size === 0 || size > SECRET_FILE_BYTES_MAX)
+      throw new ConfigError(`${fileNameOf(entry)} must name a file of 1 to ${SECRET_FILE_BYTES_MAX} bytes`)
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+  } catch (cause) {
+    if (cause instanceof ConfigError || !(cause instanceof Error && 'code' in cause)) throw cause
+    throw new ConfigError(`${fileNameOf(entry)} names a file that cannot be read (${String(cause.code)})`, { cause })
   }
 }
 
@@ -116,6 +140,6 @@ export function mapped<From, To>({ entries, read }: Settings<From>, map: (value:
 
 /** Returns names that look like settings and are unknown: most likely misspelt. */
 export function unknownSettings(variables: Variables, { entries }: Settings<unknown>): readonly string[] {
-  const known = new Set(entries.map(({ name }) => name))
+  const known = new Set(entries.flatMap((entry) => [entry.name, ...(entry.isSecret ? [fileNameOf(entry)] : [])]))
   return Object.keys(variables).filter((name) => name.startsWith('PLATEN_') && !known.has(name))
 }

@@ -1,6 +1,6 @@
 /** Settings of webhooks. */
 import { WEBHOOK_RETRY_MS } from '@platen/contract/limit.ts'
-import { BOOLEAN, CERTIFICATES, type Format, integer, NETWORKS } from './format.ts'
+import { BOOLEAN, CERTIFICATES, type Format, integer, NETWORKS, ringOf } from './format.ts'
 import { optional, setting, table } from './setting.ts'
 
 /** The settings of processes that check receiver URLs for every tenant: those that accept them, and those that call them. */
@@ -43,7 +43,7 @@ const SEAL_KEY: Format<Uint8Array> = {
 }
 
 /** The setting of processes that seal or open webhook secrets. */
-export const SEAL_KEY_SETTING = setting('PLATEN_SEAL_KEY', SEAL_KEY, {
-  description: `Key that seals webhook secrets, base64 of ${SEAL_KEY_BYTES} bytes (\`openssl rand -base64 ${SEAL_KEY_BYTES}\`); the same for the processes that publish them and those that sign webhooks.`,
+export const SEAL_KEYS_SETTING = setting('PLATEN_SEAL_KEY', ringOf(SEAL_KEY, SEAL_KEY.wanted), {
+  description: `Keys that seal webhook secrets, base64 of ${SEAL_KEY_BYTES} bytes each (\`openssl rand -base64 ${SEAL_KEY_BYTES}\`), separated by commas; the first seals, all open. The same for the processes that publish the secrets and those that sign webhooks.`,
   isSecret: true,
 })

@@ -70,7 +70,7 @@ function recordOf(
   const { mode, template, engine, webhookUrl } = choice
   const input = body.data
   const now = ports.clock.now()
-  const id = mintRenderId(scopeOf(caller), ports.keys, { now, random: ports.ids.random(RENDER_ID_RANDOM_BYTES) })
+  const id = mintRenderId(scopeOf(caller), ports.keys(), { now, random: ports.ids.random(RENDER_ID_RANDOM_BYTES) })
   const isInline = input.length <= INLINE_DATA_BYTES_MAX
   const address = { bucket: tenant.storage.bucket, key: inputKey(tenant.storage.prefix, id) }
   const record: RenderRecord = {

@@ -80,7 +80,7 @@ async function rendered(api: Api, outcome: 'succeeded' | Extract<Outcome, { stat
 
 /** The claim of this key that a process left when it died at noon. */
 async function claimed(api: Api, body: object, fields: Partial<RenderRecord> = {}): Promise<RenderRecord> {
-  const id = mintRenderId(SCOPE, api.ports.keys, { now: NOON, random: Buffer.from('died!') })
+  const id = mintRenderId(SCOPE, api.ports.keys(), { now: NOON, random: Buffer.from('died!') })
   const mode = 'mode' in body ? 'async' : 'sync'
   const full = aRecord({ id, mode, lane: mode, data: { inline: SYNC.data }, ...fields })
   const { data: _data, ...record } = full

@@ -52,7 +52,7 @@ describe('POST /render in async mode', () => {
     await api.post({ ...ASYNC, data, options, webhook_url: webhook }, { 'x-request-id': 'order 66' })
     const record = await queued(api, 'async')
     expect(record).toEqual({
-      id: verifyRenderId(record.id, { incarnation: aTenant().incarnation, environment: 'live' }, api.ports.keys),
+      id: verifyRenderId(record.id, { incarnation: aTenant().incarnation, environment: 'live' }, api.ports.keys()),
       tenant: 'acme',
       account: aTenant().incarnation,
       environment: 'live',

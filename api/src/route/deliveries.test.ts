@@ -25,7 +25,7 @@ let delivery: Delivery
 beforeEach(async () => {
   log = memoryDeliveryLog(manualClock(NOON))
   api = anApi({ ports: { deliveries: log } })
-  const render = mintRenderId(SCOPE, api.ports.keys, { now: NOON, random: Buffer.alloc(5, 9) })
+  const render = mintRenderId(SCOPE, api.ports.keys(), { now: NOON, random: Buffer.alloc(5, 9) })
   delivery = aDelivery({ render })
   await log.schedule([delivery], NEVER)
 })
@@ -78,7 +78,7 @@ describe('GET /render/:id/deliveries', () => {
   })
 
   test('has nothing to tell of a render that named no receiver', async () => {
-    const other = mintRenderId(SCOPE, api.ports.keys, { now: NOON, random: Buffer.alloc(5, 8) })
+    const other = mintRenderId(SCOPE, api.ports.keys(), { now: NOON, random: Buffer.alloc(5, 8) })
     expect((await api.get(`/api/v1/render/${other}/deliveries`)).json()).toEqual({ deliveries: [] })
   })
 

@@ -19,7 +19,7 @@ const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as con
 
 /** A render that this API accepted at noon. */
 function accepted({ ports }: Api, fields: Partial<RenderRecord> = {}): RenderRecord {
-  const id = mintRenderId(SCOPE, ports.keys, { now: NOON, random: Buffer.alloc(5, 9) })
+  const id = mintRenderId(SCOPE, ports.keys(), { now: NOON, random: Buffer.alloc(5, 9) })
   return aRecord({ id, ...fields })
 }
 

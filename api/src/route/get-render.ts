@@ -30,7 +30,7 @@ export function getRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
 
 /** Returns the render id in a path. Throws `RENDER_NOT_FOUND` when it was not issued to the caller. */
 export function renderOf(request: FastifyRequest, text: string, { keys }: Pick<ApiPorts, 'keys'>): RenderId {
-  const id = verifyRenderId(text, scopeOf(callerOf(request)), keys)
+  const id = verifyRenderId(text, scopeOf(callerOf(request)), keys())
   if (id === undefined) throw new ServiceError('RENDER_NOT_FOUND', 'No render of this id was issued to this key.')
   request.render = id
   return id

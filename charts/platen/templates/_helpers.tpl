@@ -58,19 +58,52 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
       key: {{ index . 2 }}
 {{- end -}}
 
+{{/* A file by the variable that names it, the name of the Secret, the key in it, and its folder below /etc/platen. None without a Secret. */}}
+{{- define "platen.file" -}}
+{{- if index . 1 }}
+- { variable: {{ index . 0 }}, secret: {{ index . 1 }}, key: {{ index . 2 }}, path: {{ index . 3 }}/{{ index . 2 }} }
+{{- end }}
+{{- end -}}
+
+{{/* The files of TLS: those of a CA and of a client certificate. Takes how their variables begin, the values and the folder. */}}
+{{- define "platen.tlsFiles" -}}
+{{- $name := index . 0 -}}{{- $folder := index . 2 -}}
+{{- with index . 1 -}}
+{{- include "platen.file" (list (printf "%s_CA_FILE" $name) .caSecretName "ca.crt" $folder) }}
+{{- include "platen.file" (list (printf "%s_CERT_FILE" $name) .certSecretName "tls.crt" $folder) }}
+{{- include "platen.file" (list (printf "%s_KEY_FILE" $name) .certSecretName "tls.key" $folder) }}
+{{- end -}}
+{{- end -}}
+
+{{/*
+The Secrets of a Deployment, as a list of files. Processes read files again when they change, and variables only at their start. Takes what
+`platen.deployment` takes.
+*/}}
+{{- define "platen.files" -}}
+{{- $values := .root.Values -}}
+{{- range $variable, $key := .keys }}{{ include "platen.file" (list (printf "%s_FILE" $variable) $values.secretName $key "keys") }}{{ end -}}
+{{- include "platen.file" (list "PLATEN_REDIS_URL_FILE" $values.redis.secretName "url" "redis") }}
+{{- include "platen.tlsFiles" (list "PLATEN_REDIS" $values.redis "redis") }}
+{{- include "platen.file" (list "PLATEN_S3_ACCESS_KEY_ID_FILE" $values.s3.secretName "accessKeyId" "s3") }}
+{{- include "platen.file" (list "PLATEN_S3_SECRET_ACCESS_KEY_FILE" $values.s3.secretName "secretAccessKey" "s3") }}
+{{- include "platen.tlsFiles" (list "PLATEN_S3" $values.s3 "s3") }}
+{{- if .hasKafka }}
+{{- with $values.kafka }}
+{{- if .sasl }}
+{{- include "platen.file" (list "PLATEN_KAFKA_USERNAME_FILE" .secretName "username" "kafka") }}
+{{- include "platen.file" (list "PLATEN_KAFKA_PASSWORD_FILE" .secretName "password" "kafka") }}
+{{- end }}
+{{- include "platen.tlsFiles" (list "PLATEN_KAFKA" . "kafka") }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "platen.processVariables" -}}
 {{- include "platen.variable" (list "PLATEN_LOG_LEVEL" .Values.logLevel) }}
 {{- include "platen.variable" (list "PLATEN_FORMAT" .Values.format) }}
 - name: PLATEN_INSTANCE
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 {{- include "platen.variable" (list "PLATEN_INSTALLATION" .Values.installation) }}
-{{- with .Values.redis }}
-{{ include "platen.secretVariable" (list "PLATEN_REDIS_URL" .secretName "url") }}
-{{- if .caSecretName }}
-- name: PLATEN_REDIS_CA_FILE
-  value: /etc/platen/redis/ca.crt
-{{- end }}
-{{- end }}
 {{- with .Values.s3 }}
 {{- include "platen.variable" (list "PLATEN_S3_BUCKET" .bucket) }}
 {{- include "platen.variable" (list "PLATEN_S3_ENDPOINT" .endpoint) }}
@@ -78,10 +111,6 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- include "platen.variable" (list "PLATEN_S3_REGION" .region) }}
 {{- include "platen.variable" (list "PLATEN_S3_PREFIX" .prefix) }}
 {{- include "platen.variable" (list "PLATEN_S3_PATH_STYLE" (.pathStyle | ternary "true" "")) }}
-{{- if .secretName }}
-{{ include "platen.secretVariable" (list "AWS_ACCESS_KEY_ID" .secretName "accessKeyId") }}
-{{ include "platen.secretVariable" (list "AWS_SECRET_ACCESS_KEY" .secretName "secretAccessKey") }}
-{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -96,15 +125,10 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_EVENT_PARTITIONS" .eventPartitions) }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_EVENT_DAYS" .eventDays) }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_TLS" (.tls | ternary "true" "")) }}
-{{- if .caSecretName }}
-- name: PLATEN_KAFKA_CA_FILE
-  value: /etc/platen/kafka/ca.crt
-{{- end }}
-{{- if .sasl }}
-- name: PLATEN_KAFKA_SASL
-  value: {{ .sasl }}
-{{ include "platen.secretVariable" (list "PLATEN_KAFKA_USERNAME" .secretName "username") }}
-{{ include "platen.secretVariable" (list "PLATEN_KAFKA_PASSWORD" .secretName "password") }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_SASL" .sasl) }}
+{{- if eq .sasl "oauthbearer" }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_OAUTH_TOKEN_URL" (required "kafka.oauth.tokenUrl is needed with the kafka.sasl oauthbearer" .oauth.tokenUrl)) }}
+{{- include "platen.variable" (list "PLATEN_KAFKA_OAUTH_SCOPE" .oauth.scope) }}
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -116,13 +140,11 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 
 {{/*
 A Deployment. Takes `root`, `component` (what its pods are called), `deployable` (its image and folder), `own` (its values), `values` (what
-those are called), `env` (its own variables, as a text), `grace`, and of those that have them `replicas`, `ports`, `preStopSeconds`, `serviceAccountName`, `hasToken`,
+those are called), `env` (its own variables, as a text), `keys` (the keys of `secretName` that it needs, by their variables), `grace`, and of those that have them `replicas`, `ports`, `preStopSeconds`, `serviceAccountName`, `hasToken`,
 `hasKafka`, `seccompProfile` and `tmpSize`. Without `replicas` something scales it.
 */}}
 {{- define "platen.deployment" -}}
-{{- $ca := list -}}
-{{- if .root.Values.redis.caSecretName }}{{ $ca = append $ca (dict "name" "redis" "secret" .root.Values.redis.caSecretName) }}{{ end -}}
-{{- if and .hasKafka .root.Values.kafka.caSecretName }}{{ $ca = append $ca (dict "name" "kafka" "secret" .root.Values.kafka.caSecretName) }}{{ end -}}
+{{- $files := include "platen.files" . | fromYamlArray -}}
 {{- $env := include "platen.environment" . -}}
 {{- $names := dict -}}
 {{- range fromYamlArray $env }}
@@ -230,21 +252,23 @@ spec:
           volumeMounts:
             - name: tmp
               mountPath: /tmp
-            {{- range $ca }}
-            - name: {{ .name }}-ca
-              mountPath: /etc/platen/{{ .name }}
+            - name: secrets
+              mountPath: /etc/platen
               readOnly: true
-            {{- end }}
       volumes:
         - name: tmp
           emptyDir:
             sizeLimit: {{ .tmpSize | default "64Mi" }}
-        {{- range $ca }}
-        - name: {{ .name }}-ca
-          secret:
-            secretName: {{ .secret }}
-            items: [{ key: ca.crt, path: ca.crt }]
-        {{- end }}
+        # One volume for all Secrets, and no subPath: the kubelet brings changes to it.
+        - name: secrets
+          projected:
+            defaultMode: 0440
+            sources:
+              {{- range $files }}
+              - secret:
+                  name: {{ .secret }}
+                  items: [{ key: {{ .key }}, path: {{ .path }} }]
+              {{- end }}
 {{- end -}}
 
 {{/* The variables of one deployable; those of its values come last. */}}
@@ -254,6 +278,10 @@ spec:
 {{ include "platen.kafkaVariables" .root | trim }}
 {{- end }}
 {{ trim .env }}
+{{- range include "platen.files" . | fromYamlArray }}
+- name: {{ .variable }}
+  value: /etc/platen/{{ .path }}
+{{- end }}
 {{- range .own.env }}
 - {{ toYaml . | nindent 2 | trim }}
 {{- end }}
@@ -316,14 +344,12 @@ spec:
 {{- end }}
 {{- include "platen.variable" (list "PLATEN_TRUSTED_PROXIES" (join "," .Values.api.trustedProxies)) }}
 {{- include "platen.webhookPolicyVariables" . }}
-{{ include "platen.secretVariable" (list "PLATEN_ID_KEYS" .Values.secretName "idKeys") }}
 {{- end -}}
 
 {{- define "platen.eventsVariables" -}}
 {{- include "platen.variable" (list "PLATEN_BRAND" .Values.brand) }}
 {{- include "platen.webhookPolicyVariables" . }}
 {{- include "platen.variable" (list "PLATEN_WEBHOOK_RETRIES" .Values.webhooks.retries) }}
-{{ include "platen.secretVariable" (list "PLATEN_SEAL_KEY" .Values.secretName "sealKey") }}
 {{- end -}}
 
 {{- define "platen.rendererVariables" -}}
@@ -334,7 +360,6 @@ spec:
 {{- include "platen.variable" (list "PLATEN_DRAIN_SECONDS" $renderer.drainSeconds) }}
 {{- include "platen.variable" (list "PLATEN_EGRESS_ALLOW_CIDRS" (join "," .root.Values.egress.allowCidrs)) }}
 {{- include "platen.variable" (list "PLATEN_TENANT_METRICS" (join "," .root.Values.monitoring.tenants)) }}
-{{ include "platen.secretVariable" (list "PLATEN_EVENT_KEY" .root.Values.secretName "eventKey") }}
 {{- end -}}
 
 {{- define "platen.scalingBehavior" -}}
@@ -354,7 +379,6 @@ scaleDown:
 {{- include "platen.variable" (list "PLATEN_BRAND" .Values.brand) }}
 - name: PLATEN_NAMESPACE
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
-{{ include "platen.secretVariable" (list "PLATEN_SEAL_KEY" .Values.secretName "sealKey") }}
 {{- end -}}
 
 {{- define "platen.egressRule" -}}

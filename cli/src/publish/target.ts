@@ -2,34 +2,20 @@
 import { type InstalledArtifactStore, openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { openRedisPublisher, type RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
-import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
-import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
-import { PATH } from '@platen/adapters/setting/format.ts'
-import { brandSetting, FORMAT_SETTING } from '@platen/adapters/setting/process.ts'
-import { setting, table, type Variables } from '@platen/adapters/setting/setting.ts'
-import { SEAL_KEY_SETTING } from '@platen/adapters/setting/webhook.ts'
+import { followSettings } from '@platen/adapters/setting/follow.ts'
+import type { Variables } from '@platen/adapters/setting/setting.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
-
-const SETTINGS = table({
-  redis: REDIS_SETTINGS,
-  ...ARTIFACT_STORE_SETTINGS,
-  sealKey: SEAL_KEY_SETTING,
-  format: FORMAT_SETTING,
-  dataDir: setting('PLATEN_DATA_DIR', PATH, {
-    default: './data',
-    description: 'Folder of the identities of tenants, generated API keys and webhook secrets.',
-  }),
-  brand: brandSetting('Opens the prefix of generated API keys (`service_live_`).'),
-})
+import type { Log } from '@platen/contract/port/log.ts'
+import type { SealKeys } from '@platen/contract/seal.ts'
+import { SETTINGS } from './setting.ts'
 
 export interface Target extends AsyncDisposable, InstalledArtifactStore {
   readonly publisher: RedisPublisher
   readonly dataDir: string
   readonly brand: string
-  readonly sealKey: SealKey
+  readonly sealKeys: SealKeys
 }
 
 /**
@@ -38,14 +24,18 @@ export interface Target extends AsyncDisposable, InstalledArtifactStore {
  */
 export async function openTarget(
   variables: Variables,
-  { clock, ids }: { readonly clock: Clock; readonly ids: Ids },
+  { clock, ids, log }: { readonly clock: Clock; readonly ids: Ids; readonly log: Log },
   signal: AbortSignal,
 ): Promise<Target> {
-  const { redis: place, ...settings } = SETTINGS.read(variables)
   await using stack = new AsyncDisposableStack()
-  const store = await openArtifactStore(settings, { clock, ids }, signal)
+  const followed = stack.use(followSettings(SETTINGS, variables, { clock, log }))
+  const { redis: place, ...settings } = followed.latest()
+  const store = await openArtifactStore(settings, { clock, ids, latest: () => followed.latest().s3 }, signal)
   stack.use(store.artifacts)
-  const redis = stack.use(await connectRedis({ ...place, clock, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, signal))
+  const latest = () => followed.latest().redis
+  const redis = stack.use(
+    await connectRedis({ ...place, clock, latest, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, signal),
+  )
   const publisher = await openRedisPublisher({ redis, ids, format: settings.format }, signal)
   const owned = stack.move()
   return {

@@ -2,13 +2,13 @@
 
 /** One statement of a status. */
 export interface StatusCondition {
-  /** The subject of the statement. */
+  /** Subject of the statement. */
   readonly type: string
-  /** Whether the statement is true. */
+  /** Truth of the statement. */
   readonly status: 'True' | 'False' | 'Unknown'
   /** The generation of the spec that the statement describes. */
   readonly observedGeneration?: number
-  /** When the status last changed. */
+  /** Time at which the status last changed. */
   readonly lastTransitionTime: string
   /** The reason for the status, in one word for programs. */
   readonly reason: string
@@ -18,45 +18,45 @@ export interface StatusCondition {
 
 /** The limits of all tenants that name this plan. */
 export interface PlanSpec {
-  /** Text for people. */
+  /** Name of the plan for people. */
   readonly displayName?: string
-  /** Whether html renders are allowed. If not, requests for them are answered 402. Default is false. */
+  /** True allows html renders. Without it, requests for them are answered 402. Default is false. */
   readonly htmlEngineEnabled?: boolean
   /** Quota units of one html render. A react_pdf render is one unit. Default is 1. */
   readonly htmlEngineRenderMultiplier?: number
-  /** Html renders of a tenant in any sixty seconds. Further ones are answered 429. More than 0 needs htmlEngineEnabled. Default is 10. */
+  /** Maximum html renders of a tenant in any sixty seconds. Further ones are answered 429. More than 0 needs htmlEngineEnabled. Default is 10. */
   readonly htmlRateLimitPerMinute?: number
-  /** React_pdf renders of a tenant in any sixty seconds. Further ones are answered 429. If absent, there is no limit. */
+  /** Maximum react_pdf renders of a tenant in any sixty seconds. Further ones are answered 429. If absent, there is no limit. */
   readonly rateLimitPerMinute?: number
-  /** Sync requests of each API key in any sixty seconds. Further ones are answered 429. Default is 60. */
+  /** Maximum sync requests of each API key in any sixty seconds. Further ones are answered 429. Default is 60. */
   readonly syncRateLimitPerMinute?: number
-  /** Async requests of each API key in any sixty seconds. Further ones are answered 429. Default is 600. */
+  /** Maximum async requests of each API key in any sixty seconds. Further ones are answered 429. Default is 600. */
   readonly asyncRateLimitPerMinute?: number
-  /** Sync requests of a tenant in any sixty seconds, from all its API keys of an environment together. Further ones are answered 429. Default is four times syncRateLimitPerMinute. */
+  /** Maximum sync requests of a tenant in any sixty seconds, from all its API keys of an environment together. Further ones are answered 429. Default is four times syncRateLimitPerMinute. */
   readonly tenantSyncRateLimitPerMinute?: number
-  /** Async requests of a tenant in any sixty seconds, from all its API keys of an environment together. Further ones are answered 429. Default is four times asyncRateLimitPerMinute. */
+  /** Maximum async requests of a tenant in any sixty seconds, from all its API keys of an environment together. Further ones are answered 429. Default is four times asyncRateLimitPerMinute. */
   readonly tenantAsyncRateLimitPerMinute?: number
-  /** How many ApiKeys of a tenant can be in force. If there are more, the oldest are in force, and the others wait until one of these is removed. Default is 50. */
+  /** Maximum ApiKeys of a tenant in force. If there are more, the oldest are in force, and the others wait until one of these is removed. Default is 50. */
   readonly apiKeysMax?: number
-  /** Quota units of a tenant in a calendar month (UTC). Further renders are answered 402. If absent, there is no limit. */
+  /** Maximum quota units of a tenant in a calendar month (UTC). Further renders are answered 402. If absent, there is no limit. */
   readonly renderLimitMonthly?: number
   /** Deadline of one render in seconds. A render that misses it fails with render_timeout. Default is 25. */
   readonly renderTimeoutSeconds?: number
-  /** How many days PDFs and records are kept. After that, requests for them are answered 410. Default is 30. */
+  /** Days for which PDFs and records are kept. After that, requests for them are answered 410. Default is 30. */
   readonly retentionDays?: number
   /** Unfinished async renders of a tenant, per engine, before further ones wait in the bulk lane. Default is 4. */
   readonly asyncFairShare?: number
-  /** Whether html templates can run JavaScript in the page. Needs htmlEngineEnabled. Default is false. */
+  /** True allows html templates to run JavaScript in the page. Needs htmlEngineEnabled. Default is false. */
   readonly javascriptEnabled?: boolean
 }
 
-/** What the operator did with this plan. */
+/** State of this plan, written by the operator. */
 export interface PlanStatus {
-  /** The generation of the spec that this status describes. */
+  /** The generation of the spec that this status describes. It is -1 until the operator has seen the resource. */
   readonly observedGeneration?: number
-  /** How many tenants name this plan. */
+  /** Number of tenants that name this plan. */
   readonly tenants?: number
-  /** Ready, InUse, Published and Propagated. Propagated is true when every API pod enforces this generation for all tenants of the plan. */
+  /** Conditions of the resource. These are Ready, InUse, Published and Propagated, and Reconciling or Stalled while the resource is not as declared. Propagated is True when every connected API process enforces this generation for all tenants of the plan. */
   readonly conditions?: readonly StatusCondition[]
 }
 
@@ -81,4 +81,16 @@ export const planSpecSchema = {
     asyncFairShare: { type: 'integer', minimum: 1, maximum: 10000 },
     javascriptEnabled: { type: 'boolean' },
   },
+} as const
+
+/** The default of each field that has one. Kubernetes fills them in; everybody else takes them from here. */
+export const planSpecDefaults = {
+  htmlEngineEnabled: false,
+  htmlEngineRenderMultiplier: 1,
+  syncRateLimitPerMinute: 60,
+  asyncRateLimitPerMinute: 600,
+  renderTimeoutSeconds: 25,
+  retentionDays: 30,
+  asyncFairShare: 4,
+  javascriptEnabled: false,
 } as const

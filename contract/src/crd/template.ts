@@ -27,14 +27,14 @@ export interface TemplateSpec {
   }
   /** The code that requests give in template. Unique within the tenant; if several have the same code, the oldest wins. Default is the name of the resource. */
   readonly code?: string
-  /** Text for people. The code if absent. */
-  readonly name?: string
+  /** Name of the template for people, in the list of templates. Default is the code. */
+  readonly displayName?: string
   /** Version in the list of templates and in the PDF's metadata. Cannot be decreased. Default is 1. */
   readonly version?: number
-  /** Whether the template is listed and can be rendered. Default is true. */
+  /** False takes the template out of the list and refuses renders of it. Default is true. */
   readonly published?: boolean
-  /** The engine for requests that name none. The template must have a source for it. Default is react_pdf, or html if the template has only an html source. */
-  readonly engine?: 'react_pdf' | 'html'
+  /** The engine for requests that name none. The template must have a source for it. Default is ReactPdf, or Html if the template has only an html source. */
+  readonly engine?: 'ReactPdf' | 'Html'
   /** JSON Schema 2020-12 of the data of a request, with type: object. If absent, any object is accepted. */
   readonly variablesSchema?: JsonObject
   /** Source for the engine react_pdf. A template has reactPdf, html or both. */
@@ -46,20 +46,20 @@ export interface TemplateSpec {
   readonly html?: {
     /** Liquid and HTML of the document. Its variables are the fields of data, and options. */
     readonly template: SourceSpec
-    /** Printed into the top margin of every page. */
+    /** Text that is printed into the top margin of every page. */
     readonly header?: SourceSpec
-    /** Printed into the bottom margin of every page. */
+    /** Text that is printed into the bottom margin of every page. */
     readonly footer?: SourceSpec
-    /** Whether the page runs JavaScript, if the plan allows it. Default is false. */
-    readonly javascript?: boolean
+    /** True runs JavaScript in the page, if the plan allows it. Default is false. */
+    readonly javascriptEnabled?: boolean
   }
   /** Defaults for the options of a request. */
   readonly options?: {
-    /** A3, A4, A5, A6, LETTER, LEGAL or TABLOID, or width and height in points. Default is the size in the source, else A4. */
-    readonly page_size?: Json
-    /** Default is the orientation in the source, else portrait. */
-    readonly orientation?: 'portrait' | 'landscape'
-    /** Points or a length such as 12mm for all sides, or a mapping of sides. Default is the margin in the source. */
+    /** A named size (A3, A4, A5, A6, Letter, Legal, Tabloid), or width and height in points. Default is the size in the source, else A4. */
+    readonly pageSize?: Json
+    /** Orientation of the pages. Default is the orientation in the source, else Portrait. */
+    readonly orientation?: 'Portrait' | 'Landscape'
+    /** Margins of the pages: points or a length such as 12mm for all sides, or a mapping of sides. Default is the margin in the source. */
     readonly margin?: Json
   }
   /** Language tag such as pl-PL that Intl and the filters use if the source names none. Default is en-US. */
@@ -79,12 +79,12 @@ export interface TemplateSpec {
     readonly family: string
     /** Weight of the font. Default is 400. */
     readonly weight?: number
-    /** Style of the font. Default is normal. */
-    readonly style?: 'normal' | 'italic'
+    /** Style of the font. Default is Normal. */
+    readonly style?: 'Normal' | 'Italic'
     /** Name of one of the assets. */
     readonly asset: string
   }[]
-  /** What renders of the template can fetch. If absent, nothing. */
+  /** Access of the template's renders to other hosts. If absent, they fetch nothing. */
   readonly egress?: {
     /** The hosts whose images, fonts and style sheets renders of the template can use. */
     readonly allowedHosts?: readonly string[]
@@ -93,15 +93,19 @@ export interface TemplateSpec {
   readonly sampleData?: JsonObject
 }
 
-/** What the operator did with this template. */
+/** State of this template, written by the operator. */
 export interface TemplateStatus {
-  /** The generation of the spec that this status describes. */
+  /** The generation of the spec that this status describes. It is -1 until the operator has seen the resource. */
   readonly observedGeneration?: number
+  /** The code that requests give in template. */
+  readonly code?: string
+  /** The engine for requests that name none. */
+  readonly engine?: 'ReactPdf' | 'Html'
   /** Lower-case hexadecimal SHA-256 of the sources, assets and settings in force. */
   readonly digest?: string
   /** The version in force. */
   readonly version?: number
-  /** Ready, Accepted, SourceResolved, Compiled, EngineAllowed, Published and Propagated. Propagated is true when every API pod serves this generation. */
+  /** Conditions of the resource. These are Ready, Accepted, SourceResolved, Compiled, EngineAllowed, Published and Propagated, and Reconciling or Stalled while the resource is not as declared. Propagated is True when every connected API process serves this generation. */
   readonly conditions?: readonly StatusCondition[]
 }
 
@@ -118,10 +122,10 @@ export const templateSpecSchema = {
       properties: { name: { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$', maxLength: 63 } },
     },
     code: { type: 'string', pattern: '^[a-z0-9]+([_-][a-z0-9]+)*$', maxLength: 128 },
-    name: { type: 'string', minLength: 1, maxLength: 200 },
+    displayName: { type: 'string', minLength: 1, maxLength: 200 },
     version: { type: 'integer', minimum: 1, maximum: 9007199254740991 },
     published: { type: 'boolean' },
-    engine: { type: 'string', enum: ['react_pdf', 'html'] },
+    engine: { type: 'string', enum: ['ReactPdf', 'Html'] },
     variablesSchema: { type: 'object' },
     reactPdf: {
       type: 'object',
@@ -223,13 +227,13 @@ export const templateSpecSchema = {
             },
           },
         },
-        javascript: { type: 'boolean' },
+        javascriptEnabled: { type: 'boolean' },
       },
     },
     options: {
       type: 'object',
       additionalProperties: false,
-      properties: { page_size: {}, orientation: { type: 'string', enum: ['portrait', 'landscape'] }, margin: {} },
+      properties: { pageSize: {}, orientation: { type: 'string', enum: ['Portrait', 'Landscape'] }, margin: {} },
     },
     locale: {
       type: 'string',
@@ -279,7 +283,7 @@ export const templateSpecSchema = {
         properties: {
           family: { type: 'string', minLength: 1, maxLength: 100 },
           weight: { type: 'integer', minimum: 1, maximum: 1000 },
-          style: { type: 'string', enum: ['normal', 'italic'] },
+          style: { type: 'string', enum: ['Normal', 'Italic'] },
           asset: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$', maxLength: 63 },
         },
       },
@@ -302,4 +306,13 @@ export const templateSpecSchema = {
     },
     sampleData: { type: 'object' },
   },
+} as const
+
+/** The default of each field that has one. Kubernetes fills them in; everybody else takes them from here. */
+export const templateSpecDefaults = {
+  version: 1,
+  published: true,
+  html: { javascriptEnabled: false },
+  locale: 'en-US',
+  fonts: { weight: 400, style: 'Normal' },
 } as const

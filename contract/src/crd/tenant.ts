@@ -8,17 +8,17 @@ export interface TenantSpec {
     /** Name of the Plan. */
     readonly name: string
   }
-  /** Text for people. */
+  /** Name of the tenant for people. */
   readonly displayName?: string
-  /** Whether the tenant is suspended. New renders are then answered 402, and queued renders fail with tenant_suspended. Finished renders can still be fetched. Default is false. */
-  readonly suspended?: boolean
-  /** Reason of the suspension, for the answer and the condition. */
-  readonly suspendedReason?: string
+  /** True suspends the tenant. New renders are answered 402, and queued renders fail with tenant_suspended. Finished renders can still be fetched. Default is false. */
+  readonly suspend?: boolean
+  /** Reason for the suspension. The answers and the condition contain it. */
+  readonly suspendReason?: string
   /** Limits of this tenant that replace limits of the plan. At least one. */
   readonly overrides?: Omit<PlanSpec, 'displayName'>
   /** The namespaces whose Templates and ApiKeys can name this tenant. If absent, none. */
   readonly namespaces?: readonly string[]
-  /** Where the tenant's PDFs are stored. A change affects new renders only; PDFs stored before stay where they are and can still be fetched. */
+  /** Place of the tenant's PDFs. A change affects new renders only; PDFs stored before stay where they are and can still be fetched. */
   readonly storage?: {
     /** Name of the bucket. Default is the bucket of the service. */
     readonly bucket?: string
@@ -39,28 +39,28 @@ export interface TenantSpec {
     /** Key of the value. */
     readonly key: string
   }
-  /** What happens to the tenant's PDFs when the tenant is removed. Default is Retain. */
-  readonly deletionPolicy?: 'Retain' | 'Delete'
+  /** Treatment of the tenant's PDFs when the tenant is removed. Retain keeps them until they expire. Default is Retain. */
+  readonly deletionPolicy?: 'Retain'
 }
 
-/** What the operator did with this tenant. */
+/** State of this tenant, written by the operator. */
 export interface TenantStatus {
-  /** The generation of the spec that this status describes. */
+  /** The generation of the spec that this status describes. It is -1 until the operator has seen the resource. */
   readonly observedGeneration?: number
   /** The limits in force, from the plan and the overrides. An absent limit has the default that its description names; without such a default there is no limit. */
   readonly effective?: Omit<PlanSpec, 'displayName'>
-  /** The settings of this tenant that were last published to the API pods. */
+  /** The settings of this tenant that were last published to the API processes. */
   readonly published?: {
     /** The revision of the directory that contained them first. */
     readonly revision: number
     /** Lower-case hexadecimal SHA-256 of the settings. */
     readonly digest: string
-    /** When they were published. */
+    /** Time at which they were published. */
     readonly at: string
   }
-  /** How many Templates name this tenant. */
+  /** Number of Templates that name this tenant. */
   readonly templates?: number
-  /** How many ApiKeys name this tenant. */
+  /** Number of ApiKeys that name this tenant. */
   readonly apiKeys?: number
   /** Reference to the secret that signs the tenant's webhooks. */
   readonly webhookSecret?: {
@@ -71,7 +71,7 @@ export interface TenantStatus {
   }
   /** Value of the annotation platen.dev/rotate-webhook-secret of the last completed rotation. */
   readonly rotation?: string
-  /** Ready, PlanResolved, Published, Suspended and Propagated. Propagated is true when every API pod enforces this generation. */
+  /** Conditions of the resource. These are Ready, Accepted, PlanResolved, Suspended, Published and Propagated, and Reconciling or Stalled while the resource is not as declared. Propagated is True when every connected API process enforces this generation. */
   readonly conditions?: readonly StatusCondition[]
 }
 
@@ -94,8 +94,8 @@ export const tenantSpecSchema = {
       },
     },
     displayName: { type: 'string', maxLength: 500 },
-    suspended: { type: 'boolean' },
-    suspendedReason: { type: 'string', maxLength: 500 },
+    suspend: { type: 'boolean' },
+    suspendReason: { type: 'string', maxLength: 500 },
     overrides: {
       type: 'object',
       minProperties: 1,
@@ -152,6 +152,12 @@ export const tenantSpecSchema = {
         key: { type: 'string', pattern: '^[-._a-zA-Z0-9]+$', maxLength: 253 },
       },
     },
-    deletionPolicy: { type: 'string', enum: ['Retain', 'Delete'] },
+    deletionPolicy: { type: 'string', enum: ['Retain'] },
   },
+} as const
+
+/** The default of each field that has one. Kubernetes fills them in; everybody else takes them from here. */
+export const tenantSpecDefaults = {
+  suspend: false,
+  deletionPolicy: 'Retain',
 } as const

@@ -7,19 +7,15 @@ import { type ApiKeySpec, apiKeySpecSchema } from '../crd/api-key.ts'
 import { type PlanSpec, planSpecSchema } from '../crd/plan.ts'
 import { type TemplateSpec as DefinedTemplateSpec, templateSpecSchema } from '../crd/template.ts'
 import { type TenantSpec, tenantSpecSchema } from '../crd/tenant.ts'
-import { type RenderOptions, renderOptionsSchema } from '../render-options.ts'
+import { type TemplateOptions, templateOptionsSchema } from '../resource-value.ts'
 
 /** The kinds of `platen.dev/v1alpha1`. */
 export type Kind = 'Plan' | 'Tenant' | 'Template' | 'ApiKey'
 
-const { filename: _filename, ...templateOptions } = renderOptionsSchema.properties
-
-/** The options of a request except the file name. A Kubernetes definition cannot say that a field is a text or a mapping. */
-const optionsSchema = { type: 'object', additionalProperties: false, properties: templateOptions } as const
-
+/** A Kubernetes definition cannot say that a field is a text or a mapping, so its options are not made from it. */
 const templateSpec = {
   ...templateSpecSchema,
-  properties: { ...templateSpecSchema.properties, options: optionsSchema },
+  properties: { ...templateSpecSchema.properties, options: templateOptionsSchema },
 } as const
 
 /** What `spec` of each kind may hold. */
@@ -35,7 +31,7 @@ export type { PlanSpec, PlanStatus } from '../crd/plan.ts'
 export type { SourceSpec, TemplateStatus } from '../crd/template.ts'
 export type { TenantSpec, TenantStatus } from '../crd/tenant.ts'
 export type TemplateSpec = Omit<DefinedTemplateSpec, 'options'> & {
-  readonly options?: Omit<RenderOptions, 'filename'>
+  readonly options?: TemplateOptions
 }
 
 interface ManifestMetadata {

@@ -36,7 +36,7 @@ async function aStart(manifests: readonly Manifest[]) {
     limiter,
     log: logTo(({ fields }) => lines.push(fields)),
     serviceBucket: BUCKET,
-    eventKey: EVENT_KEY,
+    eventKey: () => EVENT_KEY,
     newest: undefined,
   }
   const told = async (): Promise<RenderEvent[]> => {

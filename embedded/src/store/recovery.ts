@@ -30,7 +30,7 @@ export interface Recovery {
   readonly log: Log
   /** The bucket of the manifests. */
   readonly serviceBucket: string
-  readonly eventKey: EventKey
+  readonly eventKey: () => EventKey
   /** The newest render in the ledger: the service was alive at least until then. */
   readonly newest: RenderId | undefined
 }
@@ -67,7 +67,7 @@ async function publishMissedOutcome(id: RenderId, recovery: Recovery, signal: Ab
   if (view !== undefined && isTerminal(view.state.status)) return false
   const manifest = await read(id, recovery, signal)
   if (manifest === undefined) return false
-  const event = isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, eventKey), signal)
+  const event = isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, eventKey()), signal)
   await Promise.all([event, limiter.complete(manifest, signal)])
   await ledger.complete(manifest, signal)
   return true

@@ -139,6 +139,12 @@ interface AttemptedDelivery {
   readonly endedAt: number
 }
 
+/** Why a delivery waits, for the tenant, who can mend the first of them. */
+const OBSTACLES: Readonly<Record<ReturnType<typeof obstacleOf>, string>> = {
+  secret_missing: 'the tenant has no webhook secret to sign with',
+  secret_unreadable: 'the service cannot open the webhook secret of the tenant: its operator has to mend that',
+}
+
 /** Calls the receiver. Defers the delivery if there is no secret to sign with. */
 async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<DeliveryResult> {
   const { directory, clock, settings, meter } = context
@@ -149,10 +155,11 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
   const tenant = known?.incarnation === delivery.account ? known : undefined
   const secrets = tenant && settings.signingSecretsOf(tenant, startedAt)
   if (tenant !== undefined && secrets === undefined) {
-    meter.deferred(obstacleOf(tenant))
+    const obstacle = obstacleOf(tenant)
+    meter.deferred(obstacle)
     const age = startedAt - delivery.createdAt
     const deferMs = Math.min(Math.max(age, WEBHOOK_SECRET_RETRY_MS_MIN), WEBHOOK_SECRET_RETRY_MS_MAX)
-    return { kind: 'deferred', deferMs, reason: 'the tenant has no webhook secret to sign with' }
+    return { kind: 'deferred', deferMs, reason: OBSTACLES[obstacle] }
   }
   meter.begun(startedAt - dueAt)
   const begunAt = clock.monotonic()

@@ -4,9 +4,9 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { DeferralReason } from '@platen/contract/port/webhook-meter.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
+import type { SealKeys } from '@platen/contract/seal.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
-import { type SigningSecrets, signingSecretsOf } from '@platen/contract/webhook-secret.ts'
+import { openWebhookSecret, type SigningSecrets, signingSecretsOf } from '@platen/contract/webhook-secret.ts'
 
 /** Why the webhooks of a tenant without signing secrets cannot be signed. */
 export function obstacleOf({ webhookSecrets = [] }: Tenant): Exclude<DeferralReason, 'no_room'> {
@@ -14,34 +14,41 @@ export function obstacleOf({ webhookSecrets = [] }: Tenant): Exclude<DeferralRea
 }
 
 /**
- * Returns a function that returns the signing secrets of a tenant. It opens them once and keeps them until the next overlap ends, because
- * opening costs more than signing. Logs a tenant without signing secrets once, until its settings change.
+ * Returns a function that returns the signing secrets of a tenant. It opens them once and keeps them until the next overlap ends or the
+ * seal keys change, because opening costs more than signing. Logs a tenant without signing secrets once, until its settings change.
  */
 export function openSigningSecrets(
-  sealKey: SealKey,
+  sealKeys: () => SealKeys,
   log: Log,
 ): (tenant: Tenant, now: Instant) => SigningSecrets | undefined {
-  const opened = new WeakMap<Tenant, { readonly secrets: SigningSecrets | undefined; readonly until: Instant }>()
+  const opened = new WeakMap<Tenant, Opened>()
   return (tenant, now) => {
+    const keys = sealKeys()
     const known = opened.get(tenant)
-    if (known !== undefined && now < known.until) return known.secrets
-    const secrets = signingSecretsOf(tenant, sealKey, now)
+    if (known !== undefined && now < known.until && known.keys === keys) return known.secrets
+    const secrets = signingSecretsOf(tenant, keys, now)
     const ends = (tenant.webhookSecrets ?? []).flatMap(({ until = now }) => (until > now ? [until] : []))
-    opened.set(tenant, { secrets, until: Math.min(...ends) })
+    opened.set(tenant, { secrets, until: Math.min(...ends), keys })
     if (secrets === undefined) log.error({ tenant: tenant.id, reason: obstacleOf(tenant) }, 'webhooks cannot be signed')
     return secrets
   }
+}
+
+interface Opened {
+  readonly secrets: SigningSecrets | undefined
+  readonly until: Instant
+  readonly keys: SealKeys
 }
 
 /** Tenants whose secrets are tried before the key counts as wrong. A single damaged secret is no fault of the key. */
 const TENANTS_TRIED_MAX = 16
 
 /**
- * Returns a function that returns false when the seal key opens the secrets of no tenant, though some have secrets. Then the process has
- * another key than the publisher of the settings, and can sign nothing.
+ * Returns a function that returns false when the seal keys open the secrets of no tenant, though some have secrets. Then the process has
+ * other keys than the publisher of the settings, and can sign nothing.
  */
 export function sealKeyCheck(
-  sealKey: SealKey,
+  sealKeys: () => SealKeys,
   { directory, clock }: { readonly directory: Directory; readonly clock: Clock },
 ): () => boolean {
   return () => {
@@ -51,6 +58,42 @@ export function sealKeyCheck(
       .filter(({ webhookSecrets = [] }) => webhookSecrets.length > 0)
       .take(TENANTS_TRIED_MAX)
       .toArray()
-    return sealed.length === 0 || sealed.some((tenant) => signingSecretsOf(tenant, sealKey, clock.now()) !== undefined)
+    return (
+      sealed.length === 0 || sealed.some((tenant) => signingSecretsOf(tenant, sealKeys(), clock.now()) !== undefined)
+    )
   }
+}
+
+/** The number of webhook secrets by the key that sealed them: the first, one of the others, or none that this process has. */
+export interface SealCounts {
+  readonly first: number
+  readonly older: number
+  readonly unknown: number
+}
+
+/** Returns a function that counts the published secrets. It opens each of them once for the same keys. */
+export function sealCounter(sealKeys: () => SealKeys, directory: Directory): () => SealCounts {
+  let counted = { keys: sealKeys(), of: new WeakMap<Tenant, SealCounts>() }
+  return () => {
+    const keys = sealKeys()
+    if (keys !== counted.keys) counted = { keys, of: new WeakMap() }
+    const total = { first: 0, older: 0, unknown: 0 }
+    for (const tenant of directory.current().tenants.values()) {
+      const counts = counted.of.get(tenant) ?? sealsOf(tenant, keys)
+      counted.of.set(tenant, counts)
+      for (const key of ['first', 'older', 'unknown'] as const) total[key] += counts[key]
+    }
+    return total
+  }
+}
+
+function sealsOf({ incarnation, webhookSecrets = [] }: Tenant, keys: SealKeys): SealCounts {
+  const counts = { first: 0, older: 0, unknown: 0 }
+  for (const { sealed } of webhookSecrets) {
+    const opensWith = (tried: SealKeys) => openWebhookSecret(sealed, { incarnation, keys: tried }) !== undefined
+    if (opensWith([keys[0]])) counts.first++
+    else if (opensWith(keys)) counts.older++
+    else counts.unknown++
+  }
+  return counts
 }

@@ -136,7 +136,7 @@ function resourceOf(
         spec: {
           planRef: { name: pick(['one', 'two'], dice[0]) },
           namespaces: pick([['team'], ['team', 'other'], []], dice[3]),
-          suspended: pick([false, true], dice[4]),
+          suspend: pick([false, true], dice[4]),
           ...(prefix !== undefined && { storage: { prefix } }),
           ...(overrides !== undefined && { overrides }),
         },
@@ -261,7 +261,7 @@ describe('a compilation', () => {
     const outcomes = () => others.map(({ metadata }) => compilation.resultOf(metadata.uid))
     put(aPlanResource(), aTenantResource(), second, ...others)
     const before = outcomes()
-    put({ ...second, spec: { ...second.spec, suspended: true } })
+    put({ ...second, spec: { ...second.spec, suspend: true } })
     expect(outcomes().filter((outcome, i) => outcome !== before[i])).toEqual([])
     // The oldest key arrives and pushes one key over the limit. Then the oldest is removed, and that key is back.
     const { settingsChanged } = put(first)

@@ -1,6 +1,7 @@
 /** Prepares a Tenant for compiling: finds the secret that signs its webhooks. */
 import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
+import { signingSecretsOf } from '@platen/contract/webhook-secret.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import type { KindHandler } from '../reconcile/kind-handler.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
@@ -20,7 +21,10 @@ export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: Tenan
     async prepare(view, status, signal) {
       const resource = tenantOf(view)
       const reconciled = await reconcileWebhookSecret({ resource, rotation: view.rotation, status }, ports, signal)
-      webhookSecrets.set(resource.metadata.uid, reconciled.found)
+      webhookSecrets.set(
+        resource.metadata.uid,
+        withReadability(reconciled.found, inForce(resource.metadata.uid), ports),
+      )
       return { statusFields: reconciled.status, ...tracker.onReconciled(resource, reconciled) }
     },
     restore(view, { webhookSecret, ...status }) {
@@ -35,6 +39,16 @@ export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: Tenan
       tracker.forget(resource)
     },
   }
+}
+
+/** Tells of a secret that was not found whether the published ones still sign. */
+function withReadability(
+  found: FoundSecret,
+  tenant: Tenant | undefined,
+  { sealKeys, clock }: WebhookSecretPorts,
+): FoundSecret {
+  if (!('fault' in found) || tenant?.webhookSecrets === undefined) return found
+  return { ...found, isUnreadable: signingSecretsOf(tenant, sealKeys(), clock.now()) === undefined }
 }
 
 function tenantOf({ resource }: ResourceView): TenantResource {

@@ -1,5 +1,6 @@
 /** The work of the operator that holds the lease: it publishes the declared resources and repairs what others change. */
 import { once } from 'node:events'
+import { isDeepStrictEqual } from 'node:util'
 import { DIRECTORY_REPAIR_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -9,8 +10,9 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Uid } from '@platen/contract/resource.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
+import type { SealKeys } from '@platen/contract/seal.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import { resealWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
@@ -28,6 +30,7 @@ import {
   RECONCILE_DRAIN_MS,
   RECONCILE_WORKERS,
   RECONCILE_WORKERS_OF_ONE_KIND,
+  SEAL_KEYS_CHECK_MS,
 } from '../limit.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import { runWorkers } from '../queue/worker.ts'
@@ -70,8 +73,8 @@ export interface LeaderSettings {
   readonly brand: string
   /** The name of this process. */
   readonly instance: string
-  /** Seals every webhook secret before it leaves the operator. */
-  readonly sealKey: SealKey
+  /** The present keys. The first seals every webhook secret before it leaves the operator. */
+  readonly sealKeys: () => SealKeys
   /** The bucket for template sources, and for the PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
 }
@@ -96,6 +99,8 @@ export async function runLeader(
 ): Promise<void> {
   const { ports, resources } = options
   const { publisher, clock, log } = ports
+  // Read before the first compile, so that no change after it is missed.
+  const sealedWith = options.sealKeys()
   const work = buildLeader(options)
   using _ = work.sources
   const failed = new AbortController()
@@ -112,6 +117,7 @@ export async function runLeader(
     work.publication.run(background),
     work.propagation.run(background),
     repairAndAudit(options, background),
+    resealOnChange({ ...options, sealedWith, reconciler: work.reconciler }, background).catch(() => undefined),
     auditSecrets(work.audit, background).catch(() => undefined),
     runWorkers({ ...work.workers, clock, log }, background),
   ]
@@ -132,7 +138,7 @@ const NO_OP_HANDLER: KindHandler = {
 
 /** Builds all parts and connects them. */
 function buildLeader(options: LeaderOptions) {
-  const { ports, resources, serviceBucket } = options
+  const { ports, resources, serviceBucket, sealKeys } = options
   const { client, publisher, clock, ids, log, meter } = ports
   const foundKeys = new Map<Uid, FoundKey>()
   const webhookSecrets = new Map<Uid, FoundSecret>()
@@ -147,7 +153,8 @@ function buildLeader(options: LeaderOptions) {
   const { configMaps, checks } = sources
   // The name of a key is its hash, so it is safe to log.
   const published = publisher.published((kind, name) => log.error({ kind, name }, 'published entry unreadable'))
-  const facts = { configMaps, checks, foundKeys, webhookSecrets }
+  const reseal = (sealed: string, incarnation: Uid) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys() })
+  const facts = { configMaps, checks, foundKeys, webhookSecrets, reseal }
   const compilation: Compilation = openCompilation({
     facts,
     previous: previousSettings({ views: resources.all(), published, serviceBucket }),
@@ -255,6 +262,23 @@ async function repairAndAudit(
       if (!(err instanceof Unavailable)) throw err
       log.debug({ err }, 'settings audit failed')
     }
+  }
+}
+
+/** Publishes every tenant again after a change of the seal keys, sealed with the first of them. Rejects when the signal aborts. */
+async function resealOnChange(
+  options: LeaderOptions & { readonly sealedWith: SealKeys; readonly reconciler: Reconciler },
+  signal: AbortSignal,
+): Promise<never> {
+  const { ports, resources, sealKeys, sealedWith, reconciler } = options
+  let last = sealedWith
+  for (;;) {
+    await ports.clock.sleep(SEAL_KEYS_CHECK_MS, signal)
+    const keys = sealKeys()
+    if (isDeepStrictEqual(keys, last)) continue
+    last = keys
+    const tenants = resources.all().filter(({ resource }) => resource.kind === 'Tenant')
+    for (const { resource } of tenants) reconciler.markDirty(keyOfResource(resource))
   }
 }
 

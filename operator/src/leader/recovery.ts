@@ -1,4 +1,5 @@
 /** Finds the settings in force when an operator starts, from Redis and from the statuses. Pure. */
+import { tenantSpecDefaults } from '@platen/contract/crd/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import {
@@ -63,7 +64,13 @@ function tenantFromStatus(resource: TenantResource, status: Status, serviceBucke
     return undefined
   const limits: Limits = { ...DEFAULT_LIMITS, ...effective }
   const storage = storageOf(resource, serviceBucket)
-  return { id: name as TenantId, incarnation: uid, limits, suspended: resource.spec.suspended ?? false, storage }
+  return {
+    id: name as TenantId,
+    incarnation: uid,
+    limits,
+    suspended: resource.spec.suspend ?? tenantSpecDefaults.suspend,
+    storage,
+  }
 }
 
 /**

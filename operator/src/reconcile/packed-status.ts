@@ -16,6 +16,7 @@ const FRAGMENTS: readonly string[] = [
   '","message":"","observedGeneration":',
   ...CONDITION_TYPES.map((type) => `,"reason":"${type}","status":"True","type":"${type}"}`),
   ',"reason":"Active","status":"False","type":"Suspended"}',
+  ',"reason":"InForce","status":"True","type":"Ready"}',
   '"conditions":[',
   ',"observedGeneration":',
   ...[...Object.keys(DEFAULT_LIMITS), 'rateLimitPerMinute', 'renderLimitMonthly'].map((limit) => `"${limit}":`),
@@ -28,6 +29,9 @@ const FRAGMENTS: readonly string[] = [
   '"webhookSecret":{"name":"',
   '","namespace":"platen"}',
   '"keyId":"',
+  '"engine":"Html"',
+  '"engine":"ReactPdf"',
+  '"code":"',
   '"sha256":"',
 ]
 /** The first character that stands for a fragment. JSON of unaccented Latin letters has no characters from here on. */

@@ -156,8 +156,8 @@ beforeEach(async () => {
 
 describe('before anybody has looked at it', () => {
   test('a tenant or key that is suspended is suspended', async () => {
-    rig.declare(tenant({ suspended: true }))
-    rig.declare(key({ suspended: true }))
+    rig.declare(tenant({ suspend: true }))
+    rig.declare(key({ suspend: true }))
     await rig.settle()
     expect(rig.now()).toMatchObject({ tenant: { suspended: true }, key: { suspended: true } })
     expect(rig.statuses).toEqual([])
@@ -179,7 +179,7 @@ describe('a look that began before', () => {
     rig.declare(key({ expiresAt: '2090-01-01T00:00:00Z' }))
     const release = rig.hold()
     const look = rig.reconciler.reconcile(KEY, NEVER)
-    rig.declare(key({ suspended: true }, 3))
+    rig.declare(key({ suspend: true }, 3))
     await rig.settle()
     release()
     await look
@@ -255,7 +255,7 @@ test('what can be seen to by now that could not before is seen to at the next lo
 test('a key that was made anew under its name and changed at once is seen to as it was changed', async () => {
   rig.declare(declared(anApiKeyResource(HEIR)))
   const look = rig.reconciler.reconcile(KEY, NEVER)
-  rig.declare(declared(anApiKeyResource({ metadata: { ...HEIR.metadata, generation: 2 }, spec: { suspended: true } })))
+  rig.declare(declared(anApiKeyResource({ metadata: { ...HEIR.metadata, generation: 2 }, spec: { suspend: true } })))
   await look
   await rig.reconciler.reconcile(KEY, NEVER)
   expect(rig.now().key).toMatchObject({ suspended: true })

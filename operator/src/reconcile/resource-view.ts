@@ -48,9 +48,14 @@ export function readResourceView(kind: Kind, { metadata, spec, status }: KubeObj
     ...(rotation !== undefined && { rotation }),
     isDeleting: deletionTimestamp !== undefined,
     finalizers: finalizers.length === 1 && finalizers[0] === FINALIZER ? ONLY_OUR_FINALIZER : finalizers,
-    status: packStatus(isRecord(status) ? status : {}),
+    status: packStatus(isWritten(status) ? status : {}),
     resourceVersion: metadata.resourceVersion,
   }
+}
+
+/** The API server fills in a status with the generation -1 until we write one, so that nobody takes the resource for reconciled. */
+function isWritten(status: unknown): status is object {
+  return isRecord(status) && status['observedGeneration'] !== -1
 }
 
 function resourceOf(kind: Kind, metadata: KubeObject['metadata'], spec: unknown): Resource {

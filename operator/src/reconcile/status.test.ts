@@ -150,6 +150,55 @@ describe('how far settings have come', () => {
   })
 })
 
+describe('for kstatus, by which Argo CD and Flux judge', () => {
+  const held = (type: Condition['type'], reason: Condition['reason']) => ({
+    ...GOOD,
+    conditions: conditionsOf(resource, { needed: [fails(type, reason, 'why')] }),
+  })
+
+  test.for([
+    ['is in force everywhere', {}, 'Current', undefined],
+    [
+      'has not reached every process',
+      { progress: { step: 'published', since, enforced: { ...ALL, behind: 1 } } },
+      'InProgress',
+      'Waiting',
+    ],
+    [
+      'waits for Redis',
+      { progress: { step: 'unpublished', reason: 'RedisUnavailable', message: 'it is away' } },
+      'InProgress',
+      'RedisUnavailable',
+    ],
+    ['waits for its plan', { outcome: held('PlanResolved', 'PlanNotFound') }, 'InProgress', 'PlanNotFound'],
+    ['waits for its secret', { outcome: held('Ready', 'SecretMissing') }, 'InProgress', 'SecretMissing'],
+    ['must be changed', { outcome: held('Accepted', 'PrefixTaken') }, 'Failed', 'PrefixTaken'],
+    ['is in force, but must be changed', { outcome: held('Ready', 'SecretTaken') }, 'Failed', 'SecretTaken'],
+  ] as const satisfies readonly (readonly [string, Given, string, string | undefined])[])(
+    'a resource that %s',
+    ([, given, verdict, reason]) => {
+      const status = told(given)
+      expect(kstatusOf(status, resource.metadata.generation)).toBe(verdict)
+      const progress = condition(status, 'Reconciling') ?? condition(status, 'Stalled')
+      expect(progress?.reason).toBe(reason)
+    },
+  )
+
+  test('a resource of another generation, and one that nobody has seen, is in progress', () => {
+    expect(kstatusOf(told(), resource.metadata.generation + 1)).toBe('InProgress')
+    expect(kstatusOf({ observedGeneration: -1 }, 1)).toBe('InProgress')
+  })
+})
+
+/** The rules of sigs.k8s.io/cli-utils/pkg/kstatus for a custom resource, in their order. */
+function kstatusOf(status: Status, generation: number): string {
+  if (status.observedGeneration !== undefined && status.observedGeneration !== generation) return 'InProgress'
+  if (condition(status, 'Reconciling')?.status === 'True') return 'InProgress'
+  if (condition(status, 'Stalled')?.status === 'True') return 'Failed'
+  const ready = condition(status, 'Ready')
+  return ready === undefined || ready.status === 'True' ? 'Current' : 'InProgress'
+}
+
 const { status } = fc.letrec((tie) => ({
   status: fc.dictionary(
     fc.string({ maxLength: 2 }),

@@ -1,10 +1,12 @@
 /** Computes the status of a resource. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
-import type { Condition, ConditionReason, ConditionType } from '@platen/contract/resource.ts'
+import { type Condition, type ConditionReason, type ConditionType, WAITING_REASONS } from '@platen/contract/resource.ts'
 import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@platen/contract/schema/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type Finding, fails, holds, toCondition } from '@platen/settings/compile/condition.ts'
+import { codeOf } from '@platen/settings/compile/source.ts'
+import { defaultEngineOf } from '@platen/settings/compile/template.ts'
 import { isRecord } from '../cluster/object.ts'
 import type { AnyCompileResult } from '../compilation/compilation.ts'
 import type { Enforcement } from './propagation.ts'
@@ -38,7 +40,7 @@ export type StatusFields<Fields extends Status = Status> = Omit<
 >
 
 /** The fields that show the settings in force. */
-type SettingsStatus = Pick<Status, 'effective' | 'published' | 'digest' | 'version'>
+type SettingsStatus = Pick<Status, 'effective' | 'published' | 'code' | 'engine' | 'digest' | 'version'>
 
 /** Returns the status, with the fields that its kind has. */
 export function statusOf({ result, progress, statusFields, before, now }: StatusInput): Status {
@@ -46,7 +48,9 @@ export function statusOf({ result, progress, statusFields, before, now }: Status
     observedGeneration: result.resource.metadata.generation,
     ...settingsStatus(result, progress, before),
     ...statusFields,
-    conditions: statusConditionsOf(result, progress).map((condition) => withTransitionTime(condition, before, now)),
+    conditions: withProgress(statusConditionsOf(result, progress), result).map((condition) =>
+      withTransitionTime(condition, before, now),
+    ),
   }
 }
 
@@ -89,6 +93,7 @@ export function kubernetesTime(at: Instant): string {
 /** Reasons for not being ready that still let the settings of this generation come into force. */
 const TOLERATED: ReadonlySet<ConditionReason> = new Set([
   'SecretMissing',
+  'SecretUnreadable',
   'SecretTaken',
   'SecretsNotGranted',
   'RotationPutOff',
@@ -110,6 +115,18 @@ function statusConditionsOf({ resource, conditions }: AnyCompileResult, progress
   return [...conditions, ...findings.map((finding) => toCondition(finding, resource))]
 }
 
+/**
+ * Adds `Reconciling` or `Stalled` for as long as the resource is not ready or not propagated. Both are absent otherwise, as kstatus wants
+ * them: `kubectl wait`, Argo CD and Flux tell from them whether waiting helps.
+ */
+function withProgress(conditions: readonly Condition[], { resource }: AnyCompileResult): readonly Condition[] {
+  const isOpen = ({ type, status }: Condition) => (type === 'Ready' || type === 'Propagated') && status === 'False'
+  const open = conditions.find(isOpen)
+  if (open === undefined) return conditions
+  const type = WAITING_REASONS.has(open.reason) ? 'Reconciling' : 'Stalled'
+  return [...conditions, toCondition(holds(type, open.reason, open.message), resource)]
+}
+
 function propagationFinding({ step, enforced }: Exclude<Progress, { step: 'unpublished' }>): Finding {
   const { all, behind, isCertain } = enforced
   if (step === 'enforced') return holds('Propagated', 'Propagated', all === 0 ? 'no API process is connected' : '')
@@ -117,9 +134,9 @@ function propagationFinding({ step, enforced }: Exclude<Progress, { step: 'unpub
   return fails('Propagated', 'Waiting', isCertain ? enforcing : 'it is not known yet which API processes are running')
 }
 
-/** Plans and ApiKeys show no settings. */
+/** Plans and ApiKeys show no settings. A template shows its code and engine even if it has none in force: columns need them. */
 function settingsStatus(
-  { settings }: AnyCompileResult,
+  { resource, settings }: AnyCompileResult,
   progress: Progress,
   { published: before }: Status,
 ): SettingsStatus {
@@ -127,8 +144,10 @@ function settingsStatus(
     const published = publishedStatus(settings, progress, before)
     return { effective: settings.limits, ...(published !== undefined && { published }) }
   }
-  if (settings !== undefined && 'digest' in settings) return { digest: settings.digest, version: settings.version }
-  return {}
+  if (resource.kind !== 'Template') return {}
+  const declared = { code: codeOf(resource), engine: defaultEngineOf(resource) }
+  if (settings === undefined || !('digest' in settings)) return declared
+  return { ...declared, digest: settings.digest, version: settings.version }
 }
 
 /** Returns when the settings of a tenant came into force. Keeps the time for as long as the settings are the same. */

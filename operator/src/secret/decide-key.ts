@@ -6,10 +6,13 @@
  * The Secret counts before the status only where it is ahead: when nothing is known yet, or when it served a rotation that the status
  * does not have. Otherwise the status counts, so that a key that somebody writes into the Secret opens nothing.
  */
+
 import { hashOfKey, keyIdOf, keyPrefix, parseKeyHash, shownPartOf } from '@platen/contract/api-key.ts'
 import type { Instant } from '@platen/contract/brand.ts'
+import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
 import { parseInstant } from '@platen/contract/instant.ts'
 import { type ApiKeyResource } from '@platen/contract/resource.ts'
+import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
 import { type ApiKeyStatus, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { FoundKey, ReplacedKey } from '@platen/settings/compile/api-key.ts'
@@ -23,7 +26,6 @@ import {
   type SecretDecision,
   type WantedSecret,
 } from './cluster-secret.ts'
-import { KEY_OVERLAP_HOURS_DEFAULT } from './limit.ts'
 import {
   formatInstant,
   overlapEndIn,
@@ -131,7 +133,7 @@ function previousOf(sha256: string | undefined, until: Instant | undefined): Rep
 /** Makes a new key. The key before it stays valid for the overlap, and the one before that ends. */
 function replaceKey(input: KeyInput, known: KnownKeys): KeyDecision {
   const { resource, asked, now, makeKey } = input
-  const overlapMs = (resource.spec.overlapHours ?? KEY_OVERLAP_HOURS_DEFAULT) * HOUR_MS
+  const overlapMs = (resource.spec.overlapHours ?? apiKeySpecDefaults.overlapHours) * HOUR_MS
   const key = makeKey()
   const next = {
     key,
@@ -200,7 +202,12 @@ function decisionOf(
 ): Pick<KeyDecision, 'status' | 'retryAt'> {
   const rotation = servedRotationText(served, [asked?.text, status.rotation])
   const prefix =
-    key === undefined ? status.prefix : shownPartOf(key, keyPrefix(brand, resource.spec.environment ?? 'live'))
+    key === undefined
+      ? status.prefix
+      : shownPartOf(
+          key,
+          keyPrefix(brand, ENVIRONMENT_VALUES[resource.spec.environment ?? apiKeySpecDefaults.environment]),
+        )
   return {
     status: {
       ...(hash !== undefined && { keyId: keyIdOf(hash), sha256: hash }),

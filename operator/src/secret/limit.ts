@@ -1,8 +1,5 @@
 /** The limits for keys and webhook secrets in the Secrets of a cluster, each with its unit and the reason for its value. */
 
-/** Hours that the key before a rotation stays valid if its ApiKey does not say: a day, as for webhook secrets. */
-export const KEY_OVERLAP_HOURS_DEFAULT = 24
-
 /** Served rotations that a Secret remembers, so that none is served twice. Nobody goes back further than this in a manifest. */
 export const SECRET_ROTATIONS_KEPT_MAX = 32
 

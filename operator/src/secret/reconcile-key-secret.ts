@@ -3,11 +3,14 @@
  * once, has the same result: each write applies only to the state it was decided on, and records the rotations served. The key itself is
  * only in that Secret. The result contains its hash.
  */
+
 import assert from 'node:assert/strict'
 import { newApiKey } from '@platen/contract/api-key.ts'
+import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { type ApiKeyResource } from '@platen/contract/resource.ts'
+import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
 import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import { decideKey, type KeyStatus, keepKey } from './decide-key.ts'
@@ -41,10 +44,10 @@ export async function reconcileKeySecret(
   { client, clock, ids, brand, namespace }: SecretPorts,
   signal: AbortSignal,
 ): Promise<ReconciledKeySecret> {
-  const { environment = 'live', secretName } = resource.spec
+  const { environment = apiKeySpecDefaults.environment, secretName } = resource.spec
   assert(secretName !== undefined, 'an ApiKey with sha256 has no Secret')
   const { asked, ignored } = readRotationRequest(rotation, ROTATE_KEY_ANNOTATION)
-  const makeKey = () => newApiKey(brand, environment, ids)
+  const makeKey = () => newApiKey(brand, ENVIRONMENT_VALUES[environment], ids)
   const place = { namespace: resource.metadata.namespace, name: secretName }
   const decisionInput = () => ({ resource, status, asked, now: clock.now(), brand, makeKey })
   const { verdict, observed } = await updateSecret(

@@ -4,7 +4,7 @@
  */
 import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
+import type { SealKeys } from '@platen/contract/seal.ts'
 import {
   newWebhookSecret,
   referencedSecret,
@@ -20,7 +20,7 @@ import { type RotationRequest, readRotationRequest } from './rotation.ts'
 import { observedSecret, type ReconciledSecret, readSecret, SecretsNotGranted, updateSecret } from './update-secret.ts'
 
 export interface WebhookSecretPorts extends SecretPorts {
-  readonly sealKey: SealKey
+  readonly sealKeys: () => SealKeys
 }
 
 export interface WebhookSecretInput {
@@ -47,7 +47,7 @@ export async function reconcileWebhookSecret(
       ? reconcileGenerated({ ...input, asked }, ports, signal)
       : readReferenced({ ...input, asked, reference: webhookSecretRef }, ports, signal)
   const reconciled = await reconciling.catch((error: unknown) => resultIfNotGranted(error, input, ports))
-  const found = sealed(reconciled.found, resource.metadata.uid, ports.sealKey)
+  const found = sealed(reconciled.found, resource.metadata.uid, ports.sealKeys())
   return { ...reconciled, found, ...(ignored !== undefined && { ignored }) }
 }
 
@@ -113,9 +113,9 @@ function encodedIn({ data }: KubeObject): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, String(value)]))
 }
 
-function sealed(found: PlainSecret, incarnation: Uid, key: SealKey): FoundSecret {
+function sealed(found: PlainSecret, incarnation: Uid, keys: SealKeys): FoundSecret {
   if ('fault' in found) return found
   const { current, replaced } = found
-  const seal = (secret: string) => sealWebhookSecret(secret, { incarnation, key })
+  const seal = (secret: string) => sealWebhookSecret(secret, { incarnation, keys })
   return { current: seal(current), ...(replaced !== undefined && { replaced: seal(replaced) }) }
 }

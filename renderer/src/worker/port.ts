@@ -37,7 +37,7 @@ export interface WorkerSettings {
   readonly owner: string
   /** The bucket of manifests and templates. */
   readonly serviceBucket: string
-  readonly eventKey: EventKey
+  readonly eventKey: () => EventKey
   /** The format that manifests are written in; absent = the default. */
   readonly format?: number
   /** The lanes that it takes renders from. Absent means all. */

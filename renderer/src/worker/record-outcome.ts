@@ -1,7 +1,7 @@
 /** The stages that end a render: the reply to its caller, its PDF, its manifest, and what is published of it. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { eventOf } from '@platen/contract/event.ts'
+import { eventIdOf, eventOf } from '@platen/contract/event.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { inSpan } from '@platen/contract/port/tracer.ts'
@@ -73,6 +73,7 @@ export async function recordOutcome(
 ): Promise<Manifest> {
   const { artifacts, meter, tracer, settings, forceStop } = worker
   let manifest = manifestOf(record, attempt, outcome)
+  manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
   const encoded = encodeManifest(manifest, settings.format)
   if (!(await artifacts.create(manifestAddress(worker, record.id), encoded, forceStop))) {
     manifest = await requireManifest(worker, record.id)
@@ -102,7 +103,7 @@ export async function publishOutcome(worker: Worker, manifest: Manifest): Promis
 }
 
 function appendEvent({ events, settings, tracer, forceStop }: Worker, manifest: Manifest): Promise<void> {
-  const event = eventOf(manifest, settings.eventKey)
+  const event = eventOf(manifest, settings.eventKey())
   const attributes = messagingAttributes(EVENTS, 'send', event.id)
   const sending = { kind: 'producer', parent: manifest.render.trace, attributes } as const
   return inSpan(tracer, [`send ${EVENTS}`, sending], () => events.append(event, forceStop))

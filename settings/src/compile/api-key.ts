@@ -1,6 +1,8 @@
 /** Compiles ApiKeys to the keys that are accepted. */
 import type { Instant } from '@platen/contract/brand.ts'
+import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
 import type { ApiKeyResource, Uid } from '@platen/contract/resource.ts'
+import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
 import { API_KEYS_MAX, type ApiKey, type KeyHash, type Tenant } from '@platen/contract/tenant.ts'
 import type { CompileResult, InForce } from './compile-result.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
@@ -179,8 +181,8 @@ function settingsOf({ spec }: ApiKeyResource, { hash, tenant }: { hash: KeyHash;
   return {
     hash,
     tenant: tenant.id,
-    environment: spec.environment ?? 'live',
-    suspended: spec.suspended ?? false,
+    environment: ENVIRONMENT_VALUES[spec.environment ?? apiKeySpecDefaults.environment],
+    suspended: spec.suspend ?? apiKeySpecDefaults.suspend,
     ...(spec.expiresAt !== undefined && { expiresAt: Date.parse(spec.expiresAt) }),
   }
 }

@@ -41,7 +41,7 @@ describe('a folder of good resources', () => {
     aPlanResource({ spec: { htmlEngineEnabled: true, renderLimitMonthly: 1000 } }),
     aTenantResource({ spec: { overrides: { syncRateLimitPerMinute: 5 } } }),
     aTemplateResource({ spec: { version: 3, html: { template: { inline: '<p>' } } } }),
-    anApiKeyResource({ spec: { environment: 'test', expiresAt: '2027-01-01T00:00:00Z' } }),
+    anApiKeyResource({ spec: { environment: 'Test', expiresAt: '2027-01-01T00:00:00Z' } }),
   ])
 
   test('gives the tenant the limits of its plan, overlaid with its own', () => {
@@ -87,7 +87,7 @@ describe('a revision', () => {
 
   test('is the next one when anything did', () => {
     const first = compiled(platform)
-    const suspended = [aPlanResource(), aTenantResource({ spec: { suspended: true } })]
+    const suspended = [aPlanResource(), aTenantResource({ spec: { suspend: true } })]
     expect(compiled(suspended, { previous: first }).snapshot.revision).toBe(first.snapshot.revision + 1)
   })
 
@@ -128,7 +128,7 @@ describe('a tenant', () => {
 
   test('whose limits are refused is suspended all the same', () => {
     const previous = compiled(platform)
-    const broken = aTenantResource({ spec: { suspended: true, overrides: { javascriptEnabled: true } } })
+    const broken = aTenantResource({ spec: { suspend: true, overrides: { javascriptEnabled: true } } })
     const result = compiled([aPlanResource(), broken], { previous })
     expect(result.snapshot.tenants.get(ACME)).toMatchObject({ suspended: true, limits: { javascriptEnabled: false } })
     expect(condition(result, broken, 'Ready')).toMatchObject({ reason: 'InvalidEffectiveLimits' })
@@ -234,7 +234,7 @@ describe('a key', () => {
   })
 
   test('is the older one of two of the same hash', () => {
-    const copy = anApiKeyResource({ metadata: { name: 'a-copy', createdAt: 5 }, spec: { environment: 'test' } })
+    const copy = anApiKeyResource({ metadata: { name: 'a-copy', createdAt: 5 }, spec: { environment: 'Test' } })
     const result = compiled([...platform, copy, key])
     expect([...result.snapshot.keys.values()]).toMatchObject([{ environment: 'live' }])
     expect(condition(result, copy, 'Ready')).toMatchObject({ reason: 'KeyTaken' })
@@ -316,7 +316,7 @@ describe('a key', () => {
     test('loses it to an older ApiKey that has the same', () => {
       const older = anApiKeyResource({
         metadata: { name: 'older', createdAt: -1 },
-        spec: { sha256: `sha256:${last}`, environment: 'test' },
+        spec: { sha256: `sha256:${last}`, environment: 'Test' },
       })
       const rotatedKey = keyOf()
       const result = compiled([...platform, rotatedKey, older], { foundKeys: found(rotatedKey) })

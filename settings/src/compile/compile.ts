@@ -30,7 +30,7 @@ import { byAge, type CompileResult, type CompileResults, type InForce, resultsBy
 import { canonicalJson } from './digest.ts'
 import type { ConfigMaps } from './source.ts'
 import { type CheckFaults, compileTemplates, type TemplateResult } from './template.ts'
-import { compilePlans, compileTenants, type FoundSecrets, type TenantResult } from './tenant.ts'
+import { compilePlans, compileTenants, type FoundSecrets, type Reseal, type TenantResult } from './tenant.ts'
 
 export interface CompileInput {
   /** All resources, each kind and place once, in any order. */
@@ -39,6 +39,8 @@ export interface CompileInput {
   readonly foundKeys: FoundKeys
   /** A tenant that is missing here keeps its secrets. */
   readonly webhookSecrets: FoundSecrets
+  /** Absent: everything is sealed with one key. */
+  readonly reseal?: Reseal
   readonly now: Instant
   /** The answers to `checkRequestsOf` these templates. */
   readonly checks: CheckFaults

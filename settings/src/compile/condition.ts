@@ -27,7 +27,7 @@ export function conditionsOf(
   { needed: required, told: informational = [] }: { needed: readonly Finding[]; told?: readonly Finding[] },
 ): readonly Condition[] {
   const failed = required.find(({ isTrue }) => !isTrue)
-  const ready = failed === undefined ? holds('Ready', 'Ready') : fails('Ready', failed.reason, failed.message)
+  const ready = failed === undefined ? holds('Ready', 'InForce') : fails('Ready', failed.reason, failed.message)
   const findings = [ready, ...required.filter(({ type }) => type !== 'Ready'), ...informational]
   return findings.map((finding) => toCondition(finding, resource))
 }

@@ -7,11 +7,6 @@ const webhookSecretRef = { namespace: 'a', name: 'a', key: 'a' }
 
 test.for([
   [
-    'a tenant that wants a clean exit',
-    aTenantResource({ spec: { webhookSecretRef, deletionPolicy: 'Delete' } }),
-    ['/spec/deletionPolicy has no effect yet'],
-  ],
-  [
     'a tenant that wants to rotate what is not its own',
     aTenantResource({ metadata: { rotateWebhookSecretAt: 5 }, spec: { webhookSecretRef } }),
     [

@@ -1,12 +1,16 @@
 /** Collects the sources and assets of a template, inline or from ConfigMaps. */
+
+import { templateSpecDefaults } from '@platen/contract/crd/template.ts'
 import { isDeeperThan } from '@platen/contract/json-depth.ts'
 import { JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
+import { FONT_STYLE_VALUES, renderOptionsOf } from '@platen/contract/resource-value.ts'
 import type { SourceSpec } from '@platen/contract/schema/resource.ts'
 import type { Asset, AssetDigest, TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
 import { type Finding, fails } from './condition.ts'
 import { sha256 } from './digest.ts'
 
+const DEFAULTS = templateSpecDefaults
 const KIB = 1024
 const MIB = 1024 * KIB
 
@@ -60,20 +64,25 @@ export function resolveSource(
   if ('refusal' in assets) return assets
   // Sorted, because equal sets must have equal digests.
   const allowedHosts = (resource.spec.egress?.allowedHosts ?? []).toSorted()
-  const fonts = (resource.spec.fonts ?? []).map(({ family, weight = 400, style = 'normal', asset }) => ({
-    family,
-    weight,
-    style,
-    asset,
-  }))
+  const fonts = (resource.spec.fonts ?? []).map(
+    ({ family, weight = DEFAULTS.fonts.weight, style = DEFAULTS.fonts.style, asset }) => ({
+      family,
+      weight,
+      style: FONT_STYLE_VALUES[style],
+      asset,
+    }),
+  )
   return {
     assets,
     source: {
       ...titleOf(resource),
       ...(tsx !== undefined && { reactPdf: tsx }),
-      ...(template !== undefined && { html: { template, ...edges, javascript: html?.javascript ?? false } }),
-      options,
-      ...(locale !== undefined && { locale }),
+      ...(template !== undefined && {
+        html: { template, ...edges, javascript: html?.javascriptEnabled ?? DEFAULTS.html.javascriptEnabled },
+      }),
+      options: renderOptionsOf(options),
+      // Absent means the same, and equal templates must have equal digests.
+      ...(locale !== undefined && locale !== DEFAULTS.locale && { locale }),
       ...(assets.length > 0 && { assets: assets.map((asset) => ({ name: asset.name, digest: asset.digest })) }),
       ...(fonts.length > 0 && { fonts }),
       ...(allowedHosts.length > 0 && { allowedHosts }),
@@ -136,8 +145,8 @@ function bytesIn({ data = {}, binaryData = {} }: ConfigMapContent = {}, key: str
 /** The code, name and version of a template. */
 export function titleOf(resource: TemplateResource): Pick<TemplateSource, 'code' | 'name' | 'version'> {
   const code = codeOf(resource)
-  const { name = code, version = 1 } = resource.spec
-  return { code, name, version }
+  const { displayName = code, version = DEFAULTS.version } = resource.spec
+  return { code, name: displayName, version }
 }
 
 /** The `template` field of the API. */

@@ -300,7 +300,7 @@ describe('the assets of a template', () => {
 })
 
 test('a template that asks for page JavaScript its plan has not is ready, and says so', () => {
-  const template = aTemplateResource({ spec: { html: { template: { inline: '<p>' }, javascript: true } } })
+  const template = aTemplateResource({ spec: { html: { template: { inline: '<p>' }, javascriptEnabled: true } } })
   const plan = aPlanResource({ spec: { htmlEngineEnabled: true } })
   const resources = [plan, aTenantResource(), template]
   const checks = new Map([...checkRequestsOf([template], new Map()).keys()].map((key) => [key, []]))

@@ -2,6 +2,8 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
+import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
+import type { TemplateSpec } from '@platen/contract/schema/resource.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import type {
   AssetDigest,
@@ -170,7 +172,7 @@ function allowEngines({ spec }: TemplateResource, { id, limits }: Tenant): Findi
       'EngineNotInPlan',
       `the limits of Tenant ${id} have no htmlEngineEnabled: html renders are refused with 402`,
     )
-  if (spec.html?.javascript === true && !limits.javascriptEnabled)
+  if (spec.html?.javascriptEnabled === true && !limits.javascriptEnabled)
     return fails(
       'EngineAllowed',
       'JavaScriptNotInPlan',
@@ -185,7 +187,7 @@ export function settingsOf(resource: TemplateResource, digest: TemplateDigest): 
   return {
     tenant: tenantIdOf(resource),
     ...titleOf(resource),
-    ...(engine !== undefined && { engine }),
+    ...(engine !== undefined && { engine: ENGINE_VALUES[engine] }),
     variablesSchema: schemaOf(resource),
     digest,
     engines: enginesOf(resource),
@@ -195,6 +197,11 @@ export function settingsOf(resource: TemplateResource, digest: TemplateDigest): 
 /** The engines that a template has a source for. */
 export function enginesOf({ spec }: TemplateResource): readonly Engine[] {
   return [...(spec.reactPdf ? (['react_pdf'] as const) : []), ...(spec.html ? (['html'] as const) : [])]
+}
+
+/** The engine of a template for requests that name none, as a resource spells it. */
+export function defaultEngineOf({ spec }: TemplateResource): NonNullable<TemplateSpec['engine']> {
+  return spec.engine ?? (spec.reactPdf ? 'ReactPdf' : 'Html')
 }
 
 function schemaOf({ spec }: TemplateResource): JsonObject {

@@ -5,7 +5,7 @@ import { DEFAULT_LIMITS, type TenantId, type WebhookSecret } from '@platen/contr
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { type Compiled, compile, type Previous } from './compile.ts'
-import type { FoundSecret } from './tenant.ts'
+import type { FoundSecret, Reseal } from './tenant.ts'
 
 const tenant = aTenantResource()
 const { uid } = tenant.metadata
@@ -15,9 +15,10 @@ interface Given {
   readonly now?: number
   readonly previous?: Previous
   readonly resource?: TenantResource
+  readonly reseal?: Reseal
 }
 
-function compiled({ found, now = 0, previous, resource = tenant }: Given): Compiled {
+function compiled({ found, now = 0, previous, reseal, resource = tenant }: Given): Compiled {
   return compile({
     resources: [aPlanResource(), resource],
     configMaps: new Map(),
@@ -28,6 +29,7 @@ function compiled({ found, now = 0, previous, resource = tenant }: Given): Compi
     serviceBucket: 'platen',
     now,
     ...(previous && { previous }),
+    ...(reseal && { reseal }),
   })
 }
 
@@ -54,6 +56,19 @@ describe('a secret', () => {
   test('that is the same changes nothing, not even the revision', () => {
     const again = compiled({ found: { current: 'sealed A' }, now: 5, previous: first })
     expect(again.snapshot).toEqual(first.snapshot)
+  })
+
+  test('that is the same under another seal key is no rotation, whether it was found before or after the change', () => {
+    const second = compiled({
+      found: { current: 'old B' },
+      now: 1000,
+      previous: compiled({ found: { current: 'old A' } }),
+    })
+    const reseal: Reseal = (sealed, whose) => (whose === uid ? sealed.replace('old', 'new') : 'of another tenant')
+    const wanted = [{ sealed: 'new A', until: 1000 + OVERLAP }, { sealed: 'new B' }]
+    for (const found of [{ current: 'old B' }, { current: 'new B', replaced: 'old A' }, { fault: 'it is gone' }])
+      expect(secrets(compiled({ found, now: 2000, previous: second, reseal }))).toEqual(wanted)
+    expect(secrets(compiled({ now: 2000, previous: second, reseal }))).toEqual(wanted)
   })
 
   test('that is another replaces it, with an overlap from now on that later looks do not prolong', () => {
@@ -89,6 +104,17 @@ describe('a secret', () => {
   test('whose place somebody else has taken is told so', () => {
     const result = compiled({ found: { fault: 'it is another’s', reason: 'SecretTaken' } })
     expect(ready(result)).toMatchObject({ reason: 'SecretTaken', message: 'it is another’s; webhooks wait until then' })
+  })
+
+  test('that is missing while the published one does not open says that webhooks wait', () => {
+    const result = compiled({ found: { fault: 'it is gone', isUnreadable: true }, previous: first })
+    expect(ready(result)).toMatchObject({
+      status: 'False',
+      reason: 'SecretUnreadable',
+      message:
+        'it is gone; the one published earlier was sealed with no key of PLATEN_SEAL_KEY; webhooks wait until then',
+    })
+    expect(result.snapshot).toEqual(first.snapshot)
   })
 
   test('that is missing now stays in force, overlaps and all, and is whole again when it is back', () => {

@@ -1,5 +1,6 @@
 /** Compiles plans and tenants, and decides who may name a tenant. */
 import type { Instant } from '@platen/contract/brand.ts'
+import { tenantSpecDefaults } from '@platen/contract/crd/tenant.ts'
 import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
@@ -54,15 +55,22 @@ export type FoundSecret =
       readonly fault: string
       /** Absent: it is missing or invalid. */
       readonly reason?: SecretRefusalReason
+      /** True if the published secrets do not open with the current seal key, so that none of them signs. */
+      readonly isUnreadable?: boolean
     }
 
 /** By the Tenant's uid. */
 export type FoundSecrets = ReadonlyMap<Uid, FoundSecret>
 
+/** Seals a secret of a Tenant with the present key. Returns the text itself if that key sealed it, or if no known key opens it. */
+export type Reseal = (sealed: string, uid: Uid) => string
+
 interface TenantInput {
   /** The oldest first. */
   readonly tenants: readonly TenantResource[]
   readonly webhookSecrets: FoundSecrets
+  /** Absent: everything is sealed with one key. */
+  readonly reseal?: Reseal
   readonly now: Instant
   readonly plans: readonly PlanResult[]
   readonly previous: InForce<Tenant>
@@ -80,6 +88,7 @@ export function compileTenants({
   previous,
   serviceBucket,
   webhookSecrets,
+  reseal = (sealed) => sealed,
   now,
 }: TenantInput): readonly TenantResult[] {
   const plansByName = new Map(plans.map((plan) => [plan.resource.metadata.name, plan]))
@@ -91,7 +100,10 @@ export function compileTenants({
     const limits = merged !== undefined && 'limits' in merged ? merged.limits : before?.limits
     const refusal = refusals.get(resource)
     const storage = refusal === undefined ? storageOf(resource, serviceBucket) : before?.storage
-    const signing = rotateSecrets(before?.webhookSecrets ?? [], webhookSecrets.get(resource.metadata.uid), now)
+    const { uid } = resource.metadata
+    const published = before?.webhookSecrets?.map((secret) => ({ ...secret, sealed: reseal(secret.sealed, uid) }))
+    const found = resealed(webhookSecrets.get(uid), (sealed) => reseal(sealed, uid))
+    const signing = rotateSecrets(published ?? [], found, now)
     const conditions = conditionsOf(resource, {
       needed: [
         refusal ?? holds('Accepted', 'Accepted'),
@@ -118,6 +130,16 @@ export function compileTenants({
   })
 }
 
+/**
+ * What was found may be older than a change of the seal key, like what was published. If only one of the two were sealed anew, the same
+ * secret would look like a new one, with an overlap.
+ */
+function resealed(found: FoundSecret | undefined, reseal: (sealed: string) => string): FoundSecret | undefined {
+  if (found === undefined || 'fault' in found) return found
+  const { current, replaced } = found
+  return { current: reseal(current), ...(replaced !== undefined && { replaced: reseal(replaced) }) }
+}
+
 interface SigningSecrets {
   readonly secrets: readonly WebhookSecret[]
   readonly findings: readonly Finding[]
@@ -134,7 +156,16 @@ function rotateSecrets(before: readonly WebhookSecret[], found: FoundSecret | un
 
 type FoundFault = Extract<FoundSecret, { readonly fault: string }>
 
-function secretMissing({ fault, reason }: FoundFault, secrets: readonly WebhookSecret[]): Finding {
+function secretMissing(
+  { fault, reason, isUnreadable = false }: FoundFault,
+  secrets: readonly WebhookSecret[],
+): Finding {
+  if (isUnreadable)
+    return fails(
+      'Ready',
+      'SecretUnreadable',
+      `${fault}; the one published earlier was sealed with no key of PLATEN_SEAL_KEY; webhooks wait until then`,
+    )
   const meanwhile =
     secrets.length === 0 ? 'webhooks wait until then' : 'the one published earlier stays in force until then'
   return fails('Ready', reason ?? 'SecretMissing', `${fault}; ${meanwhile}`)
@@ -158,8 +189,8 @@ function settingsOf({ metadata, spec }: TenantResource, { secrets, ...kept }: Ke
     ...kept,
     ...(allowCidrs.length > 0 && { webhookAllowCidrs: allowCidrs.toSorted() }),
     ...(secrets.length > 0 && { webhookSecrets: secrets }),
-    suspended: spec.suspended ?? false,
-    ...(spec.suspendedReason !== undefined && { suspendedReason: spec.suspendedReason }),
+    suspended: spec.suspend ?? tenantSpecDefaults.suspend,
+    ...(spec.suspendReason !== undefined && { suspendedReason: spec.suspendReason }),
   }
 }
 
@@ -172,8 +203,8 @@ function findPlan({ spec }: TenantResource, plan: PlanResult | undefined): { fin
 }
 
 function suspension({ spec }: TenantResource): Finding {
-  return spec.suspended === true
-    ? holds('Suspended', 'Suspended', spec.suspendedReason)
+  return spec.suspend === true
+    ? holds('Suspended', 'Suspended', spec.suspendReason)
     : fails('Suspended', 'Active', 'renders are accepted')
 }
 

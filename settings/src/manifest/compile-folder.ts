@@ -7,7 +7,7 @@ import { type Compiled, compile, type Previous } from '../compile/compile.ts'
 import type { CompileResult } from '../compile/compile-result.ts'
 import type { ConfigMaps } from '../compile/source.ts'
 import { type CheckFaults, checkRequestsOf } from '../compile/template.ts'
-import type { FoundSecrets } from '../compile/tenant.ts'
+import type { FoundSecrets, Reseal } from '../compile/tenant.ts'
 import type { CheckResult } from '../publish/run-check.ts'
 import type { FolderChecks, WantedCheck } from './folder-checks.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
@@ -21,6 +21,8 @@ export interface FolderInput {
   readonly resources: readonly Resource[]
   readonly foundKeys: FoundKeys
   readonly webhookSecrets: FoundSecrets
+  /** Absent: everything is sealed with one key. */
+  readonly reseal?: Reseal
   /** Bucket for PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
   readonly previous: Previous
@@ -44,9 +46,9 @@ export interface CompiledFolder {
 
 /** Compiles a folder with the checks answered in time. Templates without a tenant are not checked. Rejects only when `signal` aborts. */
 export async function compileFolder(input: FolderInput, signal: AbortSignal): Promise<CompiledFolder> {
-  const { documents, resources, foundKeys, webhookSecrets, serviceBucket, previous, clock } = input
+  const { documents, resources, clock } = input
   const configMaps = configMapsOf(documents)
-  const given = { resources, configMaps, foundKeys, webhookSecrets, serviceBucket, previous, defaults: DEFAULT_LIMITS }
+  const given = { ...input, configMaps, defaults: DEFAULT_LIMITS }
   const compileWith = (checks: CheckFaults) => compile({ ...given, checks, now: clock.now() })
   const templates = resources.filter((resource) => resource.kind === 'Template')
   const here = checkRequestsOf(templates, configMaps)

@@ -2,14 +2,18 @@
  * Loads a folder of manifests once, all steps: read, identify, find keys, check, compile, store, publish, report. The same folder gives the
  * same settings.
  */
+
+import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
+import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
 import { type ReadResource, resourceReader } from '@platen/contract/schema/resource/reader.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
+import type { SealKeys } from '@platen/contract/seal.ts'
+import { resealWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import type { FoundKey, FoundKeys } from '../compile/api-key.ts'
 import { type Compiled, NO_PREVIOUS, type Previous } from '../compile/compile.ts'
 import type { CheckFaults } from '../compile/template.ts'
@@ -32,8 +36,8 @@ export interface LoadOptions {
   readonly dataDir: string
   /** Start of the prefix of generated keys and secrets. */
   readonly brand: string
-  /** Seals webhook secrets before they are stored or published. */
-  readonly sealKey: SealKey
+  /** The first seals webhook secrets before they are stored or published. */
+  readonly sealKeys: SealKeys
   /** Bucket of template sources, and of PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
   readonly checks: FolderChecks
@@ -96,7 +100,7 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
  * that are still running are left to the next load.
  */
 function makeLoader(options: LoadOptions, read: ReadResource, known: Identities): Load {
-  const { dir, dataDir, publisher, clock, ids, log, review, readAhead, checkWaitMs: waitMs } = options
+  const { dir, dataDir, publisher, clock, ids, log, review, readAhead, sealKeys, checkWaitMs: waitMs } = options
   const findSecrets = secretFinder(options)
   // The identities on disk, even if the load that wrote them failed later.
   let kept = known
@@ -119,7 +123,8 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     const secrets = await findSecrets({ documents, resources, identities: kept })
     await keep(secrets.identities)
     const foundKeys = await findKeys(options, resources)
-    const found = { foundKeys, webhookSecrets: secrets.found }
+    const reseal = (sealed: string, incarnation: Uid) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys })
+    const found = { foundKeys, webhookSecrets: secrets.found, reseal }
     const checkWaitMs = state.compiled === undefined ? waitMs.first : waitMs.later
     const known = isUnchanged ? state.answers : state.checks
     const given = { documents, resources, ...found, previous: state.previous, known, checkWaitMs }
@@ -159,10 +164,13 @@ async function findKeys(options: LoadOptions, resources: readonly Resource[]): P
   )) {
     if (spec.secretName === undefined) continue
     const resource = `ApiKey ${metadata.namespace}/${metadata.name}`
-    const { environment = 'live', secretName } = spec
+    const { environment = apiKeySpecDefaults.environment, secretName } = spec
     try {
-      const file = { dataDir, namespace: metadata.namespace, secretName, brand, environment }
-      const { hash, path, isNew } = await loadOrCreateApiKey(file, ids)
+      const place = { dataDir, namespace: metadata.namespace, secretName }
+      const { hash, path, isNew } = await loadOrCreateApiKey(
+        { ...place, brand, environment: ENVIRONMENT_VALUES[environment] },
+        ids,
+      )
       found.set(metadata.uid, { hash })
       if (isNew) log.info({ resource, file: path }, 'api key generated')
     } catch (err) {

@@ -11,7 +11,7 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Resource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import type { ResourceManifest } from '@platen/contract/schema/resource.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
+import type { SealKeys } from '@platen/contract/seal.ts'
 import {
   newWebhookSecret,
   openWebhookSecret,
@@ -31,7 +31,7 @@ export interface SecretOptions {
   readonly dataDir: string
   /** Start of the prefix of generated secrets. */
   readonly brand: string
-  readonly sealKey: SealKey
+  readonly sealKeys: SealKeys
   readonly ids: Ids
   readonly log: Log
 }
@@ -43,7 +43,7 @@ export interface SecretOptions {
 export function beginRotations(
   resources: readonly Resource[],
   identities: Identities,
-  { brand, sealKey, ids }: SecretOptions,
+  { brand, sealKeys, ids }: SecretOptions,
 ): Identities {
   const begun = resources.flatMap((resource): readonly (readonly [string, Identities[string]])[] => {
     if (resource.kind !== 'Tenant') return []
@@ -53,7 +53,7 @@ export function beginRotations(
     if (asked === undefined || identity === undefined || identity.rotations?.includes(asked)) return []
     const rotations = [...(identity.rotations ?? []), asked].slice(-WEBHOOK_ROTATIONS_KEPT_MAX)
     if (resource.spec.webhookSecretRef !== undefined) return [[place, { ...identity, rotations }]]
-    const nextSecret = sealWebhookSecret(newWebhookSecret(brand, ids), { incarnation: uid, key: sealKey })
+    const nextSecret = sealWebhookSecret(newWebhookSecret(brand, ids), { incarnation: uid, keys: sealKeys })
     return [[place, { ...identity, rotations, nextSecret }]]
   })
   return begun.length === 0 ? identities : { ...identities, ...Object.fromEntries(begun) }
@@ -123,8 +123,8 @@ export function secretFinder(options: SecretOptions): FindSecrets {
   }
 }
 
-function sealReferenced(value: ReferencedSecret, uid: Uid, { sealKey }: SecretOptions): FoundSecret {
-  return 'fault' in value ? value : { current: sealWebhookSecret(value.secret, { incarnation: uid, key: sealKey }) }
+function sealReferenced(value: ReferencedSecret, uid: Uid, { sealKeys }: SecretOptions): FoundSecret {
+  return 'fault' in value ? value : { current: sealWebhookSecret(value.secret, { incarnation: uid, keys: sealKeys }) }
 }
 
 type SealedSecret = Extract<FoundSecret, { readonly current: string }>
@@ -132,28 +132,28 @@ type SealedSecret = Extract<FoundSecret, { readonly current: string }>
 /** The secret in a tenant's file. */
 async function loadSecretFile(
   tenant: TenantResource,
-  { dataDir, brand, sealKey, ids, log }: SecretOptions,
+  { dataDir, brand, sealKeys, ids, log }: SecretOptions,
 ): Promise<SealedSecret> {
   const { name, uid } = tenant.metadata
   const file = { dataDir, tenant: name }
   const { secret, isNew } = await loadOrCreateWebhookSecret(file, () => newWebhookSecret(brand, ids))
   if (isNew) log.info({ resource: labelOf(tenant), file: webhookSecretPath(file) }, 'webhook secret generated')
-  return { current: sealWebhookSecret(secret, { incarnation: uid, key: sealKey }) }
+  return { current: sealWebhookSecret(secret, { incarnation: uid, keys: sealKeys }) }
 }
 
 /** Replaces the secret in a tenant's file. */
 async function replaceSecretFile(tenant: TenantResource, next: string, options: SecretOptions): Promise<SealedSecret> {
-  const { dataDir, brand, sealKey, ids, log } = options
+  const { dataDir, brand, sealKeys, ids, log } = options
   const { name, uid } = tenant.metadata
   const file = { dataDir, tenant: name }
   const before = await readWebhookSecret(file)
   // It does not open if the key was lost since.
-  const secret = openWebhookSecret(next, { incarnation: uid, key: sealKey }) ?? newWebhookSecret(brand, ids)
+  const secret = openWebhookSecret(next, { incarnation: uid, keys: sealKeys }) ?? newWebhookSecret(brand, ids)
   await replaceWebhookSecret(file, secret)
   log.info({ resource: labelOf(tenant), file: webhookSecretPath(file) }, 'webhook secret generated')
   return {
-    current: sealWebhookSecret(secret, { incarnation: uid, key: sealKey }),
-    ...(before !== undefined && { replaced: sealWebhookSecret(before, { incarnation: uid, key: sealKey }) }),
+    current: sealWebhookSecret(secret, { incarnation: uid, keys: sealKeys }),
+    ...(before !== undefined && { replaced: sealWebhookSecret(before, { incarnation: uid, keys: sealKeys }) }),
   }
 }
 

@@ -44,7 +44,7 @@ const directory: DirectorySnapshot = {
 }
 const policy = { isHttpAllowed: true, allowCidrs: parseCidrs('127.0.0.0/8') ?? [] }
 const resolve = async () => [at('127.0.0.1')]
-const sender = webhookSender({ clock, policy, ...(ca !== undefined && { ca, resolve }) })
+const sender = webhookSender({ clock, policy, ...(ca !== undefined && { ca: () => ca, resolve }) })
 
 /** Of the batch under way. */
 const begunAt = new Map<string, number>()

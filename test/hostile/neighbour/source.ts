@@ -72,7 +72,7 @@ export const TEMPLATES: Readonly<Record<string, object>> = {
   ...Object.fromEntries(
     entries(PAGES).map(({ text, at }) => [
       codeOf('page', at),
-      { html: { template: { inline: `{% if isOn %}${text}{% endif %}a` }, javascript: true } },
+      { html: { template: { inline: `{% if isOn %}${text}{% endif %}a` }, javascriptEnabled: true } },
     ]),
   ),
 }

@@ -81,7 +81,7 @@ function tenantOf(name: string, plan: string): Declaration {
     specs: (chance) => ({
       planRef: { name: chance(plan, plan, plan, plan, `${plan}-none`) },
       namespaces: chance<readonly string[]>([TEAM], [TEAM], [TEAM, STRANGE_TEAM], [STRANGE_TEAM], []),
-      suspended: chance(false, false, true),
+      suspend: chance(false, false, true),
       storage: chance<object | null>(null, null, { prefix: `${plan}-shared/` }, { prefix: `${name}-own/` }),
       overrides: chance<object | null>(
         null,
@@ -147,7 +147,7 @@ function keyOf(
     sound,
     specs: (chance) => ({
       ...sound,
-      suspended: chance(false, true),
+      suspend: chance(false, true),
       expiresAt: chance(null, null, '2020-01-01T00:00:00Z', '2090-01-01T00:00:00Z'),
     }),
   }

@@ -163,7 +163,7 @@ function webhookSecretsIn(declared: readonly ResourceView[], secrets: Secrets, k
     const secret = place && secrets.get(`${place.namespace}/${place.name}`)?.[place.part]
     const { uid } = resource.metadata
     if (secret !== undefined && isWebhookSecret(secret))
-      found.set(uid, { current: sealWebhookSecret(secret, { incarnation: uid, key }) })
+      found.set(uid, { current: sealWebhookSecret(secret, { incarnation: uid, keys: [key] }) })
   }
   return found
 }

@@ -137,7 +137,7 @@ async function aCanary({ directory }: Rig, resources: Resources): Promise<Canary
       while (!isHeard()) {
         signal.throwIfAborted()
         // The API server may be away, too.
-        await resources.patch(TENANT, { suspendedReason }).catch(() => undefined)
+        await resources.patch(TENANT, { suspendReason: suspendedReason }).catch(() => undefined)
         await resources.patch(KEY, { expiresAt }).catch(() => undefined)
         await sleep(LOOK_MS)
       }

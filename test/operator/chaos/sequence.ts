@@ -65,7 +65,7 @@ export function aSequence({ name, rig, revocations, deeds, random }: SequenceOpt
       write(resources, reference, spec),
     )
     if (isDone && 'overlapHours' in spec) overlaps.set(declaration, spec.overlapHours)
-    if (isDone && 'suspended' in spec && spec.suspended === true) measure(revoked, `${reference.kind} suspended`)
+    if (isDone && 'suspend' in spec && spec.suspend === true) measure(revoked, `${reference.kind} suspended`)
   }
   const remove = async (declaration: Declaration) => {
     const { reference } = declaration

@@ -44,8 +44,8 @@ export function tenantSpec({ plan }: LaneModel, { isOpen, suspendedReason, async
   return {
     planRef: { name: plan.name },
     namespaces: isOpen ? [TEAM] : [],
-    suspended: suspendedReason !== undefined,
-    suspendedReason: suspendedReason ?? null,
+    suspend: suspendedReason !== undefined,
+    suspendReason: suspendedReason ?? null,
     overrides: asyncRate === undefined ? null : { asyncRateLimitPerMinute: asyncRate },
   }
 }
@@ -73,5 +73,5 @@ export function keySpec({ name }: TenantModel, key: KeyModel): object {
     overlapHours === undefined
       ? { sha256: `sha256:${hashOfKey(text)}` }
       : { secretName: secretPlace(key).name, overlapHours }
-  return { tenantRef: { name }, ...source, suspended: isSuspended }
+  return { tenantRef: { name }, ...source, suspend: isSuspended }
 }

@@ -39,7 +39,7 @@ function suspendKey({ resources }: Scene, key: KeyModel): Change {
     name: key.name,
     async make(signal) {
       key.isSuspended = isSuspended
-      const written = await resources.patch(keyReference(key), { suspended: isSuspended })
+      const written = await resources.patch(keyReference(key), { suspend: isSuspended })
       await resources.untilPropagated(keyReference(key), written, signal)
     },
   }

@@ -1,11 +1,14 @@
 /** Who may do what, by the roles in `rbac`, tried by real requests. None of them changes anything: they are dry runs. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readText } from '../../architecture/source-tree.ts'
 import { poll } from '../../time/poll.ts'
 import { grantNamespace, OPERATOR_NAMESPACE, PERSONAS } from '../../topology/cluster/kube.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import type { KubeAnswer, KubeApi, KubeRequest } from '../../topology/server/kube.ts'
 import { MAY, MAY_NOT, OTHERS, TEAM } from './persona.ts'
+
+const ROLES_API = 'rbac.authorization.k8s.io'
 
 const stack = new AsyncDisposableStack()
 let kube: KubeApi
@@ -55,6 +58,39 @@ describe('by the roles that come with it', () => {
     const { body } = await kube.request({ path, accept, as: PERSONAS.operator.name })
     expect(JSON.stringify(body)).toContain(TEAM)
     expect(JSON.stringify(body)).not.toContain('"data"')
+  })
+
+  test('a team reads its own Tenant by the role that docs/cluster.md shows, and no other', async () => {
+    const tenants = '/apis/platen.dev/v1alpha1/tenants'
+    const metadata = { name: 'acme' }
+    const made = { apiVersion: 'platen.dev/v1alpha1', kind: 'Tenant', metadata, spec: { planRef: { name: 'starter' } } }
+    await make(tenants, made)
+    const [command = ''] = /^kubectl create clusterrole platen-tenant-acme .*$/m.exec(readText('docs/cluster.md')) ?? []
+    const { code } = await kube.kubectl(command.split(' ').slice(1))
+    expect(code).toBe(0)
+    stack.defer(async () => void (await kube.kubectl(['delete', 'clusterrole', 'platen-tenant-acme'])))
+    const group = 'acme-viewers'
+    const subjects = [{ apiGroup: ROLES_API, kind: 'Group', name: group }]
+    const roleRef = { apiGroup: ROLES_API, kind: 'ClusterRole', name: 'platen-tenant-acme' }
+    await make(`/apis/${ROLES_API}/v1/clusterrolebindings`, {
+      metadata: { name: 'platen-tenant-acme' },
+      roleRef,
+      subjects,
+    })
+    const as = PERSONAS['tenant viewer'].name
+    const read = (path: string) => kube.request({ path: `${tenants}${path}`, as })
+    await poll(() => read('/acme')).until(isGranted)
+    expect((await read('?fieldSelector=metadata.name%3Dacme')).status).toBe(200)
+    expect((await read('/one')).status).toBe(403)
+    expect((await read('')).status).toBe(403)
+    const written = {
+      method: 'PATCH',
+      path: `${tenants}/acme`,
+      type: 'application/merge-patch+json',
+      body: {},
+      as,
+    } as const
+    expect((await kube.request(written)).status).toBe(403)
   })
 
   test.for([

@@ -87,7 +87,7 @@ test('the operator uses every right it has and asks for nothing else', async () 
   })
   await rig.apply(plan, tenant, key, configMap, template)
   for (const place of ['plan/basic', 'tenant/acme', 'apikey/ci', 'template/invoice'])
-    await rig.says(place, { Ready: 'Ready' })
+    await rig.says(place, { Ready: 'InForce' })
   const at = '2026-11-21T12:00:00Z'
   await rig.apply(annotated(tenant, { [ROTATE_ANNOTATION]: at }), annotated(key, { [ROTATE_KEY_ANNOTATION]: at }))
   for (const [kind, name] of [

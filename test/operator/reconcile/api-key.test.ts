@@ -27,7 +27,7 @@ test('tenant and key have to agree, and a key that its tenant does not list open
   await rig.says('apikey/nobody', { Ready: 'TenantNotFound', Accepted: 'TenantNotFound' })
   expect(hashesOf('gate')).toEqual([])
   await rig.apply(aTenant('gate', { namespaces: [OTHERS] }))
-  await rig.says('apikey/gate', { Ready: 'Ready', Accepted: 'Accepted' }, OTHERS)
+  await rig.says('apikey/gate', { Ready: 'InForce', Accepted: 'Accepted' }, OTHERS)
   await rig.publishes('gate', () => hashesOf('gate').length === 1)
   await rig.apply(aTenant('gate', { namespaces: [] }))
   await rig.publishes('gate', () => hashesOf('gate').length === 0)
@@ -36,7 +36,7 @@ test('tenant and key have to agree, and a key that its tenant does not list open
 test('of two keys of one hash the older opens the door, and nothing is told of it to the other', async () => {
   await rig.apply(aTenant('honest'), aTenant('thief', { namespaces: [OTHERS] }))
   await rig.apply(anApiKey('treasure', 'honest', brought('H')))
-  await rig.says('apikey/treasure', { Ready: 'Ready', Accepted: 'Accepted' })
+  await rig.says('apikey/treasure', { Ready: 'InForce', Accepted: 'Accepted' })
   await rig.apply(inNamespace(anApiKey('loot', 'thief', brought('H')), OTHERS))
   const { Accepted, Ready } = await rig.says('apikey/loot', { Ready: 'KeyTaken', Accepted: 'KeyTaken' }, OTHERS)
   expect(Accepted).toBe('an older ApiKey has the key of ApiKey team-globex/loot: bring or generate another')
@@ -44,7 +44,7 @@ test('of two keys of one hash the older opens the door, and nothing is told of i
   expect(JSON.stringify(await rig.get('apikey', 'loot', OTHERS))).not.toMatch(/treasure|honest|team-acme/)
   expect([hashesOf('honest').length, hashesOf('thief').length]).toEqual([1, 0])
   await rig.kubectl('delete', 'apikey', 'treasure', `--namespace=${TEAM}`)
-  await rig.says('apikey/loot', { Ready: 'Ready', Accepted: 'Accepted' }, OTHERS)
+  await rig.says('apikey/loot', { Ready: 'InForce', Accepted: 'Accepted' }, OTHERS)
   await rig.publishes('thief', () => hashesOf('thief').length === 1)
 })
 
@@ -57,29 +57,29 @@ test('of more keys than a tenant may have the oldest open the door, and the next
   const { Ready } = await rig.says('apikey/full-3', reasons)
   expect(Ready).toBe('Tenant full has 2 older ApiKeys, as many as apiKeysMax allows: remove one of them')
   await rig.says('apikey/full-4', reasons)
-  for (const name of ['full-1', 'full-2']) await rig.says(`apikey/${name}`, { Ready: 'Ready' })
+  for (const name of ['full-1', 'full-2']) await rig.says(`apikey/${name}`, { Ready: 'InForce' })
   const expected = async (...of: readonly string[]) => new Set(await Promise.all(of.map(hashOf)))
   expect(new Set(hashesOf('full'))).toEqual(await expected('full-1', 'full-2'))
   await rig.kubectl('delete', 'apikey', 'full-1', `--namespace=${TEAM}`)
-  await rig.says('apikey/full-3', { Ready: 'Ready', Accepted: 'Accepted' })
+  await rig.says('apikey/full-3', { Ready: 'InForce', Accepted: 'Accepted' })
   expect(new Set(hashesOf('full'))).toEqual(await expected('full-2', 'full-3'))
   await rig.apply(aTenant('full', { overrides: { apiKeysMax: 3 } }))
-  await rig.says('apikey/full-4', { Ready: 'Ready', Accepted: 'Accepted' })
+  await rig.says('apikey/full-4', { Ready: 'InForce', Accepted: 'Accepted' })
   expect(new Set(hashesOf('full'))).toEqual(await expected('full-2', 'full-3', 'full-4'))
 })
 
 test('a key that is brought along is known by its hash, and ends as it says', async () => {
   const expiresAt = '2027-01-31T23:59:59Z'
   await rig.apply(aTenant('bringer'), anApiKey('own', 'bringer', { ...brought('B'), expiresAt }))
-  await rig.says('apikey/own', { Ready: 'Ready', Accepted: 'Accepted', Published: 'Published' })
+  await rig.says('apikey/own', { Ready: 'InForce', Accepted: 'Accepted', Published: 'Published' })
   const hash = hashOfKey(`service_live_${'B'.repeat(43)}`)
   const { status } = await rig.get('apikey', 'own')
   expect(status).toMatchObject({ keyId: hash.slice(0, 12), expiresAt })
   const [key] = (await rig.publishes('bringer', ({ keys }) => keys.length === 1)).keys
   expect(key).toMatchObject({ hash, environment: 'live', suspended: false, expiresAt: Date.parse(expiresAt) })
-  await rig.apply(anApiKey('own', 'bringer', { ...brought('B'), suspended: true }))
+  await rig.apply(anApiKey('own', 'bringer', { ...brought('B'), suspend: true }))
   await rig.publishes('bringer', ({ keys }) => keys.some((each) => each.suspended && each.expiresAt === undefined))
-  await rig.says('apikey/own', { Ready: 'Ready' })
+  await rig.says('apikey/own', { Ready: 'InForce' })
   expect((await rig.get('apikey', 'own')).status).not.toHaveProperty('expiresAt')
 })
 
@@ -92,13 +92,13 @@ test("somebody else's Secret is not touched", async () => {
   expect(hashesOf('polite')).toEqual([])
   await rig.kubectl('delete', 'secret', 'password', `--namespace=${TEAM}`)
   // The audit finds it out.
-  await rig.says('apikey/polite', { Ready: 'Ready' })
+  await rig.says('apikey/polite', { Ready: 'InForce' })
   await rig.publishes('polite', () => hashesOf('polite').length === 1)
 })
 
 test('a Secret that is gone revokes nothing, and is made anew when somebody asks for it', async () => {
   await rig.apply(aTenant('careless'), anApiKey('careless', 'careless', { overlapHours: 0 }))
-  await rig.says('apikey/careless', { Ready: 'Ready' })
+  await rig.says('apikey/careless', { Ready: 'InForce' })
   const before = (await rig.publishes('careless', () => hashesOf('careless').length === 1)).keys
   await rig.kubectl('delete', 'secret', 'careless-key', `--namespace=${TEAM}`)
   const { Ready } = await rig.says('apikey/careless', { Ready: 'SecretMissing', Published: 'Published' })
@@ -109,7 +109,7 @@ test('a Secret that is gone revokes nothing, and is made anew when somebody asks
   await rig.says('apikey/careless', { Ready: 'SecretMissing' })
   expect((await rig.stored('careless')).keys).toEqual(before)
   await rig.kubectl('annotate', 'apikey', 'careless', `--namespace=${TEAM}`, 'platen.dev/rotate=2026-01-01T00:00:00Z')
-  await rig.says('apikey/careless', { Ready: 'Ready' })
+  await rig.says('apikey/careless', { Ready: 'InForce' })
   await rig.publishes('careless', ({ keys }) => keys.length === 1 && keys[0]?.hash !== before[0]?.hash)
 })
 
@@ -121,6 +121,6 @@ test("a tenant's webhook secret that is referred to has to be there", async () =
   expect(rig.published('caller').tenant).not.toHaveProperty('webhookSecrets')
   const create = ['create', 'secret', 'generic', 'hook', `--namespace=${TEAM}`]
   await rig.kubectl(...create, '--from-literal=secret=a-webhook-secret-that-was-brought')
-  await rig.says('tenant/caller', { Ready: 'Ready' })
+  await rig.says('tenant/caller', { Ready: 'InForce' })
   await rig.publishes('caller', ({ tenant }) => tenant?.webhookSecrets?.length === 1)
 })

@@ -16,7 +16,7 @@ const NOTHING = { tenant: undefined, keys: [], templates: [] }
 /** A tenant with a template and a key, all of the same name and in force. */
 async function inForce(name: string) {
   await rig.apply(aTenant(name), aTemplate(name, name), anApiKey(name, name))
-  for (const kind of ['tenant', 'template', 'apikey']) await rig.says(`${kind}/${name}`, { Ready: 'Ready' })
+  for (const kind of ['tenant', 'template', 'apikey']) await rig.says(`${kind}/${name}`, { Ready: 'InForce' })
   return rig.publishes(
     name,
     ({ tenant, keys, templates }) => tenant !== undefined && keys.length + templates.length === 2,
@@ -111,7 +111,7 @@ test('a resource that was replaced while no operator runs has nothing of the one
   )
   await rig.apply(anApiKey('twin', 'twin'))
   await rig.cluster.start()
-  await rig.says('apikey/twin', { Ready: 'Ready' })
+  await rig.says('apikey/twin', { Ready: 'InForce' })
   const { keys } = await rig.publishes('twin', (published) => published.keys[0]?.hash !== before.keys[0]?.hash)
   expect(keys).toHaveLength(1)
 })

@@ -18,7 +18,7 @@ beforeAll(async () => {
     aTenant('hostile', { namespaces: [OTHERS] }),
     aTenant('quiet'),
   )
-  for (const name of ['hostile', 'quiet']) await rig.says(`tenant/${name}`, { Ready: 'Ready' })
+  for (const name of ['hostile', 'quiet']) await rig.says(`tenant/${name}`, { Ready: 'InForce' })
 })
 afterAll(() => stack.disposeAsync())
 
@@ -42,8 +42,8 @@ test.for([
 ] as const)('templates that hang, %s, hold up neither keys nor templates', async ([, name, tenant]) => {
   await rig.apply(...hanging(name, tenant))
   await rig.apply(anApiKey(`beside-${name}`, 'quiet'), aTemplate(`beside-${name}`, 'quiet'))
-  await rig.says(`apikey/beside-${name}`, { Ready: 'Ready', Propagated: 'Propagated' })
-  await rig.says(`template/beside-${name}`, { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.says(`apikey/beside-${name}`, { Ready: 'InForce', Propagated: 'Propagated' })
+  await rig.says(`template/beside-${name}`, { Ready: 'InForce', Propagated: 'Propagated' })
   await rig.kubectl('delete', 'template', '--all', `--namespace=${OTHERS}`, '--wait=false')
 })
 
@@ -54,7 +54,7 @@ test('a template that nests without end is named, and nobody else is touched', a
   const { code, stderr } = await rig.kube.kubectl(['create', '--filename=-'], { stdin })
   expect([code, stderr]).toEqual([0, ''])
   await rig.apply(aTemplate('flat', 'quiet'))
-  await rig.says('template/flat', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.says('template/flat', { Ready: 'InForce', Propagated: 'Propagated' })
   const { Ready } = await rig.says('template/deep', { Ready: 'NestedTooDeep', SourceResolved: 'NestedTooDeep' })
   expect(Ready).toContain('more than 64 levels deep')
   await rig.kubectl('delete', 'template', 'deep', `--namespace=${TEAM}`)
@@ -82,7 +82,7 @@ function madeAnew(resources: readonly Applied[]): AsyncDisposable {
 
 test('two tenants who make theirs anew without end while the leader is killed hold up neither keys nor templates', async () => {
   await rig.apply(aTenant('restless', { namespaces: [OTHERS] }), anApiKey('before', 'quiet'))
-  await rig.says('apikey/before', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.says('apikey/before', { Ready: 'InForce', Propagated: 'Propagated' })
   const keys = Array.from({ length: ANEW }, (_, at) => anApiKey(`anew-${at}`, 'hostile'))
   await using _first = madeAnew([...hanging('anew', 'hostile').slice(0, ANEW), ...keys])
   await using _second = madeAnew([
@@ -92,8 +92,8 @@ test('two tenants who make theirs anew without end while the leader is killed ho
   const leader = await rig.leader()
   await leader.kill()
   await rig.apply(anApiKey('after', 'quiet'), aTemplate('after', 'quiet'))
-  await rig.says('apikey/after', { Ready: 'Ready', Propagated: 'Propagated' })
-  await rig.says('template/after', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.says('apikey/after', { Ready: 'InForce', Propagated: 'Propagated' })
+  await rig.says('template/after', { Ready: 'InForce', Propagated: 'Propagated' })
   const known = rig.published('quiet').keys.length
   // Answered when it is out of force.
   await rig.kubectl('delete', 'apikey', 'before', `--namespace=${TEAM}`)

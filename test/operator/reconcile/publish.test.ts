@@ -22,7 +22,7 @@ beforeAll(async () => {
   askedBefore = (await askedForSecrets()).length
   await rig.apply(aPlan(PLAN, { htmlEngineEnabled: true }), aTenant('acme'))
   await rig.apply(aTemplate('invoice', 'acme'), anApiKey('ci', 'acme'))
-  for (const place of ['tenant/acme', 'template/invoice', 'apikey/ci']) await rig.says(place, { Ready: 'Ready' })
+  for (const place of ['tenant/acme', 'template/invoice', 'apikey/ci']) await rig.says(place, { Ready: 'InForce' })
 })
 afterAll(() => rig[Symbol.asyncDispose]())
 
@@ -63,7 +63,7 @@ test('a leader that stood still finds its place taken, and writes nothing more',
   await rig.apply(aTenant('meanwhile'))
   // On a busy machine the one who follows says of all others first that they are not enforced yet.
   for (const place of ['tenant/meanwhile', 'tenant/acme'])
-    await rig.says(place, { Ready: 'Ready', Propagated: 'Propagated' })
+    await rig.says(place, { Ready: 'InForce', Propagated: 'Propagated' })
   const taken = await epoch()
   expect(taken).toBeGreaterThan(before)
   const versions = async () => (await rig.get('tenant', 'acme')).metadata.resourceVersion
@@ -104,7 +104,7 @@ test('what cannot be published says so, and is when Redis is back', async () => 
   expect(Ready).not.toBe('')
   expect(rig.published('acme').tenant?.limits.retentionDays).toBe(30)
   await rig.cluster.redis.start()
-  await rig.says('tenant/acme', { Ready: 'Ready', Published: 'Published', Propagated: 'Propagated' })
+  await rig.says('tenant/acme', { Ready: 'InForce', Published: 'Published', Propagated: 'Propagated' })
   await rig.publishes('acme', ({ tenant }) => tenant?.limits.retentionDays === 3)
 })
 
@@ -156,7 +156,7 @@ test('the epoch does not go back where the Lease is deleted', async () => {
   const { body } = await poll(() => rig.kube.request({ path })).until(({ status }) => status === 200)
   expect(Object(body['spec']).leaseTransitions).toBeGreaterThanOrEqual(before)
   await rig.apply(aTenant('after-the-lease'))
-  await rig.says('tenant/after-the-lease', { Ready: 'Ready' })
+  await rig.says('tenant/after-the-lease', { Ready: 'InForce' })
   expect(await epoch()).toBeGreaterThanOrEqual(before)
 })
 
@@ -170,7 +170,7 @@ test('a leader that is to stop gives its lease back', async () => {
   expect(leader.log()).toContain('released')
   // It did not have to wait until it ran out.
   await rig.apply(aTenant('after-the-stop'))
-  await rig.says('tenant/after-the-stop', { Ready: 'Ready' })
+  await rig.says('tenant/after-the-stop', { Ready: 'InForce' })
   await leader.start()
 })
 

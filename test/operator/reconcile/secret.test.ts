@@ -22,7 +22,7 @@ beforeAll(async () => {
     cluster: { settings: { PLATEN_LOG_LEVEL: 'debug' }, settingsOf: () => clocks.settingsOf('operator') },
   })
   await rig.apply(aPlan(PLAN, { htmlEngineEnabled: true }), aTenant('acme'), aTemplate('invoice', 'acme'))
-  await rig.says('tenant/acme', { Ready: 'Ready' })
+  await rig.says('tenant/acme', { Ready: 'InForce' })
 })
 afterAll(async () => {
   await rig[Symbol.asyncDispose]()
@@ -56,8 +56,8 @@ test('Secrets are read where that is granted, which a condition says how to do, 
   const commands = refused.map(({ Ready }) => /: kubectl ([^;]+)/.exec(Ready ?? '')?.[1])
   expect(commands[0]).toBe(commands[1])
   await rig.kubectl(...(commands[0] ?? '').split(' '))
-  await rig.says('tenant/late', { Ready: 'Ready' })
-  await rig.says('apikey/late', { Ready: 'Ready' }, team)
+  await rig.says('tenant/late', { Ready: 'InForce' })
+  await rig.says('apikey/late', { Ready: 'InForce' }, team)
   const { key: made = '' } = await secretIn(team, 'late-key')
   expect(hashesOf('late')).toEqual([hashOfKey(made)])
 
@@ -72,8 +72,8 @@ const isServed = (name: string, at: string) =>
   poll(() => rig.get('apikey', name)).until(({ status }) => status?.['rotation'] === at)
 
 test('a key is made into its Secret, and known by its hash everywhere else', async () => {
-  await rig.apply(anApiKey('made', 'acme', { environment: 'test' }))
-  await rig.says('apikey/made', { Ready: 'Ready' })
+  await rig.apply(anApiKey('made', 'acme', { environment: 'Test' }))
+  await rig.says('apikey/made', { Ready: 'InForce' })
   const { key = '', keyId, sha256, tenant } = await secretIn(TEAM, 'made-key')
   expect(key).toMatch(/^service_test_[0-9A-Za-z]{33,128}$/)
   expect({ sha256, keyId, tenant }).toEqual({
@@ -89,7 +89,7 @@ test('a key is made into its Secret, and known by its hash everywhere else', asy
 
 test('a rotation without an overlap ends the key before it at once', async () => {
   await rig.apply(anApiKey('brisk', 'acme', { overlapHours: 0 }))
-  await rig.says('apikey/brisk', { Ready: 'Ready' })
+  await rig.says('apikey/brisk', { Ready: 'InForce' })
   const { key: first = '' } = await secretIn(TEAM, 'brisk-key')
   await rotate('brisk', '2026-01-01T00:00:00Z')
   const { status } = await isServed('brisk', '2026-01-01T00:00:00Z')
@@ -109,7 +109,7 @@ test('a key that was rotated lives on for its overlap, and no longer', async ({ 
   const { shift } = clocks
   if (shift === undefined) return skip('libfaketime is not installed')
   await rig.apply(anApiKey('gentle', 'acme', { overlapHours: 1 }))
-  await rig.says('apikey/gentle', { Ready: 'Ready' })
+  await rig.says('apikey/gentle', { Ready: 'InForce' })
   const { key: first = '' } = await secretIn(TEAM, 'gentle-key')
   await rotate('gentle', '2026-01-01T00:00:00Z')
   const { status } = await isServed('gentle', '2026-01-01T00:00:00Z')
@@ -147,7 +147,7 @@ test('a webhook secret is made, sealed, and rotated', async () => {
 
 test('a Secret that somebody has edited is found out and put right', async () => {
   await rig.apply(anApiKey('edited', 'acme'))
-  await rig.says('apikey/edited', { Ready: 'Ready' })
+  await rig.says('apikey/edited', { Ready: 'InForce' })
   const before = await secretIn(TEAM, 'edited-key')
   const edit = (data: object) =>
     rig.kubectl('patch', 'secret', 'edited-key', `--namespace=${TEAM}`, `--patch=${JSON.stringify(data)}`)

@@ -44,7 +44,7 @@ test('a tenant with a template and a key is published, and says so', async () =>
       apiVersion: API_VERSION,
       kind: 'ApiKey',
       metadata: { name: 'ci', namespace: TEAM },
-      spec: { tenantRef: { name: 'acme' }, environment: 'test', secretName: 'ci-key' },
+      spec: { tenantRef: { name: 'acme' }, environment: 'Test', secretName: 'ci-key' },
     },
     {
       apiVersion: API_VERSION,
@@ -69,7 +69,7 @@ test('nothing is written where nothing has changed', async () => {
   const tenant = aTenant('quiet', { displayName: 'Quiet Ltd' })
   await rig.apply(aPlan(PLAN, { htmlEngineEnabled: true }), tenant)
   await rig.apply(aTemplate('quiet', 'quiet'), anApiKey('quiet', 'quiet'))
-  for (const place of PLACES) await rig.says(place, { Ready: 'Ready', Propagated: 'Propagated' })
+  for (const place of PLACES) await rig.says(place, { Ready: 'InForce', Propagated: 'Propagated' })
   await poll(() => foundAt('tenant/quiet')).until(
     ({ status }) => status?.['templates'] === 1 && status['apiKeys'] === 1,
   )
@@ -92,7 +92,7 @@ test('nothing is written where nothing has changed', async () => {
 test('what others write to a resource is none of its business, but for its status', async () => {
   const place = 'tenant/visited'
   await rig.apply(aTenant('visited'))
-  await rig.says(place, { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.says(place, { Ready: 'InForce', Propagated: 'Propagated' })
   await rig.rested()
   const [before, { sum: counted }] = [await foundAt(place), await rig.rested()]
   const patches = counted('rest_client_requests_total', 'method="PATCH"')
@@ -100,7 +100,7 @@ test('what others write to a resource is none of its business, but for its statu
   await rig.kubectl('label', 'tenant', 'visited', 'example.test/by=hand')
   // One that comes later is seen later.
   await rig.apply(aTenant('visited-next'))
-  await rig.says('tenant/visited-next', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.says('tenant/visited-next', { Ready: 'InForce', Propagated: 'Propagated' })
   const { status } = await foundAt(place)
   expect(status).toEqual(before.status)
   expect(patches).toBeGreaterThan(0)
@@ -133,7 +133,7 @@ test('what others write to a resource is none of its business, but for its statu
 
 test('a status that was edited while nobody followed is put right', async () => {
   await rig.apply(aTenant('meanwhile'))
-  await rig.says('tenant/meanwhile', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.says('tenant/meanwhile', { Ready: 'InForce', Propagated: 'Propagated' })
   await rig.rested()
   const before = await foundAt('tenant/meanwhile')
   const patch = JSON.stringify({ status: { observedGeneration: 9, effective: { renderLimitMonthly: 1 } } })
@@ -148,24 +148,24 @@ test('an event is recorded when a resource becomes ready or ceases to be, and at
   await rig.apply(anApiKey('moody', 'moody'))
   await rig.says('apikey/moody', { Ready: 'TenantNotFound' })
   await rig.apply(aTenant('moody'))
-  await rig.says('apikey/moody', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.says('apikey/moody', { Ready: 'InForce', Propagated: 'Propagated' })
   await rig.apply(anApiKey('moody', 'moody', { secretName: 'moody-key', description: 'said anew' }))
-  await rig.says('apikey/moody', { Ready: 'Ready', Propagated: 'Propagated' })
+  await rig.says('apikey/moody', { Ready: 'InForce', Propagated: 'Propagated' })
   await rig.cluster.kill()
   await rig.cluster.start()
   await rig.rested()
   await rig.apply(aTenant('moody', { namespaces: [] }))
   await rig.says('apikey/moody', { Ready: 'TenantNotFound' })
   const events = await poll(() => eventsOf('apikey/moody')).until((all) => all.length >= 3)
-  expect(events).toEqual(['Warning TenantNotFound', 'Normal Ready', 'Warning TenantNotFound'])
+  expect(events).toEqual(['Warning TenantNotFound', 'Normal InForce', 'Warning TenantNotFound'])
 })
 
 test('every generation is told of, and only what is in force is called ready', async () => {
   await rig.apply(aTenant('busy'))
-  await rig.says('tenant/busy', { Ready: 'Ready' })
+  await rig.says('tenant/busy', { Ready: 'InForce' })
   for (const retentionDays of [1, 2, 3]) {
     await rig.apply(aTenant('busy', { overrides: { retentionDays } }))
-    await rig.says('tenant/busy', { Ready: 'Ready', Published: 'Published', Propagated: 'Propagated' })
+    await rig.says('tenant/busy', { Ready: 'InForce', Published: 'Published', Propagated: 'Propagated' })
     const { metadata, status } = await rig.get('tenant', 'busy')
     expect(status).toMatchObject({ observedGeneration: metadata.generation, effective: { retentionDays } })
     expect(status?.conditions?.every((each) => each.observedGeneration === metadata.generation)).toBe(true)
@@ -178,7 +178,7 @@ test('every generation is told of, and only what is in force is called ready', a
 test('a rotation that is asked for by no time is refused in an event', async () => {
   const place = 'apikey/muddled'
   await rig.apply(aTenant('muddled'), annotated(anApiKey('muddled', 'muddled'), { 'platen.dev/rotate': 'now' }))
-  await rig.says(place, { Ready: 'Ready' })
+  await rig.says(place, { Ready: 'InForce' })
   const events = await poll(() => eventsOf(place)).until((all) => all.some((event) => event.startsWith('Warning')))
   expect(events).toContain('Warning RotationIgnored')
 })

@@ -32,7 +32,7 @@ test('tenant and template have to agree', async () => {
   expect(stranger['Ready']).toBe('there is no Tenant acme that lists team-globex in spec.namespaces')
   expect(versionOf('stranger')).toBeUndefined()
   await rig.apply(aTenant('acme', { namespaces: [TEAM, OTHERS] }))
-  await rig.says('template/stranger', { Ready: 'Ready', Accepted: 'Accepted' }, OTHERS)
+  await rig.says('template/stranger', { Ready: 'InForce', Accepted: 'Accepted' }, OTHERS)
   await rig.publishes('acme', () => versionOf('stranger') === 1)
   await rig.apply(aTenant('acme'))
   await rig.says('template/stranger', { Ready: 'TenantNotFound', Accepted: 'TenantNotFound' }, OTHERS)
@@ -41,13 +41,13 @@ test('tenant and template have to agree', async () => {
 
 test('of two templates of one code the older is published, and the younger when that is gone', async () => {
   await rig.apply(aTemplate('first', 'acme', { code: 'wanted', version: 3 }))
-  await rig.says('template/first', { Ready: 'Ready' })
+  await rig.says('template/first', { Ready: 'InForce' })
   await rig.apply(aTemplate('second', 'acme', { code: 'wanted', version: 4 }))
   const { Accepted } = await rig.says('template/second', { Ready: 'CodeTaken', Accepted: 'CodeTaken' })
   expect(Accepted).toContain('wanted')
   expect(versionOf('wanted')).toBe(3)
   await rig.kubectl('delete', 'template', 'first', `--namespace=${TEAM}`)
-  await rig.says('template/second', { Ready: 'Ready', Accepted: 'Accepted', Published: 'Published' })
+  await rig.says('template/second', { Ready: 'InForce', Accepted: 'Accepted', Published: 'Published' })
   await rig.publishes('acme', () => versionOf('wanted') === 4)
 })
 
@@ -61,7 +61,7 @@ test('a source in a ConfigMap is waited for and followed', async () => {
   await rig.apply(aConfigMap('letters', { 'page.html': ' \n' }))
   await rig.says('template/letter', { Ready: 'SourceEmpty' })
   await rig.apply(aConfigMap('letters', { 'page.html': '<p>Dear {{ name }}</p>' }))
-  await rig.says('template/letter', { Ready: 'Ready', SourceResolved: 'SourceResolved', Compiled: 'Compiled' })
+  await rig.says('template/letter', { Ready: 'InForce', SourceResolved: 'SourceResolved', Compiled: 'Compiled' })
   const { digest } = (await rig.get('template', 'letter')).status ?? {}
   await rig.publishes('acme', ({ templates }) => templates.some((template) => template.digest === digest))
 
@@ -123,7 +123,7 @@ const BROKEN = [
 test.for(BROKEN)('a template with $about is named where it is wrong, and the last good one stays', async (row) => {
   const name = `broken-${row.name}`
   await rig.apply(aTemplate(name, 'acme', { version: 1 }))
-  await rig.says(`template/${name}`, { Ready: 'Ready' })
+  await rig.says(`template/${name}`, { Ready: 'InForce' })
   await rig.publishes('acme', () => versionOf(name) === 1)
   const last = rig.published('acme').templates
   await rig.apply(aTemplate(name, 'acme', { version: 2, ...row.spec }))
@@ -142,20 +142,20 @@ test('html under a plan without it is published all the same', async () => {
       ...inline('x'),
       ...reactPdf("import { Document } from '@react-pdf/renderer'", 'export default () => <Document />'),
     }),
-    aTemplate('scripted', 'acme', { html: { template: { inline: 'x' }, javascript: true } }),
+    aTemplate('scripted', 'acme', { html: { template: { inline: 'x' }, javascriptEnabled: true } }),
     aTemplate('page', 'modest', inline('x')),
   )
-  const both = await rig.says('template/both', { Ready: 'Ready', EngineAllowed: 'EngineNotInPlan' })
+  const both = await rig.says('template/both', { Ready: 'InForce', EngineAllowed: 'EngineNotInPlan' })
   expect(both['EngineAllowed']).toContain('the limits of Tenant modest have no htmlEngineEnabled')
   await rig.says('template/page', {
     Ready: 'EngineNotInPlan',
     EngineAllowed: 'EngineNotInPlan',
     Published: 'Published',
   })
-  await rig.says('template/scripted', { Ready: 'Ready', EngineAllowed: 'JavaScriptNotInPlan' })
+  await rig.says('template/scripted', { Ready: 'InForce', EngineAllowed: 'JavaScriptNotInPlan' })
   await rig.publishes('modest', () => versionOf('both', 'modest') === 1 && versionOf('page', 'modest') === 1)
   await rig.apply(aPlan('plain', { htmlEngineEnabled: true, javascriptEnabled: true }))
-  await rig.says('template/page', { Ready: 'Ready', EngineAllowed: 'EngineAllowed' })
+  await rig.says('template/page', { Ready: 'InForce', EngineAllowed: 'EngineAllowed' })
 })
 
 test('sources and assets of ConfigMaps have limits of their own', async () => {

@@ -24,22 +24,22 @@ test('a tenant without a plan is not served, and is as soon as there is one', as
   expect(Ready).toBe('Tenant early is not ready: see its conditions')
   expect(rig.published('early')).toEqual({ tenant: undefined, keys: [], templates: [] })
   await rig.apply(aPlan('late'))
-  await rig.says('tenant/early', { Ready: 'Ready', PlanResolved: 'PlanResolved', Published: 'Published' })
-  await rig.says('apikey/early', { Ready: 'Ready', Accepted: 'Accepted' })
-  await rig.says('plan/late', { Ready: 'Ready', InUse: 'InUse' })
+  await rig.says('tenant/early', { Ready: 'InForce', PlanResolved: 'PlanResolved', Published: 'Published' })
+  await rig.says('apikey/early', { Ready: 'InForce', Accepted: 'Accepted' })
+  await rig.says('plan/late', { Ready: 'InForce', InUse: 'InUse' })
   await rig.publishes('early', ({ keys }) => keys.length === 1)
 })
 
 test('a plan that nobody names says so', async () => {
   await rig.apply(aPlan('unused'))
-  const { InUse } = await rig.says('plan/unused', { Ready: 'Ready', InUse: 'NotInUse' })
+  const { InUse } = await rig.says('plan/unused', { Ready: 'InForce', InUse: 'NotInUse' })
   expect(InUse).toBe('no Tenant names Plan unused in planRef')
 })
 
 test('limits that contradict each other leave those before in force', async () => {
   await rig.apply(aPlan('contrary', { htmlEngineEnabled: true, renderLimitMonthly: 100 }))
   await rig.apply(aTenant('contrary', { planRef: { name: 'contrary' } }))
-  await rig.says('tenant/contrary', { Ready: 'Ready' })
+  await rig.says('tenant/contrary', { Ready: 'InForce' })
   await rig.apply(aPlan('contrary', { htmlEngineEnabled: true, renderLimitMonthly: 3, htmlEngineRenderMultiplier: 5 }))
   const plan = await rig.says('plan/contrary', { Ready: 'InvalidLimits' })
   expect(plan['Ready']).toContain('htmlEngineRenderMultiplier is greater than renderLimitMonthly')
@@ -65,9 +65,9 @@ test('a plan that never made sense gives its tenants nothing', async () => {
 
 test('a storage prefix is of one tenant', async () => {
   await rig.apply(aTenant('owner', { storage: { prefix: 'pdf/owner/' } }))
-  await rig.says('tenant/owner', { Ready: 'Ready' })
+  await rig.says('tenant/owner', { Ready: 'InForce' })
   await rig.apply(aTenant('mover', { storage: { prefix: 'pdf/mover/' } }))
-  await rig.says('tenant/mover', { Ready: 'Ready', Accepted: 'Accepted' })
+  await rig.says('tenant/mover', { Ready: 'InForce', Accepted: 'Accepted' })
   await rig.apply(
     aTenant('mover', { storage: { prefix: 'pdf/owner/mine/' } }),
     aTenant('parent', { storage: { prefix: 'pdf/' } }),
@@ -85,10 +85,10 @@ test('a storage prefix is of one tenant', async () => {
 
 test('a tenant that is suspended says why, and is active again when it is not', async () => {
   await rig.apply(aTenant('debtor'))
-  const before = await rig.says('tenant/debtor', { Ready: 'Ready', Suspended: 'Active' })
+  const before = await rig.says('tenant/debtor', { Ready: 'InForce', Suspended: 'Active' })
   expect(before['Suspended']).toBe('renders are accepted')
-  await rig.apply(aTenant('debtor', { suspended: true, suspendedReason: 'the invoice of March is open' }))
-  const { Suspended } = await rig.says('tenant/debtor', { Ready: 'Ready', Suspended: 'Suspended' })
+  await rig.apply(aTenant('debtor', { suspend: true, suspendReason: 'the invoice of March is open' }))
+  const { Suspended } = await rig.says('tenant/debtor', { Ready: 'InForce', Suspended: 'Suspended' })
   expect(Suspended).toBe('the invoice of March is open')
   await rig.publishes('debtor', ({ tenant }) => tenant?.suspended === true)
   await rig.apply(aTenant('debtor'))
@@ -104,7 +104,7 @@ test('more namespaces than a tenant may have are refused at once', async () => {
 test('the last limits of a plan that is gone outlive the operator, and all that Redis held', async () => {
   await rig.apply(aPlan('fleeting', { renderLimitMonthly: 77, rateLimitPerMinute: 7 }))
   await rig.apply(aTenant('orphan', { planRef: { name: 'fleeting' }, overrides: { retentionDays: 5 } }))
-  await rig.says('tenant/orphan', { Ready: 'Ready' })
+  await rig.says('tenant/orphan', { Ready: 'InForce' })
   const limits = { ...DEFAULT_LIMITS, renderLimitMonthly: 77, rateLimitPerMinute: 7, retentionDays: 5 }
   const isKept = async () => {
     const { PlanResolved } = await rig.says('tenant/orphan', { Ready: 'PlanNotFound', PlanResolved: 'PlanNotFound' })

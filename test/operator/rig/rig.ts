@@ -189,9 +189,15 @@ async function says(find: () => Promise<Found>, reasons: Reasons): Promise<Reado
     wanted.every(([type, reason]) => conditionIn(found, type)?.reason === reason),
   )
   const conditions = status?.conditions ?? []
-  const odd = conditions.filter(({ type, reason, status: holds }) => (type === reason) !== (holds === 'True'))
+  const odd = conditions.filter(({ type, reason, status: holds }) => isGood(type, reason) !== (holds === 'True'))
   if (odd.length > 0) throw new Error(`${JSON.stringify(odd)} of ${metadata.uid} contradict themselves`)
   return Object.fromEntries(conditions.map(({ type, message }) => [type, message]))
+}
+
+/** Tells whether a reason is that of a condition that holds. Reconciling and Stalled hold for every reason, and are absent otherwise. */
+function isGood(type: string, reason: string): boolean {
+  if (type === 'Reconciling' || type === 'Stalled') return true
+  return reason === (type === 'Ready' ? 'InForce' : type)
 }
 
 function conditionIn({ metadata, status }: Found, wanted: string): Condition | undefined {

@@ -10,10 +10,10 @@ export const API_KEY_ROWS: readonly Row[] = [
   taken('that is brought along', { tenantRef, sha256 }),
   taken('with everything', {
     ...key,
-    environment: 'test',
+    environment: 'Test',
     description: 'CI',
     expiresAt: '2027-01-31T23:59:59.5+01:00',
-    suspended: true,
+    suspend: true,
     overlapHours: 0,
   }),
   refused(
@@ -32,16 +32,16 @@ export const API_KEY_ROWS: readonly Row[] = [
     { ...key, tenantRef: { name: 'globex' } },
     { field: 'spec.tenantRef.name', says: CONSTANT, before: key },
   ),
-  taken('that goes to the environment it is in', { ...key, environment: 'live' }, { before: key }),
+  taken('that goes to the environment it is in', { ...key, environment: 'Live' }, { before: key }),
   refused(
     'that goes to another environment',
-    { ...key, environment: 'test' },
+    { ...key, environment: 'Test' },
     { field: 'spec.environment', says: CONSTANT, before: key },
   ),
   refused('whose environment goes', key, {
     field: 'spec.environment',
     says: CONSTANT,
-    before: { ...key, environment: 'test' },
+    before: { ...key, environment: 'Test' },
   }),
   refused(
     'that goes to another Secret',
@@ -64,9 +64,9 @@ export const API_KEY_ROWS: readonly Row[] = [
     says: CONSTANT,
     before: { tenantRef, sha256 },
   }),
-  taken('that is suspended', { ...key, suspended: true, description: 'x', overlapHours: 1 }, { before: key }),
+  taken('that is suspended', { ...key, suspend: true, description: 'x', overlapHours: 1 }, { before: key }),
   ...refusedFor(key, [
-    ['of another environment', 'environment', 'prod', 'Unsupported value'],
+    ['of another environment', 'environment', 'live', 'Unsupported value'],
     ['that expires some day', 'expiresAt', 'soon', 'date-time'],
     ['that expires on a day', 'expiresAt', '2027-01-31', 'should match'],
     ['that expires on no day', 'expiresAt', '2027-02-30T00:00:00Z', 'date-time'],

@@ -9,14 +9,14 @@ export const TENANT_ROWS: readonly Row[] = [
   taken('with everything', {
     planRef,
     displayName: 'Acme',
-    suspended: true,
-    suspendedReason: 'unpaid',
+    suspend: true,
+    suspendReason: 'unpaid',
     overrides: { syncRateLimitPerMinute: 120 },
     namespaces: ['team-acme', 'team-b'],
     storage: { bucket: 'pdf-acme', prefix: 'acme/live/' },
     webhooks: { allowCidrs: ['10.0.0.0/8', 'fd00::/8', '0.0.0.0/0', '192.168.1.1/32'] },
     webhookSecretRef: { namespace: 'team-acme', name: 'hook', key: 'secret' },
-    deletionPolicy: 'Delete',
+    deletionPolicy: 'Retain',
   }),
   taken('that overrides an html rate, as its plan may have html', {
     planRef,
@@ -88,6 +88,6 @@ export const TENANT_ROWS: readonly Row[] = [
     ['with IPv4 spelt as IPv6', 'webhooks.allowCidrs[0]', { allowCidrs: ['::ffff:10.0.0.1/128'] }, CIDR],
     ['with 33 blocks', 'webhooks.allowCidrs', { allowCidrs: many(33, (at) => `10.0.${at}.0/24`) }, 'at most 32 items'],
     ['with half a reference to its secret', 'webhookSecretRef.key', { namespace: 'a', name: 'hook' }, 'Required value'],
-    ['with another policy', 'deletionPolicy', 'Keep', 'Unsupported value'],
+    ['with a policy that does not work yet', 'deletionPolicy', 'Delete', 'Unsupported value'],
   ]),
 ]

@@ -170,7 +170,7 @@ describe('the webhook secret of a tenant', () => {
 
   function opened(name: string, sealed: string | undefined): string | undefined {
     const incarnation = aTenantResource({ metadata: { name } }).metadata.uid
-    return openWebhookSecret(sealed ?? '', { incarnation, key: vault.ports.sealKey })
+    return openWebhookSecret(sealed ?? '', { incarnation, keys: vault.ports.sealKeys() })
   }
 
   function open(name: string, { found }: ReconciledWebhookSecret) {

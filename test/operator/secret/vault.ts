@@ -49,7 +49,7 @@ export async function openVault(): Promise<Vault> {
     clock: manualClock(),
     ids: systemIds(),
     brand: 'service',
-    sealKey: Buffer.alloc(32, 7),
+    sealKeys: () => [Buffer.alloc(32, 7)] as const,
     namespace: OPERATOR_NAMESPACE,
   }
   const pathOf = (name: string, namespace = NAMESPACE) => pathOfSecret({ namespace, name })

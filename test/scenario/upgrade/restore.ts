@@ -171,7 +171,8 @@ export async function fillRedis(redis: Redis | Cluster, values: LeftCluster['red
 }
 
 async function fillS3(s3: Awaited<ReturnType<typeof startS3>>, { objects, pdfs }: LeftCluster): Promise<void> {
-  const client = new S3Client({ ...s3, forcePathStyle: true })
+  const { endpoint, region, credentials } = s3
+  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true })
   for (const [Key, Body] of Object.entries({ ...objects, ...decoded(pdfs) })) {
     await client.send(new PutObjectCommand({ Bucket: SERVICE_BUCKET, Key, Body }))
   }

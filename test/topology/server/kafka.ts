@@ -10,7 +10,7 @@ import { HOST } from './port.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from './process.ts'
 
 export interface KafkaOptions {
-  /** Does it accept only TLS connections with a password (SASL/PLAIN)? */
+  /** Does it accept only TLS connections with a password (SASL/PLAIN) or a token (SASL/OAUTHBEARER)? */
   readonly secured?: boolean
   /** Ports of proxies in front of it. It opens one port for each proxy, and tells clients on that port the address of the proxy. */
   readonly proxies?: readonly number[]
@@ -38,6 +38,8 @@ export interface KafkaServer extends ServerProcess {
     | {
         readonly tls: { readonly ca: string; readonly servername: string }
         readonly user: KafkaUser
+        /** Another user with all rights. */
+        readonly successor: KafkaUser
         readonly stranger: KafkaUser
       }
     | undefined
@@ -45,6 +47,7 @@ export interface KafkaServer extends ServerProcess {
 
 const NAME = 'kafka.example.test'
 const USER = { mechanism: 'plain', username: 'platen', password: 'a secret' } as const
+const SUCCESSOR = { mechanism: 'plain', username: 'successor', password: 'a newer secret' } as const
 const STRANGER = { mechanism: 'plain', username: 'stranger', password: 'another' } as const
 const HEAP = '-Xms256m -Xmx512m'
 /**
@@ -62,7 +65,12 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
   const certificate = secured ? aCertificate({ name: NAME, addresses: [HOST] }) : undefined
   const java = isMeasured ? HEAP : `${HEAP} ${BRIEF} -XX:SharedArchiveFile=${classArchiveOf(path)}`
   const server = await startServer(recipeOf({ path, java, certificate, proxies, offsetsKeptMinutes }))
-  const access = certificate && { tls: { ca: certificate.cert, servername: NAME }, user: USER, stranger: STRANGER }
+  const access = certificate && {
+    tls: { ca: certificate.cert, servername: NAME },
+    user: USER,
+    successor: SUCCESSOR,
+    stranger: STRANGER,
+  }
   return { ...server, host: HOST, broker: `${HOST}:${server.port}`, proxied: server.ports.slice(OWN_PORTS), access }
 }
 
@@ -169,16 +177,18 @@ function settingsOf(
 
 /** Only named users have rights. The broker connects to itself as ANONYMOUS, on a listener that no client learns of. */
 function securedBy({ key, cert }: Certificate): readonly string[] {
-  const users = [USER, STRANGER].map(({ username, password }) => `user_${username}="${password}"`)
+  const users = [USER, SUCCESSOR, STRANGER].map(({ username, password }) => `user_${username}="${password}"`)
   const login = 'org.apache.kafka.common.security.plain.PlainLoginModule required'
   return [
-    'sasl.enabled.mechanisms=PLAIN',
+    'sasl.enabled.mechanisms=PLAIN,OAUTHBEARER',
+    // Accepts tokens that nobody signed.
+    'listener.name.client.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;',
     `listener.name.client.plain.sasl.jaas.config=${login} ${users.join(' ')};`,
     'listener.name.client.ssl.keystore.type=PEM',
     `listener.name.client.ssl.keystore.key=${inOneLine(key)}`,
     `listener.name.client.ssl.keystore.certificate.chain=${inOneLine(cert)}`,
     'authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-    `super.users=User:ANONYMOUS;User:${USER.username}`,
+    `super.users=User:ANONYMOUS;User:${USER.username};User:${SUCCESSOR.username}`,
   ]
 }
 

@@ -4,7 +4,7 @@ import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectSecurely } from 'node:tls'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { aCertificate } from '../host.ts'
+import { aCertificate, type Certificate } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { HOST } from './port.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
@@ -14,6 +14,8 @@ export interface RedisOptions {
   readonly password?: string
   /** Does it accept only TLS? */
   readonly tls?: boolean
+  /** The only client certificate that it accepts, with its key. Absent = it asks for none. */
+  readonly client?: Certificate
 }
 
 export interface RedisServer extends ServerProcess {
@@ -31,23 +33,25 @@ type Access = Pick<RedisServer, 'tls' | 'password'>
 const NAME = 'redis.example.test'
 
 /** Starts an empty Redis. */
-export async function startRedis({ password, tls = false }: RedisOptions = {}): Promise<RedisServer> {
+export async function startRedis({ password, tls = false, client }: RedisOptions = {}): Promise<RedisServer> {
   const path = binaryOf('redis')
   const certificate = tls ? aCertificate({ name: NAME }) : undefined
   const trust = certificate && { ca: certificate.cert, servername: NAME }
   const server = await startServer({
     name: 'redis',
     async prepare({ folder, port }) {
-      const listening = certificate ? ['port 0', `tls-port ${port}`, ...TLS] : [`port ${port}`]
+      const clients = client ? ['tls-auth-clients yes', 'tls-ca-cert-file client.pem'] : ['tls-auth-clients no']
+      const listening = certificate ? ['port 0', `tls-port ${port}`, ...TLS, ...clients] : [`port ${port}`]
       const lines = [`bind ${HOST}`, ...listening, 'protected-mode no', 'save ""', 'appendonly yes', `dir ${folder}`]
       if (certificate) await writeFile(join(folder, 'key.pem'), certificate.key, { mode: 0o600 })
       if (certificate) await writeFile(join(folder, 'cert.pem'), certificate.cert)
+      if (client) await writeFile(join(folder, 'client.pem'), client.cert)
       // In a file, because other users can read the command line.
       if (password) lines.push(`requirepass ${JSON.stringify(password)}`)
       await writeFile(join(folder, 'redis.conf'), `${lines.join('\n')}\n`, { mode: 0o600 })
     },
     command: ({ folder }) => ({ path, args: [join(folder, 'redis.conf')] }),
-    isReady: (place, signal) => answers(place, { tls: trust, password }, signal),
+    isReady: (place, signal) => answers(place, { tls: trust && { ...trust, ...client }, password }, signal),
   })
   const secret = password ? `:${encodeURIComponent(password)}@` : ''
   const url = `${tls ? 'rediss' : 'redis'}://${secret}${HOST}:${server.port}`
@@ -68,8 +72,8 @@ export function redisSettings(
   } as const
 }
 
-/** Clients need no certificate. Paths are relative to the data folder, which is Redis's working directory. */
-const TLS = ['tls-cert-file cert.pem', 'tls-key-file key.pem', 'tls-auth-clients no']
+/** Paths are relative to the data folder, which is Redis's working directory. */
+const TLS = ['tls-cert-file cert.pem', 'tls-key-file key.pem']
 
 /** Does Redis answer? Throws when nobody listens, or when it closes the connection. */
 function answers({ port }: Place, { tls, password }: Access, signal: AbortSignal): Promise<boolean> {

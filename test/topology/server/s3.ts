@@ -1,6 +1,11 @@
 /** A real S3: versitygw over a folder. */
-import { mkdir, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { get as getPlain } from 'node:http'
+import { get as getSecurely } from 'node:https'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { aCertificate } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { HOST } from './port.ts'
 import { type ServerProcess, startServer } from './process.ts'
@@ -8,37 +13,86 @@ import { type ServerProcess, startServer } from './process.ts'
 export interface S3Server extends ServerProcess {
   readonly endpoint: string
   readonly region: string
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string }
+  /** Those of the root account. */
+  readonly credentials: S3Credentials
+  /** What a TLS client needs. */
+  readonly tls: { readonly ca: string } | undefined
+  /** Adds an account with the rights on all buckets, to an S3 with accounts. */
+  addAccount(credentials: S3Credentials): Promise<void>
+  removeAccount(accessKeyId: string): Promise<void>
   /** Removes all objects from its buckets. */
   empty(): Promise<void>
+}
+
+export interface S3Credentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+}
+
+export interface S3Options {
+  /** Does it accept only TLS? */
+  readonly tls?: boolean
+  /** Can it have accounts besides the root account? It then answers strangers like Amazon's S3, and else in its own way. */
+  readonly hasAccounts?: boolean
 }
 
 const HEALTH = '/health'
 const CREDENTIALS = { accessKeyId: 'platen-test', secretAccessKey: 'platen-test-secret' }
 
 /** Starts an S3 with these empty buckets. */
-export async function startS3(buckets: readonly string[] = ['platen']): Promise<S3Server> {
+export async function startS3(
+  buckets: readonly string[] = ['platen'],
+  { tls = false, hasAccounts = false }: S3Options = {},
+): Promise<S3Server> {
   const path = binaryOf('s3')
-  const endpointOf = (port: number) => `http://${HOST}:${port}`
+  const endpointOf = (port: number) => `${tls ? 'https' : 'http'}://${HOST}:${port}`
+  const certificate = tls ? aCertificate({ addresses: [HOST] }) : undefined
   let store = ''
   const server = await startServer({
     name: 's3',
     async prepare({ folder }) {
       store = join(folder, 'store')
+      await mkdir(join(folder, 'account'))
+      if (certificate) await writeFile(join(folder, 'key.pem'), certificate.key, { mode: 0o600 })
+      if (certificate) await writeFile(join(folder, 'cert.pem'), certificate.cert)
       for (const bucket of buckets) await mkdir(join(store, bucket), { recursive: true })
     },
-    command: ({ port }) => ({
+    command: ({ port, folder }) => ({
       path,
-      args: ['--port', `${HOST}:${port}`, '--health', HEALTH, 'posix', store],
+      args: [
+        '--port',
+        `${HOST}:${port}`,
+        '--health',
+        HEALTH,
+        // Otherwise a removed account has its rights for two minutes more.
+        ...(hasAccounts ? ['--iam-dir', join(folder, 'account'), '--iam-cache-disable'] : []),
+        ...(tls ? ['--cert', join(folder, 'cert.pem'), '--key', join(folder, 'key.pem')] : []),
+        'posix',
+        store,
+      ],
       env: { ROOT_ACCESS_KEY: CREDENTIALS.accessKeyId, ROOT_SECRET_KEY: CREDENTIALS.secretAccessKey },
     }),
-    isReady: async ({ port }, signal) => (await fetch(`${endpointOf(port)}${HEALTH}`, { signal })).ok,
+    isReady: (place, signal) => answers(`${endpointOf(place.port)}${HEALTH}`, certificate?.cert, signal),
   })
+  const admin = async (...args: readonly string[]) => {
+    const env = {
+      ADMIN_ENDPOINT_URL: endpointOf(server.port),
+      ADMIN_ACCESS_KEY: CREDENTIALS.accessKeyId,
+      ADMIN_SECRET_KEY: CREDENTIALS.secretAccessKey,
+      // It takes no certificates.
+      ADMIN_ALLOW_INSECURE: `${tls}`,
+    }
+    await promisify(execFile)(path, ['admin', ...args], { env })
+  }
   return {
     ...server,
     endpoint: endpointOf(server.port),
     region: 'us-east-1',
     credentials: CREDENTIALS,
+    tls: certificate && { ca: certificate.cert },
+    addAccount: ({ accessKeyId, secretAccessKey }) =>
+      admin('create-user', '--access', accessKeyId, '--secret', secretAccessKey, '--role', 'admin'),
+    removeAccount: (accessKeyId) => admin('delete-user', '--access', accessKeyId),
     async empty() {
       // Its buckets are folders, so a new folder is an empty bucket.
       for (const bucket of buckets) {
@@ -47,4 +101,16 @@ export async function startS3(buckets: readonly string[] = ['platen']): Promise<
       }
     },
   }
+}
+
+/** Does it answer? `fetch` takes no certificates. */
+function answers(url: string, ca: string | undefined, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const options = { signal, ...(ca !== undefined && { ca }) }
+    const asked = (ca === undefined ? getPlain : getSecurely)(url, options, (response) => {
+      response.resume()
+      resolve(response.statusCode === 200)
+    })
+    asked.once('error', reject)
+  })
 }

@@ -55,3 +55,16 @@ declare module 'kafkajs/src/consumer/consumerGroup.js' {
     heartbeat(options: { readonly interval: number }): Promise<void>
   }
 }
+
+declare module 'kafkajs/src/broker/saslAuthenticator/*' {
+  import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs'
+
+  interface Credentials {
+    readonly username: string
+    readonly password: string
+    readonly oauthBearerProvider: () => Promise<{ readonly value: string }>
+  }
+
+  /** Authenticates by one mechanism, which reads what it needs of the credentials. */
+  export default function mechanism(credentials: Credentials): (connection: AuthenticationProviderArgs) => Authenticator
+}

@@ -1,22 +1,32 @@
-/** Metric of the certificates that a process trusts instead of, or in addition to, the public authorities. */
+/** Metric of the certificates that a process trusts instead of, or in addition to, the public authorities, and of its own. */
 import { X509Certificate } from 'node:crypto'
 import type { Metrics } from '../registry.ts'
 
-/** The services whose certificates they verify. */
-const PARTIES = ['kafka', 'redis', 'receivers'] as const
-export type Certificates = Partial<Record<(typeof PARTIES)[number], string | undefined>>
+/** Whose certificates they verify, or to whom they name this process. */
+const PARTIES = ['kafka', 'redis', 's3', 'receivers'] as const
 
-/** Registers the gauge: one series for each PEM given, as read at the start. Call once per `metrics`. */
-export function gaugeCertificates(metrics: Metrics, certificates: Certificates): void {
-  const gauge = metrics.gauge(
-    'platen_certificate_expiry_timestamp_seconds',
-    'Unix time at which the first certificate of a CA file expires; absent if no file is set.',
-    { vouches_for: [] },
-  )
-  for (const party of PARTIES) {
-    const ends = endsOf(certificates[party] ?? '')
-    if (ends.length > 0) gauge.set({ vouches_for: party }, Math.min(...ends) / 1000)
+/** The files for one party, as PEM. */
+interface Certificates {
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+}
+export type CertificatesOf = Partial<Record<(typeof PARTIES)[number], Certificates | undefined>>
+
+/** Registers the gauge: one series for each party with files. Calls `latest` at each scrape. Call once per `metrics`. */
+export function gaugeCertificates(metrics: Metrics, latest: () => CertificatesOf): void {
+  const read = () => {
+    const certificates = latest()
+    const ends = PARTIES.map((party) => {
+      const { ca = '', cert = '' } = certificates[party] ?? {}
+      return [party, Math.min(...endsOf(ca + cert)) / 1000] as const
+    })
+    return Object.fromEntries(ends.filter(([, end]) => Number.isFinite(end)))
   }
+  metrics.labelledGauge(
+    'platen_certificate_expiry_timestamp_seconds',
+    'Unix time at which the first certificate of a CA file or client certificate expires; absent if no file is set.',
+    { label: 'vouches_for', read },
+  )
 }
 
 function endsOf(pem: string): readonly number[] {

@@ -68,3 +68,19 @@ export function webhookMeter(metrics: Metrics): WebhookMeter {
     deadLettered: (record) => deadLetters.inc({ record }),
   }
 }
+
+interface SealCounts {
+  readonly first: number
+  readonly older: number
+  readonly unknown: number
+}
+
+/** Registers the gauge of the published webhook secrets. Calls `counts` at each scrape. Call once per `metrics`. */
+export function gaugeSealedSecrets(metrics: Metrics, counts: () => SealCounts): void {
+  const read = () => ({ ...counts() })
+  metrics.labelledGauge(
+    'platen_webhook_secrets',
+    'Published webhook secrets, by the key of `PLATEN_SEAL_KEY` that sealed them: the first, one of the others, or none of them.',
+    { label: 'sealed_with', read },
+  )
+}

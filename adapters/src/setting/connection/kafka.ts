@@ -1,8 +1,9 @@
 /** Settings of Kafka. */
 import { KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
-import { anyText, BOOLEAN, CERTIFICATES, type Format, integer, matching, oneOf, parseHosts } from '../format.ts'
+import { anyText, BASE_URL, BOOLEAN, type Format, integer, matching, oneOf, parseHosts } from '../format.ts'
 import { KAFKA_EVENT_DAYS_MAX, KAFKA_EVENT_DAYS_MIN } from '../limit.ts'
 import { mapped, optional, setting, table } from '../setting.ts'
+import { tlsFaults, tlsSettings } from './tls.ts'
 
 const PORT_DEFAULT = 9092
 const DAY_MS = 24 * 3600 * 1000
@@ -13,7 +14,9 @@ const BROKERS: Format<readonly string[]> = {
     parseHosts(text, PORT_DEFAULT)?.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`),
 }
 
-const MECHANISM = oneOf(['plain', 'scram-sha-256', 'scram-sha-512'])
+const MECHANISM = oneOf(['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'])
+// RFC 6749, section 3.3.
+const SCOPE = matching(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, 'scopes, separated by single spaces')
 // A topic name has at most 249 of these characters.
 const PREFIX = matching(/^[A-Za-z0-9._-]{1,100}$/, 'letters, digits, dots, dashes and underscores, at most 100')
 /** The maximum is more than a broker should have for one topic, and more than the number of renderers anyone starts. */
@@ -28,22 +31,29 @@ const TABLE = table(
     }),
     mechanism: optional('PLATEN_KAFKA_SASL', MECHANISM, {
       default: 'none',
-      description: 'SASL mechanism: `plain`, `scram-sha-256` or `scram-sha-512`.',
+      description: 'SASL mechanism: `plain`, `scram-sha-256`, `scram-sha-512` or `oauthbearer`.',
     }),
     username: optional('PLATEN_KAFKA_USERNAME', anyText('a name'), {
       default: 'none',
-      description: 'User name; required with `PLATEN_KAFKA_SASL`.',
+      description: 'User name, or the client id of `oauthbearer`; required with `PLATEN_KAFKA_SASL`.',
+      isSecret: true,
     }),
     password: optional('PLATEN_KAFKA_PASSWORD', anyText('a password'), {
       default: 'none',
-      description: 'Password; required with `PLATEN_KAFKA_SASL`.',
+      description: 'Password, or the client secret of `oauthbearer`; required with `PLATEN_KAFKA_SASL`.',
       isSecret: true,
     }),
-    isTls: setting('PLATEN_KAFKA_TLS', BOOLEAN, { default: 'false', description: 'Connect to the brokers over TLS.' }),
-    ca: optional('PLATEN_KAFKA_CA_FILE', CERTIFICATES, {
-      default: 'the public authorities',
-      description: 'PEM file of the CA certificates to trust for the brokers, instead of the public authorities.',
+    tokenUrl: optional('PLATEN_KAFKA_OAUTH_TOKEN_URL', BASE_URL, {
+      default: 'none',
+      description:
+        'URL at which the client id and the client secret are exchanged for tokens (OAuth 2.0 client credentials); required with `oauthbearer`.',
     }),
+    scope: optional('PLATEN_KAFKA_OAUTH_SCOPE', SCOPE, {
+      default: 'none',
+      description: 'Scope to request tokens for, with `oauthbearer`.',
+    }),
+    isTls: setting('PLATEN_KAFKA_TLS', BOOLEAN, { default: 'false', description: 'Connect to the brokers over TLS.' }),
+    ...tlsSettings('PLATEN_KAFKA', 'the brokers'),
     prefix: setting('PLATEN_KAFKA_TOPIC_PREFIX', PREFIX, {
       default: 'none',
       absent: () => '',
@@ -73,10 +83,13 @@ const TABLE = table(
       description: `Days for which \`render.events\` keeps events, set when the topic is created: ${EVENT_DAYS.range}. The charges of a month are rebuilt from these events.`,
     }),
   },
-  ({ mechanism, username, password, isTls = false, ca, replicas = 0, inSyncMin = 0 }) => [
+  ({ mechanism, username, password, tokenUrl, scope, isTls = false, ca, cert, key, replicas = 0, inSyncMin = 0 }) => [
     new Set([mechanism, username, password].map((part) => part === undefined)).size > 1 &&
       'PLATEN_KAFKA_SASL, PLATEN_KAFKA_USERNAME and PLATEN_KAFKA_PASSWORD are set together or not at all',
-    ca !== undefined && !isTls && 'PLATEN_KAFKA_CA_FILE needs PLATEN_KAFKA_TLS=true',
+    (mechanism === 'oauthbearer') !== (tokenUrl !== undefined) &&
+      'PLATEN_KAFKA_OAUTH_TOKEN_URL and PLATEN_KAFKA_SASL=oauthbearer are set together',
+    scope !== undefined && tokenUrl === undefined && 'PLATEN_KAFKA_OAUTH_SCOPE needs PLATEN_KAFKA_OAUTH_TOKEN_URL',
+    ...tlsFaults('PLATEN_KAFKA', { ca, cert, key }, { isTls, needed: 'PLATEN_KAFKA_TLS=true' }),
     // With fewer copies than this, older brokers accept no record, and newer ones silently require fewer copies.
     inSyncMin > replicas && 'PLATEN_KAFKA_IN_SYNC_MIN needs a PLATEN_KAFKA_REPLICATION as high',
   ],
@@ -84,16 +97,16 @@ const TABLE = table(
 
 /** The settings of processes that use Kafka: those of the connection, and those of the topics that they create. */
 export const KAFKA_SETTINGS = mapped(TABLE, (values) => {
-  const { brokers, mechanism, username, password, isTls, ca } = values
+  const { brokers, mechanism, username, password, tokenUrl, scope, isTls, ca, cert, key } = values
   const { prefix, partitions, replicas, inSyncMin, eventPartitions, eventDays } = values
   return {
     connection: {
       brokers,
       sasl:
         mechanism !== undefined && username !== undefined && password !== undefined
-          ? { mechanism, username, password }
+          ? { mechanism, username, password, ...(tokenUrl !== undefined && { oauth: { tokenUrl, scope } }) }
           : undefined,
-      tls: isTls ? { ca } : undefined,
+      tls: isTls ? { ca, cert, key } : undefined,
     },
     topics: {
       prefix,

@@ -1,8 +1,9 @@
 /** Settings of Redis. */
 import { REDIS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { RedisLocation, RedisSettings } from '../../redis/connect.ts'
-import { anyText, CERTIFICATES, type Format, parseHosts } from '../format.ts'
+import { anyText, type Format, parseHosts } from '../format.ts'
 import { mapped, optional, setting, table } from '../setting.ts'
+import { tlsFaults, tlsSettings } from './tls.ts'
 
 const PORT_DEFAULT = { server: 6379, cluster: 6379, sentinel: 26_379 } as const
 
@@ -57,18 +58,15 @@ const TABLE = table(
         'URL of Redis: `redis://user:password@host:6379`, `redis+cluster://h1,h2` or `redis+sentinel://h1,h2/primary`; with `rediss` instead of `redis`, over TLS.',
       isSecret: true,
     }),
-    ca: optional('PLATEN_REDIS_CA_FILE', CERTIFICATES, {
-      default: 'the public authorities',
-      description: 'PEM file of the CA certificates to trust for Redis, instead of the public authorities.',
-    }),
+    ...tlsSettings('PLATEN_REDIS', 'Redis'),
     sentinelPassword: optional('PLATEN_REDIS_SENTINEL_PASSWORD', anyText('a password'), {
       default: 'none',
       description: 'Password of the Sentinels. The password of Redis is in its URL.',
       isSecret: true,
     }),
   },
-  ({ url, ca, sentinelPassword }) => [
-    ca !== undefined && url?.isTls === false && 'PLATEN_REDIS_CA_FILE needs a PLATEN_REDIS_URL that begins with rediss',
+  ({ url, sentinelPassword, ...tls }) => [
+    ...tlsFaults('PLATEN_REDIS', tls, { isTls: url?.isTls, needed: 'a PLATEN_REDIS_URL that begins with rediss' }),
     sentinelPassword !== undefined &&
       url !== undefined &&
       url.location.kind !== 'sentinel' &&
@@ -77,12 +75,12 @@ const TABLE = table(
 )
 
 /** The settings of processes that use Redis. */
-export const REDIS_SETTINGS = mapped(TABLE, ({ url, ca, sentinelPassword }): RedisSettings => {
+export const REDIS_SETTINGS = mapped(TABLE, ({ url, sentinelPassword, ...tls }): RedisSettings => {
   const { isTls, location, ...credentials } = url
   return {
     ...credentials,
     location: location.kind === 'sentinel' ? { ...location, sentinelPassword } : location,
-    ...(isTls && { tls: { ca } }),
+    ...(isTls && { tls }),
     callMsMax: REDIS_CALL_MS_MAX,
   }
 })

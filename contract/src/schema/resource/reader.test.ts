@@ -70,7 +70,7 @@ const source = (place: string, around: (source: JsonObject) => JsonObject): read
 ]
 const html = { tenantRef, html: { template: { inline: 'x' } } }
 const hook = { ...LEAST.Tenant, webhookSecretRef: { namespace: 'team-acme', name: 'hook', key: 'secret' } }
-const sized = { ...LEAST.Template, options: { page_size: { width: 100, height: 100 } } }
+const sized = { ...LEAST.Template, options: { pageSize: { width: 100, height: 100 } } }
 const sided = { ...LEAST.Template, options: { margin: { top: 0 } } }
 const withAsset = { ...LEAST.Template, assets: [asset] }
 const withFont = { ...withAsset, fonts: [font] }
@@ -84,8 +84,8 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
     ['planRef', [], [{}, 'starter', null, { name: 'a', namespace: 'b' }]],
     ['planRef.name', NAMES, NO_NAMES],
     ['displayName', TEXTS, NO_TEXTS],
-    ['suspended', BOOLEANS, NO_BOOLEANS],
-    ['suspendedReason', TEXTS, NO_TEXTS],
+    ['suspend', BOOLEANS, NO_BOOLEANS],
+    ['suspendReason', TEXTS, NO_TEXTS],
     ['overrides', [], [{}, null, { displayName: 'a' }, { htmlEngineEnable: true }]],
     ...within([['htmlRateLimitPerMinute', RATES, NO_RATES], ...PLAN_LIMITS], 'overrides'),
     [
@@ -140,17 +140,17 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
     ['webhookSecretRef.namespace', LABELS, NO_LABELS, hook],
     ['webhookSecretRef.name', NAMES, NO_NAMES, hook],
     ['webhookSecretRef.key', KEYS, NO_KEYS, hook],
-    ['deletionPolicy', ['Retain', 'Delete'], ['retain', '', null]],
+    ['deletionPolicy', ['Retain'], ['Delete', 'retain', '', null]],
   ],
   Template: [
     ['tenantRef', [], [{}, 'acme', { name: 'acme', namespace: 'a' }]],
     ['tenantRef.name', LABELS, NO_LABELS],
     ['code', ['a', 'a_b-c1', 'a'.repeat(128)], ['', 'A', 'a__b', '-a', 'a-', 'a.b', 'a'.repeat(129)]],
-    ['name', ['Rechnung №1', 'a'.repeat(200)], ['', 'a'.repeat(201), 1]],
+    ['displayName', ['Rechnung №1', 'a'.repeat(200)], ['', 'a'.repeat(201), 1]],
     ['version', [1, Number.MAX_SAFE_INTEGER], [0, -1, 1.5, '1', 2 ** 53]],
     ['published', BOOLEANS, NO_BOOLEANS],
-    ['engine', ['react_pdf'], ['html', 'pdf', '', null]],
-    ['engine', ['html'], ['react_pdf'], html],
+    ['engine', ['ReactPdf'], ['Html', 'react_pdf', '', null]],
+    ['engine', ['Html'], ['ReactPdf', 'html'], html],
     ['variablesSchema', [{}, { type: 'object', 'x-anything': null }], [true, [], 'object']],
     ['reactPdf', [], [{}, { source: { inline: 'x' }, template: 'x' }]],
     ...source('reactPdf.source', (source) => ({ tenantRef, reactPdf: { source } })),
@@ -158,13 +158,13 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
     ...['template', 'header', 'footer'].flatMap((part) =>
       source(`html.${part}`, (source) => ({ tenantRef, html: { ...html.html, [part]: source } })),
     ),
-    ['html.javascript', BOOLEANS, NO_BOOLEANS, html],
-    ['options', [{}], [{ filename: 'a.pdf' }, { pageSize: 'A4' }, null]],
+    ['html.javascriptEnabled', BOOLEANS, NO_BOOLEANS, html],
+    ['options', [{}], [{ filename: 'a.pdf' }, { page_size: 'A4' }, null]],
     ['locale', ['pl', 'pl-PL', 'zh-Hant-TW'], ['', 'p', 'pl_PL', 'en-', 'a-b', 7]],
-    ['options.page_size', ['A3', 'LETTER', { width: 28, height: 14_400 }], ['A7', 'a4', { width: 100 }, 595]],
-    ['options.page_size.width', [28, 14_400], [27, 14_401, '100'], sized],
-    ['options.page_size.height', [28, 14_400], [27, 14_401, '100'], sized],
-    ['options.orientation', ['portrait', 'landscape'], ['upright', 90]],
+    ['options.pageSize', ['A3', 'Letter', { width: 28, height: 14_400 }], ['A7', 'LETTER', { width: 100 }, 595]],
+    ['options.pageSize.width', [28, 14_400], [27, 14_401, '100'], sized],
+    ['options.pageSize.height', [28, 14_400], [27, 14_401, '100'], sized],
+    ['options.orientation', ['Portrait', 'Landscape'], ['portrait', 90]],
     ['options.margin', [0, 36, '12mm', '1.5in', {}], [-1, '12', '12 mm', 14_401, { inner: 1 }]],
     ...['top', 'right', 'bottom', 'left'].map(
       (side): Row => [`options.margin.${side}`, [0, '1cm'], [-1, '1em'], sided],
@@ -195,20 +195,20 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
     ...reference('assets.configMapKeyRef', { ...LEAST.Template, assets: [{ name: 'a', ...referring }] }),
     [
       'fonts',
-      [[], [font], [font, { ...font, weight: 700 }, { ...font, style: 'italic' }]],
+      [[], [font], [font, { ...font, weight: 700 }, { ...font, style: 'Italic' }]],
       [
         [{ family: 'a' }],
         [{ asset: 'logo.png' }],
         [{ ...font, asset: 'b' }],
         [font, font],
-        [font, { ...font, weight: 400, style: 'normal' }],
+        [font, { ...font, weight: 400, style: 'Normal' }],
         Array.from({ length: 65 }, (_, at) => ({ ...font, family: `f${at}` })),
       ],
       withAsset,
     ],
     ['fonts.family', ['Noto Sans', 'a'.repeat(100)], ['', 'a'.repeat(101)], withFont],
     ['fonts.weight', [1, 1000], [0, 1001, 'bold'], withFont],
-    ['fonts.style', ['normal', 'italic'], ['oblique'], withFont],
+    ['fonts.style', ['Normal', 'Italic'], ['italic'], withFont],
     ['fonts.asset', ['logo.png'], ['other.png'], withFont],
     ['egress', [{}], [{ hosts: [] }, null]],
     [
@@ -228,7 +228,7 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
   ApiKey: [
     ['tenantRef', [], [{}, 'acme']],
     ['tenantRef.name', LABELS, NO_LABELS],
-    ['environment', ['live', 'test'], ['prod', '']],
+    ['environment', ['Live', 'Test'], ['live', '']],
     ['secretName', NAMES, NO_NAMES],
     ['sha256', [sha256], [`${sha256}0`, sha256.toUpperCase(), sha256.slice(7), ''], { tenantRef }],
     ['description', TEXTS, NO_TEXTS],
@@ -237,7 +237,7 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
       ['2027-01-31T23:59:59.5+01:00', '2028-02-29T00:00:00Z'],
       ['2026-02-30T00:00:00Z', '2026-12-31T23:59:60Z', '2026-01-01 00:00:00Z', '2026-01-01', 'soon', 1],
     ],
-    ['suspended', BOOLEANS, NO_BOOLEANS],
+    ['suspend', BOOLEANS, NO_BOOLEANS],
     ['overlapHours', [0, 720], [-1, 721, 0.5, '24']],
   ],
 }

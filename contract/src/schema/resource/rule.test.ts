@@ -44,12 +44,12 @@ describe('a fault is told by its place', () => {
     ['Template', { tenantRef }, '/spec needs reactPdf, html or both'],
     [
       'Template',
-      { tenantRef, reactPdf, engine: 'html' },
+      { tenantRef, reactPdf, engine: 'Html' },
       '/spec/engine names an engine that the template has no source for',
     ],
     [
       'Template',
-      { tenantRef, html: { template: { inline: 'x' } }, engine: 'react_pdf' },
+      { tenantRef, html: { template: { inline: 'x' } }, engine: 'ReactPdf' },
       '/spec/engine names an engine that the template has no source for',
     ],
     [
@@ -93,7 +93,7 @@ describe('a fault is told by its place', () => {
       { tenantRef, sha256, secretName: 'a' },
       '/spec needs either secretName (to generate a key) or sha256 (to use a key of yours), not both',
     ],
-    ['ApiKey', { tenantRef, sha256, environment: 'prod' }, '/spec/environment must be one of "live", "test"'],
+    ['ApiKey', { tenantRef, sha256, environment: 'prod' }, '/spec/environment must be one of "Live", "Test"'],
   ])('%s %j: %s', ([kind, spec, fault]) => {
     expect(faultsOf(manifest(kind, spec))).toEqual([fault])
   })
@@ -118,12 +118,12 @@ describe('a change', () => {
     ['Template', template({}), template({ version: 2 }), []],
     ['Template', template({}), template({ tenantRef: { name: 'globex' } }), [`/spec/tenantRef/name ${CONSTANT}`]],
     ['ApiKey', apiKey({}), apiKey({ tenantRef: { name: 'globex' } }), [`/spec/tenantRef/name ${CONSTANT}`]],
-    ['ApiKey', apiKey({}), apiKey({ environment: 'live' }), []],
-    ['ApiKey', apiKey({}), apiKey({ environment: 'test' }), [`/spec/environment ${CONSTANT}`]],
+    ['ApiKey', apiKey({}), apiKey({ environment: 'Live' }), []],
+    ['ApiKey', apiKey({}), apiKey({ environment: 'Test' }), [`/spec/environment ${CONSTANT}`]],
     ['ApiKey', apiKey({}), apiKey({ secretName: 'another' }), [`/spec/secretName ${CONSTANT}`]],
     ['ApiKey', { tenantRef, sha256 }, { tenantRef, sha256: `sha256:${'1b'.repeat(32)}` }, [`/spec/sha256 ${CONSTANT}`]],
     ['ApiKey', { tenantRef, sha256 }, apiKey({}), [`/spec/secretName ${CONSTANT}`, `/spec/sha256 ${CONSTANT}`]],
-    ['ApiKey', apiKey({}), apiKey({ suspended: true, description: 'x', overlapHours: 0 }), []],
+    ['ApiKey', apiKey({}), apiKey({ suspend: true, description: 'x', overlapHours: 0 }), []],
     ['Tenant', { planRef: { name: 'a' } }, { planRef: { name: 'b' }, storage: { prefix: 'b/' } }, []],
     ['Plan', { retentionDays: 2 }, { retentionDays: 1 }, []],
   ])('of a %s from %j to %j', ([kind, before, after, faults]) => {

@@ -3,6 +3,8 @@
  * author what to do.
  */
 import { cidrsOf, isWithin, parseCidr } from '../../address.ts'
+import { apiKeySpecDefaults } from '../../crd/api-key.ts'
+import { templateSpecDefaults } from '../../crd/template.ts'
 import type { ErrorDetail } from '../../error.ts'
 import { INSTANT_FORMAT, parseInstant } from '../../instant.ts'
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../../limit.ts'
@@ -39,20 +41,26 @@ export function brokenChanges(before: ResourceManifest, after: ResourceManifest)
 }
 
 function templateChanges(before: TemplateSpec, after: TemplateSpec): readonly ErrorDetail[] {
-  const { version: last = 1 } = before
+  const { version: last = templateSpecDefaults.version } = before
   return [
     ...unchanged('/spec/tenantRef/name', [before.tenantRef.name, after.tenantRef.name]),
-    ...rule('/spec/version', `cannot be decreased: it was ${last}`, { isBroken: (after.version ?? 1) < last }),
+    ...rule('/spec/version', `cannot be decreased: it was ${last}`, {
+      isBroken: (after.version ?? templateSpecDefaults.version) < last,
+    }),
   ]
 }
 
 function apiKeyChanges(before: ApiKeySpec, after: ApiKeySpec): readonly ErrorDetail[] {
   return [
     ...unchanged('/spec/tenantRef/name', [before.tenantRef.name, after.tenantRef.name]),
-    ...unchanged('/spec/environment', [before.environment ?? 'live', after.environment ?? 'live']),
+    ...unchanged('/spec/environment', [environmentOf(before), environmentOf(after)]),
     ...unchanged('/spec/secretName', [before.secretName, after.secretName]),
     ...unchanged('/spec/sha256', [before.sha256, after.sha256]),
   ]
+}
+
+function environmentOf({ environment = apiKeySpecDefaults.environment }: ApiKeySpec) {
+  return environment
 }
 
 function unchanged(path: string, [before, after]: readonly [unknown, unknown]): readonly ErrorDetail[] {
@@ -87,12 +95,14 @@ function isBlock(text: string): boolean {
 const MAPPED_IPV4 = cidrsOf(['::ffff:0:0/96'])
 
 function templateRules({ name }: ResourceManifest['metadata'], spec: TemplateSpec): readonly ErrorDetail[] {
-  const { code = name, engine, reactPdf, html, locale = 'en-US' } = spec
-  const hasSource = engine === undefined || (engine === 'html' ? html : reactPdf) !== undefined
+  const { code = name, engine, reactPdf, html, locale } = spec
+  const hasSource = engine === undefined || (engine === 'Html' ? html : reactPdf) !== undefined
   return [
     ...rule('/spec', 'needs reactPdf, html or both', { isBroken: reactPdf === undefined && html === undefined }),
     ...rule('/spec/engine', 'names an engine that the template has no source for', { isBroken: !hasSource }),
-    ...rule('/spec/locale', 'is no language tag such as pl-PL', { isBroken: !isLocale(locale) }),
+    ...rule('/spec/locale', 'is no language tag such as pl-PL', {
+      isBroken: locale !== undefined && !isLocale(locale),
+    }),
     ...rule('/spec/code', 'is required, because metadata.name is not a valid template code', {
       isBroken: !new RegExp(TEMPLATE_CODE_PATTERN).test(code) || code.length > TEMPLATE_CODE_CHARS_MAX,
     }),
@@ -127,9 +137,13 @@ function assetRules({ assets = [] }: TemplateSpec): readonly ErrorDetail[] {
   ]
 }
 
+const DEFAULT_FACE = templateSpecDefaults.fonts
+
 function fontRules({ assets = [], fonts = [] }: TemplateSpec): readonly ErrorDetail[] {
   const names = new Set(assets.map(({ name }) => name))
-  const faces = fonts.map(({ family, weight = 400, style = 'normal' }) => `${style} ${weight} ${family}`)
+  const faces = fonts.map(
+    ({ family, weight = DEFAULT_FACE.weight, style = DEFAULT_FACE.style }) => `${style} ${weight} ${family}`,
+  )
   return fonts.flatMap(({ asset }, at) => [
     ...rule(`/spec/fonts/${at}/asset`, 'names none of the assets', { isBroken: !names.has(asset) }),
     ...rule(`/spec/fonts/${at}`, 'has the same family, weight and style as a font before it', {

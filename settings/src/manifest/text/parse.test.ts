@@ -99,7 +99,7 @@ describe('a faulty document', () => {
   })
 
   test('is told by the line of what is around a field that is missing', () => {
-    const [fault] = parse(`---\n${plan('bad').replace('Plan', 'Tenant')}spec:\n  suspended: true\n`).faults
+    const [fault] = parse(`---\n${plan('bad').replace('Plan', 'Tenant')}spec:\n  suspend: true\n`).faults
     expect(fault).toMatchObject({ line: 6, path: '/spec/planRef', message: 'is required' })
   })
 

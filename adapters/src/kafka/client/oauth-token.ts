@@ -1,0 +1,106 @@
+/** Gets access tokens by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4), and keeps each until shortly before it expires. */
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { messageOf } from '@platen/contract/thrown.ts'
+import { KAFKA_TOKEN_BYTES_MAX, KAFKA_TOKEN_MS_MAX } from '../limit.ts'
+
+export interface OauthClient {
+  readonly tokenUrl: string
+  readonly scope?: string | undefined
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+interface Token {
+  readonly value: string
+  /** Monotonic time until which it is used. */
+  readonly until: number
+}
+
+const SECOND_MS = 1000
+/** The part of its life for which a token is used. In the rest, the broker could find that it has expired. */
+const USED_SHARE = 0.8
+
+/**
+ * Returns a function that returns a token for a client. Concurrent calls share one request. The function throws an error that says what
+ * is wrong with the answer, without the credentials or the token.
+ */
+export function oauthTokens(clock: Clock): (client: OauthClient) => Promise<string> {
+  let kept: { readonly client: string; readonly token: Token } | undefined
+  const requests = new Map<string, Promise<Token>>()
+  const requestOnce = (client: OauthClient, key: string) => {
+    const running = requests.get(key)
+    if (running !== undefined) return running
+    const request = requestToken(client, clock).finally(() => requests.delete(key))
+    requests.set(key, request)
+    return request
+  }
+  return async (client) => {
+    const key = JSON.stringify(client)
+    if (kept?.client === key && clock.monotonic() < kept.token.until) return kept.token.value
+    const token = await requestOnce(client, key)
+    kept = { client: key, token }
+    return token.value
+  }
+}
+
+async function requestToken({ tokenUrl, scope, clientId, clientSecret }: OauthClient, clock: Clock): Promise<Token> {
+  const begunAt = clock.monotonic()
+  // RFC 6749, section 2.3.1: both are form-encoded before they are joined.
+  const credentials = [clientId, clientSecret].map(formEncoded).join(':')
+  try {
+    const response = await fetch(tokenUrl, {
+      method: 'POST',
+      headers: {
+        Authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+        Accept: 'application/json',
+      },
+      body: new URLSearchParams({ grant_type: 'client_credentials', ...(scope !== undefined && { scope }) }),
+      // The credentials are for this endpoint alone.
+      redirect: 'error',
+      signal: clock.timeout(KAFKA_TOKEN_MS_MAX),
+    })
+    const text = await boundedText(response)
+    if (!response.ok) throw new Error(`it answered ${response.status}`)
+    const { value, lifeMs } = tokenIn(text)
+    return { value, until: begunAt + lifeMs * USED_SHARE }
+  } catch (cause) {
+    throw new Error(`no token from ${new URL(tokenUrl).origin}: ${messageOf(cause)}`, { cause })
+  }
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1)
+}
+
+async function boundedText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > KAFKA_TOKEN_BYTES_MAX) throw new Error(`its answer has more than ${KAFKA_TOKEN_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** The token in an answer. Without `expires_in`, which is only recommended, it is used for one connection. */
+function tokenIn(text: string): { readonly value: string; readonly lifeMs: number } {
+  const answer = parsed(text)
+  const value = answer['access_token']
+  const seconds = answer['expires_in'] ?? 0
+  // The characters of a token in RFC 6750, section 2.1.
+  if (typeof value !== 'string' || !/^[A-Za-z0-9._~+/-]+=*$/.test(value))
+    throw new Error('its answer has no access_token')
+  const lifeMs = Number(seconds) * SECOND_MS
+  if (!(lifeMs >= 0)) throw new Error('its answer has an expires_in that is no number')
+  return { value, lifeMs }
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text))
+  } catch {
+    // The parser's message quotes the text.
+    throw new Error('its answer is not JSON')
+  }
+}

@@ -1,0 +1,19 @@
+/** The settings of `platen publish`. A module of its own, as those that use them load the S3 client, and the usage text does not need it. */
+import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
+import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
+import { PATH } from '@platen/adapters/setting/format.ts'
+import { brandSetting, FORMAT_SETTING } from '@platen/adapters/setting/process.ts'
+import { setting, table } from '@platen/adapters/setting/setting.ts'
+import { SEAL_KEYS_SETTING } from '@platen/adapters/setting/webhook.ts'
+
+export const SETTINGS = table({
+  redis: REDIS_SETTINGS,
+  ...ARTIFACT_STORE_SETTINGS,
+  sealKeys: SEAL_KEYS_SETTING,
+  format: FORMAT_SETTING,
+  dataDir: setting('PLATEN_DATA_DIR', PATH, {
+    default: './data',
+    description: 'Folder of the identities of tenants, generated API keys and webhook secrets.',
+  }),
+  brand: brandSetting('Opens the prefix of generated API keys (`service_live_`).'),
+})
