@@ -59,7 +59,9 @@ export async function openDataPlane<Config extends DataPlaneConfig>(
   )
   const latest = () => process.latest().kafka.connection
   const kafka = measureKafka(
-    stack.use(await connectKafka({ ...connection, clientId: `platen-${deployable}`, latest }, { clock, log }, starting)),
+    stack.use(
+      await connectKafka({ ...connection, clientId: `platen-${deployable}`, latest }, { clock, log }, starting),
+    ),
     process,
   )
   const settingsRedis = stack.use(await redis.duplicate(REDIS_SETTINGS_CALL_MS_MAX, starting))

@@ -100,7 +100,22 @@ export async function openProcess<Config extends BaseConfig>(
   const store = measureStore(opened, measured)
   const connection = { ...config.redis, isAutoPipelined: true, ...options.redis, clock, latest: () => latest().redis }
   const redis = measureRedis(stack.use(await connectRedis(connection, starting)), measured)
-  return { ...store, deployable, config, latest, clock, ids, log, metrics, dependencies, probes, redis, starting, stop, stack }
+  return {
+    ...store,
+    deployable,
+    config,
+    latest,
+    clock,
+    ids,
+    log,
+    metrics,
+    dependencies,
+    probes,
+    redis,
+    starting,
+    stop,
+    stack,
+  }
 }
 
 /** Reports `health` to probes until the stop. `fields` go to the line of the log that says that the process has started. */

@@ -82,18 +82,13 @@ export function openRegistry(): Metrics {
       for (const series of seriesOf(labels)) histogram.zero(series)
       return histogram
     },
-    tracedHistogram(name, help, { buckets, labels = NONE }) {
-      const labelNames = Object.keys(labels)
-      const histogram = new Histogram({ name, help, labelNames, buckets, registers: [], enableExemplars: true })
-      // The constructor would refuse a registry of this format, in which exemplars are left out.
-      registry.registerMetric(histogram)
-      for (const series of seriesOf(labels)) histogram.zero(series)
+    tracedHistogram(name, help, options) {
+      const histogram = addTracedHistogram(registry, { name, help, ...options })
       return {
         zero: (series) => histogram.zero(series),
         observe(series, value, traceId) {
           hasExemplars ||= traceId !== undefined
-          const exemplarLabels = traceId === undefined ? NO_EXEMPLAR : { trace_id: traceId }
-          histogram.observe({ labels: series, value, exemplarLabels })
+          histogram.observe(series, value, traceId)
         },
       }
     },
@@ -117,6 +112,31 @@ export function openRegistry(): Metrics {
           counter.inc(read())
         },
       })
+    },
+  }
+}
+
+interface HistogramOptions<Label extends string> {
+  readonly name: string
+  readonly help: string
+  readonly buckets: number[]
+  readonly labels?: Labels<Label>
+}
+
+function addTracedHistogram<Label extends string>(
+  registry: Registry,
+  { labels, ...options }: HistogramOptions<Label>,
+): TracedHistogram<Label> {
+  const labelNames = Object.keys(labels ?? NONE)
+  const histogram = new Histogram<string>({ ...options, labelNames, registers: [], enableExemplars: true })
+  // The constructor would refuse a registry of this format, in which exemplars are left out.
+  registry.registerMetric(histogram)
+  for (const series of seriesOf(labels ?? NONE)) histogram.zero(series)
+  return {
+    zero: (series) => histogram.zero(series),
+    observe(series, value, traceId) {
+      const exemplarLabels = traceId === undefined ? NO_EXEMPLAR : { trace_id: traceId }
+      histogram.observe({ labels: series, value, exemplarLabels })
     },
   }
 }

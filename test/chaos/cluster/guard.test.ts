@@ -50,7 +50,7 @@ const GUARDS: readonly Guard[] = [
     mutant: {
       name: 'gives an event an id by chance',
       file: '/contract/src/event.ts',
-      find: 'id: uuidOf(bytes)',
+      find: 'id: eventId ?? eventIdOf(manifest, key)',
       replace: 'id: crypto.randomUUID()',
     },
     run: redeliver('after manifest, before event'),
