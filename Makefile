@@ -12,7 +12,7 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster kube images node check quick test e2e servers bench soak chaos hostile fuzz pictures
+.PHONY: help run cluster kube images node check quick test e2e servers bench soak chaos drill hostile fuzz pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -87,6 +87,10 @@ chaos: node_modules/.package-lock.json ## break what a cluster stands on in ever
 	@$(NODE) test/topology/server/install.ts
 	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || .ci/apt-install libfaketime || true
 	@LONG=1 REAL_TIME=1 exec $(NODE) $(if $(filter operator,$(ONLY)),node_modules/vitest/vitest.mjs run test/operator/chaos,test/chaos/cluster/main.ts)
+
+drill: node_modules/.package-lock.json ## lose each server a cluster stands on, restore it, and see what callers saw (ONLY=kafka,etcd: a part)
+	@$(NODE) test/topology/server/install.ts
+	@REAL_TIME=1 exec $(NODE) test/drill/main.ts
 
 hostile: node_modules/.package-lock.json ## try every attack there is, beside a tenant that behaves and on the engines alone (TIMES=10: each ten times)
 	@renderer/install-chromium.sh

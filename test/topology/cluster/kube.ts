@@ -25,6 +25,13 @@ export const OPERATOR_PERSONA = PERSONAS.operator.name
 export async function startInstalledKube(): Promise<KubeServer> {
   await using stack = new AsyncDisposableStack()
   const kube = stack.use(await startKube({ personas: Object.values(PERSONAS) }))
+  await install(kube)
+  stack.move()
+  return kube
+}
+
+/** Creates the operator's namespace, our kinds and roles. */
+export async function install(kube: KubeApi): Promise<void> {
   const { code, stderr } = await kube.kubectl(['create', 'namespace', OPERATOR_NAMESPACE])
   if (code !== 0) throw new Error(stderr)
   await kube.apply(['crds', 'rbac'].flatMap(manifestsIn))
@@ -32,8 +39,6 @@ export async function startInstalledKube(): Promise<KubeServer> {
   await poll(() => kube.request({ path: '/apis/platen.dev/v1alpha1/plans', as: OPERATOR_PERSONA })).until(
     ({ status }) => status === 200,
   )
-  stack.move()
-  return kube
 }
 
 /** Creates a namespace whose Secrets the operator may read, as a platform team does. */

@@ -10,11 +10,13 @@ import { Redis } from 'ioredis'
 import { key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../../../fixture/manifests.ts'
 import { IS_LONG } from '../../../run/form.ts'
 import { type Cluster, SERVICE_BUCKET } from '../../../topology/cluster/cluster.ts'
+import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../../topology/cluster/kube.ts'
 import { startTestCluster } from '../../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy } from '../../../topology/proxy/fault-proxy.ts'
 import type { Protocol } from '../../../topology/proxy/wire.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../../../topology/receiver.ts'
 import { startKafka } from '../../../topology/server/kafka.ts'
+import type { KubeServer } from '../../../topology/server/kube.ts'
 import type { ServerProcess } from '../../../topology/server/process.ts'
 import { startRedis } from '../../../topology/server/redis.ts'
 import { startS3 } from '../../../topology/server/s3.ts'
@@ -41,6 +43,8 @@ export interface RigOptions {
   readonly trials?: number
   /** Additional settings of all processes. */
   readonly settings?: Readonly<Record<string, string>>
+  /** A Kubernetes API with an operator, in place of `platen publish`. The caller owns it, and applies the manifests. */
+  readonly kube?: KubeServer
 }
 
 export interface Rig extends AsyncDisposable {
@@ -58,6 +62,8 @@ export interface Rig extends AsyncDisposable {
   mutate(mutant: Mutant | undefined, deployables: readonly Deployable[]): Promise<void>
   /** Stops all processes of each deployable but the first. */
   keepFirst(): Promise<void>
+  /** The plan, and all tenants with their keys and templates, as YAML. */
+  readonly manifests: string
 }
 
 export interface TrialTenant {
@@ -75,11 +81,12 @@ export default ({ data }) => {
 }`
 
 /** Starts the cluster, its servers and its proxies. */
-export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOptions = {}): Promise<Rig> {
+export async function openRig({ copies = 1, trials = 24, settings = {}, kube }: RigOptions = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'platen-clocks-'))
   stack.defer(() => rm(folder, { recursive: true }))
   const tenants = Array.from({ length: trials }, (_, at) => tenantOf(at))
+  const manifests = manifestOf(documentsOf(tenants))
   const proxies = await openProxies(stack)
   const [kafka, redis, s3] = await Promise.all([
     startKafka({ proxies: DEPLOYABLES.map((name) => proxies[name].kafka.port) }).then((each) => stack.use(each)),
@@ -113,7 +120,14 @@ export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOpt
   const cluster = stack.use(
     await startTestCluster({
       settings: { ...LOOPBACK_ALLOWED, PLATEN_CONCURRENCY: IS_LONG ? '2' : '1', ...settings },
-      manifests: manifestOf(documentsOf(tenants)),
+      manifests,
+      ...(kube && {
+        kube: {
+          kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA),
+          namespace: OPERATOR_NAMESPACE,
+          operators: 1,
+        },
+      }),
       apis: copies,
       renderers: copies,
       events: copies,
@@ -133,6 +147,7 @@ export async function openRig({ copies = 1, trials = 24, settings = {} }: RigOpt
   return {
     cluster,
     tenants: tenants.values(),
+    manifests,
     hookUrl: receiver.url,
     posts,
     proxy: (name, server) => proxies[name][server],

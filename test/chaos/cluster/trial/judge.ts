@@ -143,13 +143,11 @@ const NO_CONTENT = 204
 
 function everyWebhookArrives({ facts: { events, posts } }: Evidence): readonly string[] {
   const due = new Map(events.map(({ id, manifest: { render } }) => [id, render]))
-  const missing = [...due].flatMap(([id, { webhookUrl, mode }]) => {
+  const missing = [...due].flatMap(([id, { id: render, webhookUrl, mode }]) => {
     const answers = posts.filter(({ deliveryId }) => deliveryId === id).map(({ status }) => status)
     // The webhook of an answered sync render is attempted once, for the records. All others must be accepted by the receiver.
     if (webhookUrl === undefined || answers.some((status) => mode === 'sync' || status === NO_CONTENT)) return []
-    return [
-      `${id} of a render that was ${mode} did not arrive; ${answers.length} calls were answered ${answers.join(', ')}`,
-    ]
+    return [`${id} of ${render} (${mode}) did not arrive; ${answers.length} calls were answered ${answers.join(', ')}`]
   })
   const byBody = Map.groupBy(posts, ({ body }) => body)
   const twice = [...byBody.values()].filter((same) => {

@@ -121,7 +121,9 @@ async function readEvents({ cluster: { broker, topicPrefix } }: Scene): Promise<
     const unread = new Set([...ends].filter(([, end]) => end > 0).map(([partition]) => partition))
     const events: TellingOf[] = []
     if (unread.size === 0) return events
-    const { promise: all, resolve } = Promise.withResolvers<void>()
+    const { promise: all, resolve, reject } = Promise.withResolvers<void>()
+    // Without this, a consumer that gives up would be waited for without end.
+    consumer.on(consumer.events.CRASH, ({ payload: { error } }) => reject(error))
     await consumer.subscribe({ topic, fromBeginning: true })
     await consumer.run({
       autoCommit: false,
