@@ -6,6 +6,7 @@ import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   type ArtifactAddress,
+  completedBy,
   decodeManifest,
   encodeManifest,
   isAbandoned,
@@ -69,7 +70,7 @@ export async function recordOutcome(
   const { artifacts, meter, forceStop } = worker
   let manifest = manifestOf(record, attempt, outcome)
   if (!(await artifacts.create(manifestAddress(worker, record.id), encodeManifest(manifest), forceStop))) {
-    manifest = await requireManifest(worker, record.id)
+    manifest = await requireManifest(worker, record)
     const pdf = pdfOf(outcome)
     if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)
   }
@@ -82,8 +83,8 @@ function pdfOf(outcome: Outcome): ArtifactAddress | undefined {
 }
 
 /**
- * Publishes what follows from a manifest: the event (unless the API abandoned the render), the charge or refund, and the status view. The
- * view comes last. So a store that keeps all three in order shows no render as ended before it was charged.
+ * Publishes what follows from a manifest: the event (unless the render was abandoned or erased), the charge or refund, and the status view.
+ * The view comes last. So a store that keeps all three in order shows no render as ended before it was charged.
  */
 export async function publishOutcome(worker: Worker, manifest: Manifest): Promise<Manifest> {
   const { events, ledger, limiter, settings, forceStop } = worker
@@ -96,14 +97,14 @@ export async function publishOutcome(worker: Worker, manifest: Manifest): Promis
 }
 
 /** Reads the outcome of a render, if there is one. */
-export async function findManifest(worker: Worker, id: RenderId): Promise<Manifest | undefined> {
-  const bytes = await worker.artifacts.get(manifestAddress(worker, id), worker.forceStop)
-  return bytes === undefined ? undefined : decodeManifest(bytes)
+export async function findManifest(worker: Worker, record: RenderRecord): Promise<Manifest | undefined> {
+  const bytes = await worker.artifacts.get(manifestAddress(worker, record.id), worker.forceStop)
+  return bytes === undefined ? undefined : completedBy(record, decodeManifest(bytes))
 }
 
 /** Reads the outcome of a render that has ended. */
-export async function requireManifest(worker: Worker, id: RenderId): Promise<Manifest> {
-  const manifest = await findManifest(worker, id)
+export async function requireManifest(worker: Worker, record: RenderRecord): Promise<Manifest> {
+  const manifest = await findManifest(worker, record)
   assert(manifest !== undefined, 'a render that has ended has a manifest')
   return manifest
 }
