@@ -171,6 +171,7 @@ async function openPorts({ config, clock, log, stack, directory, publicUrl }: Po
       deliveries,
       serviceBucket: SERVICE_BUCKET,
       facts: [events, limiter],
+      forgetRecords: ledger.forgetRecords,
       clock,
       log,
     }),

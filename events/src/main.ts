@@ -49,7 +49,8 @@ async function serve(own: Process<Config>): Promise<void> {
     }),
   )
   void beginWithSettings(base, () => webhooks.begin())
-  const retention = stack.use(openRetention({ ...base, events, deliveries }))
+  const ledger = redisRenderLedger(redis)
+  const retention = stack.use(openRetention({ ...base, events, deliveries, ledger }))
   const lag = () => events.lag(PROJECTION_READER).reduce((sum, { records }) => sum + records, 0)
   const projection = stack.use(
     openProjection({
@@ -57,7 +58,7 @@ async function serve(own: Process<Config>): Promise<void> {
       events,
       checkpoints: redisCheckpoints(redis),
       limiter: redisLimiter(redis),
-      ledger: redisRenderLedger(redis),
+      ledger,
       meter: projectionMeter(metrics, { lag }),
     }),
   )

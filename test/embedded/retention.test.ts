@@ -185,7 +185,7 @@ describe('a render', () => {
     const retention = start({
       artifacts: { ...artifacts, delete: (address, signal) => step(() => artifacts.delete(address, signal)) },
       ledger: {
-        due: (...request) => ledger.due(...request),
+        ...ledger,
         forget: (id, signal) => step(() => ledger.forget(id, signal)),
       },
     })
