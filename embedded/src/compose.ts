@@ -171,7 +171,7 @@ async function openPorts({ config, clock, log, stack, directory, publicUrl }: Po
       deliveries,
       serviceBucket: SERVICE_BUCKET,
       facts: [events, limiter],
-      forgetRecords: ledger.forgetRecords,
+      forgetRecords: (id, signal) => ledger.forgetRecords(id, signal),
       clock,
       log,
     }),

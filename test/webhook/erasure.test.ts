@@ -54,7 +54,7 @@ describe.each([
   ] as const)('of a render that %s nothing is left but a tombstone without data, for a week', async ([, outcome]) => {
     const record = aRecord({ storage: { bucket: 'own-bucket', prefix: 'pdf/of/acme/' }, ...PERSONAL })
     const [stored, other] = [await end(scene, record, outcome), await end(scene, aRecord())]
-    const result = await eraseRenders([record.id], ALL, aProcess(scene), NEVER)
+    const result = await eraseRenders({ ids: [record.id], ...ALL }, aProcess(scene), NEVER)
     expect(result).toEqual({ erased: [{ id: record.id, hadManifest: true }], failed: [] })
     expect(await existing(scene, [...stored, ...other])).toEqual([manifestOf(record), ...other])
     const bytes = await scene.stores.artifacts.get(manifestOf(record), NEVER)
@@ -83,7 +83,7 @@ describe.each([
     const stored = await end(scene, record)
     await scene.clock.advance(ERASED_KEPT_DAYS * DAY_MS)
     const unknown = aRenderId(scene.clock.now())
-    const { erased } = await eraseRenders([record.id, record.id, unknown], ALL, aProcess(scene), NEVER)
+    const { erased } = await eraseRenders({ ids: [record.id, record.id, unknown], ...ALL }, aProcess(scene), NEVER)
     expect(erased.toSorted((one, other) => Number(other.hadManifest) - Number(one.hadManifest))).toEqual([
       { id: record.id, hadManifest: true },
       { id: unknown, hadManifest: false },
@@ -96,7 +96,11 @@ describe.each([
     for (let steps = 0; ; steps++) {
       const record = aRecord()
       const stored = await end(scene, record)
-      const killed = await eraseRenders([record.id], ALL, aProcess(scene, failingAfter(scene, steps)), NEVER).then(
+      const killed = await eraseRenders(
+        { ids: [record.id], ...ALL },
+        aProcess(scene, failingAfter(scene, steps)),
+        NEVER,
+      ).then(
         ({ failed }) => failed.length > 0,
         () => true,
       )
@@ -104,7 +108,7 @@ describe.each([
       const bytes = await scene.stores.artifacts.get(manifestOf(record), NEVER)
       if (!isErased(decodeManifest(bytes ?? Buffer.of()))) expect(left).toEqual(stored)
       else expect((await indexed(scene)).flat()).toContain(record.id)
-      await eraseRenders([record.id], ALL, aProcess(scene), NEVER)
+      await eraseRenders({ ids: [record.id], ...ALL }, aProcess(scene), NEVER)
       expect(await existing(scene, stored)).toEqual([manifestOf(record)])
       expect(await scene.stores.deliveries.listByRender(record.id, NEVER)).toEqual([])
       // The index, the tombstone, the objects, the deliveries, and twice the ledger.

@@ -25,6 +25,12 @@ export interface ErasureOrderPorts extends ErasurePorts {
   readonly findRenders: (order: ErasureOrder, signal: AbortSignal) => AsyncIterable<RenderId>
 }
 
+/** An order, and where it is stored. */
+export interface StoredOrder {
+  readonly order: ErasureOrder
+  readonly address: ArtifactAddress
+}
+
 /** What a round did. */
 export interface ErasureRound {
   readonly erased: number
@@ -40,7 +46,7 @@ export async function workOffErasures(ports: ErasureOrderPorts, signal: AbortSig
     try {
       const bytes = await artifacts.get(address, signal)
       const order = bytes && decodeErasure(bytes)
-      if (order !== undefined && isRoundDue(order, clock.now())) await eraseTenant(order, address, ports, signal)
+      if (order !== undefined && isRoundDue(order, clock.now())) await eraseTenant({ order, address }, ports, signal)
     } catch (err) {
       signal.throwIfAborted()
       log.warn({ order: address.key, err }, 'erasure order not worked off')
@@ -53,8 +59,7 @@ export async function workOffErasures(ports: ErasureOrderPorts, signal: AbortSig
  * when it could not look at all renders; what was erased stays erased.
  */
 export async function eraseTenant(
-  order: ErasureOrder,
-  address: ArtifactAddress,
+  { order, address }: StoredOrder,
   ports: ErasureOrderPorts,
   signal: AbortSignal,
 ): Promise<ErasureRound> {
@@ -63,7 +68,7 @@ export async function eraseTenant(
   const isLast = workedOffAt >= lastRoundAt(order)
   const round = { erased: 0, failed: 0, err: undefined as unknown }
   for await (const ids of inBatches(order, ports, signal)) {
-    const { erased, failed, err } = await eraseRenders(ids, erasureOf(order, isLast), ports, signal)
+    const { erased, failed, err } = await eraseRenders({ ids, ...whatOf(order, isLast) }, ports, signal)
     round.erased += erased.length
     round.failed += failed.length
     round.err ??= err
@@ -78,7 +83,7 @@ export async function eraseTenant(
   return round
 }
 
-function erasureOf({ account, storage, orderedAt }: ErasureOrder, isLast: boolean): Erasure {
+function whatOf({ account, storage, orderedAt }: ErasureOrder, isLast: boolean): Omit<Erasure, 'ids'> {
   return {
     isWanted(id, manifest) {
       if (manifest !== undefined) return manifest.render.account === account && !isErased(manifest)

@@ -33,7 +33,9 @@ export interface ErasurePorts extends RemovalPorts {
 }
 
 export interface Erasure {
-  /** Which renders to erase, by their manifest, if there is a readable one. */
+  /** At most `ERASED_TOGETHER_MAX`. */
+  readonly ids: readonly RenderId[]
+  /** Which of them to erase, by their manifest, if there is a readable one. */
   readonly isWanted: (id: RenderId, manifest: Manifest | undefined) => boolean
   /** Where the data of renders without a manifest is, if that is known. */
   readonly storage?: RenderRecord['storage']
@@ -54,12 +56,11 @@ export interface ErasedRender {
 }
 
 /**
- * Erases those of the renders that are wanted, at most `ERASED_TOGETHER_MAX` in one call. A failure does not stop the others. Throws when
+ * Erases those of the renders that are wanted. A failure does not stop the others. Throws when
  * `signal` aborts, and when the expiry index cannot be written: then nothing was erased.
  */
 export async function eraseRenders(
-  ids: readonly RenderId[],
-  { isWanted, storage }: Erasure,
+  { ids, isWanted, storage }: Erasure,
   ports: ErasurePorts,
   signal: AbortSignal,
 ): Promise<ErasureResult> {
