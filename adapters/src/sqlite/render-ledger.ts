@@ -115,20 +115,17 @@ export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRend
         after = [integerIn(last, 'expires_at'), textIn(last, 'id')]
       }
     },
-    async forget(id, signal) {
-      await database.run([{ sql: FORGET, values: [id] }], signal)
-    },
-    async forgetRecords(id, signal) {
-      await database.run(
-        FORGET_RECORDS.map((sql) => ({ sql, values: [id] })),
-        signal,
-      )
-    },
+    forget: async (id, signal) => void (await database.run([{ sql: FORGET, values: [id] }], signal)),
+    forgetRecords: async (id, signal) => void (await database.run(forgettingRecords(id), signal)),
     async newest(signal) {
       const [[row] = []] = await database.run([{ sql: NEWEST }], signal)
       return row && idIn(row)
     },
   }
+}
+
+function forgettingRecords(id: RenderId) {
+  return FORGET_RECORDS.map((sql) => ({ sql, values: [id] }))
 }
 
 function opening(record: RenderRecord) {
