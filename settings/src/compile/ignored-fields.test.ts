@@ -7,11 +7,6 @@ const webhookSecretRef = { namespace: 'a', name: 'a', key: 'a' }
 
 test.for([
   [
-    'a tenant that wants a clean exit',
-    aTenantResource({ spec: { webhookSecretRef, deletionPolicy: 'Delete' } }),
-    ['/spec/deletionPolicy has no effect yet'],
-  ],
-  [
     'a tenant that wants to rotate what is not its own',
     aTenantResource({ metadata: { rotateWebhookSecretAt: 5 }, spec: { webhookSecretRef } }),
     [
@@ -25,7 +20,7 @@ test.for([
 
 test.for([
   aPlanResource(),
-  aTenantResource({ spec: { webhooks: { allowCidrs: ['10.0.0.0/8'] }, webhookSecretRef, deletionPolicy: 'Retain' } }),
+  aTenantResource({ spec: { webhooks: { allowCidrs: ['10.0.0.0/8'] }, webhookSecretRef, deletionPolicy: 'Delete' } }),
   aTenantResource({ metadata: { rotateWebhookSecretAt: 5 } }),
   aTemplateResource({ spec: { html: { template }, egress: { allowedHosts: ['a.example'] } } }),
   anApiKeyResource(),

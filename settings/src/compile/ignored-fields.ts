@@ -27,10 +27,7 @@ export function ignoredFieldsOf(resource: Resource): readonly IgnoredField[] {
 
 function ofTenant({ metadata, spec }: TenantResource): readonly IgnoredField[] {
   const isRotatedInVain = spec.webhookSecretRef !== undefined && metadata.rotateWebhookSecretAt !== undefined
-  return [
-    ...(spec.deletionPolicy === 'Delete' ? [{ path: '/spec/deletionPolicy', message: NOT_YET }] : []),
-    ...(isRotatedInVain ? [{ path: ROTATE_POINTER, message: WITH_REFERENCE }] : []),
-  ]
+  return isRotatedInVain ? [{ path: ROTATE_POINTER, message: WITH_REFERENCE }] : []
 }
 
 function ofApiKey({ spec }: ApiKeyResource): readonly IgnoredField[] {
