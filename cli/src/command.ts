@@ -6,11 +6,14 @@ import { ENGINE_SETTINGS } from '@platen/adapters/setting/engine.ts'
 import { ConfigError, table, type Variables } from '@platen/adapters/setting/setting.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import { INSTANT_FORMAT, parseInstant } from '@platen/contract/instant.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import { parseRenderId } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { type CheckOptions, checkFolder, faultsIn, formatReport } from './check.ts'
 import { UsageError, withoutControls } from './diagnostic/diagnostic.ts'
 import { openPreview, type PreviewOptions } from './preview.ts'
+import type { EraseOptions } from './publish/erase.ts'
 import { SETTINGS } from './publish/setting.ts'
 import type { PublishOptions } from './publish.ts'
 import type { RendererPorts } from './renderer.ts'
@@ -19,6 +22,8 @@ import { watchPreview } from './watch.ts'
 const USAGE = `usage: platen check <folder> [--no-render]
        platen preview <folder> <template> [--data <file>] [--engine <engine>] [-o <file>] [--watch]
        platen publish <folder> [--watch]
+       platen erase render <id>... [--embedded] [--by <name>]
+       platen erase tenant <name> [--before <time>] [--account <uid>] [--embedded] [--by <name>]
 
   check     read a folder of manifests as the service would, render every template with its sample
             data, and print what is wrong; nothing is written, and no service needs to run
@@ -36,10 +41,18 @@ const USAGE = `usage: platen check <folder> [--no-render]
     --watch            publish again whenever a manifest is saved, or Redis has lost what was
                        published, until Ctrl-C or until another publish takes over
 
+  erase     erase renders, or those of a tenant, from S3 and Redis: PDFs, outcomes, deliveries and
+            claims; say what stays in Kafka until when, and write a line of JSON for audits to
+            standard error. Repeating it is safe and completes what was interrupted
+    --before <time>    only what was accepted before, such as 2027-01-31T00:00:00Z
+    --account <uid>    a tenant that was removed, by the uid that it had
+    --embedded         in the data folder PLATEN_DATA_DIR of an embedded service, which is stopped
+    --by <name>        who erases; by default the user of this process
+
 publish reads these settings, and each secret also from the file that its name with _FILE names:
 ${columns(SETTINGS.entries.map(({ name }) => name))}
 Identities, generated API keys and webhook secrets are kept in PLATEN_DATA_DIR. Use the same folder each
-time: with another folder, every tenant is a new one.
+time: with another folder, every tenant is a new one. erase reads those of Redis and S3.
 
 PLATEN_CHROMIUM is the path of the browser that renders html; with none, html is not rendered; if not
 set, a browser is searched for. PLATEN_EGRESS_ALLOW_CIDRS has the same meaning as for the service.
@@ -55,6 +68,8 @@ function columns(names: readonly string[]): string {
     .replace(/(.{1,96})( |$)/g, '  $1\n')
     .trimEnd()
 }
+/** Renders that one call may name: more than anyone types, and they share one object of the expiry index. */
+const ERASED_BY_ID_MAX = 500
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const
 
@@ -72,13 +87,11 @@ export interface Terminal {
  * wrongly. Rejects with the signal's reason.
  */
 export async function runCommand(args: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<number> {
-  const call = parse(args)
-  if (call === undefined) {
+  try {
+    const call = parse(args)
+    if (call !== undefined) return await run(call, terminal, signal)
     terminal.printError(USAGE)
     return 2
-  }
-  try {
-    return await run(call, terminal, signal)
   } catch (error) {
     const isOfCaller = error instanceof UsageError || error instanceof ConfigError
     if (signal.aborted || !isOfCaller) throw error
@@ -107,6 +120,10 @@ async function run(call: CommandCall, terminal: Terminal, signal: AbortSignal): 
       const { publishFolder } = await import('./publish.ts')
       const isPublished = await publishFolder(call.options, { ...ports, variables, print, printError }, signal)
       return isPublished ? 0 : 1
+    }
+    case 'erase': {
+      const { erase } = await import('./publish/erase.ts')
+      return (await erase(call.options, { ...ports, variables, print, printError }, signal)) ? 0 : 1
     }
     case 'preview': {
       await using previewer = openPreview(call.options, { ...ports, stdin: terminal.stdin }, signal)
@@ -143,6 +160,7 @@ type CommandCall =
   | { readonly command: 'check'; readonly options: CheckOptions }
   | { readonly command: 'preview'; readonly options: PreviewOptions; readonly isWatching: boolean }
   | { readonly command: 'publish'; readonly options: PublishOptions }
+  | { readonly command: 'erase'; readonly options: EraseOptions }
 
 /** Parses the arguments. Returns undefined when they are not a valid call. */
 function parse([command, ...args]: readonly string[]): CommandCall | undefined {
@@ -150,6 +168,7 @@ function parse([command, ...args]: readonly string[]): CommandCall | undefined {
     if (command === 'check') return parseCheck(args)
     if (command === 'preview') return parsePreview(args)
     if (command === 'publish') return parsePublish(args)
+    if (command === 'erase') return parseErase(args)
     return ['help', '--help', '-h'].includes(command ?? '') && args.length === 0 ? { command: 'help' } : undefined
   } catch (error) {
     // An unknown option, or an option without its value.
@@ -197,6 +216,36 @@ function parsePublish(args: readonly string[]): CommandCall | undefined {
   if (values.help === true) return { command: 'help' }
   if (dir === undefined || more.length > 0) return undefined
   return { command: 'publish', options: { dir, isWatching: values.watch === true } }
+}
+
+function parseErase(args: readonly string[]): CommandCall | undefined {
+  const text = { type: 'string' } as const
+  const options = { ...HELP, before: text, account: text, by: text, embedded: { type: 'boolean' } } as const
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+  const { help, by, embedded: isEmbedded = false, ...ofTenant } = values
+  if (help === true) return { command: 'help' }
+  const what = whatToErase(positionals, ofTenant)
+  return what && { command: 'erase', options: { what, isEmbedded, ...(by !== undefined && { by }) } }
+}
+
+/** Throws `UsageError` for a value that cannot be right, so that nothing is erased by a misspelling. */
+function whatToErase(
+  [kind, ...names]: readonly string[],
+  { before, account }: { readonly before?: string; readonly account?: string },
+): EraseOptions['what'] | undefined {
+  if (kind === 'render' && names.length > 0 && before === undefined && account === undefined) {
+    if (names.length > ERASED_BY_ID_MAX) throw new UsageError(`name ${ERASED_BY_ID_MAX} renders at most`)
+    return { renders: names.map((name) => parseRenderId(name) ?? throwUsage(`${name} is not the id of a render`)) }
+  }
+  const [tenant, ...more] = names
+  if (kind !== 'tenant' || tenant === undefined || more.length > 0) return undefined
+  const at = before === undefined ? undefined : parseInstant(before)
+  if (before !== undefined && at === undefined) throw new UsageError(`--before must be ${INSTANT_FORMAT}`)
+  return { tenant, ...(at !== undefined && { before: at }), ...(account !== undefined && { account }) }
+}
+
+function throwUsage(message: string): never {
+  throw new UsageError(message)
 }
 
 function isEngine(name: string): name is Engine {

@@ -68,7 +68,7 @@ const FIELDS: Partial<Record<ConditionReason, string>> = {
   SecretMissing: '/spec/webhookSecretRef',
   AssetsTooLarge: '/spec/assets',
   EngineNotInPlan: '/spec/html',
-  JavaScriptNotInPlan: '/spec/html/javascript',
+  JavaScriptNotInPlan: '/spec/html/javascriptEnabled',
 }
 
 /** Turns a failed condition of a resource into a diagnostic. */

@@ -19,6 +19,8 @@ export const EXPIRY_PREFIX = 'expiry/'
 export interface StoredRender {
   readonly id: RenderId
   readonly storage: RenderRecord['storage']
+  /** The tenant's incarnation; absent in entries of older versions. */
+  readonly account?: string
 }
 
 /** A UTC day: `2026-11-21`. */

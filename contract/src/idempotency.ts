@@ -26,7 +26,12 @@ export interface IdempotencyClaim {
  * key.
  */
 export function idempotencyFolder({ incarnation, environment }: IdScope, key: string): string {
-  return `${IDEMPOTENCY_PREFIX}${incarnation}/${environment}/${sha256(key)}/`
+  return `${claimsFolder(incarnation)}${environment}/${sha256(key)}/`
+}
+
+/** The folder of all claims of a tenant. */
+export function claimsFolder(incarnation: string): string {
+  return `${IDEMPOTENCY_PREFIX}${incarnation}/`
 }
 
 /** Whether the claim is past its time, so that the key may stand for another request and the claim may be removed. */

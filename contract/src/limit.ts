@@ -155,6 +155,12 @@ export const REPLY_CALL_MS_MAX = 10 * SECOND_MS
 /** How long Redis keeps the data of a running render if its end is never reported: longer than a render can take. */
 export const VIEW_KEPT_MS = 2 * QUEUE_AGE_MS_MAX
 
+/**
+ * How long an erased render leaves a mark in place of its manifest: longer than a queue keeps its record, so that no late renderer makes it
+ * again.
+ */
+export const ERASED_KEPT_DAYS = 8
+
 /** How often expired data is removed: often enough for a retention in days, and only a little at once. */
 export const REMOVE_EVERY_MS = HOUR_MS
 

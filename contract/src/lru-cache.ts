@@ -14,6 +14,8 @@ export interface LruCache<Value> extends Cache<Value> {
   readonly size: number
   /** Returns a value and does not mark it. */
   peek(key: string): Value | undefined
+  /** Removes a value, if there is one. */
+  drop(key: string): void
 }
 
 interface Entry<Value> {
@@ -53,6 +55,7 @@ export function openLruCache<Value>(sizeMax: number, sizeOf: (value: Value) => n
       return entry && put(key, entry)
     },
     peek: (key) => kept.get(key)?.value,
+    drop,
     set: (key, value) => put(key, { value, size: sizeOf(value) }),
   }
 }

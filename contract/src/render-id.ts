@@ -58,6 +58,15 @@ export function verifyRenderId(text: string, scope: IdScope, keys: KeyRing): Ren
   return hasLayout && matches.length > 0 ? asRenderId(id) : undefined
 }
 
+/**
+ * The id that `text` spells, whoever issued it; undefined if it spells none. For operators of the service, who may name any render. Lower
+ * case counts as upper case.
+ */
+export function parseRenderId(text: string): RenderId | undefined {
+  const id = text.toUpperCase()
+  return ULID.test(id) ? asRenderId(id) : undefined
+}
+
 /** When an id was issued. */
 export function issuedAt(id: RenderId): Instant {
   return decode(id).readUIntBE(0, 6)
@@ -111,6 +120,6 @@ function decode(id: string): Buffer {
 }
 
 function asRenderId(text: string): RenderId {
-  // A RenderId is made in two places only: minted here, or verified here.
+  // A RenderId is made in this file only: minted, verified, or read from an operator or a store of the service.
   return text as RenderId
 }

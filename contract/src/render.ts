@@ -5,8 +5,8 @@
 import type { Instant, JsonObject } from './brand.ts'
 import type { FailureCode, WarningCode } from './error.ts'
 import { FORMAT_DEFAULT, inFormat, requireReadable } from './format.ts'
-import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX } from './limit.ts'
-import type { RenderId } from './render-id.ts'
+import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX, ERASED_KEPT_DAYS } from './limit.ts'
+import { issuedAt, type RenderId } from './render-id.ts'
 import type { Engine, RenderOptions } from './render-options.ts'
 import type { AssetDigest, Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
 import type { TraceContext } from './trace.ts'
@@ -89,7 +89,10 @@ export type Outcome =
     }
   | { readonly status: 'failed'; readonly finishedAt: Instant; readonly durationMs: number; readonly error: Failure }
 
-/** The truth about a finished render: one object in the artifact store. It is created only if absent, and never changed. */
+/**
+ * The truth about a finished render: one object in the artifact store. It is created only if absent, and never changed. Only an erasure
+ * replaces it, by a tombstone.
+ */
 export interface Manifest {
   readonly render: Omit<RenderRecord, 'data' | 'lane' | 'deadlineMs' | 'javascriptEnabled'>
   /** 1 for the first start; 0 when it never started. */
@@ -97,6 +100,8 @@ export interface Manifest {
   readonly outcome: Outcome
   /** The id of its event; absent where a version before this field wrote it, or where there is no event. */
   readonly eventId?: string
+  /** Only of a tombstone: when the render was erased. */
+  readonly erasedAt?: Instant
 }
 
 /** The status view: what a GET can report of a render without the artifact store. */
@@ -145,6 +150,59 @@ export function manifestOf(record: RenderRecord, attempt: number, outcome: Outco
  */
 export function isAbandoned({ attempt, outcome }: Manifest): boolean {
   return attempt === 0 && outcome.status === 'failed' && outcome.error.code === 'canceled'
+}
+
+/** Whether this is the tombstone of an erased render. Callers are told that the render is no longer kept. */
+export function isErased({ erasedAt }: Manifest): boolean {
+  return erasedAt !== undefined
+}
+
+/**
+ * The tombstone of a render: it stands in place of the manifest, so that a renderer that is still at work cannot write one. It has the form
+ * of the manifest of an abandoned render, which every version understands: no event, no webhook and no charge follow. It has no data of the
+ * request. If the render has no manifest yet, nothing is known of it but its id, and its record adds the rest (see `completedBy`).
+ */
+export function tombstoneOf(
+  render: Manifest['render'] | { readonly id: RenderId; readonly storage: RenderRecord['storage'] },
+  erasedAt: Instant,
+): Manifest {
+  const { webhookUrl: _webhookUrl, ...known } = { ...unknownRender(render.id), ...render }
+  return {
+    render: { ...known, options: {}, requestId: '', retentionDays: ERASED_KEPT_DAYS },
+    attempt: 0,
+    outcome: {
+      status: 'failed',
+      finishedAt: erasedAt,
+      durationMs: 0,
+      error: { code: 'canceled', message: 'the render was erased' },
+    },
+    erasedAt,
+  }
+}
+
+/** A manifest as it was read, or a tombstone with what the record of its render knows and the tombstone may not. */
+export function completedBy(record: RenderRecord, manifest: Manifest): Manifest {
+  const { erasedAt } = manifest
+  return erasedAt === undefined ? manifest : tombstoneOf(manifestOf(record, 0, manifest.outcome).render, erasedAt)
+}
+
+function unknownRender(id: RenderId): Omit<Manifest['render'], 'storage'> & Pick<RenderRecord, 'webhookUrl'> {
+  return {
+    id,
+    // Empty names, which no tenant and no template has.
+    tenant: '' as TenantId,
+    account: '',
+    environment: 'live',
+    mode: 'async',
+    engine: 'react_pdf',
+    template: { code: '' as TemplateCode, version: 0, digest: '' as TemplateDigest },
+    options: {},
+    requestId: '',
+    acceptedAt: issuedAt(id),
+    units: 0,
+    period: monthOf(issuedAt(id)),
+    retentionDays: ERASED_KEPT_DAYS,
+  }
 }
 
 /** Encodes a manifest for the store. */

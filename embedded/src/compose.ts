@@ -199,6 +199,7 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
       deliveries,
       serviceBucket: SERVICE_BUCKET,
       facts: [events, limiter],
+      forgetRecords: (id, signal) => ledger.forgetRecords(id, signal),
       clock,
       log,
       meter: meters.retention,

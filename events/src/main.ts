@@ -60,14 +60,17 @@ async function serve(own: Process<Config>): Promise<void> {
   )
   gaugeSealedSecrets(metrics, webhooks.sealedWith)
   void beginWithSettings(base, () => webhooks.begin())
-  const retention = stack.use(openRetention({ ...base, events, deliveries, meter: retentionMeter(metrics, clock) }))
+  const ledger = redisRenderLedger(redis)
+  const retention = stack.use(
+    openRetention({ ...base, events, deliveries, ledger, meter: retentionMeter(metrics, clock) }),
+  )
   const projection = stack.use(
     openProjection({
       ...base,
       events,
       checkpoints: redisCheckpoints(redis),
       limiter: redisLimiter(redis),
-      ledger: redisRenderLedger(redis),
+      ledger,
       meter: projectionMeter(metrics),
     }),
   )

@@ -3,7 +3,14 @@ import type { RenderEvent } from '@platen/contract/event.ts'
 import { QUEUE_AGE_MS_MAX, RESERVATION_MS, SYNC_SLOTS } from '@platen/contract/limit.ts'
 import type { Usage } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { encodeManifest, manifestKey, manifestOf, type RenderRecord } from '@platen/contract/render.ts'
+import {
+  encodeManifest,
+  manifestKey,
+  manifestOf,
+  pdfKey,
+  type RenderRecord,
+  tombstoneOf,
+} from '@platen/contract/render.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aTenant, NEVER, NOON } from '../../test/fixture/build.ts'
@@ -189,6 +196,41 @@ describe('a render', () => {
     expect(event?.manifest.render.id).toBe(next.id)
     expect((await worker.ledger.find(abandoned.id, NEVER))?.state).toEqual(canceled)
     expect(await Array.fromAsync(worker.artifacts.list('platen', `acme/${abandoned.id}/`, NEVER))).toEqual([])
+  })
+
+  test('that was erased while it waited is not rendered, charged or told of, and leaves nothing', async () => {
+    const [record, next] = [aRecord({ webhookUrl: 'https://hooks.example.com' }), aRecord()]
+    const worker = await aWorker(async () => PDF, [record, next])
+    const late = inBucket(pdfKey(record, 'killed'))
+    const tombstone = tombstoneOf({ id: record.id, storage: { bucket: 'platen', prefix: '' } }, NOON)
+    await worker.artifacts.put(late, PDF, NEVER)
+    await worker.artifacts.put(inBucket(manifestKey(record.id)), encodeManifest(tombstone), NEVER)
+    await worker.ledger.complete(tombstone, NEVER)
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest.render.id).toBe(next.id)
+    expect(worker.worked).toEqual([next.id])
+    expect(await worker.artifacts.has(late, NEVER)).toBe(false)
+    expect((await worker.queue.consume('react_pdf', NEVER)).poll('async')).toBeUndefined()
+  })
+
+  test('that is erased while it runs writes no manifest, keeps no PDF, costs nothing and is told to nobody', async () => {
+    const [record, next] = [aRecord({ webhookUrl: 'https://hooks.example.com' }), aRecord({ account: 'other' })]
+    const tombstone = tombstoneOf({ id: record.id, storage: { bucket: 'platen', prefix: '' } }, NOON)
+    const worker = await aWorker(
+      async ({ render }) => {
+        if (render === record.id)
+          await worker.artifacts.put(inBucket(manifestKey(record.id)), encodeManifest(tombstone), NEVER)
+        return PDF
+      },
+      [record, next],
+    )
+    const [event] = await eventsOf(worker, 1)
+    expect(event?.manifest.render.id).toBe(next.id)
+    const manifest = await worker.artifacts.get(inBucket(manifestKey(record.id)), NEVER)
+    expect(JSON.parse(Buffer.from(manifest ?? []).toString())).toEqual(tombstone)
+    expect(await Array.fromAsync(worker.artifacts.list('platen', `acme/${record.id}/`, NEVER))).toEqual([])
+    expect(await usageOf(worker, record)).toEqual({ charged: 0, reserved: 0 })
+    expect((await worker.ledger.find(record.id, NEVER))?.state).toEqual(tombstone.outcome)
   })
 
   test('with data too large for its record is given that data, which is removed afterwards', async () => {

@@ -136,6 +136,7 @@ export const IMPORT_TABLE: readonly Row[] = [
       'renderer/src/port',
       'renderer/src/engine',
       'renderer/src/template',
+      'events/src/retention',
     ],
   },
 

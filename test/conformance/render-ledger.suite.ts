@@ -1,8 +1,8 @@
 /** The promises of every render ledger. The doc comments of the port describe them. */
 import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Claim, ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { canTransition, isTerminal, type Status } from '@platen/contract/render.ts'
+import type { Claim, ClaimResult, ErasableRenderLedger, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { canTransition, isTerminal, type Status, tombstoneOf } from '@platen/contract/render.ts'
 import * as fc from 'fast-check'
 import { assert, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aRenderId } from '../fixture/build.ts'
@@ -85,6 +85,24 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
         state: manifest.outcome,
       })
       expect(await ledger.claim(record, LEASE, signal)).toStrictEqual({ kind: 'settled' })
+    })
+
+    test('that can forget a render forgets it in any state, and holds a tombstone in its place', async ({ signal }) => {
+      if (!isErasable(ledger)) return
+      const [waiting, running, ended] = [aRecord(), aRecord(), aRecord()]
+      await ledger.markQueued(waiting, signal)
+      const claim = await granted(ledger.claim(running, LEASE, signal))
+      await ledger.complete(aManifest({ record: ended }), signal)
+      for (const record of [waiting, running, ended]) {
+        await ledger.forget(record.id, signal)
+        expect(await ledger.find(record.id, signal)).toBeUndefined()
+        const tombstone = tombstoneOf(aManifest({ record }).render, harness.clock.now())
+        await ledger.complete(tombstone, signal)
+        expect((await ledger.find(record.id, signal))?.state).toStrictEqual(tombstone.outcome)
+        expect(await ledger.claim(record, OTHER, signal)).toStrictEqual({ kind: 'settled' })
+      }
+      expect(await ledger.renew(claim, LEASE, signal)).toBe(false)
+      await ledger.forget(aRenderId(), signal)
     })
 
     test('lets nobody claim what another holds, and says until when', async ({ signal }) => {
@@ -304,4 +322,8 @@ async function granted(answer: Promise<ClaimResult>): Promise<Claim> {
   const given = await answer
   assert(given.kind === 'granted', `granted, not ${given.kind}`)
   return given.claim
+}
+
+function isErasable(ledger: RenderLedger): ledger is ErasableRenderLedger {
+  return 'forget' in ledger
 }

@@ -1,6 +1,5 @@
 /** How long things are kept, over real files and a real database, on a clock that the test moves. */
-
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileArtifactStore, openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
@@ -28,7 +27,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { all } from '../conformance/harness.ts'
 import { aFailure, aManifest, anEvent, aRecord, type LogLine, logTo, NEVER, NOON } from '../fixture/build.ts'
 import { aFolder } from '../fixture/lifetime.ts'
-import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
+import { ACME_LIVE, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, submit } from '../topology/service.ts'
@@ -189,7 +188,7 @@ describe('a render', () => {
     const retention = start({
       artifacts: { ...artifacts, delete: (address, signal) => step(() => artifacts.delete(address, signal)) },
       ledger: {
-        due: (...request) => ledger.due(...request),
+        ...ledger,
         forget: (id, signal) => step(() => ledger.forget(id, signal)),
       },
     })
@@ -305,6 +304,25 @@ test('the service removes what is past its time when it starts', async () => {
   await service.stop()
   await using stores = await service.openStores(NEVER)
   expect(await stores.artifacts.has(address, NEVER)).toBe(false)
+})
+
+test('the renders of a removed tenant are erased if its deletionPolicy says so', async () => {
+  const text = manifests().replace('"namespaces":["team-acme"]', '"namespaces":["team-acme"],"deletionPolicy":"Delete"')
+  await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none' }, text)
+  for (const key of [ACME_LIVE, GLOBEX_LIVE])
+    await ended(service, key, await submit(service, key, { template: 'invoice', data: invoice(1) }))
+  const stored = async () => await readdir(join(service.dataDir, 'artifacts/platen'), { recursive: true })
+  const pdfs = async () => (await stored()).filter((name) => name.endsWith('.pdf')).map((name) => name.split('/')[0])
+  expect(new Set(await pdfs())).toEqual(new Set(['acme', 'globex']))
+  const draft = join(service.manifestsDir, '../all.yaml.draft')
+  const others = text.split('---\n').filter((each) => !(each.includes('Tenant') && each.includes('team-acme')))
+  await writeFile(draft, others.join('---\n'))
+  await rename(draft, join(service.manifestsDir, 'all.yaml'))
+  await poll(stored).until((names) => names.some((name) => name.startsWith('erasure/') && name.endsWith('.json')))
+  await service.stop()
+  await service.start()
+  await poll(pdfs).until((tenants) => !tenants.includes('acme'))
+  expect(await pdfs()).toEqual(['globex'])
 })
 
 test('a link to a PDF that is no longer there is answered as gone, in the shape of all errors', async () => {

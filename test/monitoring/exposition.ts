@@ -67,7 +67,7 @@ export async function expositions({
   const events = named('events')
   webhookMeter(events)
   retentionMeter(events, manualClock())
-  gaugeSealedSecrets(events, () => ({ first: 0, older: 0, unknown: 0 }))
+
   const eventsInCluster = named('events')
   projectionMeter(eventsInCluster)
   gaugeBacklog(eventsInCluster, () => ({
@@ -76,6 +76,7 @@ export async function expositions({
     deliveries: WEBHOOK_WAITS.map(({ name }) => ({ name, records: 0 })),
   }))
   countSetAside(eventsInCluster, ['event', 'delivery'])
+  gaugeSealedSecrets(eventsInCluster, () => ({ first: 0, older: 0, unknown: 0 }))
   return {
     all,
     'all in a cluster': inCluster,

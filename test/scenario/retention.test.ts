@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { type ArtifactAddress, decodeManifest, encodeManifest, manifestKey, pdfKey } from '@platen/contract/render.ts'
 import { type IdScope, mintRenderId, type RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MAIN, run } from '../cli/command.ts'
 import { aManifest, aRecord } from '../fixture/build.ts'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
+import type { ClusterService } from '../topology/cluster/service.ts'
 import { ended, render, request, type Stores, submit, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
@@ -137,3 +139,81 @@ async function rendered(id: RenderId, retentionDays: number): Promise<void> {
   await artifacts.create({ bucket: SERVICE_BUCKET, key: manifestKey(id) }, encodeManifest(manifest), signal)
   await stores.tell(manifest, signal)
 }
+
+const platenWith = (env: Readonly<Record<string, string>>, ...args: readonly string[]) =>
+  run(process.execPath, [MAIN, ...args], { env })
+
+/** Calls `platen erase`. The data folder of the embedded service is free only while the service is stopped. */
+async function erase(...args: readonly string[]) {
+  const at = (cluster: ClusterService) => ({
+    PLATEN_REDIS_URL: cluster.redis.url,
+    PLATEN_S3_ENDPOINT: cluster.s3.endpoint,
+    PLATEN_S3_BUCKET: SERVICE_BUCKET,
+    PLATEN_S3_PATH_STYLE: 'true',
+    AWS_ACCESS_KEY_ID: cluster.s3.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: cluster.s3.credentials.secretAccessKey,
+  })
+  if (isOfCluster(service)) return await platenWith(at(service), 'erase', ...args)
+  const folder = { PLATEN_DATA_DIR: service.dataDir }
+  await service.stop()
+  const ended = await platenWith(folder, 'erase', ...args, '--embedded')
+  await service.start()
+  return ended
+}
+
+function isOfCluster(tested: TestedService): tested is ClusterService {
+  return 'redis' in tested
+}
+
+const made = async (key: string) => {
+  const id = await submit(service, key, { template: 'invoice', data: invoice(1) })
+  return { id, url: String((await ended(service, key, id)).pdf_url) }
+}
+
+describe('platen erase', () => {
+  test('takes away a render at once, answers 410 for it, and leaves the others', async () => {
+    const [gone, kept] = [await made(ACME_LIVE), await made(ACME_LIVE)]
+    for (let times = 1; times <= 2; times++) {
+      const { code, out, err } = await erase('render', gone.id.toLowerCase(), '--by', 'ada')
+      expect([code, out]).toEqual([0, expect.stringContaining(`${gone.id}: erased\n`)])
+      expect(JSON.parse(err)).toMatchObject({ by: 'ada', renders: [gone.id], failed: 0 })
+      if (isOfCluster(service)) expect(out).toMatch(/render\.events +20\d\d-\d\d-\d\d/)
+    }
+    const answer = await asked(gone.id)
+    expect([answer.status, answer.json()]).toMatchObject([410, { error: { code: 'RENDER_EXPIRED' } }])
+    // The embedded service may have another port now.
+    const { pathname, search, origin } = new URL(gone.url)
+    const link = new URL(pathname + search, isOfCluster(service) ? origin : service.url())
+    expect([404, 410]).toContain((await fetch(link)).status)
+    const url = String((await asked(kept.id)).json()['pdf_url'])
+    expect((await fetch(url)).status).toBe(200)
+  })
+
+  test('does not touch the data folder of a service that runs', async () => {
+    if (isOfCluster(service)) return
+    const { id } = await made(ACME_LIVE)
+    const { code, err } = await platenWith({ PLATEN_DATA_DIR: service.dataDir }, 'erase', 'render', id, '--embedded')
+    expect([code, err]).toEqual([2, expect.stringContaining('is in use: stop the service first')])
+    expect((await asked(id)).status).toBe(200)
+  })
+
+  test('takes away what a tenant had before, and nothing of others', async () => {
+    const [gone, foreign] = [await made(ACME_LIVE), await made(GLOBEX_LIVE)]
+    const { code, out } = await erase('tenant', 'acme')
+    expect([code, out]).toEqual([0, expect.stringMatching(/^acme: \d+ renders? erased$/m)])
+    const later = await made(ACME_LIVE)
+    expect((await asked(gone.id)).status).toBe(410)
+    expect((await asked(foreign.id, GLOBEX_LIVE)).status).toBe(200)
+    expect((await fetch(later.url)).status).toBe(200)
+  })
+
+  test.for([
+    [['render'], 'usage'],
+    [['render', 'no-id'], 'no-id is not the id of a render'],
+    [['tenant', 'acme', '--before', 'yesterday'], '--before must be an RFC 3339 time'],
+    [['tenant', 'nobody'], 'there is no tenant nobody'],
+  ] as const)('refuses %j', async ([args, message]) => {
+    const { code, err } = await erase(...args)
+    expect([code, err]).toEqual([2, expect.stringContaining(message)])
+  })
+})

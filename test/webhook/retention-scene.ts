@@ -7,15 +7,18 @@ import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
 import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
+import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
+import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { decodeExpiry, EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
+import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
 import {
   type ArtifactAddress,
   encodeManifest,
@@ -40,11 +43,13 @@ export interface Stores extends AsyncDisposable {
   readonly artifacts: ArtifactStore
   readonly events: EventLog
   readonly deliveries: DeliveryLog
+  readonly ledger: ErasableRenderLedger
 }
 
 /** Stores that live as long as the test. */
 export async function inMemory(clock: ManualClock): Promise<Stores> {
-  const stores = { artifacts: memoryArtifactStore(), events: memoryEventLog(), deliveries: memoryDeliveryLog(clock) }
+  const logs = { events: memoryEventLog(), deliveries: memoryDeliveryLog(clock) }
+  const stores = { ...logs, artifacts: memoryArtifactStore(), ledger: memoryRenderLedger(clock) }
   return { ...stores, [Symbol.asyncDispose]: async () => {} }
 }
 
@@ -57,6 +62,7 @@ export async function onDisk(clock: ManualClock): Promise<Stores> {
     artifacts: await openFileArtifactStore({ root: join(folder, 'artifacts'), clock, ...urls }),
     events: sqliteEventLog(database),
     deliveries: await openSqliteDeliveryLog(database, clock, NEVER),
+    ledger: sqliteRenderLedger(database, clock),
     async [Symbol.asyncDispose]() {
       await database[Symbol.asyncDispose]()
       await rm(folder, { recursive: true })

@@ -7,7 +7,7 @@ import type { Instant } from '@platen/contract/brand.ts'
 import { LEDGER_ENDED_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { ClaimResult, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { ClaimResult, ErasableRenderLedger, Lease } from '@platen/contract/port/render-ledger.ts'
 import { canTransition, type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 
@@ -21,7 +21,7 @@ interface Entry {
 }
 
 /** Makes an empty ledger. */
-export function memoryRenderLedger(clock: Clock): RenderLedger {
+export function memoryRenderLedger(clock: Clock): ErasableRenderLedger {
   const open = new Map<RenderId, Entry>()
   const ended = openLruCache<RenderView>(LEDGER_ENDED_MAX)
 
@@ -61,6 +61,11 @@ export function memoryRenderLedger(clock: Clock): RenderLedger {
     async find(id, signal) {
       signal.throwIfAborted()
       return ended.peek(id) ?? open.get(id)?.view
+    },
+    async forget(id, signal) {
+      signal.throwIfAborted()
+      open.delete(id)
+      ended.drop(id)
     },
   }
 }

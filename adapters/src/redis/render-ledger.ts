@@ -4,7 +4,7 @@
  */
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX, VIEW_KEPT_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { ClaimResult, ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
@@ -14,10 +14,10 @@ import { openScript } from './script.ts'
 const ENDED_KEPT_MS = QUEUE_AGE_MS_MAX
 
 /** Makes the ledger in Redis. Without a clock it uses the time of Redis, so that a lease is the same to every process. */
-export function redisRenderLedger(redis: RedisConnection, clock?: Clock): RenderLedger {
+export function redisRenderLedger(redis: RedisConnection, clock?: Clock): ErasableRenderLedger {
   const script = openScript(redis, { file: './render-ledger.lua', clock })
   const run = (id: RenderId, request: object, signal: AbortSignal) =>
-    script.run({ keys: [`platen:render:{${id}}`], request: { id, ...request } }, signal)
+    script.run({ keys: [keyOf(id)], request: { id, ...request } }, signal)
   return {
     async markQueued(record, signal) {
       await run(record.id, { operation: 'markQueued', view: queuedView(record), keptMs: VIEW_KEPT_MS }, signal)
@@ -47,7 +47,14 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Render
       const { view, mayHaveEnded } = found
       return { ...JSON.parse(view), state: stateOf(found), ...(mayHaveEnded && { mayHaveEnded }) }
     },
+    async forget(id, signal) {
+      await redis.call((client) => client.del(keyOf(id)), signal)
+    },
   }
+}
+
+function keyOf(id: RenderId): string {
+  return `platen:render:{${id}}`
 }
 
 interface Found {

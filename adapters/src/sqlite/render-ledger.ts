@@ -5,7 +5,7 @@
 import type { Instant } from '@platen/contract/brand.ts'
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { ClaimResult, Lease, RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { ClaimResult, ErasableRenderLedger, Lease } from '@platen/contract/port/render-ledger.ts'
 import { expiryOf, type RenderRecord, type RenderView } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
@@ -33,6 +33,11 @@ const RELEASE_ALL = `UPDATE render SET owner = NULL, lease_until = NULL WHERE ow
 const DUE = `SELECT id, storage, expires_at FROM render WHERE expires_at <= ? AND (expires_at, id) > (?, ?)
   ORDER BY expires_at, id LIMIT ?`
 const FORGET = `DELETE FROM render WHERE id = ?`
+const FORGET_RECORDS = [
+  `DELETE FROM queue WHERE id = ?`,
+  `DELETE FROM dead_letter WHERE id = ?`,
+  `DELETE FROM event WHERE event ->> '$.manifest.render.id' = ?`,
+]
 const NEWEST = `SELECT id FROM render ORDER BY id DESC LIMIT 1`
 
 /** A render past its retention. `storage` locates everything stored of it below `renderPrefix`, except the manifest. */
@@ -43,11 +48,14 @@ export interface DueRender {
 }
 
 /** A ledger that forgets nothing by itself: it is the index of stored renders. The code that removes a render calls `forget` last. */
-export interface SqliteRenderLedger extends RenderLedger {
+export interface SqliteRenderLedger extends ErasableRenderLedger {
   /** Yields the renders to remove by `by`, the longest overdue first. Each comes once, whether it is removed meanwhile or not. */
   due(by: Instant, signal: AbortSignal): AsyncIterable<DueRender>
-  /** Forgets a render. Resolves when durable. The render may be unknown. */
-  forget(id: RenderId, signal: AbortSignal): Promise<void>
+  /**
+   * Forgets what the database has of a render beside the ledger: its place in the queue, its dead letter and its events. Readers of the
+   * events keep what they made of them. Resolves when durable.
+   */
+  forgetRecords(id: RenderId, signal: AbortSignal): Promise<void>
   /** Returns the render that was accepted last. */
   newest(signal: AbortSignal): Promise<RenderId | undefined>
 }
@@ -107,14 +115,17 @@ export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRend
         after = [integerIn(last, 'expires_at'), textIn(last, 'id')]
       }
     },
-    async forget(id, signal) {
-      await database.run([{ sql: FORGET, values: [id] }], signal)
-    },
+    forget: async (id, signal) => void (await database.run([{ sql: FORGET, values: [id] }], signal)),
+    forgetRecords: async (id, signal) => void (await database.run(forgettingRecords(id), signal)),
     async newest(signal) {
       const [[row] = []] = await database.run([{ sql: NEWEST }], signal)
       return row && idIn(row)
     },
   }
+}
+
+function forgettingRecords(id: RenderId) {
+  return FORGET_RECORDS.map((sql) => ({ sql, values: [id] }))
 }
 
 function opening(record: RenderRecord) {

@@ -98,7 +98,7 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
  */
 async function recordExpiry(record: RenderRecord, { artifacts, clock, log, settings }: ApiPorts): Promise<void> {
   const day = dayOf(expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
-  const { key, bytes } = expiryObjectOf(day, [{ id: record.id, storage: record.storage }])
+  const { key, bytes } = expiryObjectOf(day, [{ id: record.id, storage: record.storage, account: record.account }])
   try {
     await artifacts.put({ bucket: settings.serviceBucket, key }, bytes, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {

@@ -182,7 +182,7 @@ describe('POST /render in async mode', () => {
     // No event follows, so only this record says when to remove it: as if it had waited in the queue for the longest time.
     const [entry] = await Array.fromAsync(api.ports.artifacts.list('platen', 'expiry/2026-12-22/', NEVER))
     expect(decodeExpiry((entry && (await api.ports.artifacts.get(entry, NEVER))) ?? Buffer.from('[]'))).toEqual([
-      { id: record.id, storage: record.storage },
+      { id: record.id, storage: record.storage, account: record.account },
     ])
   })
 

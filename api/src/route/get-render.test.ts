@@ -6,7 +6,13 @@ import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { encodeManifest, manifestKey, type RenderRecord, UnreadableManifest } from '@platen/contract/render.ts'
+import {
+  encodeManifest,
+  manifestKey,
+  type RenderRecord,
+  tombstoneOf,
+  UnreadableManifest,
+} from '@platen/contract/render.ts'
 import { mintRenderId } from '@platen/contract/render-id.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, FOREIGN_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
@@ -99,6 +105,26 @@ describe('GET /render/:id', () => {
     expect((await api.get(path)).json()).toMatchObject({ status: 'running', template: 'invoice' })
     await finish(api, record)
     expect((await api.get(path)).json()).toMatchObject({ status: 'succeeded', template: 'invoice' })
+  })
+
+  test.for([
+    ['waits', undefined],
+    ['succeeded', aManifest().outcome],
+    ['failed', aFailure()],
+  ] as const)('says of a render that %s that it is no longer kept, once it is erased', async ([, outcome]) => {
+    const ledger = memoryRenderLedger(manualClock(NOON))
+    const api = anApi({ ports: { ledger } })
+    const record = accepted(api)
+    await ledger.markQueued(record, NEVER)
+    if (outcome !== undefined) await ledger.complete(aManifest({ record, outcome }), NEVER)
+    const tombstone = tombstoneOf(aManifest({ record }).render, NOON)
+    const address = { bucket: 'platen', key: manifestKey(record.id) }
+    await api.ports.artifacts.put(address, encodeManifest(tombstone), NEVER)
+    await ledger.forget(record.id, NEVER)
+    const path = `/api/v1/render/${record.id}`
+    expect(codeOf(await api.get(path))).toBe('RENDER_EXPIRED')
+    await ledger.complete(tombstone, NEVER)
+    expect(codeOf(await api.get(path))).toBe('RENDER_EXPIRED')
   })
 
   test('says queued of an id that was issued and of which nothing is known', async () => {

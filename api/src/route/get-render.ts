@@ -9,7 +9,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { fileNameOf } from '@platen/contract/file-name.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { logWith, traceIdOf } from '@platen/contract/log-fields.ts'
-import { expiryOf, type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
+import { expiryOf, isErased, type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -41,13 +41,24 @@ async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
   const view = await viewInLedger(id, ports)
   // The ledger may have missed the end of a render, and does not know how long it is kept. Every render ends within a day and is kept for
   // at least that day. After it, only the manifest counts.
-  const isEnough = view !== undefined && view.state.status !== 'succeeded' && view.mayHaveEnded !== true
-  if (isEnough && mayWait) return recordOf(view)
+  if (view !== undefined && mayWait && isViewEnough(view)) return recordOf(view)
   const manifest = await readManifest(id, ports)
+  if (manifest !== undefined && isErased(manifest)) throw notKept()
   if (manifest !== undefined && !isExpired(manifest, ports)) return await recordOfManifest(manifest, ports)
   if (mayWait && view?.mayHaveEnded === true) return recordOf(view)
   if (mayWait) return { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
-  throw new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
+  throw notKept()
+}
+
+/** Does not tell whether the render was erased, expired or never finished: its data is gone either way. */
+function notKept(): ServiceError {
+  return new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
+}
+
+/** Whether the view is the answer. Only the manifest says where the PDF is, whether the ledger missed an end, and what was erased. */
+function isViewEnough({ state, mayHaveEnded }: RenderView): boolean {
+  const mayBeErased = state.status === 'failed' && state.error.code === 'canceled'
+  return state.status !== 'succeeded' && mayHaveEnded !== true && !mayBeErased
 }
 
 /** The ledger is only a view. Without it, the manifest still has the answer. */

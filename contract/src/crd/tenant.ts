@@ -39,8 +39,8 @@ export interface TenantSpec {
     /** Key of the value. */
     readonly key: string
   }
-  /** Treatment of the tenant's PDFs when the tenant is removed. Retain keeps them until they expire. Default is Retain. */
-  readonly deletionPolicy?: 'Retain'
+  /** Treatment of the tenant's renders when the tenant is removed. Retain keeps them until they expire, Delete erases them. Default is Retain. */
+  readonly deletionPolicy?: 'Retain' | 'Delete'
 }
 
 /** State of this tenant, written by the operator. */
@@ -152,7 +152,7 @@ export const tenantSpecSchema = {
         key: { type: 'string', pattern: '^[-._a-zA-Z0-9]+$', maxLength: 253 },
       },
     },
-    deletionPolicy: { type: 'string', enum: ['Retain'] },
+    deletionPolicy: { type: 'string', enum: ['Retain', 'Delete'] },
   },
 } as const
 

@@ -32,6 +32,12 @@ export interface RenderLedger {
   find(id: RenderId, signal: AbortSignal): Promise<RenderView | undefined>
 }
 
+/** A ledger from which a render can be removed. */
+export interface ErasableRenderLedger extends RenderLedger {
+  /** Forgets a render in any state. Resolves when durable. The render may be unknown. */
+  forget(id: RenderId, signal: AbortSignal): Promise<void>
+}
+
 export interface Lease {
   /** Identifies one renderer process and one start of it. */
   readonly owner: string

@@ -13,6 +13,7 @@ import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import {
   decodeManifest,
   isAbandoned,
+  isErased,
   isTerminal,
   MANIFEST_PREFIX,
   type Manifest,
@@ -66,7 +67,7 @@ async function publishMissedOutcome(id: RenderId, recovery: Recovery, signal: Ab
   const view = await ledger.find(id, signal)
   if (view !== undefined && isTerminal(view.state.status)) return false
   const manifest = await read(id, recovery, signal)
-  if (manifest === undefined) return false
+  if (manifest === undefined || isErased(manifest)) return false
   const event = isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, eventKey()), signal)
   await Promise.all([event, limiter.complete(manifest, signal)])
   await ledger.complete(manifest, signal)

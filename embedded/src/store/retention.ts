@@ -6,6 +6,8 @@
 import type { DueRender, SqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
+import type { ErasurePorts } from '@platen/events/retention/erasure.ts'
+import { rendersWithManifest, workOffErasures } from '@platen/events/retention/erasure-order.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
 import {
   openRemovalCounter,
@@ -16,8 +18,8 @@ import {
 } from '@platen/events/retention/removal.ts'
 import { EVENTS_KEPT_MS } from './limit.ts'
 
-export interface Retention extends RemovalPorts {
-  readonly ledger: Pick<SqliteRenderLedger, 'due' | 'forget'>
+export interface Retention extends ErasurePorts, RemovalPorts {
+  readonly ledger: Pick<SqliteRenderLedger, 'due' | 'forget' | 'complete'>
   /** Events and charges, kept for `FACTS_KEPT_MS`. */
   readonly facts: readonly { prune(before: Instant, signal: AbortSignal): Promise<void> }[]
 }
@@ -26,7 +28,7 @@ export interface Retention extends RemovalPorts {
 export function keepRetention(retention: Retention): AsyncDisposable {
   const closing = new AbortController()
   // The API writes abandoned renders into the expiry index.
-  const removals = [removeRenders, removeExpired, removeClaims, removeFacts].map(
+  const removals = [removeRenders, removeExpired, removeErased, removeClaims, removeFacts].map(
     (remove) => (signal: AbortSignal) => remove(retention, signal),
   )
   const ended = removeRegularly(removals, { ...retention, everyMs: REMOVE_EVERY_MS }, closing.signal)
@@ -47,6 +49,11 @@ async function removeRenders(retention: Retention, signal: AbortSignal): Promise
   const counter = openRemovalCounter('render', retention)
   for await (const render of ledger.due(clock.now(), signal)) await counter.count(() => remove(render), signal)
   counter.end()
+}
+
+/** Erases the renders of tenants that were removed, or whose erasure was interrupted. */
+async function removeErased(retention: Retention, signal: AbortSignal): Promise<void> {
+  await workOffErasures({ ...retention, findRenders: (_order, until) => rendersWithManifest(retention, until) }, signal)
 }
 
 async function removeFacts({ facts, clock }: Retention, signal: AbortSignal): Promise<void> {

@@ -84,7 +84,7 @@ function openExpiryBuffer({ artifacts, serviceBucket, clock, log }: ExpiryIndex)
       const { render, outcome } = received.event.manifest
       const day = dayOf(expiryOf(render, outcome.finishedAt))
       const renders = days.get(day) ?? []
-      renders.push({ id: render.id, storage: render.storage })
+      renders.push({ id: render.id, storage: render.storage, account: render.account })
       days.set(day, renders)
       last = received
       count += 1

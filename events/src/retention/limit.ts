@@ -20,3 +20,6 @@ export const EXPIRY_WRITTEN_EVERY_MS = 5 * MINUTE_MS
  * day can go.
  */
 export const RENDERS_REMOVED_AT_ONCE = 8
+
+/** Renders that an erasure takes up together. Their tombstones share one object of the expiry index. */
+export const ERASED_TOGETHER_MAX = EXPIRY_RENDERS_MAX

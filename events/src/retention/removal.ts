@@ -25,6 +25,9 @@ export interface RemovalPorts {
   readonly meter: RetentionMeter
 }
 
+/** Where everything about a render is stored. */
+export type RenderStores = Pick<RemovalPorts, 'artifacts' | 'deliveries' | 'serviceBucket'>
+
 /** Removes the expired data of one kind. */
 export type Removal = (signal: AbortSignal) => Promise<void>
 
@@ -59,16 +62,28 @@ export async function removeRegularly(
   }
 }
 
+/** A render to remove. */
+export interface RemovedRender {
+  readonly id: RenderId
+  readonly storage?: RenderRecord['storage']
+}
+
 /**
  * Removes everything about a render, in an order that may be interrupted anywhere. Without `storage`, only the manifest is known to be
  * stored.
  */
-export async function removeRender(
-  { id, storage }: { readonly id: RenderId; readonly storage?: RenderRecord['storage'] },
-  { artifacts, deliveries, serviceBucket }: Pick<RemovalPorts, 'artifacts' | 'deliveries' | 'serviceBucket'>,
+export async function removeRender(render: RemovedRender, ports: RenderStores, signal: AbortSignal): Promise<void> {
+  const { artifacts, serviceBucket } = ports
+  await artifacts.delete({ bucket: serviceBucket, key: manifestKey(render.id) }, signal)
+  await removeData(render, ports, signal)
+}
+
+/** Removes everything about a render but its manifest. */
+export async function removeData(
+  { id, storage }: RemovedRender,
+  { artifacts, deliveries }: RenderStores,
   signal: AbortSignal,
 ): Promise<void> {
-  await artifacts.delete({ bucket: serviceBucket, key: manifestKey(id) }, signal)
   if (storage !== undefined) {
     // The folder also contains PDFs of attempts that came too late, and the input of a render that was killed before the input was
     // removed.

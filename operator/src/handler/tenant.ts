@@ -1,15 +1,16 @@
-/** Prepares a Tenant for compiling: finds the secret that signs its webhooks. */
+/** Prepares a Tenant for compiling: finds the secret that signs its webhooks. Orders the erasure of its renders when it is deleted. */
 import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { signingSecretsOf } from '@platen/contract/webhook-secret.ts'
-import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
+import { type FoundSecret, storageOf } from '@platen/settings/compile/tenant.ts'
+import { type ErasureOrderStore, orderErasure } from '@platen/settings/publish/order-erasure.ts'
 import type { KindHandler } from '../reconcile/kind-handler.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
 import { reconcileWebhookSecret, type WebhookSecretPorts } from '../secret/reconcile-webhook-secret.ts'
 import { isUpToDate, type SecretTracker } from './secret-tracker.ts'
 
 export interface TenantHandlerOptions {
-  readonly ports: WebhookSecretPorts
+  readonly ports: WebhookSecretPorts & ErasureOrderStore
   /** Read by the compilation. */
   readonly webhookSecrets: Map<Uid, FoundSecret>
   readonly inForce: (uid: Uid) => Tenant | undefined
@@ -33,6 +34,12 @@ export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: Tenan
       if (webhookSecret === undefined || secrets.length !== 1 || !isUpToDate(view, status)) return undefined
       tracker.onRestored(resource)
       return { webhookSecret, ...(status.rotation !== undefined && { rotation: status.rotation }) }
+    },
+    async beforeRemoval(resource, signal) {
+      if (resource.kind !== 'Tenant' || resource.spec.deletionPolicy !== 'Delete') return
+      const { name, uid } = resource.metadata
+      const storage = storageOf(resource, ports.serviceBucket)
+      await orderErasure({ tenant: name, account: uid, storage }, ports, signal)
     },
     forget(resource) {
       webhookSecrets.delete(resource.metadata.uid)

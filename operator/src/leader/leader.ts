@@ -162,7 +162,7 @@ function buildLeader(options: LeaderOptions) {
     defaults: DEFAULT_LIMITS,
   })
   const tracker = new SecretTracker({ log, onRepair: () => meter.repaired('secrets', 1) })
-  const secretPorts = { ...options, client, clock, ids }
+  const secretPorts = { ...options, ...ports }
   const workers = openMeteredQueue(options)
   const { queue } = workers
   const onChanged = (uids: Iterable<Uid>) => reconciler.requeue(uids)

@@ -15,6 +15,11 @@ export interface KindHandler {
    * not wait.
    */
   readonly restore: (view: ResourceView, status: Status) => StatusFields | undefined
+  /**
+   * Does what must be durable before a deleted resource disappears, when nothing of it is in force any more. Running it twice is safe.
+   * Throws `Unavailable`; the resource then stays, and this is tried again.
+   */
+  readonly beforeRemoval?: (resource: Resource, signal: AbortSignal) => Promise<void>
   /** Drops everything about a resource that is gone. */
   readonly forget: (resource: Resource) => void
 }

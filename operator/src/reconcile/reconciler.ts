@@ -243,7 +243,7 @@ export class Reconciler {
 
   /** Removes the finalizer once no process enforces the resource, or after `REVOKED_MS_MAX`. */
   async #removeFinalizer(key: string, view: ResourceView, signal: AbortSignal): Promise<number | undefined> {
-    const { publication, propagation, clock } = this.#options
+    const { publication, propagation, handlers, clock } = this.#options
     if (!view.finalizers.includes(FINALIZER)) return undefined
     const { stage } = this.#stateOf(key)
     // A resource that was being deleted at the start is in no revision since then.
@@ -253,6 +253,7 @@ export class Reconciler {
       propagation.whenEnforced(key, revision)
       return REVOKED_MS_MAX
     }
+    await handlers[view.resource.kind].beforeRemoval?.(view.resource, signal)
     await this.#apply(view, {}, signal)
     return undefined
   }

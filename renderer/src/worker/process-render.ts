@@ -20,10 +20,12 @@ import { inSpan, type Span } from '@platen/contract/port/tracer.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   type Failure,
+  isErased,
   type Manifest,
   manifestOf,
   type Outcome,
   type RenderRecord,
+  renderPrefix,
   UnreadableManifest,
   withTrace,
 } from '@platen/contract/render.ts'
@@ -77,7 +79,7 @@ async function runStages(worker: Worker, accepted: RenderRecord): Promise<Ending
     const record = withTrace(accepted, span.context)
     await using claim = renewClaim(worker, record, answer.claim)
     // An earlier attempt may have died after it wrote its manifest and before it published its event.
-    const earlier = attempt > 1 ? await findManifest(worker, record.id) : undefined
+    const earlier = attempt > 1 ? await findManifest(worker, record) : undefined
     if (earlier !== undefined) return endingOf(await publishOutcome(worker, earlier))
     const refusal = refusalOf(worker, record)
     if (refusal !== undefined) return await fail(worker, record, { attempt, error: refusal })
@@ -130,7 +132,7 @@ async function endUnclaimed(
     case 'held':
       return { kind: 'deferred', until: answer.until }
     case 'settled':
-      return endingOf(await publishOutcome(worker, await requireManifest(worker, record.id)))
+      return endingOf(await publishOutcome(worker, await requireManifest(worker, record)))
     case 'exhausted':
       return await fail(worker, record, { attempt: answer.attempts, error: crashed(answer.attempts) })
   }
@@ -209,7 +211,7 @@ async function acknowledge(
     meter.deadLettered('crashed')
   }
   logOutcome(worker, queued.record, manifest)
-  await removeInput(worker, queued.record)
+  await removeStored(worker, queued.record, manifest)
 }
 
 /**
@@ -227,10 +229,21 @@ async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error:
   meter.deadLettered('unreadable')
 }
 
-/** Deletes the data that only this render needed. If the store is unavailable, retention deletes it later together with the render. */
-async function removeInput({ source, log, forceStop }: Worker, record: RenderRecord): Promise<void> {
+/**
+ * Deletes the data that only this render needed. Of an erased render, deletes everything: whoever erased it may not have known where it is
+ * stored, or a killed renderer stored a PDF later. If the store is unavailable, retention deletes it later together with the render.
+ */
+async function removeStored(
+  { source, artifacts, log, forceStop }: Worker,
+  record: RenderRecord,
+  manifest: Manifest,
+): Promise<void> {
+  const { bucket, prefix } = record.storage
   try {
     await source.removeInput(record, forceStop)
+    if (!isErased(manifest)) return
+    for await (const address of artifacts.list(bucket, renderPrefix(prefix, record.id), forceStop))
+      await artifacts.delete(address, forceStop)
   } catch (err) {
     if (!(err instanceof Unavailable)) throw err
     log.warn({ ...logFieldsOf(record), err }, 'temporary input not deleted, left to retention')

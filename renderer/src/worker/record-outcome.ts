@@ -8,6 +8,7 @@ import { inSpan } from '@platen/contract/port/tracer.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   type ArtifactAddress,
+  completedBy,
   decodeManifest,
   encodeManifest,
   isAbandoned,
@@ -76,7 +77,7 @@ export async function recordOutcome(
   manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
   const encoded = encodeManifest(manifest, settings.format)
   if (!(await artifacts.create(manifestAddress(worker, record.id), encoded, forceStop))) {
-    manifest = await requireManifest(worker, record.id)
+    manifest = await requireManifest(worker, record)
     const pdf = pdfOf(outcome)
     if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)
   }
@@ -89,8 +90,8 @@ function pdfOf(outcome: Outcome): ArtifactAddress | undefined {
 }
 
 /**
- * Publishes what follows from a manifest: the event (unless the API abandoned the render), the charge or refund, and the status view. The
- * view comes last. So a store that keeps all three in order shows no render as ended before it was charged.
+ * Publishes what follows from a manifest: the event (unless the render was abandoned or erased), the charge or refund, and the status view.
+ * The view comes last. So a store that keeps all three in order shows no render as ended before it was charged.
  */
 export async function publishOutcome(worker: Worker, manifest: Manifest): Promise<Manifest> {
   const { ledger, limiter, forceStop } = worker
@@ -113,14 +114,14 @@ function appendEvent({ events, settings, tracer, forceStop }: Worker, manifest: 
 const EVENTS = 'render.events'
 
 /** Reads the outcome of a render, if there is one. */
-export async function findManifest(worker: Worker, id: RenderId): Promise<Manifest | undefined> {
-  const bytes = await worker.artifacts.get(manifestAddress(worker, id), worker.forceStop)
-  return bytes === undefined ? undefined : decodeManifest(bytes)
+export async function findManifest(worker: Worker, record: RenderRecord): Promise<Manifest | undefined> {
+  const bytes = await worker.artifacts.get(manifestAddress(worker, record.id), worker.forceStop)
+  return bytes === undefined ? undefined : completedBy(record, decodeManifest(bytes))
 }
 
 /** Reads the outcome of a render that has ended. */
-export async function requireManifest(worker: Worker, id: RenderId): Promise<Manifest> {
-  const manifest = await findManifest(worker, id)
+export async function requireManifest(worker: Worker, record: RenderRecord): Promise<Manifest> {
+  const manifest = await findManifest(worker, record)
   assert(manifest !== undefined, 'a render that has ended has a manifest')
   return manifest
 }

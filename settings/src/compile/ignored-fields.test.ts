@@ -20,7 +20,7 @@ test.for([
 
 test.for([
   aPlanResource(),
-  aTenantResource({ spec: { webhooks: { allowCidrs: ['10.0.0.0/8'] }, webhookSecretRef, deletionPolicy: 'Retain' } }),
+  aTenantResource({ spec: { webhooks: { allowCidrs: ['10.0.0.0/8'] }, webhookSecretRef, deletionPolicy: 'Delete' } }),
   aTenantResource({ metadata: { rotateWebhookSecretAt: 5 } }),
   aTemplateResource({ spec: { html: { template }, egress: { allowedHosts: ['a.example'] } } }),
   anApiKeyResource(),

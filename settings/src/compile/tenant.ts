@@ -1,6 +1,7 @@
 /** Compiles plans and tenants, and decides who may name a tenant. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { tenantSpecDefaults } from '@platen/contract/crd/tenant.ts'
+import { ERASURE_PREFIX } from '@platen/contract/erasure.ts'
 import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
@@ -209,7 +210,15 @@ function suspension({ spec }: TenantResource): Finding {
 }
 
 /** Prefixes of the service itself in its bucket. No tenant may write there. */
-const SERVICE_PREFIXES = ['manifest/', 'template/', 'asset/', 'delivery/', EXPIRY_PREFIX, IDEMPOTENCY_PREFIX]
+const SERVICE_PREFIXES = [
+  'manifest/',
+  'template/',
+  'asset/',
+  'delivery/',
+  ERASURE_PREFIX,
+  EXPIRY_PREFIX,
+  IDEMPOTENCY_PREFIX,
+]
 
 /**
  * The tenants whose requested storage is refused. Those that keep their storage are registered before those that move, and older ones

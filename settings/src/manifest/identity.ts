@@ -8,6 +8,7 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import { type Metadata, type Resource, type Uid } from '@platen/contract/resource.ts'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
+import type { Tenant } from '@platen/contract/tenant.ts'
 import { canonicalJson, sha256 } from '../compile/digest.ts'
 import { readText, writePrivateFile } from '../secrets.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
@@ -22,6 +23,8 @@ interface Identity {
   readonly rotations?: readonly Instant[]
   /** A new sealed webhook secret, until it is written to its file. */
   readonly nextSecret?: string
+  /** Of a tenant whose `deletionPolicy` is `Delete`: where its PDFs are, to erase them when it is removed. */
+  readonly erasedFrom?: Tenant['storage']
 }
 
 /** By place. */
@@ -39,6 +42,11 @@ const shape = {
       spec: { type: 'string' },
       rotations: { type: 'array', items: { type: 'integer' } },
       nextSecret: { type: 'string' },
+      erasedFrom: {
+        type: 'object',
+        required: ['bucket', 'prefix'],
+        properties: { bucket: { type: 'string' }, prefix: { type: 'string' } },
+      },
     },
   },
 } as const

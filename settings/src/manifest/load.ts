@@ -20,6 +20,7 @@ import type { CheckFaults } from '../compile/template.ts'
 import { type StoredSources, storeSources } from '../publish/store-source.ts'
 import { loadOrCreateApiKey } from '../secrets.ts'
 import { compileFolder } from './compile-folder.ts'
+import { keepDeletions, orderErasures } from './deletion.ts'
 import { EMPTY_FOLDER, type FolderState, readFolder } from './folder.ts'
 import type { FolderChecks } from './folder-checks.ts'
 import { type Identities, identify, loadIdentities, storeIdentities } from './identity.ts'
@@ -119,7 +120,9 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     const { resources, identities } = identify({ documents, known: kept, isComplete, now: clock.now() }, ids)
     await setAsideSecretFiles(dataDir, { before: kept, after: identities })
     // Before anything is published under these identities.
-    await keep(beginRotations(resources, identities, options))
+    const deletable = keepDeletions(resources, identities, options.serviceBucket)
+    await orderErasures({ before: kept, after: identities }, options, signal)
+    await keep(beginRotations(resources, deletable, options))
     const secrets = await findSecrets({ documents, resources, identities: kept })
     await keep(secrets.identities)
     const foundKeys = await findKeys(options, resources)

@@ -43,7 +43,7 @@ test('its GET is answered 500, its record is a dead letter when it comes again, 
   expect(
     cluster()
       .log()
-      .match(/render dead-lettered|render not completed/g),
+      .match(/render outcome unreadable, dead-lettered|render not completed/g),
   ).toEqual(['render outcome unreadable, dead-lettered'])
 })
 

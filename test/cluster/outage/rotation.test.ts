@@ -257,7 +257,7 @@ async function rotateRedisPassword(load: Load): Promise<void> {
   await client.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub', 'SKIPME', 'yes')
   await load.more()
   for (const port of FOLLOWING.flatMap(portsOf))
-    await poll(() => metricOf(port, 'platen_redis_up')).until((isUp) => isUp === 1)
+    await poll(() => metricOf(port, 'platen_dependency_up{dependency="redis"}')).until((isUp) => isUp === 1)
 }
 
 async function rotateS3Key(load: Load): Promise<void> {

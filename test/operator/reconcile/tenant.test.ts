@@ -1,7 +1,13 @@
 /** What the statuses of tenants say of whatever stands in the way of their settings, and what stays in force meanwhile. */
+import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import { ERASURE_PREFIX } from '@platen/contract/erasure.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { NEVER } from '../../fixture/build.ts'
 import { poll } from '../../time/poll.ts'
+import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Published, type Rig, startRig } from '../rig/rig.ts'
 
@@ -99,6 +105,20 @@ test('a tenant that is suspended says why, and is active again when it is not', 
 test('more namespaces than a tenant may have are refused at once', async () => {
   const namespaces = Array.from({ length: 1000 }, (_, at) => `team-${at}`)
   await expect(rig.apply(aTenant('crowd', { namespaces }))).rejects.toThrow(/spec\.namespaces.*64/)
+})
+
+test('the erasure of a deleted tenant is ordered before the tenant disappears, if its deletionPolicy says so', async () => {
+  const { s3 } = rig.cluster
+  await rig.apply(aTenant('leaver', { deletionPolicy: 'Delete' }), aTenant('keeper', { deletionPolicy: 'Retain' }))
+  for (const name of ['leaver', 'keeper']) await rig.says(`tenant/${name}`, { Ready: 'InForce' })
+  const { uid } = (await rig.get('tenant', 'leaver')).metadata
+  await rig.kubectl('delete', 'tenant', 'leaver', 'keeper')
+  const { clock, ids } = { clock: systemClock(), ids: systemIds() }
+  const namespace = { bucket: SERVICE_BUCKET, prefix: '', installation: 'platen' }
+  const options = { ...s3, namespace, isPathStyle: true, clock, ids }
+  using artifacts = await openS3ArtifactStore(options, NEVER)
+  const orders = await Array.fromAsync(artifacts.list(SERVICE_BUCKET, ERASURE_PREFIX, NEVER))
+  expect(orders.map(({ key }) => key)).toEqual([`erasure/${uid}/all.json`])
 })
 
 test('the last limits of a plan that is gone outlive the operator, and all that Redis held', async () => {

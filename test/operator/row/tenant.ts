@@ -88,6 +88,5 @@ export const TENANT_ROWS: readonly Row[] = [
     ['with IPv4 spelt as IPv6', 'webhooks.allowCidrs[0]', { allowCidrs: ['::ffff:10.0.0.1/128'] }, CIDR],
     ['with 33 blocks', 'webhooks.allowCidrs', { allowCidrs: many(33, (at) => `10.0.${at}.0/24`) }, 'at most 32 items'],
     ['with half a reference to its secret', 'webhookSecretRef.key', { namespace: 'a', name: 'hook' }, 'Required value'],
-    ['with a policy that does not work yet', 'deletionPolicy', 'Delete', 'Unsupported value'],
   ]),
 ]

@@ -99,10 +99,11 @@ export async function readBacklog(
     const heads = await Promise.all(topics.map((topic) => waitingHeads(admin, prefix + topic, prefix + group)))
     return { name, records: heads.reduce((sum, each) => sum + recordsOf(each), 0) }
   }
-  const ofReaders = readers.map((name) => leftIn({ name, group: readerGroup(name), topics: [EVENT_TOPIC] }))
+  const leftByReader = (name: string) => leftIn({ name, group: readerGroup(name), topics: [EVENT_TOPIC] })
+  // One after the other: nobody would handle the rejection of a call that is not awaited yet, and it would end the process.
   return {
     queues: await readQueues(connection, prefix),
-    readers: await Promise.all(ofReaders),
+    readers: await Promise.all(readers.map(leftByReader)),
     deliveries: await Promise.all(deliveries.map(leftIn)),
   }
 }

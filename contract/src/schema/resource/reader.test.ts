@@ -140,7 +140,7 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
     ['webhookSecretRef.namespace', LABELS, NO_LABELS, hook],
     ['webhookSecretRef.name', NAMES, NO_NAMES, hook],
     ['webhookSecretRef.key', KEYS, NO_KEYS, hook],
-    ['deletionPolicy', ['Retain'], ['Delete', 'retain', '', null]],
+    ['deletionPolicy', ['Retain', 'Delete'], ['retain', '', null]],
   ],
   Template: [
     ['tenantRef', [], [{}, 'acme', { name: 'acme', namespace: 'a' }]],

@@ -13,6 +13,8 @@ import type { Post } from '../rig/rig.ts'
 
 /** The fields of a manifest that the promises are about. */
 export interface Ending {
+  /** The id of its event. */
+  readonly eventId?: string
   readonly render: {
     readonly id: string
     readonly tenant: string

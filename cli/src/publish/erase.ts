@@ -1,0 +1,138 @@
+/**
+ * Erases renders, or all renders of a tenant, before their retention is over. It says what it erased, what stays where until when, and logs
+ * one line of JSON for audits. Calling it again is safe, and completes what was interrupted.
+ */
+import { userInfo } from 'node:os'
+import { KAFKA_QUEUE_KEPT_MS } from '@platen/adapters/kafka/limit.ts'
+import { DEAD_TOPIC, EVENT_TOPIC } from '@platen/adapters/kafka/topic.ts'
+import type { Variables } from '@platen/adapters/setting/setting.ts'
+import type { Instant } from '@platen/contract/brand.ts'
+import { type ErasureOrder, encodeErasure, erasureKey, lastRoundAt } from '@platen/contract/erasure.ts'
+import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
+import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { eraseRenders } from '@platen/events/retention/erasure.ts'
+import { eraseTenant } from '@platen/events/retention/erasure-order.ts'
+import { count, UsageError, withoutControls } from '../diagnostic/diagnostic.ts'
+import type { RendererPorts } from '../renderer.ts'
+import { type ErasureStores, type FoundTenant, openClusterStores, openEmbeddedStores } from './erasure-stores.ts'
+
+export interface EraseOptions {
+  readonly what:
+    | { readonly renders: readonly RenderId[] }
+    | {
+        readonly tenant: string
+        /** Only renders accepted before this; absent = before now. */
+        readonly before?: Instant
+        /** The incarnation of a tenant that is gone. */
+        readonly account?: string
+      }
+  /** In the data folder of a stopped embedded service, instead of a cluster? */
+  readonly isEmbedded: boolean
+  /** Who erases, for the audit; absent = the user of this process. */
+  readonly by?: string
+}
+
+export interface ErasePorts extends Pick<RendererPorts, 'clock' | 'ids' | 'log'> {
+  readonly variables: Variables
+  readonly print: (text: string) => void
+  readonly printError: (text: string) => void
+}
+
+/** Erases, and resolves with whether everything was erased. Throws `UsageError` or `ConfigError`. */
+export async function erase(options: EraseOptions, ports: ErasePorts, signal: AbortSignal): Promise<boolean> {
+  const { what, isEmbedded, by = userInfo().username } = options
+  try {
+    await using stores = await (isEmbedded ? openEmbeddedStores : openClusterStores)(ports, signal)
+    const erasing: Erasing = { stores, by, ports, signal }
+    const isErased = 'renders' in what ? await eraseByIds(what.renders, erasing) : await eraseByTenant(what, erasing)
+    ports.print(isEmbedded ? '' : keptInKafka(ports.clock.now()))
+    return isErased
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof Unavailable || error instanceof ArtifactStoreUnfit)) throw error
+    ports.printError(`platen: ${withoutControls(error.message)}\n`)
+    return false
+  }
+}
+
+interface Erasing {
+  readonly stores: ErasureStores
+  readonly by: string
+  readonly ports: ErasePorts
+  readonly signal: AbortSignal
+}
+
+async function eraseByIds(ids: readonly RenderId[], { stores, by, ports, signal }: Erasing): Promise<boolean> {
+  const { erased, failed, err } = await eraseRenders({ ids, isWanted: () => true }, stores, signal)
+  for (const { id, hadManifest } of erased)
+    ports.print(`${id}: ${hadManifest ? 'erased' : 'has no outcome; if it waits or runs, it leaves none'}\n`)
+  for (const id of failed) ports.printError(`platen: ${id} is not erased\n`)
+  reportFailure(err, ports)
+  audit({ by, renders: erased.map(({ id }) => id), failed: failed.length }, ports)
+  return failed.length === 0
+}
+
+type TenantToErase = Exclude<EraseOptions['what'], { renders: unknown }>
+
+async function eraseByTenant(what: TenantToErase, { stores, by, ports, signal }: Erasing): Promise<boolean> {
+  const { tenant } = what
+  const orderedAt = ports.clock.now()
+  const found = await accountOf(what, stores)
+  // A time in the future would erase what is not accepted yet.
+  const before = Math.min(what.before ?? orderedAt, orderedAt)
+  const order: ErasureOrder = { tenant, ...found, before, orderedAt, by }
+  const address = { bucket: stores.serviceBucket, key: erasureKey(order) }
+  // Durable first: from now on retention completes it, whatever becomes of this process.
+  await stores.artifacts.put(address, encodeErasure(order), signal)
+  const { erased, failed, err } = await eraseTenant({ order, address }, stores, signal)
+  ports.print(`${withoutControls(tenant)}: ${count(erased, 'render')} erased\n`)
+  ports.print(
+    `renders that wait, run or ended just now are erased when they have ended, until ${dayOf(lastRoundAt(order))}\n`,
+  )
+  if (failed > 0)
+    ports.printError(`platen: ${count(failed, 'render')} not erased; this is tried again within the hour\n`)
+  reportFailure(err, ports)
+  audit({ by, tenant, account: order.account, before: timeOf(before), erased, failed }, ports)
+  return failed === 0
+}
+
+/** The incarnation to erase. The tenant's name alone does not say which of several that had it one after the other. */
+async function accountOf({ tenant, account }: TenantToErase, stores: ErasureStores): Promise<FoundTenant> {
+  const found = await stores.tenantOf(tenant)
+  if (account === undefined || account === found?.account) {
+    if (found !== undefined) return found
+    throw new UsageError(`there is no tenant ${tenant}; name the uid of one that was removed with --account`)
+  }
+  return { account }
+}
+
+function reportFailure(err: unknown, { printError }: ErasePorts): void {
+  if (err instanceof Error) printError(`platen: ${withoutControls(err.message)}\n`)
+}
+
+/** One line of JSON, in the form of the service's logs, for whoever keeps those. */
+function audit(fields: object, { clock, printError }: ErasePorts): void {
+  printError(`${JSON.stringify({ level: 'info', time: timeOf(clock.now()), ...fields, msg: 'erasure audited' })}\n`)
+}
+
+/** What nobody can remove from Kafka one by one. Kafka deletes whole segments, of a seventh of the retention each. */
+function keptInKafka(now: Instant): string {
+  const until = (keptMs: number) => dayOf(now + keptMs + keptMs / 7)
+  return [
+    'records that stay in Kafka until its retention is over, at the latest:',
+    `  render.<engine>.<lane>  ${until(KAFKA_QUEUE_KEPT_MS)}  data of requests up to 200 KiB, file name, webhook URL`,
+    `  ${EVENT_TOPIC}           ${until(KAFKA_EVENTS_KEPT_MS)}  file name, webhook URL, message of a failure`,
+    `  ${DEAD_TOPIC}             ${until(DEAD_LETTERS_KEPT_MS)}  requests that crashed a renderer or could not be read`,
+    '',
+  ].join('\n')
+}
+
+function timeOf(instant: Instant): string {
+  return new Date(instant).toISOString()
+}
+
+function dayOf(instant: Instant): string {
+  return timeOf(instant).slice(0, 'yyyy-mm-dd'.length)
+}

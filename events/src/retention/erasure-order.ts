@@ -1,0 +1,173 @@
+/**
+ * Works off erasure orders, in rounds. A round looks at all renders that may be of the order's tenant, and the manifest of each says whether
+ * it is. So a render that runs or waits is left to a later round, when it has ended and the expiry index lists it.
+ *
+ * Any number of processes may do this at once: erasing a render twice is safe.
+ */
+import {
+  decodeErasure,
+  ERASURE_PREFIX,
+  type ErasureOrder,
+  encodeErasure,
+  isOfRound,
+  isRoundDue,
+  lastRoundAt,
+} from '@platen/contract/erasure.ts'
+import { decodeExpiry, EXPIRY_PREFIX, type StoredRender } from '@platen/contract/expiry.ts'
+import { claimsFolder, decodeClaim } from '@platen/contract/idempotency.ts'
+import { type ArtifactAddress, isErased, MANIFEST_PREFIX } from '@platen/contract/render.ts'
+import { issuedAt, parseRenderId, type RenderId } from '@platen/contract/render-id.ts'
+import { type Erasure, type ErasurePorts, eraseRenders } from './erasure.ts'
+import { ERASED_TOGETHER_MAX } from './limit.ts'
+
+export interface ErasureOrderPorts extends ErasurePorts {
+  /** All renders that may be of the order's tenant and have a manifest. May yield others, and one more than once. */
+  readonly findRenders: (order: ErasureOrder, signal: AbortSignal) => AsyncIterable<RenderId>
+}
+
+/** An order, and where it is stored. */
+export interface StoredOrder {
+  readonly order: ErasureOrder
+  readonly address: ArtifactAddress
+}
+
+/** What a round did. */
+export interface ErasureRound {
+  readonly erased: number
+  readonly failed: number
+  /** Why the first of those that failed did. */
+  readonly err?: unknown
+}
+
+/** Does a round of each order that is due. A failure does not stop the other orders, and is tried again with the next call. */
+export async function workOffErasures(ports: ErasureOrderPorts, signal: AbortSignal): Promise<void> {
+  const { artifacts, serviceBucket, clock, log } = ports
+  for await (const address of artifacts.list(serviceBucket, ERASURE_PREFIX, signal)) {
+    try {
+      const bytes = await artifacts.get(address, signal)
+      const order = bytes && decodeErasure(bytes)
+      if (order !== undefined && isRoundDue(order, clock.now())) await eraseTenant({ order, address }, ports, signal)
+    } catch (err) {
+      signal.throwIfAborted()
+      log.warn({ order: address.key, err }, 'erasure order not worked off')
+    }
+  }
+}
+
+/**
+ * Does one round of a stored order, and records it in the order when nothing failed. The last round removes the order. Throws `Unavailable`
+ * when it could not look at all renders; what was erased stays erased.
+ */
+export async function eraseTenant(
+  { order, address }: StoredOrder,
+  ports: ErasureOrderPorts,
+  signal: AbortSignal,
+): Promise<ErasureRound> {
+  const { artifacts, clock, log } = ports
+  const workedOffAt = clock.now()
+  const isLast = workedOffAt >= lastRoundAt(order)
+  const round = { erased: 0, failed: 0, err: undefined as unknown }
+  for await (const ids of inBatches(order, ports, signal)) {
+    const { erased, failed, err } = await eraseRenders({ ids, ...whatOf(order, isLast) }, ports, signal)
+    round.erased += erased.length
+    round.failed += failed.length
+    round.err ??= err
+  }
+  await removeClaims(order, ports, signal)
+  const { tenant, account, by } = order
+  const fields = { tenant, account, by, erased: round.erased, failed: round.failed }
+  if (round.failed > 0) log.warn({ ...fields, err: round.err }, 'some renders of a tenant not erased')
+  else if (isLast) await artifacts.delete(address, signal)
+  else await artifacts.put(address, encodeErasure({ ...order, workedOffAt }), signal)
+  if (isLast) log.info(fields, 'tenant erasure completed')
+  else if (round.erased > 0) log.info(fields, 'renders of a tenant erased')
+  return round
+}
+
+function whatOf({ account, storage, orderedAt }: ErasureOrder, isLast: boolean): Omit<Erasure, 'ids'> {
+  return {
+    isWanted(id, manifest) {
+      if (manifest !== undefined) return manifest.render.account === account && !isErased(manifest)
+      // By the last round every render from before the order has ended. Without a manifest, its data was left behind in the folder.
+      return isLast && issuedAt(id) < orderedAt
+    },
+    ...(storage && { storage }),
+  }
+}
+
+/** The renders of a round, from the index or manifests, then from the tenant's folder: a PDF is there before any index lists it. */
+async function* inBatches(
+  order: ErasureOrder,
+  ports: ErasureOrderPorts,
+  signal: AbortSignal,
+): AsyncGenerator<readonly RenderId[]> {
+  let batch: RenderId[] = []
+  for (const found of [ports.findRenders(order, signal), rendersInFolder(order, ports, signal)]) {
+    for await (const id of found) {
+      if (isOfRound(order, id)) batch.push(id)
+      if (batch.length < ERASED_TOGETHER_MAX) continue
+      yield batch
+      batch = []
+    }
+  }
+  if (batch.length > 0) yield batch
+}
+
+async function* rendersInFolder(
+  { storage }: ErasureOrder,
+  { artifacts }: ErasureOrderPorts,
+  signal: AbortSignal,
+): AsyncGenerator<RenderId> {
+  if (storage === undefined) return
+  const { bucket, prefix } = storage
+  let last: string | undefined
+  for await (const { key } of artifacts.list(bucket, prefix, signal)) {
+    const [name = ''] = key.slice(prefix.length).split('/')
+    const id = parseRenderId(name)
+    // The objects of a render mostly come one after the other.
+    if (id !== undefined && id === name && id !== last) yield id
+    last = name
+  }
+}
+
+/** Finds renders in the expiry index, which lists every ended render of a cluster. */
+export async function* rendersInIndex(
+  order: ErasureOrder,
+  { artifacts, serviceBucket }: Pick<ErasurePorts, 'artifacts' | 'serviceBucket'>,
+  signal: AbortSignal,
+): AsyncGenerator<RenderId> {
+  for await (const address of artifacts.list(serviceBucket, EXPIRY_PREFIX, signal)) {
+    const bytes = await artifacts.get(address, signal)
+    // Absent when it was removed meanwhile, together with its renders.
+    for (const render of bytes ? decodeExpiry(bytes) : []) if (mayBeOf(render, order)) yield render.id
+  }
+}
+
+/** Finds renders by listing all manifests: quick enough where they are files of one machine. */
+export async function* rendersWithManifest(
+  { artifacts, serviceBucket }: Pick<ErasurePorts, 'artifacts' | 'serviceBucket'>,
+  signal: AbortSignal,
+): AsyncGenerator<RenderId> {
+  for await (const { key } of artifacts.list(serviceBucket, MANIFEST_PREFIX, signal)) {
+    const id = parseRenderId(key.slice(MANIFEST_PREFIX.length, -'.json'.length))
+    if (id !== undefined) yield id
+  }
+}
+
+/** Entries of older versions do not name the account. The manifest decides. */
+function mayBeOf({ account, storage }: StoredRender, order: ErasureOrder): boolean {
+  if (account !== undefined) return account === order.account
+  return order.storage?.bucket === storage.bucket && order.storage.prefix === storage.prefix
+}
+
+/** Removes the tenant's idempotency claims, which hold file names and webhook URLs. */
+async function removeClaims(
+  { account, before = Number.POSITIVE_INFINITY }: ErasureOrder,
+  { artifacts, serviceBucket }: ErasureOrderPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const address of artifacts.list(serviceBucket, claimsFolder(account), signal)) {
+    const bytes = await artifacts.get(address, signal)
+    if (bytes !== undefined && decodeClaim(bytes).claimedAt < before) await artifacts.delete(address, signal)
+  }
+}

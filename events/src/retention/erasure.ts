@@ -1,0 +1,164 @@
+/**
+ * Erases renders before their retention is over. It removes a render in the way of retention, but leaves a tombstone in place of a young
+ * manifest: the render may still wait in a queue or run in a renderer, which must not write a manifest any more. The expiry index says
+ * when to remove the tombstone, and with it everything that came too late.
+ *
+ * Erasing again is safe, and is how an interrupted erasure is completed: the tombstone says where everything is.
+ */
+import type { Instant } from '@platen/contract/brand.ts'
+import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
+import { ERASED_KEPT_DAYS } from '@platen/contract/limit.ts'
+import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
+import {
+  decodeManifest,
+  encodeManifest,
+  expiryOf,
+  type Manifest,
+  manifestKey,
+  type RenderRecord,
+  tombstoneOf,
+  UnreadableManifest,
+} from '@platen/contract/render.ts'
+import { issuedAt, type RenderId } from '@platen/contract/render-id.ts'
+import { RENDERS_REMOVED_AT_ONCE } from './limit.ts'
+import { type RemovalPorts, removeData, removeRender } from './removal.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+export interface ErasurePorts extends Omit<RemovalPorts, 'meter'> {
+  readonly ledger: Pick<ErasableRenderLedger, 'forget' | 'complete'>
+  /** Removes the records of a render that are neither in the artifact store nor in the ledger; absent = nobody can remove those. */
+  readonly forgetRecords?: (id: RenderId, signal: AbortSignal) => Promise<void>
+}
+
+export interface Erasure {
+  /** At most `ERASED_TOGETHER_MAX`. */
+  readonly ids: readonly RenderId[]
+  /** Which of them to erase, by their manifest, if there is a readable one. */
+  readonly isWanted: (id: RenderId, manifest: Manifest | undefined) => boolean
+  /** Where the data of renders without a manifest is, if that is known. */
+  readonly storage?: RenderRecord['storage']
+}
+
+/** What became of renders to erase. */
+export interface ErasureResult {
+  readonly erased: readonly ErasedRender[]
+  readonly failed: readonly RenderId[]
+  /** Why the first of those that failed did. */
+  readonly err?: unknown
+}
+
+export interface ErasedRender {
+  readonly id: RenderId
+  /** Whether it had a manifest. Without one it waits, runs, or was removed before. */
+  readonly hadManifest: boolean
+}
+
+/**
+ * Erases those of the renders that are wanted. A failure does not stop the others. Throws when
+ * `signal` aborts, and when the expiry index cannot be written: then nothing was erased.
+ */
+export async function eraseRenders(
+  { ids, isWanted, storage }: Erasure,
+  ports: ErasurePorts,
+  signal: AbortSignal,
+): Promise<ErasureResult> {
+  const now = ports.clock.now()
+  const [erased, failed]: [ErasedRender[], RenderId[]] = [[], []]
+  let err: unknown
+  const fail = (id: RenderId, cause: unknown) => {
+    signal.throwIfAborted()
+    failed.push(id)
+    err ??= cause
+  }
+  const found: Found[] = []
+  await forEachConcurrently(new Set(ids), RENDERS_REMOVED_AT_ONCE, async (id) => {
+    try {
+      const manifest = await readManifest(id, ports, signal)
+      if (isWanted(id, manifest)) found.push(foundOf(id, { manifest, storage, now }, ports))
+    } catch (cause) {
+      fail(id, cause)
+    }
+  })
+  await recordTombstones(found, now, { ports, signal })
+  await forEachConcurrently(found, RENDERS_REMOVED_AT_ONCE, async (render) => {
+    const { id, hadManifest } = render
+    try {
+      await erase(render, ports, signal)
+      erased.push({ id, hadManifest })
+    } catch (cause) {
+      fail(id, cause)
+    }
+  })
+  return { erased, failed, ...(err !== undefined && { err }) }
+}
+
+/** A render to erase, with the tombstone that takes the place of its manifest. */
+interface Found {
+  readonly id: RenderId
+  readonly hadManifest: boolean
+  readonly tombstone: Manifest
+  /** Whether its record may still be in a queue. */
+  readonly isYoung: boolean
+}
+
+interface Known {
+  readonly manifest: Manifest | undefined
+  readonly storage: RenderRecord['storage'] | undefined
+  readonly now: Instant
+}
+
+function foundOf(id: RenderId, { manifest, storage, now }: Known, { serviceBucket }: ErasurePorts): Found {
+  // No object has a key that begins with an id. So this storage has nothing of the render.
+  const nowhere = { bucket: serviceBucket, prefix: '' }
+  return {
+    id,
+    hadManifest: manifest !== undefined,
+    tombstone: tombstoneOf(manifest?.render ?? { id, storage: storage ?? nowhere }, now),
+    isYoung: now - issuedAt(id) < ERASED_KEPT_DAYS * DAY_MS,
+  }
+}
+
+/** A damaged manifest is erased like a missing one. */
+async function readManifest(
+  id: RenderId,
+  { artifacts, serviceBucket }: ErasurePorts,
+  signal: AbortSignal,
+): Promise<Manifest | undefined> {
+  const bytes = await artifacts.get({ bucket: serviceBucket, key: manifestKey(id) }, signal)
+  try {
+    return bytes && decodeManifest(bytes)
+  } catch (error) {
+    if (error instanceof UnreadableManifest) return undefined
+    throw error
+  }
+}
+
+/** Writes into the expiry index when the tombstones are removed. Comes first, so that no tombstone stays for ever. */
+async function recordTombstones(
+  found: readonly Found[],
+  now: Instant,
+  { ports, signal }: { readonly ports: ErasurePorts; readonly signal: AbortSignal },
+): Promise<void> {
+  const renders = found.filter(({ isYoung }) => isYoung).map(({ tombstone }) => tombstone.render)
+  const [first] = renders
+  if (first === undefined) return
+  const entries = renders.map(({ id, storage, account }) => ({ id, storage, account }))
+  const { key, bytes } = expiryObjectOf(dayOf(expiryOf(first, now)), entries)
+  await ports.artifacts.put({ bucket: ports.serviceBucket, key }, bytes, signal)
+}
+
+async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, signal: AbortSignal): Promise<void> {
+  const { artifacts, serviceBucket, ledger, forgetRecords } = ports
+  if (isYoung) {
+    await artifacts.put({ bucket: serviceBucket, key: manifestKey(id) }, encodeManifest(tombstone), signal)
+    await removeData(tombstone.render, ports, signal)
+  } else {
+    await removeRender(tombstone.render, ports, signal)
+  }
+  await ledger.forget(id, signal)
+  // From now on no renderer begins it.
+  if (isYoung) await ledger.complete(tombstone, signal)
+  await forgetRecords?.(id, signal)
+}

@@ -1,0 +1,20 @@
+/** Orders the erasure of the renders of a removed tenant, as its `deletionPolicy: Delete` says. */
+import { type ErasureOrder, encodeErasure, erasureKey } from '@platen/contract/erasure.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+
+export interface ErasureOrderStore {
+  readonly artifacts: Pick<ArtifactStore, 'create'>
+  readonly serviceBucket: string
+  readonly clock: Pick<Clock, 'now'>
+}
+
+/** Resolves when the order is durable. An order that was given before stays as it is. Throws `Unavailable`. */
+export async function orderErasure(
+  tenant: Required<Pick<ErasureOrder, 'tenant' | 'account' | 'storage'>>,
+  { artifacts, serviceBucket, clock }: ErasureOrderStore,
+  signal: AbortSignal,
+): Promise<void> {
+  const order: ErasureOrder = { ...tenant, orderedAt: clock.now(), by: 'deletionPolicy' }
+  await artifacts.create({ bucket: serviceBucket, key: erasureKey(order) }, encodeErasure(order), signal)
+}

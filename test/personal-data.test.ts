@@ -1,0 +1,58 @@
+/** Holds docs/personal-data.md against the code: no place where the service stores something is missing there. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
+import { renderTopics } from '@platen/adapters/kafka/topic.ts'
+import { ERASURE_PREFIX } from '@platen/contract/erasure.ts'
+import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
+import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
+import { DEAD_LETTERS_KEPT_MS, ERASED_KEPT_DAYS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
+import { LANES, MANIFEST_PREFIX } from '@platen/contract/render.ts'
+import { ENGINES } from '@platen/contract/render-options.ts'
+import { EVENTS_KEPT_MS } from '@platen/embedded/store/limit.ts'
+import { expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..')
+const DAY_MS = 24 * 60 * 60 * 1000
+const page = readFileSync(join(ROOT, 'docs/personal-data.md'), 'utf8')
+const rows = page.split('\n').filter((line) => line.startsWith('| '))
+/** The rows that name a place, in backticks. */
+const rowsOf = (place: string) => rows.filter((row) => row.includes(`\`${place}\``))
+
+test('names every topic', () => {
+  const topics = [...renderTopics({ prefix: '' }, []), ...webhookTopics({ prefix: '' })].map(({ name }) => name)
+  const lanes = ENGINES.flatMap((engine) => LANES.map((lane) => `render.${engine}.${lane}`))
+  const places = topics.map((topic) => {
+    if (lanes.includes(topic)) return 'render.<engine>.<lane>'
+    return topic.startsWith('webhook.wait.') ? 'webhook.wait.*' : topic
+  })
+  expect(places.filter((place) => rowsOf(place).length === 0)).toEqual([])
+})
+
+test('names every prefix of the service in S3', () => {
+  const prefixes = [MANIFEST_PREFIX, EXPIRY_PREFIX, ERASURE_PREFIX, IDEMPOTENCY_PREFIX, 'delivery/']
+  expect(prefixes.filter((prefix) => rowsOf(prefix).length === 0)).toEqual([])
+})
+
+test('names every table with something of a render', () => {
+  const folder = join(ROOT, 'adapters/src/sqlite/migrations')
+  const text = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+  const tables = new Set([...text.join('\n').matchAll(/CREATE TABLE (\w+)/g)].map(([, name = '']) => name))
+  // A draft that was renamed, and the positions of readers.
+  for (const other of ['render_kept', 'event_reader']) tables.delete(other)
+  expect([...tables].filter((name) => rowsOf(name).length === 0)).toEqual([])
+})
+
+test.for([
+  ['render.events', KAFKA_EVENTS_KEPT_MS],
+  ['render.dead', DEAD_LETTERS_KEPT_MS],
+  ['dead_letter', DEAD_LETTERS_KEPT_MS],
+  ['event', EVENTS_KEPT_MS],
+] as const)('says how many days %s lasts', ([place, keptMs]) => {
+  expect(rowsOf(place).join('\n')).toContain(`${keptMs / DAY_MS} days`)
+})
+
+test('says how long a tombstone stays', () => {
+  expect(ERASED_KEPT_DAYS).toBe(8)
+  expect(rowsOf('manifest/').join('\n')).toContain('eight days')
+})

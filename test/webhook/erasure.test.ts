@@ -1,0 +1,231 @@
+/** How renders are erased, alone and by the order for a tenant, over stores in memory, and over files and a database. */
+import { type ErasureOrder, encodeErasure, erasureKey } from '@platen/contract/erasure.ts'
+import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
+import { ERASED_KEPT_DAYS, REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
+import { type ArtifactAddress, decodeManifest, inputKey, isErased, type RenderRecord } from '@platen/contract/render.ts'
+import { type ErasurePorts, eraseRenders } from '@platen/events/retention/erasure.ts'
+import { rendersInIndex, rendersWithManifest, workOffErasures } from '@platen/events/retention/erasure-order.ts'
+import { removeExpired } from '@platen/events/retention/expired.ts'
+import { runRetention } from '@platen/events/retention/retention.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { aFailure, aRecord, aRenderId, NEVER, NOON } from '../fixture/build.ts'
+import {
+  aProcess,
+  BUCKET,
+  DAY_MS,
+  end,
+  existing,
+  index,
+  indexed,
+  inMemory,
+  isManifest,
+  manifestOf,
+  onDisk,
+  openScene,
+  type Scene,
+} from './retention-scene.ts'
+
+const PERSONAL = { webhookUrl: 'https://hooks.example.com/ada', options: { filename: 'ada.pdf' }, requestId: 'for ada' }
+const ALL = { isWanted: () => true }
+
+let scene: Scene
+afterEach(() => scene[Symbol.asyncDispose]())
+
+describe.each([
+  ['in memory', inMemory, rendersInIndex],
+  [
+    'on files and a database',
+    onDisk,
+    (_order: ErasureOrder, ports: ErasurePorts, signal: AbortSignal) => rendersWithManifest(ports, signal),
+  ],
+] as const)('%s', (_, open, findRenders) => {
+  beforeEach(async () => {
+    scene = await openScene(open)
+  })
+
+  const round = () => {
+    const ports = aProcess(scene)
+    return workOffErasures({ ...ports, findRenders: (order, signal) => findRenders(order, ports, signal) }, NEVER)
+  }
+
+  test.for([
+    ['succeeded', undefined],
+    ['failed', aFailure()],
+  ] as const)('of a render that %s nothing is left but a tombstone without data, for a week', async ([, outcome]) => {
+    const record = aRecord({ storage: { bucket: 'own-bucket', prefix: 'pdf/of/acme/' }, ...PERSONAL })
+    const [stored, other] = [await end(scene, record, outcome), await end(scene, aRecord())]
+    const result = await eraseRenders({ ids: [record.id], ...ALL }, aProcess(scene), NEVER)
+    expect(result).toEqual({ erased: [{ id: record.id, hadManifest: true }], failed: [] })
+    expect(await existing(scene, [...stored, ...other])).toEqual([manifestOf(record), ...other])
+    const bytes = await scene.stores.artifacts.get(manifestOf(record), NEVER)
+    expect(isErased(decodeManifest(bytes ?? Buffer.of()))).toBe(true)
+    expect(Buffer.from(bytes ?? []).toString()).not.toContain('ada')
+    expect(await scene.stores.deliveries.listByRender(record.id, NEVER)).toEqual([])
+    expect((await scene.stores.ledger.find(record.id, NEVER))?.state).toMatchObject({ error: { code: 'canceled' } })
+    // Written too late, by a renderer that was killed before it met the tombstone.
+    await scene.stores.artifacts.put(
+      { bucket: 'own-bucket', key: `pdf/of/acme/${record.id}/late.pdf` },
+      Buffer.of(1),
+      NEVER,
+    )
+    await scene.clock.advance(ERASED_KEPT_DAYS * DAY_MS)
+    await removeExpired(aProcess(scene), NEVER)
+    expect(await existing(scene, [manifestOf(record)])).toEqual([manifestOf(record)])
+    await scene.clock.advance(DAY_MS)
+    await removeExpired(aProcess(scene), NEVER)
+    expect(await existing(scene, [manifestOf(record), ...other])).toEqual(other)
+    expect(await Array.fromAsync(scene.stores.artifacts.list('own-bucket', '', NEVER))).toEqual([])
+    expect(await indexed(scene)).toEqual([])
+  })
+
+  test('an old render leaves no tombstone, and an unknown one no harm', async () => {
+    const record = aRecord()
+    const stored = await end(scene, record)
+    await scene.clock.advance(ERASED_KEPT_DAYS * DAY_MS)
+    const unknown = aRenderId(scene.clock.now())
+    const { erased } = await eraseRenders({ ids: [record.id, record.id, unknown], ...ALL }, aProcess(scene), NEVER)
+    expect(erased.toSorted((one, other) => Number(other.hadManifest) - Number(one.hadManifest))).toEqual([
+      { id: record.id, hadManifest: true },
+      { id: unknown, hadManifest: false },
+    ])
+    expect(await existing(scene, stored)).toEqual([])
+    expect(await indexed(scene)).toEqual([[unknown]])
+  })
+
+  test('an erasure that is killed, wherever, leaves no link to a PDF that is gone, and erasing again completes it', async () => {
+    for (let steps = 0; ; steps++) {
+      const record = aRecord()
+      const stored = await end(scene, record)
+      const killed = await eraseRenders(
+        { ids: [record.id], ...ALL },
+        aProcess(scene, failingAfter(scene, steps)),
+        NEVER,
+      ).then(
+        ({ failed }) => failed.length > 0,
+        () => true,
+      )
+      const left = await existing(scene, stored)
+      const bytes = await scene.stores.artifacts.get(manifestOf(record), NEVER)
+      if (!isErased(decodeManifest(bytes ?? Buffer.of()))) expect(left).toEqual(stored)
+      else expect((await indexed(scene)).flat()).toContain(record.id)
+      await eraseRenders({ ids: [record.id], ...ALL }, aProcess(scene), NEVER)
+      expect(await existing(scene, stored)).toEqual([manifestOf(record)])
+      expect(await scene.stores.deliveries.listByRender(record.id, NEVER)).toEqual([])
+      // The index, the tombstone, the objects, the deliveries, and twice the ledger.
+      if (!killed) return expect(steps).toBe(stored.length - 1 + 5)
+    }
+  })
+
+  test('by the order for a tenant go its renders and claims, those that ran as soon as they end, and nobody else’s', async () => {
+    const { account, storage } = aRecord()
+    const [ended, failed, running] = [aRecord(), aRecord(), aRecord()]
+    const foreign = aRecord({ account: 'other', storage: { bucket: BUCKET, prefix: 'other/' } })
+    // A tenant that was created later under the same name has the same folder.
+    const later = aRecord({ id: aRenderId(NOON + 2 * DAY_MS), account: 'later' })
+    const own = [...(await end(scene, ended)), ...(await end(scene, failed, aFailure()))]
+    const kept = await end(scene, foreign)
+    const input = { bucket: storage.bucket, key: inputKey(storage.prefix, running.id) }
+    await scene.stores.artifacts.put(input, Buffer.from('{}'), NEVER)
+    const [claim, others] = [await claimed(ended), await claimed(foreign)]
+    await index(scene)
+    const order = { tenant: 'acme', account, storage, orderedAt: NOON + 1, by: 'test' }
+    const address = { bucket: BUCKET, key: erasureKey(order) }
+    await scene.stores.artifacts.put(address, encodeErasure(order), NEVER)
+    await round()
+    expect((await existing(scene, own)).filter((each) => !isManifest(each))).toEqual([])
+    expect(await existing(scene, [...kept, claim, others, input])).toEqual([...kept, others, input])
+    const late = await end(scene, running)
+    await index(scene)
+    await round()
+    expect(await existing(scene, late)).toEqual(late)
+    await scene.clock.advance(2 * DAY_MS)
+    const laterInput = { bucket: BUCKET, key: inputKey(storage.prefix, later.id) }
+    await scene.stores.artifacts.put(laterInput, Buffer.from('{}'), NEVER)
+    await round()
+    expect((await existing(scene, late)).filter((each) => !isManifest(each))).toEqual([])
+    expect(await existing(scene, [address])).toEqual([address])
+    await scene.clock.advance(ERASED_KEPT_DAYS * DAY_MS)
+    await round()
+    expect(await existing(scene, [address, laterInput])).toEqual([laterInput])
+    await scene.clock.advance(2 * DAY_MS)
+    await removeExpired(aProcess(scene), NEVER)
+    expect(await existing(scene, [...own, ...late, ...kept])).toEqual(kept)
+  })
+
+  test('an order up to a time leaves what was accepted later', async () => {
+    const [old, young] = [aRecord(), aRecord({ id: aRenderId(NOON + 1), acceptedAt: NOON + 1 })]
+    const [gone, kept] = [await end(scene, old), await end(scene, young)]
+    await index(scene)
+    const { account, storage } = old
+    const order = { tenant: 'acme', account, storage, before: NOON + 1, orderedAt: NOON + 1, by: 'test' }
+    await scene.stores.artifacts.put({ bucket: BUCKET, key: erasureKey(order) }, encodeErasure(order), NEVER)
+    await round()
+    expect(await existing(scene, [...gone, ...kept])).toEqual([manifestOf(old), ...kept])
+  })
+
+  test('an order that could not be worked off is tried again, and stops no other', async () => {
+    const [stuck, other] = [aRecord(), aRecord({ account: 'other', storage: { bucket: BUCKET, prefix: 'other/' } })]
+    const [kept, gone] = [await end(scene, stuck), await end(scene, other)]
+    await index(scene)
+    for (const { account, storage } of [stuck, other]) {
+      const order = { tenant: 'acme', account, storage, orderedAt: NOON, by: 'test' }
+      await scene.stores.artifacts.put({ bucket: BUCKET, key: erasureKey(order) }, encodeErasure(order), NEVER)
+    }
+    const put = async (...[address, ...rest]: Parameters<typeof scene.stores.artifacts.put>) => {
+      if (address.key === manifestOf(stuck).key) throw new Error('the store says no')
+      await scene.stores.artifacts.put(address, ...rest)
+    }
+    const ports = aProcess(scene, { artifacts: { ...scene.stores.artifacts, put } })
+    await workOffErasures({ ...ports, findRenders: (order, signal) => findRenders(order, ports, signal) }, NEVER)
+    expect(await existing(scene, [...kept, ...gone])).toEqual([...kept, manifestOf(other)])
+    expect(scene.lines.filter(({ level }) => level === 'warn')).toMatchObject([{ fields: { erased: 0, failed: 1 } }])
+    await round()
+    expect(await existing(scene, kept)).toEqual([manifestOf(stuck)])
+  })
+})
+
+test('a process that removes expired data works off orders, within an hour', async () => {
+  scene = await openScene(inMemory)
+  const record = aRecord()
+  const stored = await end(scene, record)
+  await index(scene)
+  const { account, storage } = record
+  const order = { tenant: 'acme', account, storage, orderedAt: NOON, by: 'test' }
+  await scene.stores.artifacts.put({ bucket: BUCKET, key: erasureKey(order) }, encodeErasure(order), NEVER)
+  const stopping = new AbortController()
+  const process = runRetention(aProcess(scene), stopping.signal)
+  await scene.clock.advance(REMOVE_EVERY_MS)
+  stopping.abort()
+  await process
+  expect(await existing(scene, stored)).toEqual([manifestOf(record)])
+})
+
+/** Claims a key for a render. */
+async function claimed({ data: _data, ...record }: RenderRecord): Promise<ArtifactAddress> {
+  const folder = idempotencyFolder({ incarnation: record.account, environment: 'live' }, 'key')
+  const address = { bucket: BUCKET, key: `${folder}1` }
+  await scene.stores.artifacts.create(address, encodeClaim({ fingerprint: 'f', claimedAt: NOON, record }), NEVER)
+  return address
+}
+
+/** The ports of a process that can do so many steps and no more. */
+function failingAfter({ stores }: Scene, steps: number): Partial<ErasurePorts> {
+  const { artifacts, deliveries, ledger } = stores
+  let taken = 0
+  const step = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (taken++ < steps) return await work()
+    throw new Error('killed')
+  }
+  return {
+    artifacts: {
+      ...artifacts,
+      put: (...args) => step(() => artifacts.put(...args)),
+      delete: (...args) => step(() => artifacts.delete(...args)),
+    },
+    deliveries: { forget: (...args) => step(() => deliveries.forget(...args)) },
+    ledger: {
+      forget: (...args) => step(() => ledger.forget(...args)),
+      complete: (...args) => step(() => ledger.complete(...args)),
+    },
+  }
+}
