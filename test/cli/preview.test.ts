@@ -313,7 +313,7 @@ describe('what the service would hold against it', () => {
     await folder.write('letter.yaml', `${head}${html(HTML)}    javascriptEnabled: true\n${SAMPLE}`)
     const { code, out } = await previewLetter()
     expect(code).toBe(0)
-    expect(out).toContain('letter.yaml:11:17: warning: Template team-acme/letter: JavaScriptNotInPlan: ')
+    expect(out).toContain('letter.yaml:11:24: warning: Template team-acme/letter: JavaScriptNotInPlan: ')
     expect(out.trimEnd().split('\n')).toHaveLength(2)
   })
 
