@@ -61,9 +61,8 @@ async function serve(own: Process<Config>): Promise<void> {
   gaugeSealedSecrets(metrics, webhooks.sealedWith)
   void beginWithSettings(base, () => webhooks.begin())
   const ledger = redisRenderLedger(redis)
-  const retention = stack.use(
-    openRetention({ ...base, events, deliveries, ledger, meter: retentionMeter(metrics, clock) }),
-  )
+  const removed = retentionMeter(metrics, clock)
+  const retention = stack.use(openRetention({ ...base, events, deliveries, ledger, meter: removed }))
   const projection = stack.use(
     openProjection({
       ...base,

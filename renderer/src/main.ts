@@ -16,7 +16,8 @@ import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
 import { forceStopSignal } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/limit.ts'
-import { beginWithSettings, openDataPlane } from '@platen/process/data-plane.ts'
+import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
+import { beginWithSettings, type DataPlane, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { type Config, SETTINGS } from './config.ts'
 import { openEngines } from './engine/open-engines.ts'
@@ -35,7 +36,6 @@ async function serve(own: Process<Config>): Promise<void> {
     throw new Error('PLATEN_ENGINES has html, but no Chromium was found: set PLATEN_CHROMIUM to its path')
   }
   const replyLine = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
-  const setAside = countSetAside(metrics, ['render'])
   const running: { renderer?: Renderer } = {}
   const isChromiumUp = () => running.renderer?.states().html === 'running'
   const meter = rendererMeter(metrics, {
@@ -44,14 +44,7 @@ async function serve(own: Process<Config>): Promise<void> {
     ...(config.engines.includes('html') && { isChromiumUp }),
   })
   engines.measure(meter)
-  const queue = stack.use(
-    kafkaRenderQueue(kafka, {
-      ...topics,
-      lanes: config.lanes,
-      deadLettered: () => meter.deadLettered('unreadable'),
-      onSetAside: () => setAside('render'),
-    }),
-  )
+  const queue = stack.use(openQueue(base, meter))
   const renderer = stack.use(
     openRenderer({
       ports: {
@@ -90,6 +83,16 @@ async function serve(own: Process<Config>): Promise<void> {
     isAlive: () => queue.isAlive() && statesOf().every(([, state]) => state !== 'dead'),
   }
   await serveUntilStopped(base, health, { engines: config.engines, lanes: config.lanes })
+}
+
+function openQueue({ kafka, topics, config, metrics }: DataPlane<Config>, meter: RendererMeter) {
+  const setAside = countSetAside(metrics, ['render'])
+  return kafkaRenderQueue(kafka, {
+    ...topics,
+    lanes: config.lanes,
+    deadLettered: () => meter.deadLettered('unreadable'),
+    onSetAside: () => setAside('render'),
+  })
 }
 
 /** The settings of the engines. Browser profiles go to a folder of this process alone, because that folder is emptied at start. */
