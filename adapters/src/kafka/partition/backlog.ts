@@ -2,27 +2,14 @@
  * Reads from Kafka how many renders wait in each queue, and for how long, and what readers of the event log and the dispatchers of webhooks
  * have left. Consumers only know the records that they have fetched, and without any consumer nobody else would report the backlog.
  */
+import type { Backlog, GroupBacklog, QueueBacklog } from '@platen/contract/backlog.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import { LANES, type Lane } from '@platen/contract/render.ts'
-import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
+import { LANES } from '@platen/contract/render.ts'
+import { ENGINES } from '@platen/contract/render-options.ts'
 import type { Admin } from 'kafkajs'
 import type { KafkaConnection } from '../connect.ts'
 import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '../limit.ts'
 import { EVENT_TOPIC, queueTopic, readerGroup } from '../topic.ts'
-
-export interface QueueBacklog {
-  readonly engine: Engine
-  readonly lane: Lane
-  readonly renders: number
-  /** Age of the oldest render, up to a tenth too low. */
-  readonly oldestMs: number
-}
-
-/** Records of one group that are not done. */
-export interface Leftover {
-  readonly name: string
-  readonly records: number
-}
 
 /** Topics that a group reads, without the prefix. */
 export interface GroupTopics {
@@ -30,14 +17,6 @@ export interface GroupTopics {
   readonly name: string
   readonly group: string
   readonly topics: readonly string[]
-}
-
-export interface Backlog {
-  /** One of every queue. */
-  readonly queues: readonly QueueBacklog[]
-  /** By the name of each reader of the event log: events that are not done. */
-  readonly readers: readonly Leftover[]
-  readonly deliveries: readonly Leftover[]
 }
 
 export interface BacklogWatch extends AsyncDisposable {
@@ -95,7 +74,7 @@ export async function readBacklog(
   { prefix, readers, deliveries }: BacklogSettings,
 ): Promise<Backlog> {
   const admin = await connection.admin()
-  const leftIn = async ({ name, group, topics }: GroupTopics): Promise<Leftover> => {
+  const leftIn = async ({ name, group, topics }: GroupTopics): Promise<GroupBacklog> => {
     const heads = await Promise.all(topics.map((topic) => waitingHeads(admin, prefix + topic, prefix + group)))
     return { name, records: heads.reduce((sum, each) => sum + recordsOf(each), 0) }
   }

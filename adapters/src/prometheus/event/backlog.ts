@@ -1,32 +1,7 @@
 /** Metrics of what waits in Kafka. They also exist without any consumer. */
-import type { Lane } from '@platen/contract/render.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
+import type { Backlog, QueueBacklog } from '@platen/contract/backlog.ts'
 import { Gauge } from 'prom-client'
 import type { Metrics } from '../registry.ts'
-
-/** The renders in the queue of one engine and lane. */
-export interface QueueBacklog {
-  readonly engine: Engine
-  readonly lane: Lane
-  /** Renders that are accepted and not ended. */
-  readonly renders: number
-  /** Age of the oldest of them. */
-  readonly oldestMs: number
-}
-
-/** Records of Kafka that are not done. */
-interface Leftover {
-  readonly name: string
-  readonly records: number
-}
-
-export interface Backlog {
-  readonly queues: readonly QueueBacklog[]
-  /** By reader of the event log. */
-  readonly readers: readonly Leftover[]
-  /** Webhook deliveries, by what they wait for. */
-  readonly deliveries: readonly Leftover[]
-}
 
 /** Registers the gauges. Calls `read` at each scrape; it must neither wait nor throw, and returns undefined if nothing is known. */
 export function gaugeBacklog({ registry }: Metrics, read: () => Backlog | undefined): void {
