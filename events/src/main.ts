@@ -61,8 +61,8 @@ async function serve(own: Process<Config>): Promise<void> {
   gaugeSealedSecrets(metrics, webhooks.sealedWith)
   void beginWithSettings(base, () => webhooks.begin())
   const ledger = redisRenderLedger(redis)
-  const removed = retentionMeter(metrics, clock)
-  const retention = stack.use(openRetention({ ...base, events, deliveries, ledger, meter: removed }))
+  const removalMeter = retentionMeter(metrics, clock)
+  const retention = stack.use(openRetention({ ...base, events, deliveries, ledger, meter: removalMeter }))
   const projection = stack.use(
     openProjection({
       ...base,

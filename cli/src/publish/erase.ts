@@ -8,6 +8,7 @@ import { DEAD_TOPIC, EVENT_TOPIC } from '@platen/adapters/kafka/topic.ts'
 import type { Variables } from '@platen/adapters/setting/setting.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { type ErasureOrder, encodeErasure, erasureKey, lastRoundAt } from '@platen/contract/erasure.ts'
+import { dayOf } from '@platen/contract/expiry.ts'
 import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -131,8 +132,4 @@ function keptInKafka(now: Instant): string {
 
 function timeOf(instant: Instant): string {
   return new Date(instant).toISOString()
-}
-
-function dayOf(instant: Instant): string {
-  return timeOf(instant).slice(0, 'yyyy-mm-dd'.length)
 }
