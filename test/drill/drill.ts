@@ -91,37 +91,52 @@ export const DRILLS: readonly Drill[] = [
     name: 'etcd comes back as it was',
     steps: 'end the operators, start etcd with the snapshot, start the operators',
     needsKube: true,
-    backUp: async ({ kube }) => copyOf(await etcdOf(kube), ETCD_DATA),
-    lose: ({ kube }) => loseEtcd(kube),
-    restore: (ground) => withoutOperators(ground, () => startEtcd(ground.kube, true)),
+    backUp: (ground) => copyOf(kubeOf(ground).etcd, ETCD_DATA),
+    lose: loseEtcd,
+    restore: (ground) =>
+      withoutOperators(ground, async () => {
+        await bringBack(kubeOf(ground).etcd, ETCD_DATA)
+        await startEtcd(ground)
+      }),
     mayMiss: [],
   },
   {
     name: 'etcd is lost',
     steps: 'end the operators, start etcd, empty, apply the definitions, roles and manifests, start the operators',
     needsKube: true,
-    lose: ({ kube }) => loseEtcd(kube),
+    lose: loseEtcd,
     async restore(ground) {
       await withoutOperators(ground, async () => {
-        await startEtcd(ground.kube, false)
-        if (ground.kube !== undefined) await install(ground.kube)
+        await startEtcd(ground)
+        await install(kubeOf(ground))
         await declare(ground)
       })
       // Until then the tenants of before are in force.
-      await ground.kube?.kubectl(['wait', '--for=condition=Propagated', 'tenants', '--all', '--timeout=120s'])
+      await kubectl(kubeOf(ground), ['wait', '--for=condition=Propagated', 'tenants', '--all', '--timeout=120s'])
     },
     mayMiss: ['I1', 'I3', 'I4', 'I5', 'I7'],
   },
 ]
 
 /** Applies the manifests of the rig, as GitOps does. */
-export async function declare({ rig, kube }: Ground): Promise<void> {
-  if (kube === undefined) throw new Error('there is no Kubernetes API')
+export async function declare(ground: Ground): Promise<void> {
+  const { rig } = ground
+  const kube = kubeOf(ground)
   const namespaces = Array.from(rig.manifests.matchAll(/"namespace": ?"([^"]+)"/g), ([, name = '']) => name)
   for (const namespace of new Set(namespaces)) await grantNamespace(kube, namespace)
   // With its first line, kubectl reads YAML and not JSON.
   const stdin = `---\n${rig.manifests}`
-  const { code, stderr } = await kube.kubectl(['apply', '--filename=-'], { stdin })
+  await kubectl(kube, ['apply', '--filename=-'], { stdin })
+}
+
+function kubeOf({ kube }: Ground): KubeServer {
+  if (kube === undefined) throw new Error('there is no Kubernetes API')
+  return kube
+}
+
+/** Throws with the output of kubectl. */
+async function kubectl(kube: KubeServer, ...[args, options]: Parameters<KubeServer['kubectl']>): Promise<void> {
+  const { code, stderr } = await kube.kubectl(args, options)
   if (code !== 0) throw new Error(stderr)
 }
 
@@ -166,23 +181,17 @@ async function bringBack({ folder }: ServerProcess, data: string): Promise<void>
   await run('mv', [join(folder, 'copy'), join(folder, data)])
 }
 
-async function etcdOf(kube: KubeServer | undefined): Promise<ServerProcess> {
-  if (kube === undefined) throw new Error('there is no Kubernetes API')
-  return kube.etcd
+async function loseEtcd(ground: Ground): Promise<void> {
+  const kube = kubeOf(ground)
+  await kube.kill()
+  await kube.etcd.kill()
+  await rm(join(kube.etcd.folder, ETCD_DATA), { recursive: true })
 }
 
-async function loseEtcd(kube: KubeServer | undefined): Promise<void> {
-  const etcd = await etcdOf(kube)
-  await kube?.kill()
-  await etcd.kill()
-  await rm(join(etcd.folder, ETCD_DATA), { recursive: true })
-}
-
-async function startEtcd(kube: KubeServer | undefined, withCopy: boolean): Promise<void> {
-  const etcd = await etcdOf(kube)
-  if (withCopy) await bringBack(etcd, ETCD_DATA)
-  await etcd.start()
-  await kube?.start()
+async function startEtcd(ground: Ground): Promise<void> {
+  const kube = kubeOf(ground)
+  await kube.etcd.start()
+  await kube.start()
 }
 
 /** Ends all processes, runs `meanwhile`, and starts them again. */
