@@ -1,14 +1,11 @@
 /** Tests what happens to records on Kafka that nobody can process. */
-import type { KafkaConnection, OutgoingRecord } from '@platen/adapters/kafka/connect.ts'
-import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
+import type { OutgoingRecord } from '@platen/adapters/kafka/connect.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
-import type { StoredRecord } from '@platen/adapters/kafka/partition/partition.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
-import { openNotifier } from '@platen/contract/notifier.ts'
-import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
 import { expect, test } from 'vitest'
 import { anEvent, aRecord } from '../fixture/build.ts'
 import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
+import { committedIn, firstIn, take, textOf } from './kafka-record.ts'
 
 const V1 = { v: '1' }
 const UNREADABLE: readonly (readonly [string, OutgoingRecord, string])[] = [
@@ -36,7 +33,7 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
         const delivery = await take(consumer, signal)
         expect(delivery.record).toStrictEqual(record)
         await delivery.done(signal)
-        const letter = await letterIn(connection, prefix, signal)
+        const letter = await firstIn(connection, `${prefix}render.dead`, signal)
         expect(letter.value).toStrictEqual(unreadable.value === null ? null : Buffer.from(unreadable.value))
         expect(letter.key?.toString()).toBe(unreadable.key ?? undefined)
         expect(textOf(letter)).toMatchObject({
@@ -63,7 +60,7 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
       await queue.enqueue(record, signal)
       await (await take(consumer, signal)).deadLetter('render_crashed', signal)
     }
-    const letter = await letterIn(connection, prefix, signal)
+    const letter = await firstIn(connection, `${prefix}render.dead`, signal)
     expect(JSON.parse(String(letter.value))).toStrictEqual(record)
     expect(letter.key?.toString()).toBe(record.id)
     expect(textOf(letter)).toMatchObject({ v: '1', 'platen-reason': 'render_crashed' })
@@ -81,37 +78,6 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
       expect(given.event).toStrictEqual(event)
       break
     }
-    expect((await letterIn(connection, prefix, signal)).value?.toString()).toBe('garbage')
+    expect((await firstIn(connection, `${prefix}render.dead`, signal)).value?.toString()).toBe('garbage')
   })
 })
-
-async function take(consumer: RenderConsumer, signal: AbortSignal): Promise<QueuedRender> {
-  for (;;) {
-    const delivery = consumer.poll('async')
-    if (delivery !== undefined) return delivery
-    await consumer.waitForRecord(signal)
-  }
-}
-
-/** Returns the first dead letter. */
-async function letterIn(connection: KafkaConnection, prefix: string, signal: AbortSignal): Promise<StoredRecord> {
-  const topic = `${prefix}render.dead`
-  const own = openNotifier()
-  const settings = { group: `${prefix}people`, topics: [topic], onRecords: () => own.notify() }
-  await using consumer = await openConsumer(connection, settings, signal)
-  for (;;) {
-    const letter = consumer.poll(topic)
-    if (letter !== undefined) return letter
-    await own.wait(signal)
-  }
-}
-
-function textOf({ headers }: StoredRecord): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-}
-
-async function committedIn(connection: KafkaConnection, topic: string): Promise<string | undefined> {
-  const admin = await connection.admin()
-  const [offsets] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
-  return offsets?.partitions[0]?.offset
-}

@@ -2,23 +2,19 @@
  * Tests what a process does with records on Kafka that a newer version wrote: it leaves them to processes that can read them, and does
  * not let the records behind them wait.
  */
-import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
-import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { returnSetAside } from '@platen/adapters/kafka/consumer/set-aside.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
-import type { StoredRecord } from '@platen/adapters/kafka/partition/partition.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { FORMAT, NewerFormat } from '@platen/contract/format.ts'
-import { openNotifier } from '@platen/contract/notifier.ts'
-import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
 import { expect, test } from 'vitest'
 import { aDelivery, anEvent, aRecord } from '../fixture/build.ts'
 import { take as takeDelivery } from './delivery-log.suite.ts'
 import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
+import { committedIn, endOf, firstIn, manyIn, take, textOf } from './kafka-record.ts'
 
 const NEWER = FORMAT + 1
 /** Everything but the header may have changed. */
@@ -150,50 +146,3 @@ describeOnKafka('a record of a newer format on Kafka', (kafka) => {
     expect(count).toBe(topics.length)
   })
 })
-
-async function take(consumer: RenderConsumer, signal: AbortSignal): Promise<QueuedRender> {
-  for (;;) {
-    const delivery = consumer.poll('async')
-    if (delivery !== undefined) return delivery
-    await consumer.waitForRecord(signal)
-  }
-}
-
-async function firstIn(connection: KafkaConnection, topic: string, signal: AbortSignal): Promise<StoredRecord> {
-  const [record] = await manyIn(connection, { topic, count: 1 }, signal)
-  if (record === undefined) throw new Error('there is one')
-  return record
-}
-
-/** Waits until a topic has so many records, and returns them. */
-async function manyIn(
-  connection: KafkaConnection,
-  { topic, count }: { readonly topic: string; readonly count: number },
-  signal: AbortSignal,
-): Promise<readonly StoredRecord[]> {
-  const arrival = openNotifier()
-  const settings = { group: `${topic}.people`, topics: [topic], onRecords: () => arrival.notify() }
-  await using consumer = await openConsumer(connection, settings, signal)
-  const records: StoredRecord[] = []
-  while (records.length < count) {
-    const record = consumer.poll(topic)
-    if (record === undefined) await arrival.wait(signal)
-    else records.push(record)
-  }
-  return records
-}
-
-function textOf({ headers }: StoredRecord): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-}
-
-async function endOf(connection: KafkaConnection, topic: string): Promise<string | undefined> {
-  const [partition] = await (await connection.admin()).fetchTopicOffsets(topic)
-  return partition?.high
-}
-
-async function committedIn(connection: KafkaConnection, topic: string): Promise<string | undefined> {
-  const admin = await connection.admin()
-  const [offsets] = await admin.fetchOffsets({ groupId: topic, topics: [topic] })
-  return offsets?.partitions[0]?.offset
-}

@@ -1,19 +1,10 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
+import { openedMetrics } from '../../../test/fixture/build.ts'
 import { dependencyMeters } from './dependency.ts'
-import { openMetrics } from './metrics.ts'
-
-function opened() {
-  const metrics = openMetrics({ isRead: false, deployable: 'test' })
-  const told = async (name: string) =>
-    (await metrics.text())
-      .split('\n')
-      .filter((line) => new RegExp(`^platen_${name}`).test(line) && !line.endsWith(' 0'))
-  return { metrics, told }
-}
 
 test('calls of a dependency are counted by their result, and only those that were not canceled are timed', async () => {
-  const { metrics, told } = opened()
+  const { metrics, told } = openedMetrics()
   const clock = manualClock()
   let isUp = true
   const meter = dependencyMeters(metrics, clock).add('s3', () => isUp)

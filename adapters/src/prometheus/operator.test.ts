@@ -1,19 +1,9 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
-import { NOON } from '../../../test/fixture/build.ts'
+import { NOON, openedMetrics } from '../../../test/fixture/build.ts'
 import { dependencyMeters } from './dependency.ts'
-import { openMetrics } from './metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from './operator.ts'
 import type { Metrics } from './registry.ts'
-
-function opened() {
-  const metrics = openMetrics({ isRead: false, deployable: 'test' })
-  const told = async (name: string) =>
-    (await metrics.text())
-      .split('\n')
-      .filter((line) => new RegExp(`^platen_${name}`).test(line) && !line.endsWith(' 0'))
-  return { metrics, told }
-}
 
 function anOperatorMeter(metrics: Metrics) {
   const clock = manualClock(NOON)
@@ -22,7 +12,7 @@ function anOperatorMeter(metrics: Metrics) {
 }
 
 test('controllers are told apart, each with its queue as it is when it is scraped', async () => {
-  const { metrics } = opened()
+  const { metrics } = openedMetrics()
   const meter = anOperatorMeter(metrics)
   let runningMs = [3000, 500]
   const tenant = meter.controller('tenant', {
@@ -68,7 +58,7 @@ test('controllers are told apart, each with its queue as it is when it is scrape
 })
 
 test('a request to the API server is a call of it, and one without an answer means that it is away', async () => {
-  const { metrics, told } = opened()
+  const { metrics, told } = openedMetrics()
   const meter = anOperatorMeter(metrics)
   meter.requested('PATCH', '409', 20)
   expect(await told('dependency_(up|calls_total)')).toEqual([
@@ -82,7 +72,7 @@ test('a request to the API server is a call of it, and one without an answer mea
 })
 
 test('keys that expire soon are counted, and neither those that have nor those that do later', async () => {
-  const { metrics, told } = opened()
+  const { metrics, told } = openedMetrics()
   const day = 24 * 3600 * 1000
   gaugeKeyExpiry(metrics, { clock: manualClock(NOON), ends: () => [-1, 1, 7, 8].map((days) => NOON + days * day) })
   expect(await told('api_keys_expiring')).toEqual(['platen_api_keys_expiring 2'])

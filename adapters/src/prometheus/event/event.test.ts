@@ -1,21 +1,11 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
-import { NOON } from '../../../../test/fixture/build.ts'
-import { openMetrics } from '../metrics.ts'
+import { NOON, openedMetrics } from '../../../../test/fixture/build.ts'
 import { retentionMeter } from './retention.ts'
 import { webhookMeter } from './webhook.ts'
 
-function opened() {
-  const metrics = openMetrics({ isRead: false, deployable: 'test' })
-  const told = async (name: string) =>
-    (await metrics.text())
-      .split('\n')
-      .filter((line) => new RegExp(`^platen_${name}`).test(line) && !line.endsWith(' 0'))
-  return { metrics, told }
-}
-
 test('deliveries that are put off are counted by why', async () => {
-  const { metrics, told } = opened()
+  const { metrics, told } = openedMetrics()
   const meter = webhookMeter(metrics)
   meter.deferred('secret_missing')
   meter.dispatching(() => ({ waiting: 3, calling: 2 }))
@@ -29,7 +19,7 @@ test('deliveries that are put off are counted by why', async () => {
 })
 
 test('a pass of the removal is complete only if nothing failed', async () => {
-  const { metrics, told } = opened()
+  const { metrics, told } = openedMetrics()
   const clock = manualClock(NOON)
   const meter = retentionMeter(metrics, clock)
   await clock.advance(60_000)
