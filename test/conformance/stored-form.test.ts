@@ -20,6 +20,7 @@ import { encodeManifest, type Manifest, manifestOf, type RenderRecord } from '@p
 import { renderEventCodec } from '@platen/contract/schema/render-event.ts'
 import { deliveryOf } from '@platen/events/webhook/delivery-scheduler.ts'
 import { expect, test } from 'vitest'
+import { readText } from '../architecture/source-tree.ts'
 import { anApi, queued } from '../fixture/api.ts'
 import { NEVER, SILENT } from '../fixture/build.ts'
 import { leftBy } from '../scenario/upgrade/restore.ts'
@@ -136,25 +137,31 @@ test('a dead letter', async () => {
   expect([String(written?.key), String(written?.value)]).toEqual([before?.key, before?.value])
 })
 
+/** What migrations have added since the version before. CHANGELOG.md says of each that going back takes a backup. */
+const MIGRATED_SINCE = [`CREATE INDEX event_render ON event (event ->> '$.manifest.render.id')`]
+
 test('the tables of SQLite', () => {
   const database = new DatabaseSync(':memory:')
   migrate(database)
   const tables = database.prepare(
     `SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY rowid`,
   )
-  // The database of a newer version is refused at the start, and so is everything else that is stored beside it.
-  expect(version(database), 'a new format needs a migration, if only an empty one').toBeGreaterThanOrEqual(FORMAT)
-  const schema = [...tables.all().map(({ sql }) => sql), `PRAGMA user_version = ${version(database)}`]
+  const schema = tables.all().map(({ sql }) => String(sql))
+  const after = version(database)
   database.close()
-  const before = leftBy('embedded').sql.filter((statement) => !statement.startsWith('INSERT'))
-  // SQLite keeps the comments of a statement, too.
-  const withoutComments = (statements: readonly unknown[]) =>
-    statements.map((statement) => String(statement).replaceAll(/\s*--.*$/gm, ''))
-  expect(
-    withoutComments(schema),
-    'a database that has been migrated further is refused by the version before: say in CHANGELOG.md that going back takes a backup',
-  ).toEqual(withoutComments(before))
+  // The database of a newer version is refused at the start, and so is everything else that is stored beside it.
+  expect(after, 'a new format needs a migration, if only an empty one').toBeGreaterThanOrEqual(FORMAT)
+  const statements = leftBy('embedded').sql.filter((statement) => !statement.startsWith('INSERT'))
+  const before = Number(statements.pop()?.split(' = ')[1])
+  expect(withoutComments(schema), ROLLOUT).toEqual([...withoutComments(statements), ...MIGRATED_SINCE])
+  if (after > before)
+    expect(readText('CHANGELOG.md'), 'the version before refuses this database').toContain(`schema number ${after}`)
 })
+
+/** SQLite keeps the comments of a statement, too. */
+function withoutComments(statements: readonly string[]): string[] {
+  return statements.map((statement) => statement.replaceAll(/\s*--.*$/gm, ''))
+}
 
 function version(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
