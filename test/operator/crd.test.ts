@@ -136,7 +136,7 @@ describe('kubectl', () => {
 
   test.for([
     ['pplan', 'NAME HTML MULTIPLIER MONTHLY TENANTS READY REASON AGE'],
-    ['ptenant', 'NAME PLAN SUSPENDED MONTHLY TEMPLATES READY REASON PROPAGATED AGE'],
+    ['ptenant', 'NAME PLAN SUSPENDED USED LIMIT TEMPLATES READY REASON PROPAGATED AGE'],
     ['ptpl', 'NAME TENANT CODE VERSION ENGINE READY REASON AGE'],
     ['pkey', 'NAME TENANT ENVIRONMENT KEY ID EXPIRES READY REASON AGE'],
   ] as const)('shows of a %s: %s', async ([name, columns]) => {

@@ -58,6 +58,19 @@ export interface TenantStatus {
     /** Time at which they were published. */
     readonly at: string
   }
+  /** Quota units of this tenant in one month, as the operator last read them. Absent until the tenant uses some. The operator keeps the last figures while it cannot read others. */
+  readonly usage?: {
+    /** Calendar month (UTC) that the units count in, such as 2026-11. */
+    readonly month: string
+    /** Units of the renders that succeeded. A change of 5 percent is written within minutes, a smaller one within about an hour. */
+    readonly used: number
+    /** Units held for renders that have not ended. They count against the limit, too. */
+    readonly reserved: number
+    /** The renderLimitMonthly in force. If absent, there is no limit. */
+    readonly limit?: number
+    /** Time at which the operator read these figures. It is over a day old only if the operator cannot read them. */
+    readonly readAt: string
+  }
   /** Number of Templates that name this tenant. */
   readonly templates?: number
   /** Number of ApiKeys that name this tenant. */

@@ -6,6 +6,7 @@ import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -45,6 +46,7 @@ import { auditSecrets } from '../secret/audit.ts'
 import type { SecretLocation } from '../secret/cluster-secret.ts'
 import { observeSecret } from '../secret/update-secret.ts'
 import { previousSettings } from './recovery.ts'
+import { openUsageReader } from './usage.ts'
 
 /** The publisher, which holds the epoch of the lease. */
 export type Publisher = PublicationOptions['publisher'] & {
@@ -59,6 +61,7 @@ export interface LeaderPorts {
   readonly client: ClusterClient
   readonly publisher: Publisher
   readonly artifacts: ArtifactStore
+  readonly limiter: Pick<Limiter, 'usage'>
   readonly check: PublishCheck
   readonly clock: Clock
   readonly ids: Ids
@@ -116,6 +119,7 @@ export async function runLeader(
   const tasks = [
     work.publication.run(background),
     work.propagation.run(background),
+    work.usage.run(background).catch(() => undefined),
     repairAndAudit(options, background),
     resealOnChange({ ...options, sealedWith, reconciler: work.reconciler }, background).catch(() => undefined),
     auditSecrets(work.audit, background).catch(() => undefined),
@@ -165,22 +169,24 @@ function buildLeader(options: LeaderOptions) {
   const secretPorts = { ...options, ...ports }
   const workers = openMeteredQueue(options)
   const { queue } = workers
-  const onChanged = (uids: Iterable<Uid>) => reconciler.requeue(uids)
-  const publication = new Publication({ compilation, publisher, meter, clock, onChanged })
-  const readEnforced = (signal: AbortSignal) => publisher.enforced(signal)
-  const propagation = new Propagation({ readEnforced, onEnforced: (key) => queue.add(key), clock, log })
+  const publication = new Publication({ ...ports, compilation, onChanged: (uids) => reconciler.requeue(uids) })
+  const onEnforced = (key: string) => queue.add(key)
+  const propagation = new Propagation({ ...ports, readEnforced: publisher.enforced, onEnforced })
+  const inForce = compilation.tenantInForce
+  const usage = openUsageReader({ ...ports, resources, inForce, onChange: (key) => queue.add(key, 'resync') })
   const reconciler: Reconciler = new Reconciler({
     resources,
     compilation,
     publication,
     propagation,
+    usageOf: usage.usageOf,
     queue,
     client,
     clock,
     events: openEvents({ ...options, client, clock, ids, log }),
     handlers: {
       Plan: NO_OP_HANDLER,
-      Tenant: tenantHandler({ ports: secretPorts, webhookSecrets, inForce: compilation.tenantInForce, tracker }),
+      Tenant: tenantHandler({ ports: secretPorts, webhookSecrets, inForce, tracker }),
       Template: templateHandler(sources),
       ApiKey: apiKeyHandler({ ports: secretPorts, foundKeys, tracker }),
     },
@@ -189,6 +195,7 @@ function buildLeader(options: LeaderOptions) {
     reconciler,
     publication,
     propagation,
+    usage,
     workers: { ...workers, reconcile: (key: string, signal: AbortSignal) => reconciler.reconcile(key, signal) },
     onConfigMapChange: (name: string) => sources.usersOf(name).forEach((key) => reconciler.markDirty(key)),
     sources,

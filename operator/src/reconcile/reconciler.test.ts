@@ -84,6 +84,7 @@ async function reconciling() {
     compilation,
     publication,
     propagation,
+    usageOf: nothing,
     queue,
     client,
     clock,

@@ -9,7 +9,7 @@ import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
-import type { Kind } from '@platen/contract/schema/resource.ts'
+import type { Kind, TenantStatus } from '@platen/contract/schema/resource.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { isNotFound } from '../cluster/error.ts'
 import type { Compilation } from '../compilation/compilation.ts'
@@ -55,6 +55,8 @@ export interface ReconcilerOptions {
   readonly compilation: Pick<Compilation, 'resultOf' | 'tenantsOf' | 'dependentsOf'>
   readonly publication: Pick<Publication, 'start' | 'isEmpty' | 'submit' | 'inForceSince'>
   readonly propagation: Pick<Propagation, 'last' | 'isEnforced' | 'whenEnforced'>
+  /** Returns what the status of a tenant must show of its usage. */
+  readonly usageOf: (uid: Uid) => TenantStatus['usage']
   readonly handlers: Readonly<Record<Kind, KindHandler>>
   readonly queue: Pick<WorkQueue, 'add' | 'addAfter'>
   readonly client: Pick<ClusterClient, 'apply' | 'mergePatch'>
@@ -332,13 +334,14 @@ export class Reconciler {
   }
 
   #countsOf(resource: Resource): StatusFields {
-    const { compilation } = this.#options
-    const { name } = resource.metadata
+    const { compilation, usageOf } = this.#options
+    const { name, uid } = resource.metadata
     if (resource.kind === 'Plan') return { tenants: compilation.tenantsOf(name).size }
     if (resource.kind !== 'Tenant') return {}
     const kinds = [...compilation.dependentsOf(name)].map((uid) => compilation.resultOf(uid)?.resource.kind)
     const templates = kinds.filter((kind) => kind === 'Template').length
-    return { templates, apiKeys: kinds.length - templates }
+    const usage = usageOf(uid)
+    return { templates, apiKeys: kinds.length - templates, ...(usage && { usage }) }
   }
 
   /** Queues, a little later, the resources whose status counts this one. */
