@@ -88,7 +88,9 @@ export function buildApp(given: ApiPorts): ApiApp {
     },
     clientErrorHandler: (error, socket) => connectionTracker.refuse(error, socket),
     frameworkErrors: (_error, request, reply) => {
-      const error = new ServiceError('INVALID_PAYLOAD', 'The path of the request is not encoded correctly.')
+      const error = new ServiceError('INVALID_PAYLOAD', 'The path of the request is not encoded correctly.', {
+        reason: 'invalid_http',
+      })
       refuse(ports, orThrottled(error, request, throttle), { request, reply })
     },
   })
@@ -123,7 +125,9 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
     request.trace = isTraced ? request.span?.context : readTraceContext(request.headers)
     reply.headers({ 'x-request-id': request.id, ...SAFE_HEADERS })
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
-      throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request must have a Host header.')
+      throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request must have a Host header.', {
+        reason: 'invalid_http',
+      })
     }
     // Not in a not-found handler: before that, Fastify would parse the body of a request that matches no route.
     if (request.is404) throw unrouted(request, methods)

@@ -33,11 +33,14 @@ export function requireEngine(
   { limits, template, isAvailable }: { limits: Limits; template: Template; isAvailable: boolean },
 ): void {
   if (engine === 'html' && !limits.htmlEngineEnabled) {
-    throw new ServiceError('PAYMENT_REQUIRED', 'The html engine is not part of the plan.')
+    throw new ServiceError('PAYMENT_REQUIRED', 'The html engine is not part of the plan.', {
+      reason: 'engine_not_in_plan',
+    })
   }
   if (!template.engines.includes(engine)) {
     const message = `must be an engine that the template has a source for: ${template.engines.join(', ')}`
     throw new ServiceError('VALIDATION_FAILED', `The template has no source for the engine ${engine}.`, {
+      reason: 'engine_without_source',
       details: [{ path: '/engine', message }],
     })
   }

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Json } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
+import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import type { BodyAccount } from '../traffic/throttle.ts'
 import { findLoss, inspect, scan } from './json-value.ts'
@@ -15,7 +15,7 @@ import { findLoss, inspect, scan } from './json-value.ts'
  */
 export async function readBody(request: IncomingMessage, accounts: readonly BodyAccount[]): Promise<Uint8Array> {
   const bytes = await readBytes(request, accounts)
-  if (bytes.length === 0) throw new ServiceError('INVALID_PAYLOAD', 'The request has no body.')
+  if (bytes.length === 0) throw invalidBody('The request has no body.')
   refuseOtherMedia(request)
   return bytes
 }
@@ -27,10 +27,7 @@ export async function readBody(request: IncomingMessage, accounts: readonly Body
 export function parseBody(bytes: Uint8Array): Json {
   const text = scan(bytes, JSON_DEPTH_MAX + 1)
   if (text.depth > JSON_DEPTH_MAX) {
-    throw new ServiceError(
-      'INVALID_PAYLOAD',
-      `The body nests arrays and objects more than ${JSON_DEPTH_MAX} levels deep.`,
-    )
+    throw invalidBody(`The body nests arrays and objects more than ${JSON_DEPTH_MAX} levels deep.`)
   }
   const decoded = decodeUtf8(bytes)
   const value = parseJson(decoded)
@@ -39,9 +36,7 @@ export function parseBody(bytes: Uint8Array): Json {
   const mayLose = text.hasLongInteger || text.members !== names
   const found = fault ?? (mayLose ? findLoss(decoded) : undefined)
   if (found !== undefined) {
-    throw new ServiceError('INVALID_PAYLOAD', `The body cannot be accepted: ${found.path} ${found.message}.`, {
-      details: [found],
-    })
+    throw invalidBody(`The body cannot be accepted: ${found.path} ${found.message}.`, [found])
   }
   return value
 }
@@ -67,7 +62,7 @@ async function readBytes(request: IncomingMessage, accounts: readonly BodyAccoun
       reject(refusal)
     }
   }
-  const onClose = () => reject(new ServiceError('INVALID_PAYLOAD', 'The body ended before it was complete.'))
+  const onClose = () => reject(invalidBody('The body ended before it was complete.'))
   request.on('data', onData).once('end', resolve).once('close', onClose).once('error', onClose)
   try {
     await promise
@@ -99,6 +94,10 @@ function growingBytes(expected: number) {
   }
 }
 
+function invalidBody(message: string, details: readonly ErrorDetail[] = []): ServiceError {
+  return new ServiceError('INVALID_PAYLOAD', message, { reason: 'invalid_body', details })
+}
+
 function tooLarge(found: string): ServiceError {
   return new ServiceError('PAYLOAD_TOO_LARGE', `The body may have at most ${BODY_BYTES_MAX} bytes; ${found}.`)
 }
@@ -123,7 +122,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new ServiceError('INVALID_PAYLOAD', 'The body is not valid UTF-8.')
+    throw invalidBody('The body is not valid UTF-8.')
   }
 }
 
@@ -135,6 +134,6 @@ function parseJson(text: string): Json {
     // Uses only the position from the parser's message: the rest may quote the body.
     const place =
       / at position \d+ \(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '')?.[0] ?? ''
-    throw new ServiceError('INVALID_PAYLOAD', `The body is not JSON${place && `: it breaks${place}`}.`)
+    throw invalidBody(`The body is not JSON${place && `: it breaks${place}`}.`)
   }
 }

@@ -69,7 +69,9 @@ export function connections({ clock, ids, meter }: ConnectionPorts, throttle: Th
 
 function refusalOf({ code = '' }: ConnectionError): ServiceError {
   const [kind, message] = REFUSALS.get(code) ?? ['INVALID_PAYLOAD', 'The request is not valid HTTP.']
-  return new ServiceError(kind, message)
+  return kind === 'INVALID_PAYLOAD'
+    ? new ServiceError(kind, message, { reason: 'invalid_http' })
+    : new ServiceError(kind, message)
 }
 
 /** By the error codes of Node's parser and server. */

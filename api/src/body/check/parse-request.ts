@@ -23,7 +23,7 @@ export interface ParseTask {
 /** The answer of a thread. An error would arrive without its class and its code. */
 export type ParsedAnswer =
   | { readonly request: ParsedRequest }
-  | { readonly refusal: Pick<ServiceError, 'code' | 'message' | 'details'> }
+  | { readonly refusal: Pick<ServiceError, 'code' | 'reason' | 'message' | 'details'> }
 
 const faultsOf = compileValidator(renderRequestSchema)
 
