@@ -62,14 +62,14 @@ async function claimed(api: Api, body: object, fields: Partial<RenderRecord> = {
 }
 
 /** Sends a request again, and resolves once it waits for the outcome of the first, or has its answer. */
-async function repeat({ clock, post }: Api, body: object) {
+async function repeat(api: Api, body: object) {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const { sleep } = clock
-  clock.sleep = (...call) => {
+  const sleep = api.clock.sleep.bind(api.clock)
+  api.clock.sleep = (...call) => {
     resolve()
     return sleep(...call)
   }
-  const answer = post(body, KEYED)
+  const answer = api.post(body, KEYED)
   await Promise.race([answer, promise])
   return { answer }
 }
