@@ -105,7 +105,7 @@ describe('admission refuses', () => {
       ASYNC,
       { ports: { isEngineAvailable: () => false } },
       'RENDER_UNAVAILABLE',
-      'try again',
+      'no renderer of the engine react_pdf',
     ],
   ] as const)('%s', async ([, body, options, code, message]) => {
     const api = anApi(options)

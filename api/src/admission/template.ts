@@ -3,7 +3,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Limits, Template, TemplateCode, Tenant } from '@platen/contract/tenant.ts'
-import { unavailable } from '../problem.ts'
+import { UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
 
 /** Returns the tenant's published template with this code. Throws `TEMPLATE_NOT_FOUND`. */
 export function findTemplate({ templates }: DirectorySnapshot, tenant: Tenant, code: string): Template {
@@ -44,5 +44,10 @@ export function requireEngine(
       details: [{ path: '/engine', message }],
     })
   }
-  if (!isAvailable) throw unavailable()
+  if (!isAvailable) {
+    throw new ServiceError('RENDER_UNAVAILABLE', `There is no renderer of the engine ${engine} just now.`, {
+      reason: 'engine_unavailable',
+      headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },
+    })
+  }
 }

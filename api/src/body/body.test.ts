@@ -146,7 +146,7 @@ describe('readBody', () => {
       Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), {
         headers,
       }) as unknown as IncomingMessage,
-      [openBodyBudget().open('key')],
+      { accounts: [openBodyBudget().open('key')] },
     )
     return Buffer.from(bytes).toString()
   }
@@ -201,7 +201,9 @@ describe('readBody', () => {
   test('refuses a body that breaks off', async () => {
     const request = new Readable({ read() {} })
     const share = openBodyBudget().open('key')
-    const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, [share])
+    const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, {
+      accounts: [share],
+    })
     request.push('{')
     request.destroy()
     await expect(reading).rejects.toThrow('ended before it was complete')

@@ -9,12 +9,18 @@ import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import type { BodyAccount } from '../traffic/throttle.ts'
 import { findLoss, inspect, scan } from './json-value.ts'
 
+interface BodyReading {
+  readonly accounts: readonly BodyAccount[]
+  /** Called before the first byte is read, once nothing that is known of the body speaks against it. */
+  readonly proceed?: (() => void) | undefined
+}
+
 /**
  * Returns the bytes of a body. Charges each account before it keeps bytes. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
  * `UNSUPPORTED_MEDIA_TYPE`, and what the accounts throw.
  */
-export async function readBody(request: IncomingMessage, accounts: readonly BodyAccount[]): Promise<Uint8Array> {
-  const bytes = await readBytes(request, accounts)
+export async function readBody(request: IncomingMessage, { accounts, proceed }: BodyReading): Promise<Uint8Array> {
+  const bytes = await readBytes(request, { accounts, proceed })
   if (bytes.length === 0) throw invalidBody('The request has no body.')
   refuseOtherMedia(request)
   return bytes
@@ -41,13 +47,14 @@ export function parseBody(bytes: Uint8Array): Json {
   return value
 }
 
-async function readBytes(request: IncomingMessage, accounts: readonly BodyAccount[]): Promise<Uint8Array> {
+async function readBytes(request: IncomingMessage, { accounts, proceed }: BodyReading): Promise<Uint8Array> {
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > BODY_BYTES_MAX) throw tooLarge(`it has ${declared}`)
   const take = (bytes: number, pieces: number) => {
     for (const account of accounts) account.charge(bytes, pieces)
   }
   take(declared, 0)
+  proceed?.()
   const body = growingBytes(declared)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let pieces = 0

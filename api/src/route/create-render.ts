@@ -58,7 +58,9 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
         const reservation = budget.open(key.hash)
         // The body is in memory until the request is answered or the connection closes.
         for (const end of ['finish', 'close']) reply.raw.once(end, () => reservation[Symbol.dispose]())
-        const bytes = await readBody(request.raw, [account, reservation])
+        const isAwaited = request.headers.expect?.toLowerCase() === '100-continue'
+        const proceed = isAwaited ? () => reply.raw.writeContinue() : undefined
+        const bytes = await readBody(request.raw, { accounts: [account, reservation], proceed })
         const hasFingerprint = request.headers['idempotency-key'] !== undefined
         request.body = await ports.checks.parse(tenant.id, { bytes, hasFingerprint }, callerGoneSignal(reply))
       },
