@@ -12,7 +12,14 @@ import {
 import { slotsFor } from '@platen/adapters/setting/slots.ts'
 import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
 import { SETTINGS as API_SETTINGS } from '@platen/api/config.ts'
-import { type ErrorEntry, FAILURES, HTTP_ERRORS, WARNINGS } from '@platen/contract/error.ts'
+import {
+  type ErrorEntry,
+  FAILURES,
+  HTTP_ERRORS,
+  type HttpErrorCode,
+  reasonsOf,
+  WARNINGS,
+} from '@platen/contract/error.ts'
 import {
   BODY_BYTES_MAX,
   PAGE_SIDE_PT_MAX,
@@ -126,8 +133,9 @@ function errorsDocument(): string {
 
 Generated from \`contract/src/error.ts\` by \`npx vitest run test/docs.test.ts -u\`; do not edit.
 
-Every refusal has the body \`{"error": {"code": …, "message": …, "request_id": …}}\`.
-The message says what to do. If a request has several faults, \`details\` lists them, each with a JSON pointer.
+Every refusal has the body \`{"error": {"code": …, "reason": …, "message": …, "request_id": …}}\`.
+The message says what to do. The reason says in one word why, for programs: it tells apart what has the same code. More reasons may be added.
+If a request has several faults, \`details\` lists them, each with a JSON pointer.
 Neither repeats a value from the request.
 
 The column *retry* says whether the same request, unchanged, may succeed later.
@@ -135,11 +143,11 @@ The column *fault* says who can fix it: the *caller*, the *tenant* (its template
 
 ## Answers to a request
 
-${table(['code', 'status', 'retry', 'fault', 'meaning'], rowsOf(HTTP_ERRORS))}
+${table(['code', 'status', 'reasons', 'retry', 'fault', 'meaning'], httpRows())}
 ## How a render fails
 
-These codes are in \`error.code\` of a status record and in \`error_code\` of a webhook.
-A failed sync render is answered with \`INTERNAL_ERROR\`, and the message begins with one of these codes.
+These codes are in \`error.code\` of a status record and in \`error_code\` of a webhook, and again in \`error.reason\` and \`error_reason\`.
+A failed sync render is answered with \`INTERNAL_ERROR\`, or with \`VALIDATION_FAILED\` if its options do not fit. The reason is one of these codes, and the message begins with it.
 
 ${table(
   ['code', 'retry', 'fault', 'meaning'],
@@ -153,6 +161,20 @@ ${table(
   ['code', 'meaning'],
   Object.entries(WARNINGS).map(([code, summary]) => [`\`${code}\``, summary]),
 )}`
+}
+
+function httpRows(): readonly (readonly string[])[] {
+  const failures = 'a code of the next table'
+  return rowsOf(HTTP_ERRORS).map(([code, status, ...rest], at) => {
+    const key = (Object.keys(HTTP_ERRORS) as HttpErrorCode[])[at] as HttpErrorCode
+    const reasons =
+      key === 'INTERNAL_ERROR'
+        ? failures
+        : reasonsOf(key)
+            .map((reason) => `\`${reason}\``)
+            .join(', ')
+    return [code, `${status}`, reasons, ...rest]
+  })
 }
 
 function rowsOf(catalog: Readonly<Record<string, ErrorEntry>>): readonly (readonly [string, ...string[]])[] {

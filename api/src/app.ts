@@ -25,7 +25,14 @@ import { listDeliveriesRoute } from './route/list-deliveries.ts'
 import { listTemplatesRoute } from './route/list-templates.ts'
 import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
-import { answerEverything, type Connections, connections, discardingRest, requestIdOf } from './traffic/connection.ts'
+import {
+  answerEverything,
+  type Connections,
+  connections,
+  discardingRest,
+  requestIdOf,
+  requireUnambiguous,
+} from './traffic/connection.ts'
 import { endRequestSpan, startRequestSpan } from './traffic/request-span.ts'
 import { openThrottle, type Throttle, tooManyOfAddress } from './traffic/throttle.ts'
 
@@ -78,7 +85,7 @@ export function buildApp(given: ApiPorts): ApiApp {
     // Fastify's 503 has another format. A hook sends ours.
     return503OnClosing: false,
     // An overlong id gets the same answer as any id that was never issued.
-    routerOptions: { maxParamLength: HEADER_BYTES_MAX },
+    routerOptions: { maxParamLength: HEADER_BYTES_MAX, ignoreTrailingSlash: true },
     http: {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: REQUEST_RECEIVE_MS_MAX,
@@ -88,7 +95,9 @@ export function buildApp(given: ApiPorts): ApiApp {
     },
     clientErrorHandler: (error, socket) => connectionTracker.refuse(error, socket),
     frameworkErrors: (_error, request, reply) => {
-      const error = new ServiceError('INVALID_PAYLOAD', 'The path of the request is not encoded correctly.')
+      const error = new ServiceError('INVALID_PAYLOAD', 'The path of the request is not encoded correctly.', {
+        reason: 'invalid_http',
+      })
       refuse(ports, orThrottled(error, request, throttle), { request, reply })
     },
   })
@@ -122,9 +131,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
     request.span = isTraced ? startRequestSpan(tracer, request) : undefined
     request.trace = isTraced ? request.span?.context : readTraceContext(request.headers)
     reply.headers({ 'x-request-id': request.id, ...SAFE_HEADERS })
-    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
-      throw new ServiceError('INVALID_PAYLOAD', 'An HTTP/1.1 request must have a Host header.')
-    }
+    requireUnambiguous(request.raw)
     // Not in a not-found handler: before that, Fastify would parse the body of a request that matches no route.
     if (request.is404) throw unrouted(request, methods)
   })

@@ -3,7 +3,13 @@
  * common parts: headers, refusals, security, and the frame of the document.
  */
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
-import { HTTP_ERRORS, type HttpErrorCode, type HttpErrorEntry, type Operation } from '@platen/contract/error.ts'
+import {
+  HTTP_ERRORS,
+  type HttpErrorCode,
+  type HttpErrorEntry,
+  type Operation,
+  reasonsOf,
+} from '@platen/contract/error.ts'
 import { errorBodySchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 
@@ -102,7 +108,12 @@ export function refusals(
           { type: 'object', properties: { error: { type: 'object', properties: { code: { enum: group } } } } },
         ],
         examples: group.map((code) => ({
-          error: { code, message: HTTP_ERRORS[code].summary, request_id: '6f1d2c3b4a5968778695a4b3c2d1e0f0' },
+          error: {
+            code,
+            reason: reasonsOf(code)[0],
+            message: HTTP_ERRORS[code].summary,
+            request_id: '6f1d2c3b4a5968778695a4b3c2d1e0f0',
+          },
         })),
       },
     ]),

@@ -1,5 +1,5 @@
 /**
- * Every refusal has one format: `{error: {code, message, request_id, details?}}`. An expected error has a catalogued code. A port that is
+ * Every refusal has one format: `{error: {code, reason, message, request_id, details?}}`. An expected error has a catalogued code. A port that is
  * unavailable is `RENDER_UNAVAILABLE`. Anything else is a defect of ours, and its message is not shown.
  */
 import {
@@ -8,6 +8,7 @@ import {
   HTTP_ERRORS,
   type HttpErrorCode,
   isHttpErrorCode,
+  type Reason,
   ServiceError,
 } from '@platen/contract/error.ts'
 import { NewerFormat } from '@platen/contract/format.ts'
@@ -19,6 +20,7 @@ import { UNAVAILABLE_RETRY_AFTER_S } from './limit.ts'
 export interface Problem {
   readonly status: number
   readonly code: HttpErrorCode
+  readonly reason: Reason
   readonly fault: Fault
   readonly message: string
   readonly details: readonly ErrorDetail[]
@@ -30,8 +32,8 @@ export interface Problem {
 /** Converts an error thrown by a route or a hook to a refusal. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ServiceError && isHttpErrorCode(error.code)) {
-    const { code, fault, message, details, headers, cause } = error
-    return { status: HTTP_ERRORS[code].status, code, fault, message, details, headers, incident: cause }
+    const { code, reason, fault, message, details, headers, cause } = error
+    return { status: HTTP_ERRORS[code].status, code, reason, fault, message, details, headers, incident: cause }
   }
   if (isUnavailable(error)) return problemOf(unavailable(error))
   return problemOf(
@@ -45,8 +47,8 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /** Returns the body of a refusal. */
-export function problemBody({ code, message, details }: Problem, requestId: string): ErrorBody {
-  const error = { code, message, request_id: requestId }
+export function problemBody({ code, reason, message, details }: Problem, requestId: string): ErrorBody {
+  const error = { code, reason, message, request_id: requestId }
   return { error: details.length === 0 ? error : { ...error, details: [...details] } }
 }
 

@@ -175,7 +175,7 @@ describe('an error', () => {
   })
 
   test.for<[string, Answer]>([
-    ['a page of a proxy', () => new Response('<html>502', { status: 502 })],
+    ['a page of a proxy', () => new Response('<html>', { status: 520 })],
     ['JSON of somebody else', json({ message: 'no' }, 404)],
     ['nothing', () => new Response(null, { status: 500 })],
     ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://elsewhere.example' } })],
@@ -200,7 +200,7 @@ describe('what may pass', () => {
     ['no connection', broken],
     ['a rate', refusal(429, 'RATE_LIMITED')],
     ['no renderer', refusal(503, 'RENDER_UNAVAILABLE')],
-    ['a gateway without a service behind it', () => new Response('<html>', { status: 503 })],
+    ...[502, 503, 504].map((status): [string, Answer] => [`a proxy's ${status}`, () => new Response('', { status })]),
     [
       'a connection that breaks within the answer',
       () => new Response(new ReadableStream({ pull: (stream) => stream.error(new TypeError('terminated')) })),

@@ -249,8 +249,8 @@ function isSucceeded(record: RenderRecord): record is SucceededRender {
 }
 
 function failureOf({ error, render_id }: RenderRecord): PlatenError {
-  const { code, message } = error ?? { code: 'internal', message: 'the render failed' }
-  return new PlatenError({ code, message, renderId: render_id })
+  const { code, reason, message } = error ?? { code: 'internal', reason: 'internal', message: 'the render failed' }
+  return new PlatenError({ code, reason, message, renderId: render_id })
 }
 
 async function listPage(

@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorDetail, FailureCode } from './wire.ts'
+import type { ErrorCode, ErrorDetail, ErrorReason, FailureCode } from './wire.ts'
 
 /** Codes of the client itself, which the service never sends. */
 export type LocalCode =
@@ -12,8 +12,12 @@ export type LocalCode =
 /** Upper-case codes belong to a call, lower-case codes to a failed render. A newer service may send codes that are not listed here. */
 export type PlatenErrorCode = ErrorCode | FailureCode | LocalCode | (string & {})
 
+/** Why a request was refused or a render failed: finer than the code. A newer service may send reasons that are not listed here. */
+export type PlatenErrorReason = ErrorReason | FailureCode | (string & {})
+
 export interface PlatenErrorFields {
   readonly code: PlatenErrorCode
+  readonly reason?: PlatenErrorReason | undefined
   readonly message: string
   readonly status?: number | undefined
   readonly requestId?: string | undefined
@@ -27,6 +31,8 @@ export interface PlatenErrorFields {
 export class PlatenError extends Error {
   override readonly name = 'PlatenError'
   readonly code: PlatenErrorCode
+  /** Tells apart what has the same code. Undefined when the service did not answer, or is of a version without reasons. */
+  readonly reason: PlatenErrorReason | undefined
   /** HTTP status. Undefined when there was no answer, or when the render failed after it was accepted. */
   readonly status: number | undefined
   /** The id to give to the operator of the service when asking about this error. */
@@ -38,9 +44,11 @@ export class PlatenError extends Error {
   /** How long the service asks callers to wait before the next attempt. */
   readonly retryAfterSeconds: number | undefined
 
-  constructor({ code, message, status, requestId, renderId, details, retryAfterSeconds, cause }: PlatenErrorFields) {
+  constructor(fields: PlatenErrorFields) {
+    const { code, reason, message, status, requestId, renderId, details, retryAfterSeconds, cause } = fields
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
+    this.reason = reason
     this.status = status
     this.requestId = requestId
     this.renderId = renderId

@@ -11,7 +11,7 @@ export {
   type SucceededRender,
   type TemplatePage,
 } from './client.ts'
-export { type LocalCode, PlatenError, type PlatenErrorCode } from './error.ts'
+export { type LocalCode, PlatenError, type PlatenErrorCode, type PlatenErrorReason } from './error.ts'
 export type { CallOptions } from './transport.ts'
 export {
   type FailedBody,

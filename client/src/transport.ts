@@ -128,8 +128,11 @@ function networkError(cause: unknown): PlatenError {
 }
 
 /** Can the same request succeed later? */
+/** Proxies answer 502 and 504. */
+const TRANSIENT_STATUSES: readonly (number | undefined)[] = [429, 502, 503, 504]
+
 function isTransient({ code, status }: PlatenError): boolean {
-  return code === 'NETWORK_ERROR' || code === 'IDEMPOTENCY_IN_PROGRESS' || status === 429 || status === 503
+  return code === 'NETWORK_ERROR' || code === 'IDEMPOTENCY_IN_PROGRESS' || TRANSIENT_STATUSES.includes(status)
 }
 
 /** Waits at least as long as the service asks, plus a random time, so that callers who failed together do not return together. */
@@ -142,12 +145,13 @@ function waitBefore(attempt: number, { retryAfterSeconds }: PlatenError, { rando
 async function readError(response: Response, brand: string, clock: Clock): Promise<PlatenError> {
   const { status, headers } = response
   const text = await response.text()
-  const { code, message, details } = refusalIn(text) ?? {
+  const { code, reason, message, details }: Refusal = refusalIn(text) ?? {
     code: 'INVALID_ANSWER',
     message: `status ${status} from something that is not the service`,
   }
   return new PlatenError({
     code,
+    reason,
     message,
     status,
     details,
@@ -159,16 +163,18 @@ async function readError(response: Response, brand: string, clock: Clock): Promi
 
 interface Refusal {
   readonly code: string
+  readonly reason?: string | undefined
   readonly message: string
   readonly details?: readonly ErrorDetail[]
 }
 
 function refusalIn(text: string): Refusal | undefined {
   const error = fieldOf(parseJson(text), 'error')
-  const [code, message, details] = [fieldOf(error, 'code'), fieldOf(error, 'message'), fieldOf(error, 'details')]
+  const [code, message] = [fieldOf(error, 'code'), fieldOf(error, 'message')]
+  const [reason, details] = [fieldOf(error, 'reason'), fieldOf(error, 'details')]
   if (typeof code !== 'string' || typeof message !== 'string') return undefined
   const known = Array.isArray(details) ? details.filter(isDetail) : []
-  return { code, message, details: known }
+  return { code, message, details: known, reason: typeof reason === 'string' ? reason : undefined }
 }
 
 function isDetail(value: unknown): value is ErrorDetail {

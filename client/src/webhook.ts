@@ -12,6 +12,9 @@ export type WebhookBody = SucceededBody | FailedBody
 export interface SucceededBody {
   /** The render id in its UUID spelling. */
   readonly id: string
+  /** Absent from services of older versions, as `template` is. */
+  readonly render_id?: string
+  readonly template?: string
   readonly status: 'succeeded'
   readonly duration_ms: number
   readonly bytes: number
@@ -21,8 +24,12 @@ export interface SucceededBody {
 
 export interface FailedBody {
   readonly id: string
+  /** Absent from services of older versions, as `template` and `error_reason` are. */
+  readonly render_id?: string
+  readonly template?: string
   readonly status: 'failed'
   readonly error_code: FailureCode
+  readonly error_reason?: FailureCode
   readonly error_message: string
 }
 

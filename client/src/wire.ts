@@ -28,6 +28,7 @@ export interface RenderOptions {
   readonly orientation?: 'portrait' | 'landscape'
   /** One length for all sides, or an object with a length for each side. */
   readonly margin?: Length | Margin
+  /** A file name without a folder, control characters and \ : * ? " < > |. If it does not end in .pdf, that is added. */
   readonly filename?: string
 }
 
@@ -80,6 +81,8 @@ export type RenderStatus = 'queued' | 'running' | 'succeeded' | 'failed'
 
 export interface RenderFailure {
   readonly code: FailureCode
+  /** The same as code. */
+  readonly reason: FailureCode
   readonly message: string
 }
 
@@ -97,6 +100,7 @@ export type FailureCode =
   | 'asset_unavailable'
   | 'tenant_suspended'
   | 'expired'
+  | 'invalid_options'
   | 'canceled'
   | 'internal'
 
@@ -172,6 +176,8 @@ export interface Redelivery {
 export interface ErrorBody {
   readonly error: {
     readonly code: ErrorCode
+    /** Why, in one word. It tells apart what has the same code. */
+    readonly reason: ErrorReason
     readonly message: string
     readonly request_id: string
     readonly details?: readonly ErrorDetail[]
@@ -206,3 +212,41 @@ export type ErrorCode =
   | 'HEADERS_TOO_LARGE'
   | 'INTERNAL_ERROR'
   | 'RENDER_UNAVAILABLE'
+
+/** Why a request was refused, in one word. More may be added. */
+export type ErrorReason =
+  | 'invalid_fields'
+  | 'invalid_body'
+  | 'invalid_http'
+  | 'unauthorized'
+  | 'suspended'
+  | 'quota_exhausted'
+  | 'engine_not_in_plan'
+  | 'not_found'
+  | 'template_not_found'
+  | 'render_not_found'
+  | 'delivery_not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'idempotency_in_progress'
+  | 'render_expired'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'invalid_data'
+  | 'invalid_options'
+  | 'engine_without_source'
+  | 'idempotency_mismatch'
+  | 'rate_limited'
+  | 'html_rate_limit_exceeded'
+  | 'headers_too_large'
+  | 'internal'
+  | 'render_timeout'
+  | 'render_crashed'
+  | 'template_error'
+  | 'page_limit'
+  | 'asset_unavailable'
+  | 'tenant_suspended'
+  | 'expired'
+  | 'canceled'
+  | 'unavailable'
+  | 'engine_unavailable'

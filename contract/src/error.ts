@@ -130,7 +130,7 @@ export const HTTP_ERRORS = {
     fault: 'caller',
     operations: ['createRender'],
     summary:
-      "`data` does not fit the template's `variables_schema`, or the template has no source for the requested engine.",
+      "`data` does not fit the template's `variables_schema`, the options do not fit the document, or the template has no source for the requested engine.",
   },
   IDEMPOTENCY_MISMATCH: {
     status: 422,
@@ -199,6 +199,11 @@ export const FAILURES = {
   },
   tenant_suspended: { retryable: false, fault: 'tenant', summary: 'The tenant was suspended before the render began.' },
   expired: { retryable: false, fault: 'operator', summary: 'No renderer took the render within a day.' },
+  invalid_options: {
+    retryable: false,
+    fault: 'caller',
+    summary: 'The options do not fit the document: the margins leave no space on its pages.',
+  },
   canceled: {
     retryable: false,
     fault: 'caller',
@@ -216,10 +221,38 @@ export const WARNINGS = {
 /** `code` of an entry of `warnings` in a status record. */
 export type WarningCode = keyof typeof WARNINGS
 
+const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
+
 export type HttpErrorCode = keyof typeof HTTP_ERRORS
 /** How a render failed: `error.code` of a status record, `error_code` of a webhook. */
 export type FailureCode = keyof typeof FAILURES
 export type ErrorCode = HttpErrorCode | FailureCode
+
+/** The reasons of codes that have several. `INTERNAL_ERROR` has those of renders that fail. */
+const SEVERAL_REASONS = {
+  INVALID_PAYLOAD: ['invalid_fields', 'invalid_body', 'invalid_http'],
+  PAYMENT_REQUIRED: ['suspended', 'quota_exhausted', 'engine_not_in_plan'],
+  VALIDATION_FAILED: ['invalid_data', 'invalid_options', 'engine_without_source'],
+  RENDER_UNAVAILABLE: ['unavailable', 'engine_unavailable'],
+} as const satisfies Partial<Record<HttpErrorCode, readonly string[]>>
+
+type Several = typeof SEVERAL_REASONS
+
+/**
+ * Why a request was refused or a render failed, in one word of a closed set: `error.reason` of an answer and of a status record, and
+ * `error_reason` of a webhook. A code with one cause is its own reason, in lower case.
+ */
+export type Reason =
+  | Several[keyof Several][number]
+  | Lowercase<Exclude<HttpErrorCode, keyof Several | 'INTERNAL_ERROR'>>
+  | FailureCode
+
+/** The reasons of a code. The first is the default. */
+export function reasonsOf(code: ErrorCode): readonly [Reason, ...Reason[]] {
+  if (isFailureCode(code)) return [code]
+  if (code === 'INTERNAL_ERROR') return ['internal', ...FAILURE_CODES.filter((failure) => failure !== 'internal')]
+  return isKeyOf(SEVERAL_REASONS, code) ? SEVERAL_REASONS[code] : [lowerCase(code)]
+}
 
 /** One fault in a request. `path` is a JSON pointer into the body. `message` never contains the offending value. */
 export interface ErrorDetail {
@@ -229,6 +262,8 @@ export interface ErrorDetail {
 
 interface ServiceErrorOptions extends ErrorOptions {
   readonly details?: readonly ErrorDetail[]
+  /** One of the reasons of the code. By default the first. */
+  readonly reason?: Reason
   /** Extra response headers, such as `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
   /** Who can fix it, if that differs from the catalog entry of the code. */
@@ -239,6 +274,7 @@ interface ServiceErrorOptions extends ErrorOptions {
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: ErrorCode
+  readonly reason: Reason
   readonly details: readonly ErrorDetail[]
   readonly headers: Readonly<Record<string, string>>
   readonly fault: Fault
@@ -246,6 +282,7 @@ export class ServiceError extends Error {
   constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, options)
     this.code = code
+    this.reason = options.reason ?? reasonsOf(code)[0]
     this.details = options.details ?? []
     this.headers = options.headers ?? {}
     this.fault = options.fault ?? faultOf(code)
@@ -253,11 +290,20 @@ export class ServiceError extends Error {
 }
 
 export function isHttpErrorCode(code: ErrorCode): code is HttpErrorCode {
-  return Object.hasOwn(HTTP_ERRORS, code)
+  return isKeyOf(HTTP_ERRORS, code)
 }
 
 export function isFailureCode(code: ErrorCode): code is FailureCode {
-  return Object.hasOwn(FAILURES, code)
+  return isKeyOf(FAILURES, code)
+}
+
+function isKeyOf<Known extends object>(known: Known, key: PropertyKey): key is keyof Known {
+  return Object.hasOwn(known, key)
+}
+
+function lowerCase<Text extends string>(text: Text): Lowercase<Text> {
+  // The type of String.toLowerCase does not say so.
+  return text.toLowerCase() as Lowercase<Text>
 }
 
 function faultOf(code: ErrorCode): Fault {

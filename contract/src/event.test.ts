@@ -34,6 +34,8 @@ test('the body of a webhook has the id of the render as a UUID, and of a success
   const body = JSON.parse(webhookBodyOf(eventOf(manifest, key)))
   expect(body).toEqual({
     id: renderUuid(render.id),
+    render_id: render.id,
+    template: render.template.code,
     status: 'succeeded',
     duration_ms: outcome.durationMs,
     bytes: 1234,
@@ -44,8 +46,9 @@ test('the body of a webhook has the id of the render as a UUID, and of a success
 test('the body of a webhook says of a failure what went wrong, in any script', () => {
   const error = { code: 'render_timeout', message: 'the render did not end within 25 seconds \u2028 ж 🙂' } as const
   const manifest = aManifest({ outcome: aFailure({ error }) })
+  const { id } = manifest.render
   const body = webhookBodyOf(eventOf(manifest, key))
   expect(body).toBe(
-    `{"id":"${renderUuid(manifest.render.id)}","status":"failed","error_code":"render_timeout","error_message":"${error.message}"}`,
+    `{"id":"${renderUuid(id)}","render_id":"${id}","template":"invoice","status":"failed","error_code":"render_timeout","error_reason":"render_timeout","error_message":"${error.message}"}`,
   )
 })

@@ -49,12 +49,13 @@ function typeOf({ outcome }: Manifest): EventType {
 /** The JSON body that a receiver gets for an event. The bytes are the same on every call. */
 export function webhookBodyOf({ manifest }: RenderEvent): string {
   const { render, outcome } = manifest
-  const id = renderUuid(render.id)
+  const { id: render_id, template } = render
+  const event = { id: renderUuid(render_id), render_id, template: template.code, status: outcome.status }
   if (outcome.status === 'failed') {
     const { code, message } = outcome.error
-    return JSON.stringify({ id, status: outcome.status, error_code: code, error_message: message })
+    return JSON.stringify({ ...event, error_code: code, error_reason: code, error_message: message })
   }
   const { durationMs, pdf } = outcome
   const { bytes, sha256 } = pdf
-  return JSON.stringify({ id, status: outcome.status, duration_ms: durationMs, bytes, artifact_id: sha256 })
+  return JSON.stringify({ ...event, duration_ms: durationMs, bytes, artifact_id: sha256 })
 }

@@ -7,6 +7,14 @@ describe('fileNameOf', () => {
     expect(fileNameOf(aRecord({ options: { filename: 'offer.pdf' } }))).toBe('offer.pdf')
   })
 
+  test.for([
+    ['offer', 'offer.pdf'],
+    ['offer.exe', 'offer.exe.pdf'],
+    ['OFFER.PDF', 'OFFER.PDF'],
+  ] as const)('ends in .pdf if %s was asked for', ([filename, name]) => {
+    expect(fileNameOf(aRecord({ options: { filename } }))).toBe(name)
+  })
+
   test('is made of template and id where none was asked for', () => {
     const record = aRecord()
     expect(fileNameOf(record)).toBe(`invoice-${record.id}.pdf`)

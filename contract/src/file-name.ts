@@ -1,9 +1,10 @@
 /** The name under which a browser saves a PDF. */
 import type { RenderRecord } from './render.ts'
 
-/** The requested file name, or else one made of template and id, which is unique. */
+/** The requested file name, with `.pdf` at its end, or else one made of template and id, which is unique. */
 export function fileNameOf({ id, template, options }: Pick<RenderRecord, 'id' | 'template' | 'options'>): string {
-  return options.filename ?? `${template.code}-${id}.pdf`
+  const { filename = `${template.code}-${id}` } = options
+  return filename.toLowerCase().endsWith('.pdf') ? filename : `${filename}.pdf`
 }
 
 /**

@@ -30,6 +30,8 @@ describe('a render id', () => {
         expect(verifyRenderId(id, issuedTo, [mine])).toBe(id)
         expect(verifyRenderId(id, issuedTo, [other, mine])).toBe(id)
         expect(verifyRenderId(id.toLowerCase(), issuedTo, [mine])).toBe(id)
+        expect(verifyRenderId(renderUuid(id), issuedTo, [mine])).toBe(id)
+        expect(verifyRenderId(renderUuid(id).toUpperCase(), issuedTo, [mine])).toBe(id)
       }),
     )
   })

@@ -28,6 +28,7 @@ export type KeyRing = readonly [Uint8Array, ...Uint8Array[]]
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const TAG_OFFSET = 11
 const TAG_BYTES = 5
 /** Random bytes that `mintRenderId` uses. */
@@ -45,17 +46,17 @@ export function mintRenderId(scope: IdScope, keys: KeyRing, source: { now: Insta
 }
 
 /**
- * The id, if `text` spells one that this key ring issued to this scope; else undefined. Accepts any text. Lower case counts as upper case.
+ * The id, if `text` spells one that this key ring issued to this scope, as a ULID or as a UUID; else undefined. Accepts any text. Lower
+ * case counts as upper case.
  */
 export function verifyRenderId(text: string, scope: IdScope, keys: KeyRing): RenderId | undefined {
-  const id = text.toUpperCase()
-  if (text.length !== 26 || !ULID.test(id)) return undefined
-  const bytes = decode(id)
+  const bytes = bytesOf(text)
+  if (bytes === undefined) return undefined
   const hasLayout = (bytes.readUInt8(6) & 0xf0) === 0x70 && (bytes.readUInt8(8) & 0xc0) === 0x80
   const tag = bytes.subarray(TAG_OFFSET)
   // Every key is tried even after a match, so that the time taken does not reveal which key signed.
   const matches = keys.filter((key) => timingSafeEqual(tag, tagOf(bytes, scope, key)))
-  return hasLayout && matches.length > 0 ? asRenderId(id) : undefined
+  return hasLayout && matches.length > 0 ? encode(bytes) : undefined
 }
 
 /**
@@ -87,6 +88,13 @@ export function renderIdBytes(id: RenderId): Uint8Array {
 /** The UUID spelling of an id: `id` in webhook bodies. */
 export function renderUuid(id: RenderId): string {
   return uuidOf(decode(id))
+}
+
+/** The bytes of either spelling; undefined for any other text. */
+function bytesOf(text: string): Buffer | undefined {
+  if (text.length === 36 && UUID.test(text)) return Buffer.from(text.replaceAll('-', ''), 'hex')
+  const ulid = text.toUpperCase()
+  return text.length === 26 && ULID.test(ulid) ? decode(ulid) : undefined
 }
 
 /** 16 bytes in the usual hyphenated spelling. */

@@ -25,11 +25,14 @@ const pageSide = { type: 'number', minimum: PAGE_SIDE_PT_MIN, maximum: PAGE_SIDE
 
 /**
  * Refuses control characters, characters with a meaning to a file system or a header, and those that change the direction of text: they
- * would show `invoice-fdp.exe` as `invoice-exe.pdf`.
+ * would show `invoice-fdp.exe` as `invoice-exe.pdf`. Refuses names of dots alone, which mean folders.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
 const FILENAME_PATTERN =
-  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069/\\\\:*?"<>|]+$'
+  '^(?![. ]+$)[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069/\\\\:*?"<>|]+$'
+
+const FILENAME_FORM =
+  'A file name without a folder, control characters and \\ : * ? " < > |. If it does not end in .pdf, that is added.'
 
 /** Overrides of one request, or a template's own defaults. Spelled as on the wire. */
 export const renderOptionsSchema = {
@@ -60,7 +63,13 @@ export const renderOptionsSchema = {
       ],
       description: 'One length for all sides, or an object with a length for each side.',
     },
-    filename: { type: 'string', minLength: 1, maxLength: FILENAME_CHARS_MAX, pattern: FILENAME_PATTERN },
+    filename: {
+      type: 'string',
+      minLength: 1,
+      maxLength: FILENAME_CHARS_MAX,
+      pattern: FILENAME_PATTERN,
+      description: FILENAME_FORM,
+    },
   },
 } as const
 

@@ -62,6 +62,24 @@ describe('a body', () => {
     expect(await end()).toContain('HTTP/1.1 202')
   })
 
+  test('is taken at the path with a slash at its end', async () => {
+    const { port } = await listening()
+    const length = `Content-Length: ${Buffer.byteLength(ASYNC)}`
+    const request = post(length, 'Connection: close').replace('/render ', '/render/ ') + ASYNC
+    expect(read(await exchange(port, request)).status).toBe(202)
+  })
+
+  test.for([
+    ['without a key', 'X: y', `Content-Length: 20`, 401],
+    ['too large', KEY, `Content-Length: ${4 * BODY_BYTES_MAX}`, 413],
+  ] as const)('is not asked for where the headers say that it is refused: %s', async ([, key, length, status]) => {
+    const { port } = await listening()
+    const { send, until, end } = openRaw(port)
+    send('POST /api/v1/render HTTP/1.1', 'Host: test', key, JSON_TYPE, length, 'Expect: 100-continue', '', '')
+    expect(await until(isComplete)).toMatch(new RegExp(`^HTTP/1.1 ${status}`))
+    await end()
+  })
+
   test('is answered if it is on its way on a kept connection when the API stops', async () => {
     const { app, port } = await listening()
     const { send, until, end } = openRaw(port)
@@ -151,6 +169,13 @@ describe('what is no request', () => {
     ['no Host', 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'INVALID_PAYLOAD'],
     ['headers over the limit', get('/livez', `X-Filler: ${tooMuch}`), 431, 'HEADERS_TOO_LARGE'],
     ['a path over the limit', get(`/api/v1/render/${tooMuch}`), 431, 'HEADERS_TOO_LARGE'],
+    ['two Hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n', 400, 'INVALID_PAYLOAD'],
+    [
+      'a compressed transfer',
+      `${post('Transfer-Encoding: gzip, chunked', 'Connection: close')}0\r\n\r\n`,
+      400,
+      'INVALID_PAYLOAD',
+    ],
     ['a call for a proxy', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 405, 'METHOD_NOT_ALLOWED'],
   ] as const)('is answered in the error shape, and counted: %s', async ([, bytes, status, code]) => {
     const { port, metrics } = await listening()

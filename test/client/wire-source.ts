@@ -85,6 +85,7 @@ const TYPES: Readonly<Record<string, { readonly at?: string; readonly about?: st
   ErrorBody: { about: 'The body of every refusal.' },
   ErrorDetail: { at: 'ErrorBody.error.details.items' },
   ErrorCode: { at: 'ErrorBody.error.code', about: 'Codes of refused requests. More may be added.' },
+  ErrorReason: { at: 'ErrorBody.error.reason', about: 'Why a request was refused, in one word. More may be added.' },
 }
 
 /** The module of the wire types. Throws if a type is nowhere in the document. */

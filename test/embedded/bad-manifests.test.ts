@@ -62,7 +62,7 @@ const BAD: readonly (readonly [what: string, Bad])[] = [
   ],
   [
     'a way out of the folder',
-    manifest(tenant('planRef: {name: starter}, storage: {prefix: ../}'), 'must match pattern'),
+    manifest(tenant('planRef: {name: starter}, storage: {prefix: ../}'), 'does not have the required form'),
   ],
   ['a tenant declared twice', manifest(PLATFORM.split('---\n')[1] ?? '', 'is declared already in all.yaml')],
   ['a template of a code that is taken', resource(template('code: letter'), 'has the code letter: choose another')],

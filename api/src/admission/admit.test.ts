@@ -16,16 +16,31 @@ describe('admission refuses', () => {
     ['an unknown field', { ...SYNC, colour: 'red' }, '/colour', 'is not a known field'],
     ['a missing template', { data: {} }, '/template', 'is required'],
     ['missing data', { template: 'invoice' }, '/data', 'is required'],
-    ['a template code that is none', { ...SYNC, template: '../etc' }, '/template', 'must match pattern'],
+    [
+      'a template code that is none',
+      { ...SYNC, template: '../etc' },
+      '/template',
+      'does not have the required form: Template code, in snake',
+    ],
     ['data that is no object', { ...SYNC, data: [] }, '/data', 'must be object'],
     ['an unknown engine', { ...SYNC, engine: 'latex' }, '/engine', 'must be one of "react_pdf", "html"'],
     ['an unknown mode', { ...SYNC, mode: 'later' }, '/mode', 'must be one of "sync", "async"'],
     ['a flag that is a text', { ...SYNC, async: 'true' }, '/async', 'must be boolean'],
     ['mode sync with async true', { ...SYNC, mode: 'sync', async: true }, '/async', 'contradicts mode sync'],
     ['mode async with async false', { ...ASYNC, async: false }, '/async', 'contradicts mode async'],
-    ['an unknown page size', { ...SYNC, options: { page_size: 'B5' } }, '/options/page_size', 'must match one of'],
+    [
+      'an unknown page size',
+      { ...SYNC, options: { page_size: 'B5' } },
+      '/options/page_size',
+      '"TABLOID", or must be object',
+    ],
     ['an unknown option', { ...SYNC, options: { paper: 'A4' } }, '/options/paper', 'is not a known field'],
-    ['a file name with a slash', { ...SYNC, options: { filename: '../a' } }, '/options/filename', 'must match pattern'],
+    [
+      'a file name with a slash',
+      { ...SYNC, options: { filename: '../a' } },
+      '/options/filename',
+      'does not have the required form: A file name',
+    ],
     ['a webhook over http', { ...SYNC, webhook_url: 'http://example.com' }, '/webhook_url', 'must be an https URL'],
     ['a webhook over ftp', { ...SYNC, webhook_url: 'ftp://example.com' }, '/webhook_url', 'must be an https URL'],
     ['a webhook with a password', { ...SYNC, webhook_url: 'https://u:p@a.example' }, '/webhook_url', 'user name'],
@@ -90,7 +105,7 @@ describe('admission refuses', () => {
       ASYNC,
       { ports: { isEngineAvailable: () => false } },
       'RENDER_UNAVAILABLE',
-      'try again',
+      'no renderer of the engine react_pdf',
     ],
   ] as const)('%s', async ([, body, options, code, message]) => {
     const api = anApi(options)
@@ -98,6 +113,19 @@ describe('admission refuses', () => {
     expect(error.code).toBe(code)
     expect(error.message).toContain(message)
     expect(await isQueueEmpty(api)).toBe(true)
+  })
+
+  test('nothing for an optional field that is null', async () => {
+    const api = anApi()
+    const options = { page_size: null, margin: { top: 5, left: null }, filename: null }
+    const nulls = { engine: null, async: null, webhook_url: null, options }
+    expect((await api.post({ ...ASYNC, ...nulls }, { 'idempotency-key': 'a' })).statusCode).toBe(202)
+    expect((await queued(api, 'async')).options).toEqual({ margin: { top: 5 } })
+    const again = await api.post({ ...ASYNC, options: { margin: { top: 5 } } }, { 'idempotency-key': 'a' })
+    expect(again.headers['idempotent-replayed']).toBe('true')
+    expect((await api.post({ ...ASYNC, data: null })).json().error.details).toEqual([
+      { path: '/data', message: 'must be object' },
+    ])
   })
 
   test('data that does not fit with the places, at most twenty, and none of its values', async () => {

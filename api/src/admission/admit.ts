@@ -51,7 +51,7 @@ export async function admit(request: AdmissionRequest, ports: ApiPorts): Promise
 function requireActive({ suspended, suspendedReason }: Tenant): void {
   if (!suspended) return
   const reason = suspendedReason === undefined ? '' : `: ${suspendedReason}`
-  throw new ServiceError('PAYMENT_REQUIRED', `The subscription is suspended${reason}.`)
+  throw new ServiceError('PAYMENT_REQUIRED', `The subscription is suspended${reason}.`, { reason: 'suspended' })
 }
 
 interface RenderChoice {

@@ -86,6 +86,7 @@ describe('a key', () => {
     expect(JSON.parse(answer.body)).toEqual({
       error: {
         code: 'UNAUTHORIZED',
+        reason: 'unauthorized',
         message: 'Send one valid API key as `Authorization: Bearer <key>`.',
         request_id: 'r',
       },

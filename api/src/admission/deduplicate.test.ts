@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
@@ -7,25 +6,28 @@ import { encodeClaim, IDEMPOTENCY_PREFIX, idempotencyFolder } from '@platen/cont
 import { IDEMPOTENCY_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import {
-  encodeManifest,
-  manifestKey,
-  manifestOf,
-  type Outcome,
-  pdfKey,
-  type RenderRecord,
-} from '@platen/contract/render.ts'
+import { manifestKey, type Outcome, type RenderRecord } from '@platen/contract/render.ts'
 import { mintRenderId } from '@platen/contract/render-id.ts'
 import { describe, expect, test } from 'vitest'
-import { type Api, type ApiOptions, anApi, isQueueEmpty, queued, TEST_KEY } from '../../../test/fixture/api.ts'
+import {
+  type Api,
+  type ApiOptions,
+  anApi,
+  drain,
+  end,
+  isQueueEmpty,
+  keysUnder,
+  ENDED_PDF as PDF,
+  queued,
+  TEST_KEY,
+} from '../../../test/fixture/api.ts'
 import { aFailure, aRecord, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
-import { IDEMPOTENCY_UNDER_WAY_MS, SYNC_START_MS_MAX } from './limit.ts'
+import { IDEMPOTENCY_SETTLE_MS, IDEMPOTENCY_UNDER_WAY_MS, OUTCOME_POLL_MS_MIN, SYNC_START_MS_MAX } from './limit.ts'
 
 const SYNC = { template: 'invoice', data: { number: 1, rows: [{ a: 1, b: 2 }] } }
 const ASYNC = { ...SYNC, mode: 'async' }
 const KEY = 'order 66/a'
 const KEYED = { 'idempotency-key': KEY }
-const PDF = Buffer.from('%PDF-1.7 …')
 const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
 const FOLDER = idempotencyFolder(SCOPE, KEY)
 /** Longer than any request of the fixture's tenant can be in progress. */
@@ -33,36 +35,6 @@ const LAPSED_MS = SYNC_START_MS_MAX + 28_000 + IDEMPOTENCY_UNDER_WAY_MS
 
 const inBucket = (key: string) => ({ bucket: 'platen', key })
 const unreachable = () => Promise.reject(new Unavailable('no answer'))
-
-function keysUnder({ ports }: Api, prefix: string): Promise<string[]> {
-  return Array.fromAsync(ports.artifacts.list('platen', prefix, NEVER), ({ key }) => key)
-}
-
-/** Takes all waiting records from the queue. */
-async function drain({ ports }: Api): Promise<readonly RenderRecord[]> {
-  await using consumer = await ports.queue.consume('react_pdf', NEVER)
-  const records = []
-  for (const lane of ['sync', 'async', 'bulk'] as const) {
-    for (let next = consumer.poll(lane); next !== undefined; next = consumer.poll(lane)) {
-      records.push(next.record)
-      await next.done(NEVER)
-    }
-  }
-  return records
-}
-
-/** Writes what a renderer writes at the end of a render. */
-async function end({ ports }: Api, record: RenderRecord, outcome: 'succeeded' | Outcome): Promise<void> {
-  const digest = createHash('sha256').update(PDF).digest('hex')
-  const address = inBucket(pdfKey(record, digest))
-  const pdf = { address, bytes: PDF.length, sha256: digest }
-  await ports.artifacts.put(address, PDF, NEVER)
-  const ended: Outcome =
-    outcome === 'succeeded' ? { status: 'succeeded', finishedAt: NOON, durationMs: 77, pdf } : outcome
-  const manifest = manifestOf(record, 1, ended)
-  await ports.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(manifest), NEVER)
-  await ports.limiter.complete(manifest, NEVER)
-}
 
 /** Sends a sync request, ends its render as a renderer would, and waits for the answer. */
 async function rendered(api: Api, outcome: 'succeeded' | Extract<Outcome, { status: 'failed' }> = 'succeeded') {
@@ -87,6 +59,19 @@ async function claimed(api: Api, body: object, fields: Partial<RenderRecord> = {
   const claim = encodeClaim({ fingerprint: sha256(canonicalJson(body)), claimedAt: NOON, record })
   await api.ports.artifacts.create(inBucket(`${FOLDER}1`), claim, NEVER)
   return full
+}
+
+/** Sends a request again, and resolves once it waits for the outcome of the first, or has its answer. */
+async function repeat(api: Api, body: object) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const sleep = api.clock.sleep.bind(api.clock)
+  api.clock.sleep = (...call) => {
+    resolve()
+    return sleep(...call)
+  }
+  const answer = api.post(body, KEYED)
+  await Promise.race([answer, promise])
+  return { answer }
 }
 
 describe('an Idempotency-Key', () => {
@@ -308,11 +293,25 @@ describe('after the death of the process that had the first request', () => {
   test.for([ASYNC, SYNC])('%o is in progress for as long as it might be', async (body) => {
     const api = anApi()
     await claimed(api, body)
-    expect((await api.post(body, KEYED)).statusCode).toBe(409)
-    await api.clock.advance((body === ASYNC ? IDEMPOTENCY_UNDER_WAY_MS : LAPSED_MS) - 1)
-    expect((await api.post(body, KEYED)).statusCode).toBe(409)
+    const overAt = NOON + (body === ASYNC ? IDEMPOTENCY_UNDER_WAY_MS : LAPSED_MS)
+    for (const at of [NOON, overAt - 1]) {
+      await api.clock.advance(at - api.clock.now())
+      const { answer } = await repeat(api, body)
+      await api.clock.advance(IDEMPOTENCY_SETTLE_MS)
+      expect((await answer).statusCode).toBe(409)
+    }
     expect((await api.post({ ...body, data: {} }, KEYED)).statusCode).toBe(422)
     expect(await isQueueEmpty(api)).toBe(true)
+  })
+
+  test('a sync render whose caller was answered before its outcome is stored has that outcome', async () => {
+    const api = anApi()
+    const record = await claimed(api, SYNC)
+    const { answer } = await repeat(api, SYNC)
+    await end(api, record, 'succeeded')
+    await api.clock.advance(OUTCOME_POLL_MS_MIN)
+    const { statusCode, headers, rawPayload } = await answer
+    expect([statusCode, headers['idempotent-replayed'], rawPayload]).toEqual([200, 'true', PDF])
   })
 
   test.for<[string, (api: Api, record: RenderRecord) => Promise<unknown>]>([

@@ -32,11 +32,12 @@ import type { Admission } from './admit.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
 import {
   IDEMPOTENCY_RETRY_AFTER_S,
+  IDEMPOTENCY_SETTLE_MS,
   IDEMPOTENCY_UNDER_WAY_MS,
   SYNC_REPLY_MARGIN_MS,
   SYNC_START_MS_MAX,
 } from './limit.ts'
-import { readManifest } from './manifest.ts'
+import { pollManifest, readManifest } from './manifest.ts'
 import { abandon, releaseReservation } from './submit.ts'
 
 export interface KeyedRequest {
@@ -108,12 +109,28 @@ async function earlierRequest(look: KeyLookup, generation: number): Promise<Earl
   // Removed since it was listed: another request has taken over the key.
   if (stored === undefined) throw inProgress()
   if (isExpired(stored, ports.clock.now())) return undefined
-  const manifest = await readManifest(stored.record.id, ports)
+  const isSame = stored.fingerprint === fingerprint
+  const underWay = mayBeUnderWay(stored, ports.clock.now())
+  const maySettle = isSame && underWay && stored.record.mode === 'sync'
+  const manifest =
+    (await readManifest(stored.record.id, ports)) ?? (maySettle ? await settled(stored, ports) : undefined)
   if (manifest !== undefined && isGivenUp(manifest)) return undefined
-  if (stored.fingerprint !== fingerprint) throw mismatch()
+  if (!isSame) throw mismatch()
+  if (manifest === undefined && underWay && stored.record.mode === 'sync') throw inProgress()
   return stored.record.mode === 'async'
     ? await earlierAsync(look, stored, manifest)
     : await earlierSync(look, stored, manifest)
+}
+
+/** Waits a moment for the outcome of a sync render whose caller may have been answered already. */
+async function settled({ record }: IdempotencyClaim, ports: ApiPorts): Promise<Manifest | undefined> {
+  const over = ports.clock.timeout(IDEMPOTENCY_SETTLE_MS)
+  try {
+    return await pollManifest(record.id, ports, over)
+  } catch (error) {
+    if (over.aborted) return undefined
+    throw error
+  }
 }
 
 async function earlierAsync(
@@ -142,7 +159,6 @@ async function earlierSync(
   made: IdempotencyClaim,
   manifest: Manifest | undefined,
 ): Promise<EarlierRequest | undefined> {
-  if (manifest === undefined && mayBeUnderWay(made, ports.clock.now())) throw inProgress()
   // A renderer may write the manifest at this moment. The first write wins.
   const outcome = manifest ?? (await abandon(withData(made.record, admission), ports))
   return outcome && { kind: 'ended', record: outcome.render, manifest: outcome }

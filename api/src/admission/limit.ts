@@ -19,6 +19,12 @@ export const SYNC_REPLY_MARGIN_MS = 3 * SECOND_MS
  */
 export const IDEMPOTENCY_UNDER_WAY_MS = 6 * PORT_CALL_MS_MAX
 
+/**
+ * How long a duplicate of a sync request waits for the outcome of the first. A caller gets its PDF before the outcome is stored, and may
+ * repeat the request at once.
+ */
+export const IDEMPOTENCY_SETTLE_MS = SECOND_MS
+
 /** `Retry-After` for a duplicate while the first request is in progress, in seconds. */
 export const IDEMPOTENCY_RETRY_AFTER_S = 1
 

@@ -3,19 +3,12 @@ import { createHash } from 'node:crypto'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { PendingReply, Reply } from '@platen/contract/port/reply-channel.ts'
 import type { Manifest, Pdf, RenderRecord } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
-import { isUnavailable, unavailable } from '../problem.ts'
+import { unavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
-import {
-  OUTCOME_POLL_MS_MAX,
-  OUTCOME_POLL_MS_MIN,
-  OUTCOME_POLL_SHARE,
-  SYNC_REPLY_MARGIN_MS,
-  SYNC_START_MS_MAX,
-} from './limit.ts'
-import { readManifest } from './manifest.ts'
+import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from './limit.ts'
+import { pollManifest } from './manifest.ts'
 import { abandon, submit } from './submit.ts'
 
 /**
@@ -97,21 +90,6 @@ async function awaitManifest(wait: Wait, signal: AbortSignal): Promise<Manifest>
   await pending.broken(signal)
   wait.isBroken = true
   return await pollManifest(record.id, ports, AbortSignal.any([signal, clock.timeout(overAt - clock.monotonic())]))
-}
-
-/** Polls until the manifest exists. */
-async function pollManifest(id: RenderId, ports: ApiPorts, signal: AbortSignal): Promise<Manifest> {
-  const { clock } = ports
-  const begunAt = clock.monotonic()
-  for (;;) {
-    const manifest = await readManifest(id, ports).catch((error: unknown) => {
-      if (!isUnavailable(error)) throw error
-      return undefined
-    })
-    if (manifest !== undefined) return manifest
-    const pollMs = (clock.monotonic() - begunAt) * OUTCOME_POLL_SHARE
-    await clock.sleep(Math.min(Math.max(pollMs, OUTCOME_POLL_MS_MIN), OUTCOME_POLL_MS_MAX), signal)
-  }
 }
 
 /**

@@ -44,7 +44,9 @@ export function requireAdmitted(decision: Decision): Lane {
     case 'quota': {
       const { limit, usage } = decision
       const used = `${usage.charged} of ${limit} units are used and ${usage.reserved} are reserved`
-      throw new ServiceError('PAYMENT_REQUIRED', `The monthly quota is exhausted: ${used}.`)
+      throw new ServiceError('PAYMENT_REQUIRED', `The monthly quota is exhausted: ${used}.`, {
+        reason: 'quota_exhausted',
+      })
     }
   }
 }

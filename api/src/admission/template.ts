@@ -3,7 +3,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Limits, Template, TemplateCode, Tenant } from '@platen/contract/tenant.ts'
-import { unavailable } from '../problem.ts'
+import { UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
 
 /** Returns the tenant's published template with this code. Throws `TEMPLATE_NOT_FOUND`. */
 export function findTemplate({ templates }: DirectorySnapshot, tenant: Tenant, code: string): Template {
@@ -33,13 +33,21 @@ export function requireEngine(
   { limits, template, isAvailable }: { limits: Limits; template: Template; isAvailable: boolean },
 ): void {
   if (engine === 'html' && !limits.htmlEngineEnabled) {
-    throw new ServiceError('PAYMENT_REQUIRED', 'The html engine is not part of the plan.')
+    throw new ServiceError('PAYMENT_REQUIRED', 'The html engine is not part of the plan.', {
+      reason: 'engine_not_in_plan',
+    })
   }
   if (!template.engines.includes(engine)) {
     const message = `must be an engine that the template has a source for: ${template.engines.join(', ')}`
     throw new ServiceError('VALIDATION_FAILED', `The template has no source for the engine ${engine}.`, {
+      reason: 'engine_without_source',
       details: [{ path: '/engine', message }],
     })
   }
-  if (!isAvailable) throw unavailable()
+  if (!isAvailable) {
+    throw new ServiceError('RENDER_UNAVAILABLE', `There is no renderer of the engine ${engine} just now.`, {
+      reason: 'engine_unavailable',
+      headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },
+    })
+  }
 }

@@ -52,6 +52,33 @@ describe('parseBody', () => {
   })
 
   test.for([
+    [
+      'a name that is there twice',
+      '{"data":{"list":[1,{"a/b":"1,{","c":{"a/b":[]},"a/b":2}]}}',
+      '/data/list/1/a~1b is there twice',
+    ],
+    ['a name that is there twice, spelled in two ways', '{"\\u0061":1,"a":1}', '/a is there twice'],
+    [
+      'an integer that a double does not hold',
+      '{"data":[0,{"n":-12345678901234567890}]}',
+      '/data/1/n is an integer with too many',
+    ],
+    ['the least of these', '[9007199254740993]', '/0 is an integer with too many digits'],
+    ['an integer of a million digits', `{"n":${'1'.repeat(1_000_000)}}`, '/n is a number out of range'],
+  ] as const)('refuses %s', ([, body, message]) => {
+    expect(refusalOf(body).message).toContain(message)
+  })
+
+  test.for([
+    ['of sixteen digits that a double holds', '9007199254740992'],
+    ['in a string', '"12345678901234567890"'],
+    ['with many decimals', '0.12345678901234567890'],
+    ['of 22 digits that a double holds', '1000000000000000000000'],
+  ] as const)('accepts a number %s', ([, text]) => {
+    expect(parseBody(Buffer.from(`{"a":[{"b":${text}}],"c":{"b":1}}`))).toMatchObject({ a: [{ b: JSON.parse(text) }] })
+  })
+
+  test.for([
     ['where JSON breaks', '{"a": 1,\n}', 'The body is not JSON: it breaks at position 9 (line 2 column 1).'],
     ['of JSON that breaks at a word no more than that', '{"password": hunter2}', 'The body is not JSON.'],
     ['of bytes that are no UTF-8', Buffer.from([0x22, 0xc3, 0x28, 0x22]), 'The body is not valid UTF-8.'],
@@ -87,7 +114,9 @@ describe('parseBody', () => {
   })
 
   test('takes numbers that are large, small and precise', () => {
-    expect(parseBody(Buffer.from('[1e308, 5e-324, -0, 9007199254740993]'))).toEqual([1e308, 5e-324, -0, 2 ** 53])
+    expect(parseBody(Buffer.from('[1e308, 5e-324, -0, 12345678901234567000]'))).toEqual([
+      1e308, 5e-324, -0, 12345678901234567000,
+    ])
   })
 
   test('takes a body nested to the limit and refuses one level more', () => {
@@ -117,7 +146,7 @@ describe('readBody', () => {
       Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), {
         headers,
       }) as unknown as IncomingMessage,
-      [openBodyBudget().open('key')],
+      { accounts: [openBodyBudget().open('key')] },
     )
     return Buffer.from(bytes).toString()
   }
@@ -172,7 +201,9 @@ describe('readBody', () => {
   test('refuses a body that breaks off', async () => {
     const request = new Readable({ read() {} })
     const share = openBodyBudget().open('key')
-    const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, [share])
+    const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, {
+      accounts: [share],
+    })
     request.push('{')
     request.destroy()
     await expect(reading).rejects.toThrow('ended before it was complete')

@@ -3,50 +3,58 @@
  * still sending, and it passes on `__proto__` and numbers like 1e999.
  */
 import type { IncomingMessage } from 'node:http'
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
+import type { Json } from '@platen/contract/brand.ts'
+import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import type { BodyAccount } from '../traffic/throttle.ts'
+import { findLoss, inspect, scan } from './json-value.ts'
+
+interface BodyReading {
+  readonly accounts: readonly BodyAccount[]
+  /** Called before the first byte is read, once nothing that is known of the body speaks against it. */
+  readonly proceed?: (() => void) | undefined
+}
 
 /**
  * Returns the bytes of a body. Charges each account before it keeps bytes. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
  * `UNSUPPORTED_MEDIA_TYPE`, and what the accounts throw.
  */
-export async function readBody(request: IncomingMessage, accounts: readonly BodyAccount[]): Promise<Uint8Array> {
-  const bytes = await readBytes(request, accounts)
-  if (bytes.length === 0) throw new ServiceError('INVALID_PAYLOAD', 'The request has no body.')
+export async function readBody(request: IncomingMessage, { accounts, proceed }: BodyReading): Promise<Uint8Array> {
+  const bytes = await readBytes(request, { accounts, proceed })
+  if (bytes.length === 0) throw invalidBody('The request has no body.')
   refuseOtherMedia(request)
   return bytes
 }
 
 /**
- * Parses JSON. Throws `INVALID_PAYLOAD` for bytes that are not UTF-8 or not JSON, that nest too deeply, or that contain an unsafe value.
+ * Parses JSON. Throws `INVALID_PAYLOAD` for bytes that are not UTF-8 or not JSON, that nest too deeply, that contain an unsafe value, or of
+ * which parsing would lose something.
  */
 export function parseBody(bytes: Uint8Array): Json {
-  const isTooDeep = depthUpTo(bytes, JSON_DEPTH_MAX + 1) > JSON_DEPTH_MAX
-  if (isTooDeep) {
-    throw new ServiceError(
-      'INVALID_PAYLOAD',
-      `The body nests arrays and objects more than ${JSON_DEPTH_MAX} levels deep.`,
-    )
+  const text = scan(bytes, JSON_DEPTH_MAX + 1)
+  if (text.depth > JSON_DEPTH_MAX) {
+    throw invalidBody(`The body nests arrays and objects more than ${JSON_DEPTH_MAX} levels deep.`)
   }
-  const value = parseJson(decodeUtf8(bytes))
-  const unsafe = findUnsafeValue(value)
-  if (unsafe !== undefined) {
-    throw new ServiceError('INVALID_PAYLOAD', `The body cannot be accepted: ${unsafe.path} ${unsafe.message}.`, {
-      details: [unsafe],
-    })
+  const decoded = decodeUtf8(bytes)
+  const value = parseJson(decoded)
+  const { names, fault } = inspect(value)
+  // Of two members with the same name, parsing keeps one.
+  const mayLose = text.hasLongInteger || text.members !== names
+  const found = fault ?? (mayLose ? findLoss(decoded) : undefined)
+  if (found !== undefined) {
+    throw invalidBody(`The body cannot be accepted: ${found.path} ${found.message}.`, [found])
   }
   return value
 }
 
-async function readBytes(request: IncomingMessage, accounts: readonly BodyAccount[]): Promise<Uint8Array> {
+async function readBytes(request: IncomingMessage, { accounts, proceed }: BodyReading): Promise<Uint8Array> {
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > BODY_BYTES_MAX) throw tooLarge(`it has ${declared}`)
   const take = (bytes: number, pieces: number) => {
     for (const account of accounts) account.charge(bytes, pieces)
   }
   take(declared, 0)
+  proceed?.()
   const body = growingBytes(declared)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let pieces = 0
@@ -61,7 +69,7 @@ async function readBytes(request: IncomingMessage, accounts: readonly BodyAccoun
       reject(refusal)
     }
   }
-  const onClose = () => reject(new ServiceError('INVALID_PAYLOAD', 'The body ended before it was complete.'))
+  const onClose = () => reject(invalidBody('The body ended before it was complete.'))
   request.on('data', onData).once('end', resolve).once('close', onClose).once('error', onClose)
   try {
     await promise
@@ -93,6 +101,10 @@ function growingBytes(expected: number) {
   }
 }
 
+function invalidBody(message: string, details: readonly ErrorDetail[] = []): ServiceError {
+  return new ServiceError('INVALID_PAYLOAD', message, { reason: 'invalid_body', details })
+}
+
 function tooLarge(found: string): ServiceError {
   return new ServiceError('PAYLOAD_TOO_LARGE', `The body may have at most ${BODY_BYTES_MAX} bytes; ${found}.`)
 }
@@ -113,33 +125,11 @@ function refuseOtherMedia({ headers }: IncomingMessage): void {
   }
 }
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-
-/**
- * Returns how deep arrays and objects nest, but counts no further than `max`. Runs before parsing: `JSON.parse` takes seconds and half a
- * gigabyte for ten million brackets, and blocks the thread meanwhile.
- */
-function depthUpTo(bytes: Uint8Array, max: number): number {
-  let depth = 0
-  let deepest = 0
-  let isInString = false
-  for (let at = 0; at < bytes.length && deepest < max; at++) {
-    const byte = bytes[at]
-    if (byte === QUOTE) isInString = !isInString
-    else if (byte === BACKSLASH) at++
-    // `[` and `{` differ in one bit, and so do `]` and `}`.
-    else if (!isInString && byte !== undefined && (byte | 0x20) === 0x7b) deepest = Math.max(deepest, ++depth)
-    else if (!isInString && byte !== undefined && (byte | 0x20) === 0x7d) depth--
-  }
-  return deepest
-}
-
 function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new ServiceError('INVALID_PAYLOAD', 'The body is not valid UTF-8.')
+    throw invalidBody('The body is not valid UTF-8.')
   }
 }
 
@@ -151,60 +141,6 @@ function parseJson(text: string): Json {
     // Uses only the position from the parser's message: the rest may quote the body.
     const place =
       / at position \d+ \(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '')?.[0] ?? ''
-    throw new ServiceError('INVALID_PAYLOAD', `The body is not JSON${place && `: it breaks${place}`}.`)
+    throw invalidBody(`The body is not JSON${place && `: it breaks${place}`}.`)
   }
-}
-
-interface UnsafeValue {
-  readonly path: string
-  readonly message: string
-}
-
-interface NodePath {
-  readonly node: readonly Json[] | JsonObject
-  readonly name: string | number
-  readonly parent: NodePath | undefined
-}
-
-/**
- * Finds a value that parses but must not be passed on: a key that would change a prototype when it is copied, or a number that JSON
- * cannot write. Only arrays and objects go on the stack, so that ten million digits do not need ten million entries.
- */
-function findUnsafeValue(root: Json): UnsafeValue | undefined {
-  const rest: NodePath[] = []
-  const isUnsafe = (node: Json | undefined, name: string | number, parent: NodePath | undefined): boolean => {
-    if (typeof node === 'object' && node !== null) rest.push({ node, name, parent })
-    return typeof node === 'number' && !Number.isFinite(node)
-  }
-  if (isUnsafe(root, '', undefined)) return { path: '', message: OUT_OF_RANGE }
-  for (let path = rest.pop(); path !== undefined; path = rest.pop()) {
-    const { node } = path
-    if (isArray(node)) {
-      for (let at = 0; at < node.length; at++) {
-        if (isUnsafe(node[at], at, path)) return { path: pointer(path, at), message: OUT_OF_RANGE }
-      }
-      continue
-    }
-    for (const name of Object.keys(node)) {
-      if (name === '__proto__') return { path: pointer(path, name), message: 'is not an allowed name' }
-      if (isUnsafe(node[name], name, path)) return { path: pointer(path, name), message: OUT_OF_RANGE }
-    }
-  }
-  return undefined
-}
-
-const OUT_OF_RANGE = 'is a number out of range'
-const NAME_CHARS_MAX = 64
-
-/** `Array.isArray` does not narrow a readonly array. */
-function isArray(node: readonly Json[] | JsonObject): node is readonly Json[] {
-  return Array.isArray(node)
-}
-
-/** Returns the JSON pointer (RFC 6901) of a value in a node. Cuts long names. */
-function pointer(parent: NodePath, last: string | number): string {
-  const names = [last]
-  for (let path = parent; path.parent !== undefined; path = path.parent) names.push(path.name)
-  const parts = names.map((name) => `${name}`.slice(0, NAME_CHARS_MAX).replaceAll('~', '~0').replaceAll('/', '~1'))
-  return `/${parts.toReversed().join('/')}`
 }

@@ -5,7 +5,7 @@ import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import type { Span } from '@platen/contract/port/tracer.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
+import type { Failure, RenderRecord } from '@platen/contract/render.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
 import { type Accepted, acceptedSchema } from '@platen/contract/schema/response.ts'
 import { renderAttributes } from '@platen/contract/span-attributes.ts'
@@ -58,7 +58,9 @@ export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttl
         const reservation = budget.open(key.hash)
         // The body is in memory until the request is answered or the connection closes.
         for (const end of ['finish', 'close']) reply.raw.once(end, () => reservation[Symbol.dispose]())
-        const bytes = await readBody(request.raw, [account, reservation])
+        const isAwaited = request.headers.expect?.toLowerCase() === '100-continue'
+        const proceed = isAwaited ? () => reply.raw.writeContinue() : undefined
+        const bytes = await readBody(request.raw, { accounts: [account, reservation], proceed })
         const hasFingerprint = request.headers['idempotency-key'] !== undefined
         request.body = await ports.checks.parse(tenant.id, { bytes, hasFingerprint }, callerGoneSignal(reply))
       },
@@ -160,10 +162,7 @@ function sendReply(
 ): FastifyReply {
   switch (answer.kind) {
     case 'failed':
-      throw new ServiceError('INTERNAL_ERROR', `${answer.error.code}: ${answer.error.message}`, {
-        headers: { [headers.renderId]: record.id },
-        fault: FAILURES[answer.error.code].fault,
-      })
+      throw failureOf(answer.error, { [headers.renderId]: record.id })
     case 'rendered': {
       const held = answers.hold(caller.tenant.id, answer.pdf.byteLength)
       for (const end of ['finish', 'close']) reply.raw.once(end, () => held[Symbol.dispose]())
@@ -176,6 +175,13 @@ function sendReply(
         .send(answer.pdf)
     }
   }
+}
+
+/** Returns the refusal for a render that failed. Only the caller can correct the options. */
+function failureOf({ code, message }: Failure, headers: Readonly<Record<string, string>>): ServiceError {
+  const { fault } = FAILURES[code]
+  const answered = code === 'invalid_options' ? 'VALIDATION_FAILED' : 'INTERNAL_ERROR'
+  return new ServiceError(answered, `${code}: ${message}`, { headers, fault, reason: code })
 }
 
 /** Aborts when the connection closes before the answer was written. Not `request.signal`, which aborts when the body has been read. */

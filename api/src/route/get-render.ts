@@ -9,7 +9,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { fileNameOf } from '@platen/contract/file-name.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { logWith, traceIdOf } from '@platen/contract/log-fields.ts'
-import { expiryOf, isErased, type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
+import { expiryOf, type Failure, isErased, type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -100,8 +100,12 @@ function recordOf({ id, template, acceptedAt, state }: RenderView): StatusRecord
       return warnings === undefined ? ended : { ...ended, warnings: [...warnings] }
     }
     case 'failed':
-      return { ...record, finished_at: timeOf(state.finishedAt), error: state.error }
+      return { ...record, finished_at: timeOf(state.finishedAt), error: errorOf(state.error) }
   }
+}
+
+function errorOf({ code, message }: Failure): NonNullable<StatusRecord['error']> {
+  return { code, reason: code, message }
 }
 
 /** RFC 3339, in UTC. */
@@ -142,6 +146,10 @@ const EXAMPLES: readonly StatusRecord[] = [
     ...CREATED,
     status: 'failed',
     finished_at: '2026-11-21T12:00:25.031Z',
-    error: { code: 'render_timeout', message: 'the render did not finish within its deadline of 25 seconds' },
+    error: {
+      code: 'render_timeout',
+      reason: 'render_timeout',
+      message: 'the render did not finish within its deadline of 25 seconds',
+    },
   },
 ]

@@ -22,7 +22,7 @@ export function unrouted(request: FastifyRequest, methods: ReadonlyMap<string, R
 
 function matches(pattern: string, path: string): boolean {
   const names = pattern.split('/')
-  const parts = path.split('/')
+  const parts = path.replace(/\/$/, '').split('/')
   const isOpen = names.at(-1) === '*'
   const isLong = isOpen ? parts.length >= names.length : parts.length === names.length
   return isLong && names.every((name, at) => name === parts[at] || name.startsWith(':') || name === '*')

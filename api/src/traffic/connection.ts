@@ -68,8 +68,10 @@ export function connections({ clock, ids, meter }: ConnectionPorts, throttle: Th
 }
 
 function refusalOf({ code = '' }: ConnectionError): ServiceError {
-  const [kind, message] = REFUSALS.get(code) ?? ['INVALID_PAYLOAD', 'The request is not valid HTTP.']
-  return new ServiceError(kind, message)
+  const [kind, message] = REFUSALS.get(code) ?? []
+  return kind === undefined || message === undefined
+    ? invalidHttp('The request is not valid HTTP.')
+    : new ServiceError(kind, message)
 }
 
 /** By the error codes of Node's parser and server. */
@@ -93,11 +95,30 @@ function rawAnswer(problem: Problem, requestId: string): string {
 }
 
 /**
+ * Refuses what two servers may read in two ways: another number of `Host` headers than one, and a body that is not only chunked, which
+ * Node would not decode.
+ */
+export function requireUnambiguous({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    throw invalidHttp('A request must have one Host header.')
+  }
+  if (!/^(chunked)?$/i.test(headers['transfer-encoding'] ?? '')) {
+    throw invalidHttp('The only Transfer-Encoding that is known is chunked.')
+  }
+}
+
+function invalidHttp(message: string): ServiceError {
+  return new ServiceError('INVALID_PAYLOAD', message, { reason: 'invalid_http' })
+}
+
+/**
  * Makes sure that Node never sends an answer of its own. A hook refuses a request without `Host`. An unknown `Expect` is ignored, as RFC
- * 9110 §10.1.1 allows. CONNECT, which Node would not answer, is refused as a method that is not ours.
+ * 9110 §10.1.1 allows. Who waits for `100 Continue` gets it when the body is read, and not before a refusal. CONNECT, which Node would not answer, is refused as a method that is not ours.
  */
 export function answerEverything(app: FastifyInstance, { ids, meter }: Omit<ConnectionPorts, 'clock'>): void {
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  for (const expectation of ['checkContinue', 'checkExpectation'] as const)
+    app.server.on(expectation, (request, response) => app.server.emit('request', request, response))
   app.server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy())
     const problem = problemOf(new ServiceError('METHOD_NOT_ALLOWED', 'This server is not a proxy.'))

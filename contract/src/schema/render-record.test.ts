@@ -74,7 +74,7 @@ describe('the schema of a render record', () => {
 
   test.for<[string, object, string]>([
     ['an engine of its own', { engine: 'typst' }, '/engine must be one of'],
-    ['an id that is none', { id: '../../etc/passwd' }, '/id must match pattern'],
+    ['an id that is none', { id: '../../etc/passwd' }, '/id does not have the required form'],
     ['a prefix that leads elsewhere', { storage: { bucket: 'platen', prefix: '../other/' } }, '/storage/prefix'],
     ['stored data that leads elsewhere', { data: { stored: { bucket: 'platen', key: 'a/../b' } } }, '/data/stored/key'],
     ['data that is neither here nor there', { data: {} }, '/data'],

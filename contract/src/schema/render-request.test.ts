@@ -49,6 +49,7 @@ describe('a render request', () => {
     ['with an unknown side', { options: { margin: { middle: 3 } } }, '/options/margin/middle'],
     ['with an empty filename', { options: { filename: '' } }, '/options/filename'],
     ['with a path as filename', { options: { filename: '../x.pdf' } }, '/options/filename'],
+    ['with a folder as filename', { options: { filename: '..' } }, '/options/filename'],
     ['with a line break in the filename', { options: { filename: 'a\r\nb' } }, '/options/filename'],
     ...['\u061c', '\u200e', '\u200f', '\u202a', '\u202e', '\u2066', '\u2069'].map((turn): [string, object, string] => [
       `with U+${turn.charCodeAt(0).toString(16)} in the filename`,

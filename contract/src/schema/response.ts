@@ -1,8 +1,10 @@
 /** What the API answers, as JSON Schemas for the OpenAPI document and for tests that validate answers. */
 import type { FromSchema } from 'json-schema-to-ts'
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '../delivery.ts'
-import { FAILURES, HTTP_ERRORS, WARNINGS } from '../error.ts'
+import { FAILURES, HTTP_ERRORS, type HttpErrorCode, reasonsOf, WARNINGS } from '../error.ts'
 import { EVENT_TYPES } from '../event.ts'
+
+const REASONS = [...new Set((Object.keys(HTTP_ERRORS) as HttpErrorCode[]).flatMap(reasonsOf))]
 
 const renderId = { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$', description: 'ULID.' } as const
 const instant = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC.' } as const
@@ -41,9 +43,10 @@ export const statusRecordSchema = {
     error: {
       type: 'object',
       additionalProperties: false,
-      required: ['code', 'message'],
+      required: ['code', 'reason', 'message'],
       properties: {
         code: { type: 'string', enum: Object.keys(FAILURES) },
+        reason: { type: 'string', enum: Object.keys(FAILURES), description: 'The same as code.' },
         message: { type: 'string' },
       },
       description: 'Only while status is failed.',
@@ -158,9 +161,14 @@ export const errorBodySchema = {
     error: {
       type: 'object',
       additionalProperties: false,
-      required: ['code', 'message', 'request_id'],
+      required: ['code', 'reason', 'message', 'request_id'],
       properties: {
         code: { type: 'string', enum: Object.keys(HTTP_ERRORS) },
+        reason: {
+          type: 'string',
+          enum: REASONS,
+          description: 'Why, in one word. It tells apart what has the same code.',
+        },
         message: { type: 'string' },
         request_id: { type: 'string' },
         details: {

@@ -74,8 +74,14 @@ function ajv(allErrors: boolean, options: Options = {}): Ajv2020 {
   return formats.default(new Ajv2020({ ...AJV_OPTIONS, ...options, allErrors }))
 }
 
-/** `assertSchema` has validated the schema. */
-export const AJV_OPTIONS = { strict: false, logger: false, validateFormats: true, validateSchema: false } as const
+/** `assertSchema` has validated the schema. `verbose` gives an error the schema that it is about. */
+export const AJV_OPTIONS = {
+  strict: false,
+  logger: false,
+  validateFormats: true,
+  validateSchema: false,
+  verbose: true,
+} as const
 
 /** Nodes of a JSON value, counted up to `max`. */
 function sizeUpTo(value: unknown, max: number): number {
@@ -91,8 +97,10 @@ function sizeUpTo(value: unknown, max: number): number {
 
 function describeErrors(errors: readonly ErrorObject[]): ErrorDetail[] {
   const details = new Map<string, ErrorDetail>()
-  for (const error of withoutBranches(errors.slice(0, CONSIDERED_MAX))) {
-    const detail = { path: pathOf(error), message: messageOf(error) }
+  const considered = errors.slice(0, CONSIDERED_MAX)
+  for (const error of withoutBranches(considered)) {
+    const message = isUnion(error) ? messageOfUnion(error, considered) : messageOf(error)
+    const detail = { path: pathOf(error), message }
     details.set(`${detail.path} ${detail.message}`, detail)
     if (details.size === ERROR_DETAILS_MAX) break
   }
@@ -101,18 +109,33 @@ function describeErrors(errors: readonly ErrorObject[]): ErrorDetail[] {
 
 /**
  * For a failed `anyOf` ajv reports the faults of every branch as well as its own. A fault deeper inside tells what is wrong with the
- * intended branch. Without one it is enough to report that no branch fits.
+ * intended branch. Without one, the union tells what each branch accepts.
  */
 function withoutBranches(errors: readonly ErrorObject[]): readonly ErrorObject[] {
-  const isInside = (error: ErrorObject, union: ErrorObject) =>
-    error !== union && error.schemaPath.startsWith(`${union.schemaPath}/`)
   const isDeeper = (error: ErrorObject, union: ErrorObject) => pathOf(error).length > union.instancePath.length
-  const unions = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  const unions = errors.filter(isUnion)
   return errors.filter((error) => {
     const union = unions.find((candidate) => isInside(error, candidate))
     if (union !== undefined) return isDeeper(error, union)
-    return !unions.includes(error) || !errors.some((other) => isInside(other, error) && isDeeper(other, error))
+    return !isUnion(error) || !errors.some((other) => isInside(other, error) && isDeeper(other, error))
   })
+}
+
+function isUnion({ keyword }: ErrorObject): boolean {
+  return keyword === 'anyOf' || keyword === 'oneOf'
+}
+
+function isInside(error: ErrorObject, union: ErrorObject): boolean {
+  return error !== union && error.schemaPath.startsWith(`${union.schemaPath}/`)
+}
+
+const BRANCHES_NAMED_MAX = 5
+
+/** A union without faults deeper inside: what its branches say about the value. */
+function messageOfUnion(union: ErrorObject, errors: readonly ErrorObject[]): string {
+  const inside = errors.filter((error) => isInside(error, union) && !isUnion(error)).map(messageOf)
+  const messages = [...new Set(inside)].slice(0, BRANCHES_NAMED_MAX)
+  return messages.length === 0 ? 'matches more than one of the allowed forms' : messages.join(', or ')
 }
 
 /** JSON pointer of the fault. For a property that is missing or not allowed, it points to that property. */
@@ -131,13 +154,22 @@ function messageOf(error: ErrorObject): string {
       return 'is not a known field'
     case 'enum':
       return `must be one of ${list(error.params['allowedValues'])}`
-    case 'anyOf':
-    case 'oneOf':
-      return 'must match one of the allowed forms'
+    case 'const':
+      return `must be ${list([error.params['allowedValue']])}`
+    case 'pattern':
+      return `does not have the required form${formOf(error)}`
     default:
       // ajv's own messages quote the schema ("must be string", "must be >= 0"), never the value.
       return error.message ?? 'is not valid'
   }
+}
+
+const FORM_CHARS_MAX = 200
+
+/** The description of the schema: a pattern is a text for machines. */
+function formOf({ parentSchema }: ErrorObject): string {
+  const description: unknown = parentSchema?.['description']
+  return typeof description === 'string' ? `: ${description.slice(0, FORM_CHARS_MAX).replace(/\.$/, '')}` : ''
 }
 
 function list(values: unknown): string {

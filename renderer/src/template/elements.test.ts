@@ -267,7 +267,7 @@ describe('the options of a render', () => {
   ] as const)('refuse a margin that leaves no room: %s', ([, props, options, message]) => {
     expect(() => pageOf(sized(props as Record<string, Json>), options)).toThrow(
       expect.objectContaining({
-        code: 'template_error',
+        code: 'invalid_options',
         message: expect.stringContaining(`template.tsx:3: options.margin leaves ${message}`),
       }),
     )

@@ -53,8 +53,8 @@ export function openBodyChecks(clock: Clock): BodyChecks {
       const large = { tenant, name: 'parse', task: { ...task, bytes }, transfer: bytes.buffer } as const
       const answer = await run<ParsedAnswer>(large, signal)
       if ('request' in answer) return answer.request
-      const { code, message, details } = answer.refusal
-      throw new ServiceError(code, message, { details })
+      const { code, message, reason, details } = answer.refusal
+      throw new ServiceError(code, message, { reason, details })
     },
     async faultsOf({ tenant, variablesSchema }, data, signal) {
       if (takesEverything(variablesSchema)) return []

@@ -10,7 +10,7 @@ export function parse(task: ParseTask): ParsedAnswer {
     return { request: parseRequest(task) }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    const { code, message, details } = error
-    return { refusal: { code, message, details } }
+    const { code, reason, message, details } = error
+    return { refusal: { code, reason, message, details } }
   }
 }

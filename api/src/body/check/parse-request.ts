@@ -1,5 +1,5 @@
 /** Converts a body to a request, as far as the body alone allows. For large bodies it runs in the threads of `body-checks.ts`. */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import type { ServiceError } from '@platen/contract/error.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
@@ -23,17 +23,41 @@ export interface ParseTask {
 /** The answer of a thread. An error would arrive without its class and its code. */
 export type ParsedAnswer =
   | { readonly request: ParsedRequest }
-  | { readonly refusal: Pick<ServiceError, 'code' | 'message' | 'details'> }
+  | { readonly refusal: Pick<ServiceError, 'code' | 'reason' | 'message' | 'details'> }
 
 const faultsOf = compileValidator(renderRequestSchema)
 
 /** Throws `INVALID_PAYLOAD`; no message quotes the body. */
 export function parseRequest({ bytes, hasFingerprint }: ParseTask): ParsedRequest {
-  const body = parseBody(bytes)
+  const body = withoutNulls(parseBody(bytes))
   const faults = faultsOf(body)
   if (faults.length > 0) throw malformed(faults)
   // The schema guarantees this type.
   const request = body as JsonObject & RenderRequest
   const data = Buffer.from(JSON.stringify(request.data))
   return { ...request, data, ...(hasFingerprint && { fingerprint: sha256(canonicalJson(request)) }) }
+}
+
+/** The fields that a request must have. */
+const REQUIRED: readonly string[] = renderRequestSchema.required
+
+/** Drops every optional field that is null, at the top and in `options`: programs that fill in all fields mean that it is absent. */
+function withoutNulls(body: Json): Json {
+  if (!isObject(body)) return body
+  const present = Object.entries(body).filter(([name, value]) => value !== null || REQUIRED.includes(name))
+  return Object.fromEntries(
+    present.map(([name, value]) => [name, name === 'options' ? withoutNullOptions(value) : value]),
+  )
+}
+
+/** A side of the margin is an option, too. */
+function withoutNullOptions(options: Json): Json {
+  if (!isObject(options)) return options
+  const present = Object.entries(options).filter(([, value]) => value !== null)
+  return Object.fromEntries(present.map(([name, value]) => [name, withoutNullOptions(value)]))
+}
+
+/** `Array.isArray` does not narrow a readonly array. */
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -302,7 +302,7 @@ describe('around the spec', () => {
     ['Plan', { name: 'a.b' }, undefined],
     ['Tenant', { name: 'a'.repeat(63) }, undefined],
     ['Tenant', { name: 'a'.repeat(64) }, '/metadata/name must NOT have more than 63 characters'],
-    ['Tenant', { name: 'a.b' }, '/metadata/name must match pattern "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"'],
+    ['Tenant', { name: 'a.b' }, '/metadata/name does not have the required form'],
     ['Tenant', { name: 'acme', namespace: 'default' }, '/metadata/namespace is not a known field'],
     ['Plan', { name: 'acme', namespace: 'default' }, '/metadata/namespace is not a known field'],
     ['Template', { name: 'a', namespace: 'a'.repeat(64) }, '/metadata/namespace must NOT have more than 63 characters'],

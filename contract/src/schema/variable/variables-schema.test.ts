@@ -159,7 +159,7 @@ describe('nothing goes on for ever:', () => {
   test('a pattern that backtracks in other engines', () => {
     const text = `${'a'.repeat(100_000)}!`
     expect(faultsOf({ properties: { a: { pattern: '^(a+)+$' } } }, { a: text })).toEqual([
-      '/a must match pattern "^(a+)+$"',
+      '/a does not have the required form',
     ])
   })
 

@@ -78,7 +78,7 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
   const hasEdges = document.header !== undefined || document.footer !== undefined
   const source = needsSourcePage(options, hasEdges) ? await raceAbort(run<SourcePage>(SOURCE_PAGE), ended) : undefined
   const fault = marginFaultOf(options, source?.size)
-  if (fault !== undefined) throw new ServiceError('template_error', fault)
+  if (fault !== undefined) throw new ServiceError('invalid_options', fault)
 
   const css = pageRules(options, source?.size)
   const mayNameFonts = document.remote !== undefined || NAMES_FONTS.test(html)

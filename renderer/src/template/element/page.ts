@@ -1,4 +1,5 @@
 /** Adds options, metadata and defaults to a template's own document and pages. Pure. */
+import { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import { pointsOf, type RenderOptions, type Sides } from '@platen/contract/render-options.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
@@ -33,8 +34,8 @@ interface PageSettings {
 }
 
 /**
- * Props of a page: the render's options override the author's props, and the default font is added. Throws an error of `faults` if the
- * margins leave no space.
+ * Props of a page: the render's options override the author's props, and the default font is added. Throws an error of `faults`
+ * for a size that is none, and `invalid_options` if the margins of the options leave no space.
  */
 export function pageProps(own: Props, { options, family, faults }: PageSettings): Props {
   // `propValue` turns every style into a flat record.
@@ -42,8 +43,10 @@ export function pageProps(own: Props, { options, family, faults }: PageSettings)
   const format = formatOf(own, options)
   const size = sizeOf({ ...own, ...format })
   const padding = paddingOf(options.margin)
-  const fault = sizeFault(size) ?? (padding === undefined ? undefined : marginFault(size, padding))
+  const fault = sizeFault(size)
   if (fault !== undefined) throw faults(fault)
+  const unfit = padding === undefined ? undefined : marginFault(size, padding)
+  if (unfit !== undefined) throw new ServiceError('invalid_options', faults(unfit).message)
   return {
     ...format,
     style: padding === undefined ? style : withPadding(style, padding),

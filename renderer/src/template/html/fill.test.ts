@@ -1,5 +1,5 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
+import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { describe, expect, test } from 'vitest'
 import { aRenderWork, type RenderWorkFields } from '../../../../test/fixture/render-work.ts'
 import type { RenderWork } from '../../port/engine.ts'
@@ -24,7 +24,7 @@ function refusal(template: string, source?: Source): string {
   try {
     fill(template, source)
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'template_error') return error.message
+    if (error instanceof ServiceError && isFailureCode(error.code)) return error.message
     throw error
   }
   throw new Error('the template was filled')

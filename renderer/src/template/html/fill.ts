@@ -72,7 +72,7 @@ function fillParts(work: RenderWork): Parts {
   if (source === undefined) throw new ServiceError('template_error', 'the template has no html source')
   // Check this before anything that takes time. If the source sets the size, only Chromium knows it.
   const fault = work.options.page_size === undefined ? undefined : marginFaultOf(work.options)
-  if (fault !== undefined) throw new ServiceError('template_error', fault)
+  if (fault !== undefined) throw new ServiceError('invalid_options', fault)
   const liquid = openLiquid(work.template.locale)
   const data = JSON.parse(new TextDecoder().decode(work.data)) as JsonObject
   const scope = { ...data, options: work.options }
