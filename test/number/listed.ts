@@ -63,6 +63,7 @@ const OF_THE_CALENDAR = [
 
 /** What we advise or promise without enforcing it. */
 const ADVICE = [
+  'for example to keep events for 60 days',
   'remove noncurrent versions after a day',
   'expire `manifest/` and the prefixes of tenants 2 days after',
   'expire `idempotency/` after 3 days',
