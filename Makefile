@@ -5,7 +5,7 @@
 
 NODE := node_modules/.bin/node
 
-# The settings of the service are PLATEN_…, see docs/operations.md. PORT is the one that people change by hand.
+# The settings of the service are PLATEN_…, see docs/embedded.md. PORT is the one that people change by hand.
 PORT ?= $(or $(PLATEN_PORT),8080)
 PLATEN_DATA_DIR ?= data
 export PLATEN_PORT := $(PORT)

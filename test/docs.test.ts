@@ -63,10 +63,10 @@ test('docs/errors.md is the error catalog', async () => {
   await expect(errorsDocument()).toMatchFileSnapshot('../docs/errors.md')
 })
 
-test('docs/operations.md lists every setting there is, but those of traces', async () => {
+test('docs/embedded.md lists every setting there is, but those of traces', async () => {
   const own = SETTINGS.entries.filter((entry) => !TRACE_SETTINGS.entries.includes(entry))
   const made = { settings: settingsTable(own) }
-  await expect(documentWith('docs/operations.md', made)).toMatchFileSnapshot('../docs/operations.md')
+  await expect(documentWith('docs/embedded.md', made)).toMatchFileSnapshot('../docs/embedded.md')
 })
 
 test('docs/metrics.md lists every metric there is, and how many series each process has', async () => {

@@ -30,7 +30,7 @@ import type { RendererPorts } from './renderer.ts'
 const SECOND_MS = 1000
 
 /** How long a publisher waits until every process enforces what it published, and how often it asks. This usually takes milliseconds. */
-const DIRECTORY_ENFORCED_MS_MAX = 10 * SECOND_MS
+export const DIRECTORY_ENFORCED_MS_MAX = 10 * SECOND_MS
 const DIRECTORY_ENFORCED_POLL_MS = 50
 
 export interface PublishOptions {

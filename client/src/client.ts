@@ -101,7 +101,7 @@ export interface Client {
   redeliver(deliveryId: string, options?: CallOptions): Promise<Redelivery>
 }
 
-const RETRIES = 4
+export const RETRIES = 4
 const TIMEOUT_MS = 150_000
 const WAIT_MS = 600_000
 

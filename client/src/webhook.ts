@@ -95,7 +95,7 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-const TOLERANCE_SECONDS = 300
+export const TOLERANCE_SECONDS = 300
 
 /** Most signatures in one header. A rotation needs two. More would let any sender make the receiver compute signatures. */
 const SIGNATURES_MAX = 8

@@ -5,6 +5,9 @@
  *
  * A field that older readers may ignore needs no new format. Everything else does: a field that they must know, and a value that they
  * refuse, such as a new engine. `docs/upgrades.md` says how to raise it.
+ *
+ * One form is made from another: a manifest from a record, an event from a manifest, a delivery from an event. Whoever writes an older
+ * format than it read has to convert what it passes on, or to state the newer format. With one format, nobody has to yet.
  */
 
 /** The newest format that this version reads and can write. */

@@ -17,7 +17,7 @@ export type TraceHeaders = Readonly<Record<string, string | string[] | undefined
 
 /** The length that every system must be able to pass on. Each waiting render keeps it. */
 export const TRACESTATE_CHARS_MAX = 512
-const TRACESTATE_MEMBERS_MAX = 32
+export const TRACESTATE_MEMBERS_MAX = 32
 
 /** The fields of version 00. A later version may append more, after a dash. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/

@@ -1,4 +1,4 @@
-/** The settings of the embedded service. docs/operations.md is generated from this table. */
+/** The settings of the embedded service. docs/embedded.md is generated from this table. */
 import { RENDERER_SETTINGS } from '@platen/adapters/setting/engine.ts'
 import { anyText, BASE_URL, KEY_RING, PATH, PORT } from '@platen/adapters/setting/format.ts'
 import { brandSetting, INSTANCE_SETTING, LOG_LEVEL_SETTING } from '@platen/adapters/setting/process.ts'

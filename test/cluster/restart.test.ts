@@ -1,10 +1,11 @@
 /** Renderers that come and go under load: what one leaves the other takes, and no caller sees it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { readText } from '../architecture/source-tree.ts'
 import { shared } from '../fixture/lifetime.ts'
 import { poll } from '../time/poll.ts'
 import { ended, render, type Service, submit } from '../topology/service.ts'
-import { aCluster, aTenant, eventsIn, LETTER, manifestsIn } from './harness.ts'
+import { aCluster, aTenant, connectTo, eventsIn, LETTER, manifestsIn, redisOf } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 const SYNC_CALLERS = 2
@@ -87,4 +88,29 @@ test('a renderer killed with nothing in its hands is missed in time for who asks
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200))
   for (const id of ids) expect((await ended(service, LIVE, id)).status).toBe('succeeded')
   await first?.start()
+})
+
+// The last test of the file: it ends the processes.
+test('what docs/operations.md takes away of Redis and Kafka is all that the processes stored there', async ({
+  signal,
+}) => {
+  await submit(cluster().at(0), LIVE, { ...LETTER, webhook_url: 'https://receiver.invalid/' })
+  expect(await cluster().stop()).toBe(0)
+  const guide = readText('docs/operations.md').replaceAll('\\|', '|')
+  const [, pattern = ''] = /redis-cli --scan --pattern '([^']+)'/.exec(guide) ?? []
+  const [, topic = ''] = /kafka-topics\.sh .* --delete --topic '([^']+)'/.exec(guide) ?? []
+  await using redis = await redisOf(cluster(), signal)
+  const [keys, taken] = await redis.call((client) => Promise.all([client.keys('*'), client.keys(pattern)]), signal)
+  expect(keys).not.toEqual([])
+  expect(taken.toSorted()).toEqual(keys.toSorted())
+  await using kafka = await connectTo(cluster().broker, signal)
+  const admin = await kafka.admin()
+  const own = (names: readonly string[]) =>
+    names.flatMap((name) => (name.startsWith(cluster().topicPrefix) ? name.slice(cluster().topicPrefix.length) : []))
+  const topics = own(await admin.listTopics())
+  expect(topics).toContain('webhook.due')
+  expect(topics.filter((name) => !new RegExp(`^${topic}$`).test(name))).toEqual([])
+  const groups = own((await admin.listGroups()).groups.map(({ groupId }) => groupId))
+  expect(groups).toContain('webhook')
+  expect(groups.filter((name) => name !== 'webhook' && !/^(render|record)\./.test(name))).toEqual([])
 })

@@ -1,6 +1,6 @@
 /** How the service starts, and how it says why it does not. */
 import { once } from 'node:events'
-import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -44,6 +44,19 @@ test('a wrong setting stops the start, every fault named and no value shown', as
   }))
   expect(linesOf(err)).toMatchObject(faults)
   expect(err).not.toMatch(/hunter2/i)
+})
+
+// So whoever deletes its folder has taken it away, as docs/operations.md says.
+test('keeps nothing outside its data folder, also after it has rendered', async () => {
+  const [home, temporary] = [aFolder(), aFolder()]
+  await using service = await startEmbedded({ HOME: home, TMPDIR: temporary })
+  for (const engine of ['react_pdf', 'html']) {
+    const { status } = await render(service, ACME_LIVE, { template: 'invoice', engine, data: invoice(1) })
+    expect(status).toBe(200)
+  }
+  service.signal('SIGTERM')
+  expect(await service.exited()).toBe(0)
+  expect([await readdir(home), await readdir(temporary)]).toEqual([[], []])
 })
 
 test.for(['PLATEN_PORT', 'PLATEN_METRICS_PORT'])(

@@ -206,7 +206,7 @@ function gaugeWork(registry: Registry, workStates: WorkStates): void {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Enough time to hand out another key, even over a weekend. */
-const SOON_MS = 7 * DAY_MS
+export const SOON_MS = 7 * DAY_MS
 
 /** Registers the metric of ApiKeys. `ends` returns when they expire; it is called at each scrape, and must neither wait nor throw. */
 export function gaugeKeyExpiry(metrics: Metrics, keys: { clock: Clock; ends: () => readonly Instant[] }): void {

@@ -19,7 +19,7 @@ const SHARDED_SINCE = '.sharded-since'
  * How long an installation without shards continues without them. Older processes do not know shards: until they have stopped, all
  * processes must write where all of them read.
  */
-const SHARDED_AFTER_MS = 24 * 3600 * 1000
+export const SHARDED_AFTER_MS = 24 * 3600 * 1000
 /** The marker may be a foreign object, so its content is shortened. */
 const NAME_CHARS_SHOWN_MAX = 200
 

@@ -27,7 +27,10 @@ export const ENGINE_SETTINGS = {
   }),
 }
 
-const DRAIN_SECONDS = integer([0, 3600])
+/** Nobody's deadline is longer, and a rollout has to end. */
+export const DRAIN_SECONDS_MAX = 3600
+
+const DRAIN_SECONDS = integer([0, DRAIN_SECONDS_MAX])
 
 /** The settings of processes that render. */
 export const RENDERER_SETTINGS = {

@@ -1,6 +1,6 @@
 /**
  * The settings of traces: OpenTelemetry's standard variables. Those that decide whether spans are exported, or that its SDK would replace by a
- * default without a word if they are wrong, are read here. The SDK itself reads all of them once more, and the others: see docs/operations.md.
+ * default without a word if they are wrong, are read here. The SDK itself reads all of them once more, and the others: see docs/traces.md.
  */
 import { BASE_URL, type Format, oneOf } from './format.ts'
 import { optional, type Settings, setting, table } from './setting.ts'

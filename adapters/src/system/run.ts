@@ -12,7 +12,7 @@ const SECOND_MS = 1000
 export const CLOSE_MS_MAX = 4 * SECOND_MS
 
 /** How long the exit waits for readers of the output. SIGKILL comes one second after `CLOSE_MS_MAX`. */
-const FLUSH_MS_MAX = 500
+export const FLUSH_MS_MAX = 500
 
 /**
  * Runs `serve` until SIGTERM or SIGINT, which abort `stop`, and then exits. The exit code is 0 after a clean stop. It is 1 if `serve`

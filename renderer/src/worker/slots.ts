@@ -6,7 +6,7 @@ import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import type { Lane } from '@platen/contract/render.ts'
 
 /** Async renders per bulk render while both lanes have renders. */
-const ASYNC_PER_BULK = 4
+export const ASYNC_PER_BULK = 4
 
 /** What a slot remembers between renders: the async renders it served since the last bulk render. */
 export type LaneTurn = number

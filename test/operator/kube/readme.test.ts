@@ -10,7 +10,7 @@ import { ROOT } from '../../architecture/source-tree.ts'
 import { type Made, startMade } from '../../topology/cluster/made.ts'
 import { inspectPdf } from '../../topology/oracle.ts'
 import { findBinary, hasServer } from '../../topology/server/binary.ts'
-import { COMMANDS, STATUSES } from './readme.ts'
+import { COMMANDS, STATUSES, TAKE_AWAY } from './readme.ts'
 
 const run = promisify(execFile)
 const LIMIT = { timeout: 300_000 }
@@ -72,6 +72,11 @@ describe.skipIf(!hasServer('kafka'))('make kube', () => {
         expect(text).toContain('Invoice')
         expect(fonts.every((font) => font.isEmbedded)).toBe(true)
       }
+      const away = ['set -eo pipefail', ...printed, TAKE_AWAY].join('\n')
+      await run('bash', ['-c', away], { cwd: ROOT, env, signal })
+      expect(
+        await remainders((args) => run(kubectl, args, { env: { ...env, KUBECONFIG: kubeconfigIn(printed) } })),
+      ).toEqual([])
       child.kill('SIGTERM')
       expect(await exited).toBe(0)
       expect(await left()).toEqual([])
@@ -80,3 +85,16 @@ describe.skipIf(!hasServer('kafka'))('make kube', () => {
     },
   )
 })
+
+type Kubectl = (args: readonly string[]) => Promise<{ readonly stdout: string }>
+
+/** What is called after Platen in Kubernetes, in any namespace, but the namespace itself, which only a controller empties. */
+async function remainders(kubectl: Kubectl): Promise<readonly string[]> {
+  const kinds = ['crds', 'clusterroles', 'clusterrolebindings', 'roles', 'rolebindings', 'serviceaccounts']
+  const { stdout } = await kubectl(['get', kinds.join(), '--all-namespaces', '--output=name'])
+  return stdout.split('\n').filter((name) => name.includes('platen'))
+}
+
+function kubeconfigIn(exports: readonly string[]): string {
+  return exports.find((line) => line.includes('KUBECONFIG='))?.split('=')[1] ?? ''
+}

@@ -17,3 +17,13 @@ export const COMMANDS = commands
 export const STATUSES: readonly string[] = Array.from(COMMANDS.matchAll(/ # (\d{3})\b/g), ([, status = '']) => status)
 
 assert.deepEqual(STATUSES, ['200', '200', '202', '429', '402', '200', '200', '401'])
+
+const [, guide = ''] = /^## Take away\n[^]*?^```sh\n([^]*?)^```$/m.exec(readText('docs/operations.md')) ?? []
+
+/** What removes Platen from Kubernetes, without a chart and without the controllers that empty a namespace. */
+export const TAKE_AWAY = guide
+  .replace(/^helm uninstall .*# without the chart: (.*)$/m, '$1')
+  .replace(/^kubectl delete namespace platen$/m, '$& --wait=false')
+
+assert.match(TAKE_AWAY, /^kubectl delete -f rbac$/m)
+assert.match(TAKE_AWAY, /--wait=false$/m)

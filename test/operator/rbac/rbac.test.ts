@@ -60,12 +60,13 @@ describe('by the roles that come with it', () => {
     expect(JSON.stringify(body)).not.toContain('"data"')
   })
 
-  test('a team reads its own Tenant by the role that docs/cluster.md shows, and no other', async () => {
+  test('a team reads its own Tenant by the role that docs/operations.md shows, and no other', async () => {
     const tenants = '/apis/platen.dev/v1alpha1/tenants'
     const metadata = { name: 'acme' }
     const made = { apiVersion: 'platen.dev/v1alpha1', kind: 'Tenant', metadata, spec: { planRef: { name: 'starter' } } }
     await make(tenants, made)
-    const [command = ''] = /^kubectl create clusterrole platen-tenant-acme .*$/m.exec(readText('docs/cluster.md')) ?? []
+    const [command = ''] =
+      /^kubectl create clusterrole platen-tenant-acme .*$/m.exec(readText('docs/operations.md')) ?? []
     const { code } = await kube.kubectl(command.split(' ').slice(1))
     expect(code).toBe(0)
     stack.defer(async () => void (await kube.kubectl(['delete', 'clusterrole', 'platen-tenant-acme'])))

@@ -59,7 +59,7 @@ export interface LoadedDocument {
  * A document without remote files has everything it needs, so it loads within milliseconds or never. After this time it is printed as it
  * is. A document that fetches files has until its deadline: each file arrives, or its absence fails the document.
  */
-const LOAD_MS_MAX = 5_000
+export const LOAD_MS_MAX = 5_000
 
 /**
  * Loads in two steps: 1. scripts run, images and fonts load; 2. the options apply, and the fonts they need load. Throws `template_error`

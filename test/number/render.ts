@@ -1,0 +1,70 @@
+/** What the documents say about renders, templates, and the processes that make PDFs, with the numbers of the code. */
+import * as http from '@platen/adapters/http/limit.ts'
+import { OWN_MEMORY_BYTES, SLOT_MEMORY_BYTES, SLOTS_MAX } from '@platen/adapters/setting/limit.ts'
+import * as contract from '@platen/contract/limit.ts'
+import { DISK_FREE_BYTES_MIN, EVENTS_KEPT_MS } from '@platen/embedded/store/limit.ts'
+import { LOAD_MS_MAX } from '@platen/renderer/browser/document/load.ts'
+import * as browser from '@platen/renderer/browser/limit.ts'
+import * as engine from '@platen/renderer/engine/limit.ts'
+import { EGRESS_RENDER_BYTES_MAX } from '@platen/renderer/limit.ts'
+import { ENGINE_START_MS_MAX } from '@platen/renderer/port/availability.ts'
+import { ASYNC_PER_BULK } from '@platen/renderer/worker/slots.ts'
+import { MANIFEST_DOCUMENTS_MAX, MANIFEST_FILE_BYTES_MAX } from '@platen/settings/manifest/limit.ts'
+import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE, TEMPLATE_CHECK_MS_MAX } from '@platen/settings/publish/limit.ts'
+import { days, digits, gib, hours, kib, mib, s, seconds, word, words } from './spelling.ts'
+
+const MIB = 1024 * 1024
+
+const RENDER = [
+  `kills its renderer fails after ${word(contract.RENDER_ATTEMPTS_MAX)} attempts`,
+  `a running render is started again, at most ${word(contract.RENDER_ATTEMPTS_MAX)} times in all`,
+  `renders that crashed their renderer ${word(contract.RENDER_ATTEMPTS_MAX)} times`,
+  `waits in the queue up to ${hours(contract.QUEUE_AGE_MS_MAX)} for a renderer`,
+  `and after ${words(contract.QUEUE_AGE_MS_MAX)} their renders end as \`expired\``,
+  `no renderer took them within ${words(contract.QUEUE_AGE_MS_MAX)}`,
+  `there was no renderer for ${words(contract.QUEUE_AGE_MS_MAX)}`,
+  `If that takes longer than ${words(contract.QUEUE_AGE_MS_MAX)}, they end as \`expired\``,
+  `are \`queued\` for ${words(contract.QUEUE_AGE_MS_MAX)} and then 410`,
+  `stay \`queued\` for ${words(contract.QUEUE_AGE_MS_MAX)}, and are 410`,
+  `as if it had ended ${words(contract.QUEUE_AGE_MS_MAX)} after it was accepted`,
+  `warnings | ${words(contract.VIEW_KEPT_MS)} at most`,
+  `Slots take ${word(ASYNC_PER_BULK)} renders of \`async\` for one of \`bulk\``,
+  `one render of the bulk lane for each ${word(ASYNC_PER_BULK)} of those`,
+  `S + A ÷ ${digits(ASYNC_PER_BULK)} of \`bulk\`: one for each ${word(ASYNC_PER_BULK)} of those`,
+]
+
+const ENGINE = [
+  `have not started for more than ${seconds(ENGINE_START_MS_MAX)}`,
+  `does not answer for ${words(browser.BROWSER_PING_MS_MAX)}, is killed`,
+  `ended at ${gib(engine.RENDER_THREAD_HEAP_MIB_MAX * MIB)} in a render thread and at ${gib(browser.PAGE_MEMORY_BYTES_MAX)} in a page`,
+  `up to ${gib(engine.RENDER_THREAD_HEAP_MIB_MAX * MIB)} in a render thread and ${gib(browser.PAGE_MEMORY_BYTES_MAX)} in a page`,
+  `A process needs ${mib(OWN_MEMORY_BYTES)} for itself and an idle browser, and ${mib(SLOT_MEMORY_BYTES)} for each slot: ${digits(engine.RENDER_THREAD_KEPT_MIB_MAX)} that a render thread may keep, and ${digits(browser.PAGE_KEPT_MIB_MAX)} for a page`,
+  `at least 1 and at most ${digits(SLOTS_MAX)}`,
+  `what has not loaded after ${words(LOAD_MS_MAX)} is not waited for`,
+  `open more than ${word(browser.PAGE_DIALOGS_MAX)} dialogs`,
+]
+
+const TEMPLATE = [
+  `keeps it for ${words(engine.EGRESS_CACHE_MS)}`,
+  `What came is used again for ${words(engine.EGRESS_CACHE_MS)}`,
+  `A file has ${seconds(http.EGRESS_MS_MAX)} to come, and ${mib(http.EGRESS_BYTES_MAX)}; all files of a render have ${mib(EGRESS_RENDER_BYTES_MAX)}`,
+  `Redirects are followed, up to ${word(http.EGRESS_REDIRECTS_MAX)}`,
+  `\`inline\` is base64, at most ${kib(contract.TEMPLATE_SOURCE_BYTES_MAX)} in all`,
+  `A source stands in the template or in a ConfigMap of the same namespace, and has at most ${kib(contract.TEMPLATE_SOURCE_BYTES_MAX)}`,
+  `One that has not ended after ${seconds(TEMPLATE_CHECK_MS_MAX)} is ended`,
+  `longer each time it happens, up to ${words(CHECK_HANG_BACK_OFF.msMax)}`,
+  `${word(CHECKS_AT_ONCE)} templates are checked at once, one of each tenant, for ${s(TEMPLATE_CHECK_MS_MAX)} at most`,
+  `a text over ${digits(contract.FORMAT_CHARS_MAX)} characters is no date`,
+  `A schema has at most ${kib(contract.SCHEMA_BYTES_MAX)}, ${digits(contract.SCHEMA_DEPTH_MAX)} levels, a [weight](templates.md#limits) of ${digits(contract.SCHEMA_WEIGHT_MAX)}, and ${digits(contract.PATTERN_SIZE_MAX)} instructions in a pattern`,
+]
+
+const FOLDER = [
+  `A folder has at most ${mib(MANIFEST_FILE_BYTES_MAX)}, a file at most ${digits(MANIFEST_DOCUMENTS_MAX)} documents, and a document is nested at most ${digits(contract.JSON_DEPTH_MAX)} levels deep`,
+  `less than ${mib(DISK_FREE_BYTES_MIN)} free on the disk`,
+  `ended more than ${days(EVENTS_KEPT_MS)} ago`,
+  `message of a failure | ${days(EVENTS_KEPT_MS)} |`,
+  `id of the render | ${days(EVENTS_KEPT_MS)} |`,
+  `At the start and once ${words(contract.REMOVE_EVERY_MS)}`,
+]
+
+export const OF_RENDERS = [...RENDER, ...ENGINE, ...TEMPLATE, ...FOLDER]

@@ -1,0 +1,91 @@
+/** What the documents say about callers, their requests, the files around a template, and webhooks, with the numbers of the code. */
+import * as http from '@platen/adapters/http/limit.ts'
+import { DEFAULT_TRAFFIC_LIMITS } from '@platen/adapters/setting/limit.ts'
+import * as admission from '@platen/api/admission/limit.ts'
+import * as body from '@platen/api/body/limit.ts'
+import * as api from '@platen/api/limit.ts'
+import { PDF_URL_MS } from '@platen/api/route/limit.ts'
+import { BODY_PIECE_BYTES_MIN } from '@platen/api/traffic/limit.ts'
+import * as contract from '@platen/contract/limit.ts'
+import { TRACESTATE_CHARS_MAX, TRACESTATE_MEMBERS_MAX } from '@platen/contract/trace.ts'
+import * as webhook from '@platen/events/webhook/limit.ts'
+import { RETRIES } from '../../client/src/client.ts'
+import { TOLERANCE_SECONDS } from '../../client/src/webhook.ts'
+import { digits, hours, kib, mib, minutes, s, seconds, word, words } from './spelling.ts'
+
+const traffic = DEFAULT_TRAFFIC_LIMITS
+
+const REQUEST = [
+  `| connections at once | ${digits(traffic.connections)} |`,
+  `headers and body | received within ${s(api.REQUEST_RECEIVE_MS_MAX)} |`,
+  `| a body | ${mib(contract.BODY_BYTES_MAX)} |`,
+  `| bodies of running requests | ${mib(body.BODIES_OF_ONE_KEY_BYTES_MAX)} of a key, ${mib(body.BODIES_BYTES_MAX)} of a process |`,
+  `the bodies of running requests take at most ${mib(body.BODIES_OF_ONE_KEY_BYTES_MAX)} for a key and ${mib(body.BODIES_BYTES_MAX)} for an API process`,
+  `| bodies in a minute | ${mib(traffic.keyBytes)} of a key; a piece of less than ${kib(BODY_PIECE_BYTES_MIN)} counts as ${kib(BODY_PIECE_BYTES_MIN)} |`,
+  `that repeat an \`Idempotency-Key\` | ${digits(traffic.keyRefusals)} a minute of a key`,
+  `| other requests | ${digits(traffic.keyRequests)} a minute of a key`,
+  `requests for \`/openapi.json\` | ${digits(traffic.addressRefusals)} a minute of an address`,
+  `parsing a body over ${kib(body.BODY_PARSED_INLINE_BYTES_MAX)}, checking data | one at a time for each tenant, in a thread; ${s(body.BODY_CHECK_MS_MAX)}, including the wait`,
+  `PDFs being sent to sync callers | ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} of a tenant`,
+  `Running answers take at most ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} for a tenant`,
+  `an answer that nobody reads | ${s(api.ANSWER_STALLED_MS_MAX)}`,
+  `an answer that nobody reads for ${seconds(api.ANSWER_STALLED_MS_MAX)} is cut off`,
+  `the whole request up to ${kib(admission.INLINE_DATA_BYTES_MAX)}`,
+  `a \`tracestate\` of more than ${digits(TRACESTATE_CHARS_MAX)} characters or ${digits(TRACESTATE_MEMBERS_MAX)} members`,
+]
+
+const SYNC_WAIT = [
+  `wait; a sync request ${seconds(admission.SYNC_START_MS_MAX)} at most`,
+  `Sync callers are answered 503 after ${words(admission.SYNC_START_MS_MAX)}`,
+  `sync renders found no renderer within ${words(admission.SYNC_START_MS_MAX)}`,
+  `what is not begun in ${words(admission.SYNC_START_MS_MAX)} is answered 503`,
+]
+
+const LINK = [
+  `A link to a PDF ends after ${words(PDF_URL_MS)}`,
+  `gives one that is good for ${words(PDF_URL_MS)}`,
+  `the PDF that a link names, for the ${words(PDF_URL_MS)} that the link is valid`,
+  `Wait ${words(PDF_URL_MS)} more: links to PDFs are signed with the old key`,
+]
+
+const IDEMPOTENCY = [
+  `(of \`Idempotency-Key\`) that are older than ${words(contract.IDEMPOTENCY_MS)}`,
+  `${words(contract.IDEMPOTENCY_MS)} or two after the request`,
+  `SHA-256 of the body | ${words(contract.IDEMPOTENCY_MS)} or two`,
+  `answers the same id for ${words(contract.IDEMPOTENCY_MS)}`,
+]
+
+const retries = contract.WEBHOOK_RETRY_MS
+const [first = 0, second = 0, third = 0, fourth = 0, last = 0] = retries
+const scheduleMs = retries.reduce((sum, ms) => sum + ms, 0)
+
+const WEBHOOK = [
+  `signs for ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS, 'more hours')}`,
+  `the old one signs for ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)} more`,
+  `A second rotation within the ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)}`,
+  `each secret signs for its own ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)}`,
+  `a secret whose ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)} are not over`,
+  `the one before it for ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)} in \`previousSecret\``,
+  `within the overlap of ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)}`,
+  `${word(contract.WEBHOOK_SECRETS_MAX)} secrets sign at once at most`,
+  `At most ${digits(contract.WEBHOOK_CALLS_MAX)} calls run at once, ${digits(contract.WEBHOOK_CALLS_PER_TENANT_MAX)} of them for one tenant, and ${digits(contract.WEBHOOK_CALLS_PER_HOST_MAX)} of them to one host of a tenant`,
+  `is near ${digits(contract.WEBHOOK_CALLS_MAX)} for each process`,
+  `has at most ${digits(contract.WEBHOOK_CALLS_PER_HOST_MAX)} calls at once, and one at a time while it takes longer than ${words(webhook.WEBHOOK_SLOW_MS)} to answer`,
+  `within ${seconds(http.WEBHOOK_ATTEMPT_MS_MAX)} of the start of the attempt`,
+  `a receiver that takes longer than ${words(http.WEBHOOK_ATTEMPT_MS_MAX)} has failed`,
+  `${kib(http.WEBHOOK_EXCERPT_BYTES_MAX)} are kept for you to see; it is read for ${words(http.WEBHOOK_EXCERPT_MS_MAX)} at most`,
+  `only ${kib(http.WEBHOOK_EXCERPT_BYTES_MAX)} of an answer kept`,
+  `repeated ${s(first)}, ${s(second)}, ${s(third)}, ${minutes(fourth, 'min')} and ${minutes(last, 'min')} after its end`,
+  `${word(retries.length + 1)} attempts within some ${digits(Math.ceil(scheduleMs / 60_000))} minutes`,
+  `as long, at most ${minutes(last)}`,
+  // The schedule with its jitter, rounded up to ten minutes.
+  `another ${digits(10 * Math.ceil((scheduleMs * (1 + webhook.WEBHOOK_JITTER_MAX)) / 600_000))} minutes, the whole schedule of a delivery`,
+  `under another \`X-Service-Delivery\` for ${words(TOLERANCE_SECONDS * 1000)}`,
+  `unless the timestamp is within ${words(TOLERANCE_SECONDS * 1000)} of your clock`,
+  `or allow for more than ${words(TOLERANCE_SECONDS * 1000)}`,
+  `compared in constant time, valid for ${words(TOLERANCE_SECONDS * 1000)}`,
+  `From ${minutes(TOLERANCE_SECONDS * 1000)} on, receivers refuse signatures`,
+  `sent again up to ${word(RETRIES)} times (\`retries\`)`,
+]
+
+export const OF_REQUESTS = [...REQUEST, ...SYNC_WAIT, ...LINK, ...IDEMPOTENCY, ...WEBHOOK]
