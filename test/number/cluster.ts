@@ -75,6 +75,17 @@ const STORE = [
   `so up to ${hours(DAY_MS + contract.REMOVE_EVERY_MS)} later`,
 ]
 
+const USAGE_ROUND_MINUTES = Math.floor(
+  (10_000 / operator.USAGE_READS_AT_ONCE) * (operator.USAGE_READ_EVERY_MS / 60_000),
+)
+
+const USAGE = [
+  `The operator reads ${digits(operator.USAGE_READS_AT_ONCE)} tenants a second, so 10,000 tenants in a little over ${word(USAGE_ROUND_MINUTES)} minutes`,
+  `at most once ${words(operator.USAGE_SHOWN_MS_MIN)} for a tenant, from ${digits(operator.USAGE_STEP * 100)} percent more on or when the limit is reached, and after ${words(operator.USAGE_EXACT_AFTER_MS)} in any case`,
+  `is over ${words(operator.USAGE_CONFIRMED_EVERY_MS)} old only if they cannot be read`,
+  `lower figures wait ${words(operator.USAGE_EXACT_AFTER_MS)}`,
+]
+
 const OPERATOR = [
   `The operator tries again every ${words(SECRETS_GRANT_RETRY_MS)}`,
   `the other leads within ${words(operator.LEASE_RETRY_MS + SECOND_MS)}`,
@@ -117,4 +128,4 @@ const CHART = [
   `the chart does (\`concurrency: ${digits(values.rendererDefaults.concurrency)}\`)`,
 ]
 
-export const OF_CLUSTERS = [...QUEUE, ...VIEWS, ...STORE, ...OPERATOR, ...PROCESS, ...CHART]
+export const OF_CLUSTERS = [...QUEUE, ...VIEWS, ...STORE, ...OPERATOR, ...USAGE, ...PROCESS, ...CHART]

@@ -53,6 +53,7 @@ const OF_OTHER_SYSTEMS = [
 /** From the calendar, or from how retention counts in whole days of UTC. */
 const OF_THE_CALENDAR = [
   'the charges of a month',
+  'that a tenant has used and reserved in a month',
   'costs more than a month has',
   'that clock is an hour off',
   '`retentionDays` and at most a day more',
