@@ -1,5 +1,5 @@
 /** Reads the outcome of a render from the artifact store. */
-import { type ArtifactAddress, decodeManifest, type Manifest, manifestKey } from '@platen/contract/render.ts'
+import { decodeManifest, type Manifest, manifestAddress } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
@@ -9,9 +9,4 @@ export async function readManifest(id: RenderId, ports: ApiPorts): Promise<Manif
   const { artifacts, clock, settings } = ports
   const bytes = await artifacts.get(manifestAddress(id, settings.serviceBucket), clock.timeout(PORT_CALL_MS_MAX))
   return bytes && decodeManifest(bytes)
-}
-
-/** Returns the address of a manifest. */
-export function manifestAddress(id: RenderId, bucket: string): ArtifactAddress {
-  return { bucket, key: manifestKey(id) }
 }
