@@ -249,6 +249,11 @@ export function manifestKey(id: RenderId): string {
   return `${MANIFEST_PREFIX}${id}.json`
 }
 
+/** Where the manifest of a render is. `serviceBucket` is the service's own bucket. */
+export function manifestAddress(id: RenderId, serviceBucket: string): ArtifactAddress {
+  return { bucket: serviceBucket, key: manifestKey(id) }
+}
+
 /** Prefix in the tenant's storage for everything of a render but its manifest: its input, and the PDFs of all attempts. */
 export function renderPrefix(prefix: string, id: RenderId): string {
   return `${prefix}${id}/`

@@ -106,7 +106,7 @@ export const CONDITION_REASONS = {
   EngineNotInPlan: 'The plan has no html engine: html renders of this template are refused with 402.',
   SecretMissing: 'The API key or webhook secret of this resource cannot be read; one published earlier stays in force.',
   SecretUnreadable:
-    'The webhook secret of this resource cannot be read, and the one published earlier was sealed with another key. Webhooks wait.',
+    'The webhook secret of this resource cannot be opened: the operator, or an events process, does not have the seal key for it. Webhooks wait.',
   SecretTaken: "Somebody else's Secret has the name in `secretName`, or that of the tenant's webhook secret.",
   SecretsNotGranted:
     'The operator is not allowed to read Secrets in the namespace; earlier settings stay in force. The message has the command that allows it.',

@@ -1,7 +1,7 @@
 import { createCipheriv, createHmac } from 'node:crypto'
 import { assert, property, string, tuple, uint8Array } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { reseal, seal, unseal } from './seal.ts'
+import { reseal, seal, sealKeyId, unseal } from './seal.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const SECRET = 'service_webhook_Zm9vYmFyYmF6cXV4MDEyMzQ1Njc4OWFiY2RlZg'
@@ -125,4 +125,8 @@ test('no two texts share a nonce, however name and secret are joined', () => {
 test('a key of another length is refused', () => {
   expect(() => seal(SECRET, { name: 'acme', keys: [Buffer.alloc(31)] })).toThrow('32 bytes')
   expect(() => unseal(SEALED, { name: 'acme', keys: [Buffer.alloc(0)] })).toThrow('32 bytes')
+})
+
+test('a key has an id of its own, which processes of every version call it by', () => {
+  expect([KEY, Buffer.alloc(32, 8)].map(sealKeyId)).toEqual(['fe49ac91223afc7c', '18548177f9227a2f'])
 })

@@ -54,6 +54,11 @@ export function reseal(sealed: string, { name, keys }: Seal): string {
   return secret === undefined ? sealed : seal(secret, { name, keys })
 }
 
+/** The public name of a key: 16 hexadecimal digits. It does not tell the key, and cannot be used instead of it. */
+export function sealKeyId(key: SealKey): string {
+  return Buffer.from(subkey(key, 'id')).toString('hex').slice(0, 16)
+}
+
 function unsealBy(key: SealKey, sealed: string, name: string): string | undefined {
   const text = sealed.slice(VERSION.length + 1)
   const bytes = Buffer.from(text, 'base64url')

@@ -2,6 +2,7 @@
  * The composition root of an events process. It reads events from Kafka, calls receivers, removes expired data from the stores, and
  * writes views to Redis.
  */
+import { randomUUID } from 'node:crypto'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { returnSetAside } from '@platen/adapters/kafka/consumer/set-aside.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
@@ -15,13 +16,14 @@ import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
 import { countSetAside } from '@platen/adapters/prometheus/event/set-aside.ts'
 import { gaugeSealedSecrets, webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
 import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
+import { openSealKeyReporter } from '@platen/adapters/redis/directory/seal-key-report.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { WEBHOOK_DEAD_LETTERS, type WebhookDeadLetter } from '@platen/contract/port/webhook-meter.ts'
-import { beginWithSettings, EVENT_READERS, openDataPlane } from '@platen/process/data-plane.ts'
+import { beginWithSettings, type DataPlane, EVENT_READERS, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { type Config, SETTINGS } from './config.ts'
-import { openProjection, openRetention, openWebhooks } from './service.ts'
+import { openProjection, openRetention, openWebhooks, type Webhooks } from './service.ts'
 
 if (import.meta.main) await runProcess({ deployable: 'events', settings: SETTINGS, variables: process.env }, serve)
 
@@ -58,7 +60,7 @@ async function serve(own: Process<Config>): Promise<void> {
       sealKeys: () => own.latest().sealKeys,
     }),
   )
-  gaugeSealedSecrets(metrics, webhooks.sealedWith)
+  showSealKeys(base, webhooks)
   void beginWithSettings(base, () => webhooks.begin())
   const ledger = redisRenderLedger(redis)
   const removalMeter = retentionMeter(metrics, clock)
@@ -85,4 +87,11 @@ async function serve(own: Process<Config>): Promise<void> {
     },
     isAlive: () => parts.every((part) => part.isAlive()),
   })
+}
+
+/** Shows which keys sealed the published secrets, and reports to the operator which keys this process has. */
+function showSealKeys(base: DataPlane<Config>, { sealedWith }: Webhooks): void {
+  const { metrics, stack, latest } = base
+  gaugeSealedSecrets(metrics, sealedWith)
+  stack.use(openSealKeyReporter({ ...base, reader: randomUUID(), sealKeys: () => latest().sealKeys }))
 }

@@ -6,6 +6,7 @@ import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certif
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
+import { readSealKeyReports } from '@platen/adapters/redis/directory/seal-key-report.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { keepHeapSmall } from '@platen/adapters/system/heap.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
@@ -39,7 +40,14 @@ async function serve(base: Process<Config>): Promise<void> {
   )
   const operator = stack.use(
     openOperator({
-      ports: { ...base, client, meter, limiter: redisLimiter(redis), check: threads.check },
+      ports: {
+        ...base,
+        client,
+        meter,
+        limiter: redisLimiter(redis),
+        check: threads.check,
+        readSealKeyReports: (signal) => readSealKeyReports(redis, signal),
+      },
       settings: { ...config, sealKeys: () => base.latest().sealKeys, serviceBucket },
       openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch, format: config.format }, signal),
       readEpoch: (signal) => readEpoch(redis, signal),

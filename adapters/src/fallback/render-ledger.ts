@@ -9,7 +9,7 @@ import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { Claim, ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { manifestKey } from '@platen/contract/render.ts'
+import { manifestAddress } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { ignoreUnavailable } from './ignore-unavailable.ts'
 
@@ -33,7 +33,7 @@ export function fallbackRenderLedger(ledger: RenderLedger, options: FallbackLedg
   const attempts = new Map<RenderId, number>()
 
   const claimLocally = async (id: RenderId, signal: AbortSignal): Promise<ClaimResult> => {
-    if (await artifacts.has({ bucket: serviceBucket, key: manifestKey(id) }, signal)) return { kind: 'settled' }
+    if (await artifacts.has(manifestAddress(id, serviceBucket), signal)) return { kind: 'settled' }
     const before = attempts.get(id) ?? 0
     if (before >= RENDER_ATTEMPTS_MAX) return { kind: 'exhausted', attempts: before }
     attempts.set(id, before + 1)

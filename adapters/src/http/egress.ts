@@ -11,6 +11,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress, FetchedFile } from '@platen/contract/port/egress.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+import { readBounded } from '@platen/contract/read-bounded.ts'
 import { hostOf, isInternalName } from '@platen/contract/webhook-url.ts'
 import {
   failureCodeOf,
@@ -165,14 +166,9 @@ async function readFile(url: URL, response: IncomingMessage): Promise<FetchedFil
     throw assetUnavailable(url, 'it answered with a Content-Encoding that was not requested')
   const tooLarge = () => assetUnavailable(url, `it answered with more than ${EGRESS_BYTES_MAX} bytes`)
   if (Number(headers['content-length']) > EGRESS_BYTES_MAX) throw tooLarge()
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > EGRESS_BYTES_MAX) throw tooLarge()
-    chunks.push(chunk)
-  }
-  if (bytes === 0) throw assetUnavailable(url, 'it answered with an empty body')
+  const bytes = await readBounded(response, EGRESS_BYTES_MAX)
+  if (bytes === undefined) throw tooLarge()
+  if (bytes.length === 0) throw assetUnavailable(url, 'it answered with an empty body')
   const [type = ''] = (headers['content-type'] ?? '').split(';')
-  return { bytes: Buffer.concat(chunks), type: type.trim().toLowerCase() }
+  return { bytes, type: type.trim().toLowerCase() }
 }

@@ -55,3 +55,11 @@ test('slots that are not set are those of this machine', () => {
   expect(count).toBeGreaterThanOrEqual(1)
   expect(count).toBeLessThanOrEqual(64)
 })
+
+test('slots stay when the limits of the container change, as that is no change of a file', () => {
+  const cores = [2, 4]
+  const settings = slotsSetting('PLATEN_SLOTS', 'no more', () =>
+    capacity({ cores: cores.shift(), memoryBytes: 16 * GIB }),
+  )
+  expect([settings.read({}).count, settings.read({}).count]).toEqual([2, 2])
+})

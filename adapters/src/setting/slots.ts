@@ -21,11 +21,18 @@ export interface Capacity extends ContainerLimits {
 
 const COUNT = integer([1, SLOTS_MAX])
 
-/** The setting of the slots. `then` says what else may run. */
-export function slotsSetting(name: string, then: string): Settings<Slots> {
+/**
+ * The setting of the slots. `then` says what else may run. The capacity is read once: it is in no file of the settings, which are read again
+ * and again, and slots do not change while a process runs.
+ */
+export function slotsSetting(name: string, then: string, readCapacity = ownCapacity): Settings<Slots> {
+  let capacity: Capacity | undefined
   const counted = setting(name, COUNT, {
     default: 'what CPU and memory allow',
-    absent: () => slotsFor(ownCapacity()),
+    absent: () => {
+      capacity ??= readCapacity()
+      return slotsFor(capacity)
+    },
     description: `Renders at once, per engine: ${COUNT.range}; ${then}. [Sizing](sizing.md#slots) says how many CPU and memory allow.`,
   })
   return mapped(counted, (value) => (typeof value === 'number' ? { count: value, missingLimits: [] } : value))

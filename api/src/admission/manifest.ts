@@ -1,5 +1,5 @@
 /** Reads the outcome of a render from the artifact store. */
-import { type ArtifactAddress, decodeManifest, type Manifest, manifestKey } from '@platen/contract/render.ts'
+import { decodeManifest, type Manifest, manifestAddress } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
@@ -26,9 +26,4 @@ export async function pollManifest(id: RenderId, ports: ApiPorts, signal: AbortS
     const pollMs = (clock.monotonic() - begunAt) * OUTCOME_POLL_SHARE
     await clock.sleep(Math.min(Math.max(pollMs, OUTCOME_POLL_MS_MIN), OUTCOME_POLL_MS_MAX), signal)
   }
-}
-
-/** Returns the address of a manifest. */
-export function manifestAddress(id: RenderId, bucket: string): ArtifactAddress {
-  return { bucket, key: manifestKey(id) }
 }

@@ -7,6 +7,7 @@ import {
   encodeManifest,
   expiryOf,
   type Manifest,
+  manifestAddress,
   manifestOf,
   type RenderRecord,
   withTrace,
@@ -16,7 +17,7 @@ import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { logTolerated, unavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
-import { manifestAddress, readManifest } from './manifest.ts'
+import { readManifest } from './manifest.ts'
 
 /**
  * Queues an admitted render. Resolves when it is durable. When that fails or cannot be known, abandons the render and throws

@@ -17,7 +17,7 @@ import {
   isTerminal,
   MANIFEST_PREFIX,
   type Manifest,
-  manifestKey,
+  manifestAddress,
   UnreadableManifest,
 } from '@platen/contract/render.ts'
 import { issuedAt, leastIdSince, type RenderId } from '@platen/contract/render-id.ts'
@@ -80,7 +80,7 @@ async function read(
   { artifacts, serviceBucket, log }: Recovery,
   signal: AbortSignal,
 ): Promise<Manifest | undefined> {
-  const bytes = await artifacts.get({ bucket: serviceBucket, key: manifestKey(id) }, signal)
+  const bytes = await artifacts.get(manifestAddress(id, serviceBucket), signal)
   try {
     return bytes && decodeManifest(bytes)
   } catch (err) {

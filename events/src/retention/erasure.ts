@@ -15,7 +15,7 @@ import {
   encodeManifest,
   expiryOf,
   type Manifest,
-  manifestKey,
+  manifestAddress,
   type RenderRecord,
   tombstoneOf,
   UnreadableManifest,
@@ -126,7 +126,7 @@ async function readManifest(
   { artifacts, serviceBucket }: ErasurePorts,
   signal: AbortSignal,
 ): Promise<Manifest | undefined> {
-  const bytes = await artifacts.get({ bucket: serviceBucket, key: manifestKey(id) }, signal)
+  const bytes = await artifacts.get(manifestAddress(id, serviceBucket), signal)
   try {
     return bytes && decodeManifest(bytes)
   } catch (error) {
@@ -152,7 +152,7 @@ async function recordTombstones(
 async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, ledger, forgetRecords } = ports
   if (isYoung) {
-    await artifacts.put({ bucket: serviceBucket, key: manifestKey(id) }, encodeManifest(tombstone), signal)
+    await artifacts.put(manifestAddress(id, serviceBucket), encodeManifest(tombstone), signal)
     await removeData(tombstone.render, ports, signal)
   } else {
     await removeRender(tombstone.render, ports, signal)

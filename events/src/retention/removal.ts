@@ -12,7 +12,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { RemovedKind, RetentionMeter } from '@platen/contract/port/retention-meter.ts'
-import { type ArtifactAddress, manifestKey, type RenderRecord, renderPrefix } from '@platen/contract/render.ts'
+import { type ArtifactAddress, manifestAddress, type RenderRecord, renderPrefix } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 
 export interface RemovalPorts {
@@ -74,7 +74,7 @@ export interface RemovedRender {
  */
 export async function removeRender(render: RemovedRender, ports: RenderStores, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket } = ports
-  await artifacts.delete({ bucket: serviceBucket, key: manifestKey(render.id) }, signal)
+  await artifacts.delete(manifestAddress(render.id, serviceBucket), signal)
   await removeData(render, ports, signal)
 }
 

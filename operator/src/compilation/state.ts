@@ -10,7 +10,10 @@ import { type CompiledKind, openCompiledKind } from './compiled-kind.ts'
 import { openRelations, type Relations } from './relation.ts'
 
 /** Facts besides the resources. The maps may change. The caller then reports the resources concerned as changes. */
-export type Facts = Pick<CompileInput, 'configMaps' | 'foundKeys' | 'webhookSecrets' | 'reseal' | 'checks'>
+export type Facts = Pick<
+  CompileInput,
+  'configMaps' | 'foundKeys' | 'webhookSecrets' | 'reseal' | 'areSecretsOpened' | 'checks'
+>
 
 export interface CompilationOptions extends Pick<CompileInput, 'defaults' | 'serviceBucket'> {
   readonly facts: Facts

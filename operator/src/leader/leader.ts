@@ -1,6 +1,5 @@
 /** The work of the operator that holds the lease: it publishes the declared resources and repairs what others change. */
 import { once } from 'node:events'
-import { isDeepStrictEqual } from 'node:util'
 import { DIRECTORY_REPAIR_MS } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -31,7 +30,6 @@ import {
   RECONCILE_DRAIN_MS,
   RECONCILE_WORKERS,
   RECONCILE_WORKERS_OF_ONE_KIND,
-  SEAL_KEYS_CHECK_MS,
 } from '../limit.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import { runWorkers } from '../queue/worker.ts'
@@ -46,6 +44,7 @@ import { auditSecrets } from '../secret/audit.ts'
 import type { SecretLocation } from '../secret/cluster-secret.ts'
 import { observeSecret } from '../secret/update-secret.ts'
 import { previousSettings } from './recovery.ts'
+import { openSealKeyWatch, type SealKeyReport, type SealKeyWatch } from './seal-key.ts'
 import { openUsageReader } from './usage.ts'
 
 /** The publisher, which holds the epoch of the lease. */
@@ -60,6 +59,8 @@ export type Publisher = PublicationOptions['publisher'] & {
 export interface LeaderPorts {
   readonly client: ClusterClient
   readonly publisher: Publisher
+  /** Reads which seal keys the events processes have. Throws `Unavailable`. */
+  readonly readSealKeyReports: (signal: AbortSignal) => Promise<readonly SealKeyReport[]>
   readonly artifacts: ArtifactStore
   readonly limiter: Pick<Limiter, 'usage'>
   readonly check: PublishCheck
@@ -102,12 +103,13 @@ export async function runLeader(
 ): Promise<void> {
   const { ports, resources } = options
   const { publisher, clock, log } = ports
-  // Read before the first compile, so that no change after it is missed.
-  const sealedWith = options.sealKeys()
-  const work = buildLeader(options)
-  using _ = work.sources
   const failed = new AbortController()
   const running = AbortSignal.any([lost, failed.signal])
+  // Before the first compile: no change after it is missed, and statuses say the same as before.
+  const seal = openSealKeyWatch({ ...options, ...ports, readReports: ports.readSealKeyReports })
+  await seal.check(AbortSignal.any([stop, running]))
+  const work = buildLeader(options, seal)
+  using _ = work.sources
   options.subscribe({
     onChange: (change) => work.reconciler.onChange(change),
     onConfigMapChange: work.onConfigMapChange,
@@ -121,7 +123,7 @@ export async function runLeader(
     work.propagation.run(background),
     work.usage.run(background).catch(() => undefined),
     repairAndAudit(options, background),
-    resealOnChange({ ...options, sealedWith, reconciler: work.reconciler }, background).catch(() => undefined),
+    seal.run(() => prepareTenants(resources, work.reconciler), background),
     auditSecrets(work.audit, background).catch(() => undefined),
     runWorkers({ ...work.workers, clock, log }, background),
   ]
@@ -141,7 +143,7 @@ const NO_OP_HANDLER: KindHandler = {
 }
 
 /** Builds all parts and connects them. */
-function buildLeader(options: LeaderOptions) {
+function buildLeader(options: LeaderOptions, seal: SealKeyWatch) {
   const { ports, resources, serviceBucket, sealKeys } = options
   const { client, publisher, clock, ids, log, meter } = ports
   const foundKeys = new Map<Uid, FoundKey>()
@@ -158,7 +160,7 @@ function buildLeader(options: LeaderOptions) {
   // The name of a key is its hash, so it is safe to log.
   const published = publisher.published((kind, name) => log.error({ kind, name }, 'published entry unreadable'))
   const reseal = (sealed: string, incarnation: Uid) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys() })
-  const facts = { configMaps, checks, foundKeys, webhookSecrets, reseal }
+  const facts = { configMaps, checks, foundKeys, webhookSecrets, reseal, areSecretsOpened: seal.isOpened }
   const compilation: Compilation = openCompilation({
     facts,
     previous: previousSettings({ views: resources.all(), published, serviceBucket }),
@@ -272,21 +274,10 @@ async function repairAndAudit(
   }
 }
 
-/** Publishes every tenant again after a change of the seal keys, sealed with the first of them. Rejects when the signal aborts. */
-async function resealOnChange(
-  options: LeaderOptions & { readonly sealedWith: SealKeys; readonly reconciler: Reconciler },
-  signal: AbortSignal,
-): Promise<never> {
-  const { ports, resources, sealKeys, sealedWith, reconciler } = options
-  let last = sealedWith
-  for (;;) {
-    await ports.clock.sleep(SEAL_KEYS_CHECK_MS, signal)
-    const keys = sealKeys()
-    if (isDeepStrictEqual(keys, last)) continue
-    last = keys
-    const tenants = resources.all().filter(({ resource }) => resource.kind === 'Tenant')
-    for (const { resource } of tenants) reconciler.markDirty(keyOfResource(resource))
-  }
+/** Queues every tenant, to be sealed with the present key, and to say whether the events processes open that. */
+function prepareTenants(resources: ResourceCache, reconciler: Reconciler): void {
+  for (const { resource } of resources.all())
+    if (resource.kind === 'Tenant') reconciler.markDirty(keyOfResource(resource))
 }
 
 /** Resolves when the signal aborts. */

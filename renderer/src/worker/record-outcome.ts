@@ -13,13 +13,12 @@ import {
   encodeManifest,
   isAbandoned,
   type Manifest,
-  manifestKey,
+  manifestAddress,
   manifestOf,
   type Outcome,
   pdfKey,
   type RenderRecord,
 } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
 import { messagingAttributes } from '@platen/contract/span-attributes.ts'
 import { STORE_UNAVAILABLE } from './classify-error.ts'
 import { beforeDeadline, type Worker } from './port.ts'
@@ -76,7 +75,7 @@ export async function recordOutcome(
   let manifest = manifestOf(record, attempt, outcome)
   manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
   const encoded = encodeManifest(manifest, settings.format)
-  if (!(await artifacts.create(manifestAddress(worker, record.id), encoded, forceStop))) {
+  if (!(await artifacts.create(manifestAddress(record.id, settings.serviceBucket), encoded, forceStop))) {
     manifest = await requireManifest(worker, record)
     const pdf = pdfOf(outcome)
     if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)
@@ -115,7 +114,7 @@ const EVENTS = 'render.events'
 
 /** Reads the outcome of a render, if there is one. */
 export async function findManifest(worker: Worker, record: RenderRecord): Promise<Manifest | undefined> {
-  const bytes = await worker.artifacts.get(manifestAddress(worker, record.id), worker.forceStop)
+  const bytes = await worker.artifacts.get(manifestAddress(record.id, worker.settings.serviceBucket), worker.forceStop)
   return bytes === undefined ? undefined : completedBy(record, decodeManifest(bytes))
 }
 
@@ -124,8 +123,4 @@ export async function requireManifest(worker: Worker, record: RenderRecord): Pro
   const manifest = await findManifest(worker, record)
   assert(manifest !== undefined, 'a render that has ended has a manifest')
   return manifest
-}
-
-function manifestAddress({ settings }: Worker, id: RenderId): ArtifactAddress {
-  return { bucket: settings.serviceBucket, key: manifestKey(id) }
 }

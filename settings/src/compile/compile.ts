@@ -41,6 +41,8 @@ export interface CompileInput {
   readonly webhookSecrets: FoundSecrets
   /** Absent: everything is sealed with one key. */
   readonly reseal?: Reseal
+  /** Whether every process that signs webhooks opens what is sealed with the present key. Absent: they do. */
+  readonly areSecretsOpened?: () => boolean
   readonly now: Instant
   /** The answers to `checkRequestsOf` these templates. */
   readonly checks: CheckFaults

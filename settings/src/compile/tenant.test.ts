@@ -16,9 +16,10 @@ interface Given {
   readonly previous?: Previous
   readonly resource?: TenantResource
   readonly reseal?: Reseal
+  readonly areSecretsOpened?: () => boolean
 }
 
-function compiled({ found, now = 0, previous, reseal, resource = tenant }: Given): Compiled {
+function compiled({ found, now = 0, previous, resource = tenant, ...others }: Given): Compiled {
   return compile({
     resources: [aPlanResource(), resource],
     configMaps: new Map(),
@@ -29,7 +30,7 @@ function compiled({ found, now = 0, previous, reseal, resource = tenant }: Given
     serviceBucket: 'platen',
     now,
     ...(previous && { previous }),
-    ...(reseal && { reseal }),
+    ...others,
   })
 }
 
@@ -115,6 +116,19 @@ describe('a secret', () => {
         'it is gone; the one published earlier was sealed with no key of PLATEN_SEAL_KEY; webhooks wait until then',
     })
     expect(result.snapshot).toEqual(first.snapshot)
+  })
+
+  test('that an events process cannot open is published, and says that webhooks wait', () => {
+    const areSecretsOpened = () => false
+    const result = compiled({ found: { current: 'sealed A' }, areSecretsOpened })
+    expect(ready(result)).toMatchObject({
+      status: 'False',
+      reason: 'SecretUnreadable',
+      message: expect.stringContaining('an events process has no key of PLATEN_SEAL_KEY that opens the webhook secret'),
+    })
+    expect(result.snapshot).toEqual(first.snapshot)
+    expect(ready(compiled({ areSecretsOpened }))).toMatchObject({ status: 'True' })
+    expect(ready(compiled({ areSecretsOpened: () => true, previous: result }))).toMatchObject({ status: 'True' })
   })
 
   test('that is missing now stays in force, overlaps and all, and is whole again when it is back', () => {

@@ -72,6 +72,8 @@ interface TenantInput {
   readonly webhookSecrets: FoundSecrets
   /** Absent: everything is sealed with one key. */
   readonly reseal?: Reseal
+  /** Whether every process that signs webhooks opens what is sealed with the present key. Absent: they do. */
+  readonly areSecretsOpened?: () => boolean
   readonly now: Instant
   readonly plans: readonly PlanResult[]
   readonly previous: InForce<Tenant>
@@ -90,6 +92,7 @@ export function compileTenants({
   serviceBucket,
   webhookSecrets,
   reseal = (sealed) => sealed,
+  areSecretsOpened = () => true,
   now,
 }: TenantInput): readonly TenantResult[] {
   const plansByName = new Map(plans.map((plan) => [plan.resource.metadata.name, plan]))
@@ -119,6 +122,7 @@ export function compileTenants({
             ]
           : []),
         ...signing.findings,
+        ...(signing.secrets.length > 0 && !areSecretsOpened() ? [NOT_OPENED] : []),
       ],
       told: [suspension(resource)],
     })
@@ -130,6 +134,13 @@ export function compileTenants({
     }
   })
 }
+
+/** Names no process and no number of them: during a rollout, every tenant would be written again for each process. */
+const NOT_OPENED = fails(
+  'Ready',
+  'SecretUnreadable',
+  'an events process has no key of PLATEN_SEAL_KEY that opens the webhook secret; its webhooks wait until it has the key of the operator',
+)
 
 /**
  * What was found may be older than a change of the seal key, like what was published. If only one of the two were sealed anew, the same

@@ -136,27 +136,34 @@ async function change(values: Secret, readers: readonly Deployable[] = FOLLOWING
     await poll(() => metricOf(port, 'platen_settings_timestamp_seconds')).until((since) => since >= changedAt)
 }
 
-/** Replaces a process of each deployable, as a rollout does. */
+/** Replaces a process of each deployable, as a rollout does: the one whose turn it is. */
 async function rollOut(load: Load, ...names: readonly Deployable[]): Promise<void> {
   for (const name of names) {
-    const [first] = cluster.processes(name)
+    const processes = cluster.processes(name)
+    const replaced = replacements.get(name) ?? 0
+    replacements.set(name, replaced + 1)
+    const at = replaced % processes.length
     // A Service sends nothing more to a pod that ends. After the next answers, no request is on its way to it.
-    isFirstServing = name !== 'api'
-    if (!isFirstServing) await load.more()
-    expect(await first?.stop()).toBe(0)
-    await first?.start()
-    isFirstServing = true
+    resting = name === 'api' ? at : undefined
+    if (name === 'api') await load.more()
+    expect(await processes[at]?.stop()).toBe(0)
+    await processes[at]?.start()
+    resting = undefined
   }
 }
 
 type Load = ReturnType<typeof beginLoad>
 
-let isFirstServing = true
+/** How many processes of each deployable have been replaced. */
+const replacements = new Map<Deployable, number>()
+/** The API process that ends or starts. */
+let resting: number | undefined
 let asked = 0
 
 /** The API as a Service balances it: each request goes to the other process. */
 function balanced(): Service {
-  return { ...cluster.at(0), url: () => cluster.urls[isFirstServing ? asked++ % 2 : 1] ?? '' }
+  const next = () => (resting === undefined ? asked++ % 2 : 1 - resting)
+  return { ...cluster.at(0), url: () => cluster.urls[next()] ?? '' }
 }
 
 /** Callers of async and of sync renders. */
@@ -211,9 +218,9 @@ async function unknownTo(api: number, ids: readonly string[]): Promise<readonly 
 
 async function rotateIdKeys(load: Load): Promise<void> {
   const [old, next] = [secret['PLATEN_ID_KEYS'] ?? '', newKey()]
-  await change({ PLATEN_ID_KEYS: `${old},${next}` }, ['api'])
-  await rollOut(load, 'api')
-  await change({ PLATEN_ID_KEYS: `${next},${old}` }, ['api'])
+  // Amid a rollout: a process has the new files from its start, while the other one still reads the old ones.
+  await Promise.all([rollOut(load, 'api'), change({ PLATEN_ID_KEYS: `${old},${next}` }, ['api'])])
+  await Promise.all([rollOut(load, 'api'), change({ PLATEN_ID_KEYS: `${next},${old}` }, ['api'])])
   await load.more()
 }
 

@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { readSealKeyReports } from '@platen/adapters/redis/directory/seal-key-report.ts'
+import { sealKeyId } from '@platen/contract/seal.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { poll } from '../../time/poll.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
@@ -9,7 +11,7 @@ import { spawnService } from '../../topology/embedded.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../../topology/receiver.ts'
 import { freePorts } from '../../topology/server/port.ts'
 import { submit } from '../../topology/service.ts'
-import { aCluster, aTenant } from '../harness.ts'
+import { aCluster, aTenant, redisOf } from '../harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 
@@ -19,16 +21,19 @@ beforeAll(async () => {
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
-test('an events process with the wrong seal key is not ready, says why, and sends nothing', async ({ signal }) => {
+test('an events process with the wrong seal key is not ready, says why, reports its key, and sends nothing', async ({
+  signal,
+}) => {
   await using receiver = await aReceiver()
   await cluster.processes('events')[0]?.stop()
   await submit(cluster.at(0), LIVE, { template: 'letter', data: {}, webhook_url: receiver.url })
 
   const port = await freePorts(1)
+  const sealKey = randomBytes(32)
   const settings = {
     ...cluster.connections,
     ...LOOPBACK_ALLOWED,
-    PLATEN_SEAL_KEY: randomBytes(32).toString('base64'),
+    PLATEN_SEAL_KEY: sealKey.toString('base64'),
     PLATEN_METRICS_PORT: `${port}`,
   }
   const child = spawnService(settings, { program: [join(import.meta.dirname, '../../../events/src/main.ts')] })
@@ -50,7 +55,12 @@ test('an events process with the wrong seal key is not ready, says why, and send
   expect(log.split('\n').filter((line) => line.includes('webhooks cannot be signed'))).toEqual([
     expect.stringContaining('"tenant":"acme","reason":"secret_unreadable"'),
   ])
+  await using redis = await redisOf(cluster, signal)
+  const reported = async () => (await readSealKeyReports(redis, signal)).map(({ sealKeys }) => sealKeys)
+  // The report of the process that was stopped is gone.
+  expect(await reported()).toEqual([[sealKeyId(sealKey)]])
   child.kill('SIGTERM')
   await ended
+  expect(await reported()).toEqual([])
   expect(receiver.received).toEqual([])
 })

@@ -1,11 +1,17 @@
 /** Keys and webhook secrets: made, rotated and kept to their Secrets. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openSealKeyReporter } from '@platen/adapters/redis/directory/seal-key-report.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import { hashOfKey } from '@platen/contract/api-key.ts'
 import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
+import type { SealKey } from '@platen/contract/seal.ts'
+import { openWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClocks } from '../../chaos/cluster/rig/clock.ts'
+import { SILENT } from '../../fixture/build.ts'
 import { poll } from '../../time/poll.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
 import { anApiKey, annotated, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
@@ -18,9 +24,9 @@ let clocks: Awaited<ReturnType<typeof openClocks>>
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platen-clocks-'))
   clocks = await openClocks(folder)
-  rig = await startRig({
-    cluster: { settings: { PLATEN_LOG_LEVEL: 'debug' }, settingsOf: () => clocks.settingsOf('operator') },
-  })
+  await writeSealKeys(FIRST_KEY)
+  const settings = { PLATEN_LOG_LEVEL: 'debug', PLATEN_SEAL_KEY: '', PLATEN_SEAL_KEY_FILE: join(folder, 'seal-key') }
+  rig = await startRig({ cluster: { settings, settingsOf: () => clocks.settingsOf('operator') } })
   await rig.apply(aPlan(PLAN, { htmlEngineEnabled: true }), aTenant('acme'), aTemplate('invoice', 'acme'))
   await rig.says('tenant/acme', { Ready: 'InForce' })
 })
@@ -28,6 +34,21 @@ afterAll(async () => {
   await rig[Symbol.asyncDispose]()
   await rm(folder, { recursive: true })
 })
+
+const FIRST_KEY = randomBytes(32)
+
+/** Replaces the seal keys of the operator, as the kubelet does. */
+async function writeSealKeys(...keys: readonly SealKey[]): Promise<void> {
+  await writeFile(join(folder, 'next'), keys.map((key) => Buffer.from(key).toString('base64')).join(','))
+  await rename(join(folder, 'next'), join(folder, 'seal-key'))
+}
+
+/** The secrets of a tenant that this key sealed, and how many others there are. */
+function openedWith(key: SealKey, name: string) {
+  const { incarnation = '', webhookSecrets = [] } = rig.published(name).tenant ?? {}
+  const opened = webhookSecrets.flatMap(({ sealed }) => openWebhookSecret(sealed, { incarnation, keys: [key] }) ?? [])
+  return { opened, others: webhookSecrets.length - opened.length }
+}
 
 /** Every raw value that was ever seen in a Secret. */
 const raw = new Set<string>()
@@ -143,6 +164,65 @@ test('a webhook secret is made, sealed, and rotated', async () => {
   expect(tenant?.webhookSecrets?.map(({ until }) => typeof until)).toEqual(
     expect.arrayContaining(['number', 'undefined']),
   )
+})
+
+test('a change of the seal key seals every published secret anew, and rotates none', async () => {
+  await rig.apply(aTenant('sealed'))
+  await rig.says('tenant/sealed', { Ready: 'InForce' })
+  const { secret } = await secretIn(OPERATOR_NAMESPACE, 'sealed-webhook')
+  expect(openedWith(FIRST_KEY, 'sealed')).toEqual({ opened: [secret], others: 0 })
+  const next = randomBytes(32)
+  await writeSealKeys(next, FIRST_KEY)
+  await poll(() => openedWith(next, 'sealed')).until(({ others }) => others === 0)
+  expect(openedWith(next, 'sealed').opened).toEqual([secret])
+  expect(openedWith(next, 'acme').others).toBe(0)
+  await writeSealKeys(FIRST_KEY, next)
+  await poll(() => openedWith(FIRST_KEY, 'sealed')).until(({ others }) => others === 0)
+  await writeSealKeys(FIRST_KEY)
+})
+
+test('a tenant says so while an events process cannot open its webhook secret', async () => {
+  const clock = systemClock()
+  const begin = (...sealKeys: readonly [SealKey, ...SealKey[]]) =>
+    openSealKeyReporter({ redis: rig.redis, clock, log: SILENT, reader: 'events-0', sealKeys: () => sealKeys })
+  {
+    await using _ = begin(randomBytes(32))
+    const { Ready, Published } = await rig.says('tenant/acme', { Ready: 'SecretUnreadable', Propagated: 'Propagated' })
+    expect(Ready).toContain('an events process has no key of PLATEN_SEAL_KEY that opens the webhook secret')
+    expect(Published).toBe('')
+    // It is said again, and nothing else, by the operator that leads next.
+    await rig.cluster.stop()
+    await rig.cluster.start()
+    await rig.rested()
+    await rig.says('tenant/acme', { Ready: 'SecretUnreadable' })
+  }
+  await using _ = begin(randomBytes(32), FIRST_KEY)
+  await rig.says('tenant/acme', { Ready: 'InForce' })
+})
+
+test('a tenant whose secret is gone says whether the published one still signs', async () => {
+  const webhookSecretRef = { namespace: TEAM, name: 'brought', key: 'secret' }
+  await rig.kubectl(
+    'create',
+    'secret',
+    'generic',
+    'brought',
+    `--namespace=${TEAM}`,
+    `--from-literal=secret=${'b'.repeat(32)}`,
+  )
+  await rig.apply(aTenant('bereft', { webhookSecretRef }))
+  await rig.says('tenant/bereft', { Ready: 'InForce' })
+  await rig.kubectl('delete', 'secret', 'brought', `--namespace=${TEAM}`)
+  const missing = await rig.says('tenant/bereft', { Ready: 'SecretMissing' })
+  expect(missing['Ready']).toMatch(/there is no such Secret.*; the one published earlier stays in force until then$/)
+  const other = randomBytes(32)
+  await writeSealKeys(other)
+  const unreadable = await rig.says('tenant/bereft', { Ready: 'SecretUnreadable', Published: 'Published' })
+  expect(unreadable['Ready']).toMatch(
+    /the one published earlier was sealed with no key of PLATEN_SEAL_KEY; webhooks wait/,
+  )
+  await writeSealKeys(FIRST_KEY)
+  await rig.says('tenant/bereft', { Ready: 'SecretMissing' })
 })
 
 test('a Secret that somebody has edited is found out and put right', async () => {

@@ -1,5 +1,6 @@
 /** Gets access tokens by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4), and keeps each until shortly before it expires. */
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { readBounded } from '@platen/contract/read-bounded.ts'
 import { messageOf } from '@platen/contract/thrown.ts'
 import { KAFKA_TOKEN_BYTES_MAX, KAFKA_TOKEN_MS_MAX } from '../limit.ts'
 
@@ -73,14 +74,10 @@ function formEncoded(text: string): string {
 }
 
 async function boundedText({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes > KAFKA_TOKEN_BYTES_MAX) throw new Error(`its answer has more than ${KAFKA_TOKEN_BYTES_MAX} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
+  if (body === null) return ''
+  const bytes = await readBounded(body, KAFKA_TOKEN_BYTES_MAX)
+  if (bytes === undefined) throw new Error(`its answer has more than ${KAFKA_TOKEN_BYTES_MAX} bytes`)
+  return bytes.toString()
 }
 
 /** The token in an answer. Without `expires_in`, which is only recommended, it is used for one connection. */

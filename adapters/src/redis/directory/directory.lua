@@ -2,7 +2,7 @@
 -- KEYS  1 meta: schema, epoch, revision, mark (the unique id of this revision), entry (its id in the log), since (when reports of
 --         readers began to be kept; readers report repeatedly, so all are known a while later)
 --       2-4 tenants, keys, templates: name -> value, as JSON      5 log of the last revisions, each with its changes
---       6 readers: process -> the revision that it enforces      7-9 staged replacements of 2-4
+--       6 readers: process -> the revision that it enforces, or the ids of its seal keys      7-9 staged replacements of 2-4
 -- All keys are in one hash slot.
 local META, LOG, READERS = KEYS[1], KEYS[5], KEYS[6]
 local HASHES = {tenants = KEYS[2], keys = KEYS[3], templates = KEYS[4]}
@@ -105,12 +105,13 @@ function operations.readers()
       redis.call('HDEL', READERS, flat[i])
     end
   end
-  return {count = #reports, reports = reports, epoch = epoch(), knownMs = now - (tonumber(meta('since')) or now)}
+  local knownMs = now - (tonumber(meta('since')) or now)
+  return {count = #reports, reports = reports, epoch = epoch(), knownMs = knownMs, now = now}
 end
 
 -- Returns the number of readers.
 function operations.report()
-  local report = {mark = request.mark, revision = request.revision, at = now}
+  local report = {mark = request.mark, revision = request.revision, sealKeys = request.sealKeys, at = now}
   redis.call('HSET', READERS, request.reader, cjson.encode(report))
   redis.call('PEXPIRE', READERS, request.reportedMs)
   return operations.readers().count

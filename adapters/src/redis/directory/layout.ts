@@ -19,10 +19,13 @@ export function hashKey(kind: Kind, staged?: string): string {
   return staged === undefined ? `${PREFIX}:${kind}` : `${PREFIX}:staged:${staged}:${kind}`
 }
 
+/** What processes report: the API, which revision it enforces; those that sign webhooks, which seal keys they have. */
+export type Reports = 'readers' | 'seal-keys'
+
 /** Opens the script on the directory's keys; directory.lua defines its requests. */
-export function directoryScript(redis: RedisConnection): Script['run'] {
+export function directoryScript(redis: RedisConnection, reports: Reports = 'readers'): Script['run'] {
   const script = openScript(redis, { file: './directory/directory.lua' })
-  const fixed = [META_KEY, ...KINDS.map((kind) => hashKey(kind)), LOG_KEY, `${PREFIX}:readers`]
+  const fixed = [META_KEY, ...KINDS.map((kind) => hashKey(kind)), LOG_KEY, `${PREFIX}:${reports}`]
   return ({ keys, request }, signal) => script.run({ keys: [...fixed, ...keys], request }, signal)
 }
 

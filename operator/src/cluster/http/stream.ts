@@ -1,4 +1,5 @@
 /** Readers of a body: complete and bounded, or line by line as it arrives. */
+import { readBounded } from '@platen/contract/read-bounded.ts'
 
 /** The body or line is longer than the limit. */
 export class TooLargeError extends Error {
@@ -7,14 +8,9 @@ export class TooLargeError extends Error {
 
 /** Reads the whole body. Throws `TooLargeError`, and what the source throws. */
 export async function readWhole(source: AsyncIterable<Buffer>, bytesMax: number): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of source) {
-    bytes += chunk.length
-    if (bytes > bytesMax) throw new TooLargeError(`more than ${bytesMax} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, bytes).toString()
+  const bytes = await readBounded(source, bytesMax)
+  if (bytes === undefined) throw new TooLargeError(`more than ${bytesMax} bytes`)
+  return bytes.toString()
 }
 
 const NEWLINE = 10

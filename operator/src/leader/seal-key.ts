@@ -1,0 +1,81 @@
+/**
+ * Follows the seal keys: those of the operator, which seals webhook secrets with the first of them, and those that the events processes
+ * report, which open the secrets. If they do not have a key in common, webhooks wait, and every tenant says so.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
+import { SEAL_KEYS_CHECK_MS } from '../limit.ts'
+
+/** What an events process has reported. */
+export interface SealKeyReport {
+  /** The ids of its seal keys. */
+  readonly sealKeys: readonly string[]
+  readonly ageMs: number
+}
+
+export interface SealKeyWatchOptions {
+  /** The present keys of the operator. */
+  readonly sealKeys: () => SealKeys
+  /** Reads the reports of all events processes. Throws `Unavailable`. */
+  readonly readReports: (signal: AbortSignal) => Promise<readonly SealKeyReport[]>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface SealKeyWatch {
+  /** False if an events process has no key for what the operator seals, according to the last check. */
+  readonly isOpened: () => boolean
+  /** Returns whether the keys of the operator, or the answer of `isOpened`, changed since the last check. */
+  readonly check: (signal: AbortSignal) => Promise<boolean>
+  /** Checks again and again until the signal aborts, and calls `onChange` after a change. */
+  readonly run: (onChange: () => void, signal: AbortSignal) => Promise<void>
+}
+
+/** Reads the keys of the operator now, and the reports at the first check. */
+export function openSealKeyWatch({ sealKeys, readReports, clock, log }: SealKeyWatchOptions): SealKeyWatch {
+  let keys = sealKeys()
+  let keysSince = Number.NEGATIVE_INFINITY
+  let isOpened = true
+  /** Returns undefined if that is not known now. */
+  const readIsOpened = async (signal: AbortSignal): Promise<boolean | undefined> => {
+    const askedAt = clock.monotonic()
+    const reports = await readReports(signal)
+    // An older report may be of a process that has read the new key meanwhile, as each step of a rotation waits for it.
+    const current = reports.filter(({ ageMs }) => askedAt - ageMs >= keysSince)
+    if (current.some((report) => !report.sealKeys.includes(sealKeyId(keys[0])))) return false
+    return current.length === reports.length ? true : undefined
+  }
+  const check = async (signal: AbortSignal) => {
+    const now = sealKeys()
+    const isRotated = !isDeepStrictEqual(now, keys)
+    if (isRotated) {
+      keys = now
+      keysSince = clock.monotonic()
+    }
+    const before = isOpened
+    isOpened = (await readIsOpened(signal).catch(keepAnswer(signal))) ?? before
+    if (before && !isOpened) log.error({}, 'webhook secrets cannot be opened by an events process')
+    if (!before && isOpened) log.info({}, 'webhook secrets can be opened again')
+    return isRotated || isOpened !== before
+  }
+  return {
+    isOpened: () => isOpened,
+    check,
+    async run(onChange, signal) {
+      while (!signal.aborted) {
+        await clock.sleep(SEAL_KEYS_CHECK_MS, signal).catch(() => undefined)
+        if (!signal.aborted && (await check(signal))) onChange()
+      }
+    },
+  }
+}
+
+/** The answer before stays while Redis is away, and when the operator stops. */
+function keepAnswer(signal: AbortSignal): (error: unknown) => undefined {
+  return (error) => {
+    if (!signal.aborted && !(error instanceof Unavailable)) throw error
+  }
+}
