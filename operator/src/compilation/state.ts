@@ -10,7 +10,10 @@ import { type CompiledKind, openCompiledKind } from './compiled-kind.ts'
 import { openRelations, type Relations } from './relation.ts'
 
 /** Facts besides the resources. The maps may change. The caller then reports the resources concerned as changes. */
-export type Facts = Pick<CompileInput, 'configMaps' | 'foundKeys' | 'webhookSecrets' | 'reseal' | 'checks'>
+export type Facts = Pick<
+  CompileInput,
+  'configMaps' | 'foundKeys' | 'webhookSecrets' | 'accountRefusals' | 'reseal' | 'checks'
+>
 
 export interface CompilationOptions extends Pick<CompileInput, 'defaults' | 'serviceBucket'> {
   readonly facts: Facts
@@ -41,8 +44,10 @@ export function openCompilationState({ previous, ...options }: CompilationOption
     plans: openCompiledKind({ previous: previous.plans, exclusiveNamesOf: () => [] }),
     tenants: openCompiledKind({
       previous: previous.tenants,
-      exclusiveNamesOf: (asked, held) =>
-        [storageOf(asked, serviceBucket), ...(held ? [held.storage] : [])].map(folderOf),
+      exclusiveNamesOf: (asked, held) => [
+        `account ${asked.metadata.account}`,
+        ...[storageOf(asked, serviceBucket), ...(held ? [held.storage] : [])].map(folderOf),
+      ],
       ancestorsOf: foldersAbove,
     }),
     templates: openCompiledKind({

@@ -14,11 +14,13 @@ import type { SealKeys } from '@platen/contract/seal.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { resealWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
+import type { Finding } from '@platen/settings/compile/condition.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
 import type { PublishCheck } from '@platen/settings/publish/run-check.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { type Compilation, openCompilation } from '../compilation/compilation.ts'
+import { AccountCheck } from '../handler/account.ts'
 import { apiKeyHandler } from '../handler/api-key.ts'
 import { SecretTracker } from '../handler/secret-tracker.ts'
 import { templateHandler } from '../handler/template.ts'
@@ -153,8 +155,9 @@ function buildLeader(options: LeaderOptions) {
   const { configMaps, checks } = sources
   // The name of a key is its hash, so it is safe to log.
   const published = publisher.published((kind, name) => log.error({ kind, name }, 'published entry unreadable'))
-  const reseal = (sealed: string, incarnation: Uid) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys() })
-  const facts = { configMaps, checks, foundKeys, webhookSecrets, reseal }
+  const reseal = (sealed: string, incarnation: string) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys() })
+  const accountRefusals = new Map<Uid, Finding>()
+  const facts = { configMaps, checks, foundKeys, webhookSecrets, accountRefusals, reseal }
   const compilation: Compilation = openCompilation({
     facts,
     previous: previousSettings({ views: resources.all(), published, serviceBucket }),
@@ -163,6 +166,8 @@ function buildLeader(options: LeaderOptions) {
   })
   const tracker = new SecretTracker({ log, onRepair: () => meter.repaired('secrets', 1) })
   const secretPorts = { ...options, ...ports }
+  const inForce = compilation.tenantInForce
+  const accounts = new AccountCheck({ ports: secretPorts, views: resources.all, inForce, refusals: accountRefusals })
   const workers = openMeteredQueue(options)
   const { queue } = workers
   const onChanged = (uids: Iterable<Uid>) => reconciler.requeue(uids)
@@ -180,7 +185,7 @@ function buildLeader(options: LeaderOptions) {
     events: openEvents({ ...options, client, clock, ids, log }),
     handlers: {
       Plan: NO_OP_HANDLER,
-      Tenant: tenantHandler({ ports: secretPorts, webhookSecrets, inForce: compilation.tenantInForce, tracker }),
+      Tenant: tenantHandler({ ports: secretPorts, webhookSecrets, inForce, accounts, tracker }),
       Template: templateHandler(sources),
       ApiKey: apiKeyHandler({ ports: secretPorts, foundKeys, tracker }),
     },
