@@ -88,7 +88,7 @@ chaos: node_modules/.package-lock.json ## break what a cluster stands on in ever
 	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || .ci/apt-install libfaketime || true
 	@LONG=1 REAL_TIME=1 exec $(NODE) $(if $(filter operator,$(ONLY)),node_modules/vitest/vitest.mjs run test/operator/chaos,test/chaos/cluster/main.ts)
 
-drill: node_modules/.package-lock.json ## lose each server a cluster stands on, restore it, and see what callers saw (ONLY=kafka,etcd: a part)
+drill: node_modules/.package-lock.json ## lose each server a cluster stands on, and the data folder, restore it, and see what callers saw (ONLY=kafka,etcd: a part)
 	@$(NODE) test/topology/server/install.ts
 	@REAL_TIME=1 exec $(NODE) test/drill/main.ts
 

@@ -34,7 +34,7 @@ const STARTING: readonly Project[] = [
     include: ['test/{api,embedded,cli,client,webhook,postman,topology,image,time,run,fuzz,audit}/**/*.test.ts'],
   },
   { name: 'scenario', include: ['test/scenario/*.test.ts'], topology: 'embedded' },
-  { name: 'chaos', include: ['test/chaos/**/*.test.ts'], limitSeconds: 600 },
+  { name: 'chaos', include: ['test/{chaos,drill}/**/*.test.ts'], limitSeconds: 600 },
 ]
 
 /** What users see is one suite, run on both topologies; beside it what only processes apart can do. */

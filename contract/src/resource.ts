@@ -22,6 +22,8 @@ export interface NamespacedMetadata extends Metadata {
 }
 
 export interface TenantMetadata extends Metadata {
+  /** Names the account of the tenant: `spec.accountId`, or the uid. The same for the lifetime of the resource. */
+  readonly account: string
   /** Value of the annotation that requests a new webhook secret, a time; absent = never. */
   readonly rotateWebhookSecretAt?: Instant
 }
@@ -79,6 +81,10 @@ export const CONDITION_REASONS = {
   CodeTaken: 'An older template of the tenant has the code.',
   KeyTaken: 'An older ApiKey has the same key.',
   TooManyApiKeys: 'The tenant has `apiKeysMax` older ApiKeys in force, and no more are allowed.',
+  AccountTaken: 'An older Tenant has the account that `accountId` names; it must be gone before this one is served.',
+  AccountErased:
+    'The account that `accountId` names was that of a removed Tenant with `deletionPolicy: Delete`, and its renders are still being erased.',
+  AccountIdChanged: '`accountId` was changed or removed, or added with another value; the account stays what it was.',
   PrefixTaken: 'The storage prefix is, or overlaps, that of another tenant or of the service.',
   PlanResolved: 'The plan exists, and its limits do not contradict each other.',
   PlanNotFound: 'There is no plan of the name in `planRef`; the last resolved limits stay in force.',
@@ -128,6 +134,7 @@ export type ConditionReason = keyof typeof CONDITION_REASONS
 export const WAITING_REASONS: ReadonlySet<ConditionReason> = new Set([
   'TenantNotFound',
   'TenantNotReady',
+  'AccountErased',
   'PlanNotFound',
   'PlanNotReady',
   'ConfigMapNotFound',

@@ -27,6 +27,8 @@ export interface Drill {
   /** What an operator does, for the table. */
   readonly steps: string
   readonly needsKube?: boolean
+  /** Whether the Tenants declare their accounts. */
+  readonly hasAccounts?: boolean
   /** Takes the copy that comes back later, while renders go on. */
   readonly backUp?: Act
   /** Ends the server, and removes what it stored. */
@@ -40,6 +42,7 @@ export interface Drill {
 const IDENTITY = 'meta.properties'
 const DATA: Readonly<Record<Server, string>> = { kafka: 'log', redis: 'appendonlydir', s3: 'store' }
 const ETCD_DATA = 'data'
+const REAPPLY = 'end the operators, start etcd, empty, apply the definitions, roles and manifests, start the operators'
 
 export const DRILLS: readonly Drill[] = [
   {
@@ -101,22 +104,33 @@ export const DRILLS: readonly Drill[] = [
     mayMiss: [],
   },
   {
+    name: 'etcd is lost with declared accounts',
+    steps: REAPPLY,
+    needsKube: true,
+    hasAccounts: true,
+    lose: loseEtcd,
+    restore: reapply,
+    mayMiss: [],
+  },
+  {
     name: 'etcd is lost',
-    steps: 'end the operators, start etcd, empty, apply the definitions, roles and manifests, start the operators',
+    steps: REAPPLY,
     needsKube: true,
     lose: loseEtcd,
-    async restore(ground) {
-      await withoutOperators(ground, async () => {
-        await startEtcd(ground)
-        await install(kubeOf(ground))
-        await declare(ground)
-      })
-      // Until then the tenants of before are in force.
-      await kubectl(kubeOf(ground), ['wait', '--for=condition=Propagated', 'tenants', '--all', '--timeout=120s'])
-    },
+    restore: reapply,
     mayMiss: ['I1', 'I3', 'I4', 'I5', 'I7'],
   },
 ]
+
+async function reapply(ground: Ground): Promise<void> {
+  await withoutOperators(ground, async () => {
+    await startEtcd(ground)
+    await install(kubeOf(ground))
+    await declare(ground)
+  })
+  // Until then the tenants of before are in force.
+  await kubectl(kubeOf(ground), ['wait', '--for=condition=Propagated', 'tenants', '--all', '--timeout=120s'])
+}
 
 /** Applies the manifests of the rig, as GitOps does. */
 export async function declare(ground: Ground): Promise<void> {

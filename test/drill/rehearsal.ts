@@ -1,9 +1,32 @@
-/** Rehearses the loss of a server under load, and measures what callers saw of it. */
+/** Rehearses a loss under load, and measures what callers saw of it. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type RenderId, renderUuid } from '@platen/contract/render-id.ts'
+import type { TrialTenant } from '../chaos/cluster/rig/rig.ts'
 import { judge, mayStillCome, type PromiseId, type Violation } from '../chaos/cluster/trial/judge.ts'
 import { beginLoad, type Exchange, type Load } from '../chaos/cluster/trial/load.ts'
-import { readFacts } from '../chaos/cluster/trial/oracle.ts'
-import type { Drill, Ground } from './drill.ts'
+import type { Facts } from '../chaos/cluster/trial/oracle.ts'
+import type { ServerProcess } from '../topology/server/process.ts'
+
+/** The service under load. */
+export interface Stage {
+  readonly tenant: TrialTenant
+  readonly hookUrl: string
+  /** The current address of the API. */
+  readonly url: () => string
+  /** Stand still for a moment, so that renders wait. */
+  readonly renderers: readonly Pick<ServerProcess, 'pause' | 'resume'>[]
+  readonly readFacts: (signal: AbortSignal) => Promise<Facts>
+}
+
+/** What happens to it. */
+export interface Disaster {
+  /** Takes the copy that comes back later, while renders go on. */
+  readonly backUp?: () => Promise<void>
+  readonly lose: () => Promise<void>
+  readonly restore: () => Promise<void>
+  /** Promises that renders accepted before the end of `restore` may miss. */
+  readonly mayMiss: readonly PromiseId[]
+}
 
 export interface Rehearsal {
   /** The longest time after the loss without a PDF for a sync caller, and without a 202 for an async caller. In seconds. */
@@ -33,26 +56,29 @@ const LIMIT_MS = 300_000
 const OK = 200
 const ACCEPTED = 202
 
-export interface RehearsalOptions extends Ground {
+export interface RehearsalOptions {
+  readonly stage: Stage
   readonly random: () => number
+  /** Ends when nothing is open that the loss does not excuse. Otherwise it waits until nothing changes, to count what is broken. */
+  readonly isShort?: boolean
   readonly signal: AbortSignal
 }
 
 /** Throws when the service does not come back within five minutes. */
-export async function rehearse(drill: Drill, { random, signal, ...ground }: RehearsalOptions): Promise<Rehearsal> {
-  const { rig } = ground
-  const tenant = rig.tenants.next().value
-  if (tenant === undefined) throw new Error('no tenant is left')
-  const url = () => `http://127.0.0.1:${rig.processes('api')[0]?.port}`
-  const load = beginLoad({ tenant, random, url, hookUrl: rig.hookUrl, pauseMs: PAUSE_MS })
+export async function rehearse(
+  disaster: Disaster,
+  { stage, random, isShort = false, signal }: RehearsalOptions,
+): Promise<Rehearsal> {
+  const { tenant, url, hookUrl } = stage
+  const load = beginLoad({ tenant, random, url, hookUrl, pauseMs: PAUSE_MS })
   await untilEnded(load, ENDED, signal)
-  await drill.backUp?.(ground)
+  await disaster.backUp?.()
   await untilEnded(load, ENDED, signal)
-  await untilWaiting(ground, load, signal)
+  await untilWaiting(stage, load, signal)
   const lostAt = performance.now()
-  await drill.lose(ground)
-  await sleep(AWAY_MS)
-  await drill.restore(ground)
+  await disaster.lose()
+  if (!isShort) await sleep(AWAY_MS)
+  await disaster.restore()
   const accepted = load.issued()
   const open = load.open().length
   const backAt = performance.now()
@@ -61,11 +87,14 @@ export async function rehearse(drill: Drill, { random, signal, ...ground }: Rehe
   const servedAt = performance.now()
   await untilEnded(load, ENDED, signal)
   await load.stop()
-  const violations = await settled(ground, load, { tenant: tenant.name, signal })
-  const known = new Set(accepted)
+  /** By both spellings of the service's ids. Webhooks have the second. */
+  const known = new Map(accepted.flatMap((id) => [id, renderUuid(id as RenderId)].map((word) => [word, id] as const)))
   /** The render of a violation, of those that were accepted before. Charges are those of the month, so they count as theirs. */
   const renderOf = ({ promise, what }: Violation) =>
-    promise === 'I3' ? 'all' : what.split(/[^\w-]/).find((word) => known.has(word))
+    promise === 'I3' ? 'all' : what.split(/[^\w-]/).flatMap((word) => known.get(word) ?? [])[0]
+  const isExcused = (each: Violation) => disaster.mayMiss.includes(each.promise) && renderOf(each) !== undefined
+  const isAwaited = (each: Violation) => mayStillCome(each) && !(isShort && isExcused(each))
+  const violations = await settled(stage, load, { isAwaited, signal })
   const before = new Map(
     violations.flatMap((each) => {
       const render = renderOf(each)
@@ -122,11 +151,11 @@ async function untilEndedSince(load: Load, since: number, signal: AbortSignal): 
 }
 
 /** Resolves when renders wait: the renderers stand still meanwhile. */
-async function untilWaiting({ rig }: Ground, load: Load, signal: AbortSignal): Promise<void> {
-  for (const renderer of rig.processes('renderer')) renderer.pause()
+async function untilWaiting({ renderers }: Stage, load: Load, signal: AbortSignal): Promise<void> {
+  for (const renderer of renderers) renderer.pause()
   const wanted = load.issued().length + WAITING
   await until(() => load.issued().length >= wanted, signal)
-  for (const renderer of rig.processes('renderer')) renderer.resume()
+  for (const renderer of renderers) renderer.resume()
 }
 
 async function until(isSo: () => boolean | Promise<boolean>, signal: AbortSignal): Promise<void> {
@@ -136,20 +165,20 @@ async function until(isSo: () => boolean | Promise<boolean>, signal: AbortSignal
 
 /** Judges until all promises are kept, or nothing changes any more. */
 async function settled(
-  { rig }: Ground,
+  { readFacts }: Stage,
   load: Load,
-  { tenant, signal }: { readonly tenant: string; readonly signal: AbortSignal },
+  { isAwaited, signal }: { readonly isAwaited: (violation: Violation) => boolean; readonly signal: AbortSignal },
 ): Promise<readonly Violation[]> {
   const limit = performance.now() + LIMIT_MS
   let last = ''
   let changedAt = performance.now()
   for (;;) {
     await load.poll()
-    const facts = await readFacts(rig, tenant, signal)
+    const facts = await readFacts(signal)
     const violations = judge({ exchanges: load.exchanges, issued: load.issued(), outages: [], facts })
     // Refusals are counted by their status.
     const broken = violations.filter(({ promise }) => promise !== 'I6')
-    const open = broken.filter(mayStillCome)
+    const open = broken.filter(isAwaited)
     const state = JSON.stringify([...counted(open.map(({ promise }) => promise))])
     if (state !== last) changedAt = performance.now()
     last = state

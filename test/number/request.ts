@@ -61,6 +61,7 @@ const scheduleMs = retries.reduce((sum, ms) => sum + ms, 0)
 
 const WEBHOOK = [
   `signs for ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS, 'more hours')}`,
+  `signs for another ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)} beside the new one`,
   `the old one signs for ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)} more`,
   `A second rotation within the ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)}`,
   `each secret signs for its own ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)}`,

@@ -21,7 +21,7 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { Tenant, TenantId } from '@platen/contract/tenant.ts'
 import { type ErasureOrderPorts, rendersInIndex, rendersWithManifest } from '@platen/events/retention/erasure-order.ts'
 import { SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
-import { loadIdentities } from '@platen/settings/manifest/identity.ts'
+import { accountOf, loadIdentities } from '@platen/settings/manifest/identity.ts'
 import { UsageError } from '../diagnostic/diagnostic.ts'
 
 const CLUSTER_SETTINGS = table({ redis: REDIS_SETTINGS, ...ARTIFACT_STORE_SETTINGS })
@@ -102,7 +102,8 @@ export async function openEmbeddedStores(ports: OpenPorts, signal: AbortSignal):
     findRenders: (_order, until) => rendersWithManifest({ artifacts, serviceBucket: SERVICE_BUCKET }, until),
     async tenantOf(name) {
       const place = `Tenant ${name}`
-      return Object.hasOwn(identities, place) ? { account: String(identities[place]?.uid) } : undefined
+      const identity = Object.hasOwn(identities, place) ? identities[place] : undefined
+      return identity && { account: accountOf(identity) }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -8,6 +8,8 @@ export interface TenantSpec {
     /** Name of the Plan. */
     readonly name: string
   }
+  /** Name of the account that the tenant's renders, quota and rates belong to. If absent, the uid of this resource. It cannot be changed or removed, and can be added only with the value of status.accountId. Declare it so that a Tenant that is created again from its manifest keeps its renders and quota. */
+  readonly accountId?: string
   /** Name of the tenant for people. */
   readonly displayName?: string
   /** True suspends the tenant. New renders are answered 402, and queued renders fail with tenant_suspended. Finished renders can still be fetched. Default is false. */
@@ -47,6 +49,8 @@ export interface TenantSpec {
 export interface TenantStatus {
   /** The generation of the spec that this status describes. It is -1 until the operator has seen the resource. */
   readonly observedGeneration?: number
+  /** Name of the account in force, which spec.accountId declares, or the uid of this resource. */
+  readonly accountId?: string
   /** The limits in force, from the plan and the overrides. An absent limit has the default that its description names; without such a default there is no limit. */
   readonly effective?: Omit<PlanSpec, 'displayName'>
   /** The settings of this tenant that were last published to the API processes. */
@@ -106,6 +110,7 @@ export const tenantSpecSchema = {
         },
       },
     },
+    accountId: { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$', maxLength: 63 },
     displayName: { type: 'string', maxLength: 500 },
     suspend: { type: 'boolean' },
     suspendReason: { type: 'string', maxLength: 500 },

@@ -5,8 +5,10 @@ import { API_KEYS_MAX, DEFAULT_LIMITS, type KeyHash } from '@platen/contract/ten
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import { type Compiled, compile, NO_PREVIOUS, resultsOf } from '@platen/settings/compile/compile.ts'
 import type { CompileResult } from '@platen/settings/compile/compile-result.ts'
+import type { Finding } from '@platen/settings/compile/condition.ts'
 import { checkRequestsOf } from '@platen/settings/compile/template.ts'
-import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
+import { accountErased } from '@platen/settings/compile/tenant/account.ts'
+import { type FoundSecret } from '@platen/settings/compile/tenant.ts'
 import { array, assert, constantFrom, nat, property, record } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -60,6 +62,7 @@ function openWorld() {
     configMaps: new Map<string, { readonly data: Readonly<Record<string, string>> }>(),
     foundKeys: new Map<Uid, FoundKey>(),
     webhookSecrets: new Map<Uid, FoundSecret>(),
+    accountRefusals: new Map<Uid, Finding>(),
     checks: new Map<string, readonly CheckFault[]>(),
   }
   let births = 0
@@ -97,7 +100,7 @@ interface Find {
   readonly now: number
 }
 
-function find({ foundKeys, webhookSecrets }: World['facts'], { of, dice, now }: Find): void {
+function find({ foundKeys, webhookSecrets, accountRefusals }: World['facts'], { of, dice, now }: Find): void {
   if (of?.kind === 'ApiKey') {
     const hash = (digit: number | undefined) => pick(['a', 'b', 'c', 'd'], digit).repeat(64) as KeyHash
     const replaced = { hash: hash(dice[1]), until: now + 2 * STEP_MS }
@@ -110,6 +113,8 @@ function find({ foundKeys, webhookSecrets }: World['facts'], { of, dice, now }: 
   if (of?.kind === 'Tenant') {
     const found = pick<FoundSecret>([{ current: 'sealed A' }, { current: 'sealed B' }, { fault: 'lost' }], dice[0])
     webhookSecrets.set(of.metadata.uid, found)
+    if (pick([false, true], dice[1])) accountRefusals.set(of.metadata.uid, accountErased(of.metadata.account, 0))
+    else accountRefusals.delete(of.metadata.uid)
   }
 }
 
@@ -131,9 +136,11 @@ function resourceOf(
         [undefined, { retentionDays: 3 }, { htmlRateLimitPerMinute: 5 }, { apiKeysMax: 1 }, { apiKeysMax: 2 }],
         dice[2],
       )
+      const accountId = pick([undefined, undefined, 'x', 'y', 'Tenant one 0'], dice[5])
       return aTenantResource({
         metadata,
         spec: {
+          ...(accountId !== undefined && { accountId }),
           planRef: { name: pick(['one', 'two'], dice[0]) },
           namespaces: pick([['team'], ['team', 'other'], []], dice[3]),
           suspend: pick([false, true], dice[4]),

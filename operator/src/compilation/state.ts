@@ -12,7 +12,7 @@ import { openRelations, type Relations } from './relation.ts'
 /** Facts besides the resources. The maps may change. The caller then reports the resources concerned as changes. */
 export type Facts = Pick<
   CompileInput,
-  'configMaps' | 'foundKeys' | 'webhookSecrets' | 'reseal' | 'areSecretsOpened' | 'checks'
+  'configMaps' | 'foundKeys' | 'webhookSecrets' | 'accountRefusals' | 'reseal' | 'areSecretsOpened' | 'checks'
 >
 
 export interface CompilationOptions extends Pick<CompileInput, 'defaults' | 'serviceBucket'> {
@@ -44,8 +44,10 @@ export function openCompilationState({ previous, ...options }: CompilationOption
     plans: openCompiledKind({ previous: previous.plans, exclusiveNamesOf: () => [] }),
     tenants: openCompiledKind({
       previous: previous.tenants,
-      exclusiveNamesOf: (asked, held) =>
-        [storageOf(asked, serviceBucket), ...(held ? [held.storage] : [])].map(folderOf),
+      exclusiveNamesOf: (asked, held) => [
+        `account ${asked.metadata.account}`,
+        ...[storageOf(asked, serviceBucket), ...(held ? [held.storage] : [])].map(folderOf),
+      ],
       ancestorsOf: foldersAbove,
     }),
     templates: openCompiledKind({

@@ -1,4 +1,5 @@
 /** Prepares a Tenant for compiling: finds the secret that signs its webhooks. Orders the erasure of its renders when it is deleted. */
+import type { Instant } from '@platen/contract/brand.ts'
 import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { signingSecretsOf } from '@platen/contract/webhook-secret.ts'
@@ -7,6 +8,7 @@ import { type ErasureOrderStore, orderErasure } from '@platen/settings/publish/o
 import type { KindHandler } from '../reconcile/kind-handler.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
 import { reconcileWebhookSecret, type WebhookSecretPorts } from '../secret/reconcile-webhook-secret.ts'
+import type { AccountCheck } from './account.ts'
 import { isUpToDate, type SecretTracker } from './secret-tracker.ts'
 
 export interface TenantHandlerOptions {
@@ -14,22 +16,32 @@ export interface TenantHandlerOptions {
   /** Read by the compilation. */
   readonly webhookSecrets: Map<Uid, FoundSecret>
   readonly inForce: (uid: Uid) => Tenant | undefined
+  readonly accounts: AccountCheck
   readonly tracker: SecretTracker
 }
 
-export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: TenantHandlerOptions): KindHandler {
+export function tenantHandler({
+  ports,
+  webhookSecrets,
+  inForce,
+  accounts,
+  tracker,
+}: TenantHandlerOptions): KindHandler {
   return {
     async prepare(view, status, signal) {
       const resource = tenantOf(view)
+      const accountRetryAt = await accounts.run(resource, signal)
       const reconciled = await reconcileWebhookSecret({ resource, rotation: view.rotation, status }, ports, signal)
       webhookSecrets.set(
         resource.metadata.uid,
         withReadability(reconciled.found, inForce(resource.metadata.uid), ports),
       )
-      return { statusFields: reconciled.status, ...tracker.onReconciled(resource, reconciled) }
+      const { retryAt, ...tracked } = tracker.onReconciled(resource, reconciled)
+      return { statusFields: reconciled.status, ...tracked, ...earliest(retryAt, accountRetryAt) }
     },
     restore(view, { webhookSecret, ...status }) {
       const resource = tenantOf(view)
+      accounts.begin(resource)
       const { webhookSecrets: secrets = [] } = inForce(resource.metadata.uid) ?? {}
       if (webhookSecret === undefined || secrets.length !== 1 || !isUpToDate(view, status)) return undefined
       tracker.onRestored(resource)
@@ -37,15 +49,24 @@ export function tenantHandler({ ports, webhookSecrets, inForce, tracker }: Tenan
     },
     async beforeRemoval(resource, signal) {
       if (resource.kind !== 'Tenant' || resource.spec.deletionPolicy !== 'Delete') return
-      const { name, uid } = resource.metadata
+      // The renders are those of the other Tenant.
+      if (accounts.olderOwner(resource) !== undefined) return
+      const { name, account } = resource.metadata
       const storage = storageOf(resource, ports.serviceBucket)
-      await orderErasure({ tenant: name, account: uid, storage }, ports, signal)
+      await orderErasure({ tenant: name, account, storage }, ports, signal)
     },
     forget(resource) {
       webhookSecrets.delete(resource.metadata.uid)
+      if (resource.kind === 'Tenant') accounts.forget(resource)
       tracker.forget(resource)
     },
   }
+}
+
+/** The earlier of two times to prepare a Tenant again, if there is any. */
+function earliest(...times: readonly (Instant | undefined)[]): { readonly retryAt?: Instant } {
+  const known = times.flatMap((time) => time ?? [])
+  return known.length === 0 ? {} : { retryAt: Math.min(...known) }
 }
 
 /** Tells of a secret that was not found whether the published ones still sign. */

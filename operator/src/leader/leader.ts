@@ -14,11 +14,13 @@ import type { SealKeys } from '@platen/contract/seal.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { resealWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
+import type { Finding } from '@platen/settings/compile/condition.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
 import type { PublishCheck } from '@platen/settings/publish/run-check.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { type Compilation, openCompilation } from '../compilation/compilation.ts'
+import { AccountCheck } from '../handler/account.ts'
 import { apiKeyHandler } from '../handler/api-key.ts'
 import { SecretTracker } from '../handler/secret-tracker.ts'
 import { templateHandler } from '../handler/template.ts'
@@ -142,12 +144,36 @@ const NO_OP_HANDLER: KindHandler = {
   forget: () => undefined,
 }
 
+/** What was found of Secrets and accounts: handlers write it, and the compilation reads it. */
+interface Findings {
+  readonly foundKeys: Map<Uid, FoundKey>
+  readonly webhookSecrets: Map<Uid, FoundSecret>
+  readonly accountRefusals: Map<Uid, Finding>
+}
+
+function emptyFindings(): Findings {
+  return { foundKeys: new Map(), webhookSecrets: new Map(), accountRefusals: new Map() }
+}
+
+/** The handlers of the kinds that look for Secrets and accounts. */
+function findingHandlers(
+  options: LeaderOptions,
+  { foundKeys, webhookSecrets, accountRefusals: refusals }: Findings,
+  { inForce, tracker }: { inForce: Compilation['tenantInForce']; tracker: SecretTracker },
+) {
+  const ports = { ...options, ...options.ports }
+  const accounts = new AccountCheck({ ports, views: options.resources.all, inForce, refusals })
+  return {
+    Tenant: tenantHandler({ ports, webhookSecrets, inForce, accounts, tracker }),
+    ApiKey: apiKeyHandler({ ports, foundKeys, tracker }),
+  }
+}
+
 /** Builds all parts and connects them. */
 function buildLeader(options: LeaderOptions, seal: SealKeyWatch) {
   const { ports, resources, serviceBucket, sealKeys } = options
   const { client, publisher, clock, ids, log, meter } = ports
-  const foundKeys = new Map<Uid, FoundKey>()
-  const webhookSecrets = new Map<Uid, FoundSecret>()
+  const found = emptyFindings()
   const sources: TemplateSources = new TemplateSources({
     ...ports,
     versionOf: resources.versionOf,
@@ -159,22 +185,20 @@ function buildLeader(options: LeaderOptions, seal: SealKeyWatch) {
   const { configMaps, checks } = sources
   // The name of a key is its hash, so it is safe to log.
   const published = publisher.published((kind, name) => log.error({ kind, name }, 'published entry unreadable'))
-  const reseal = (sealed: string, incarnation: Uid) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys() })
-  const facts = { configMaps, checks, foundKeys, webhookSecrets, reseal, areSecretsOpened: seal.isOpened }
+  const reseal = (sealed: string, incarnation: string) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys() })
   const compilation: Compilation = openCompilation({
-    facts,
+    facts: { ...found, configMaps, checks, reseal, areSecretsOpened: seal.isOpened },
     previous: previousSettings({ views: resources.all(), published, serviceBucket }),
     serviceBucket,
     defaults: DEFAULT_LIMITS,
   })
+  const inForce = compilation.tenantInForce
   const tracker = new SecretTracker({ log, onRepair: () => meter.repaired('secrets', 1) })
-  const secretPorts = { ...options, ...ports }
   const workers = openMeteredQueue(options)
   const { queue } = workers
   const publication = new Publication({ ...ports, compilation, onChanged: (uids) => reconciler.requeue(uids) })
   const onEnforced = (key: string) => queue.add(key)
   const propagation = new Propagation({ ...ports, readEnforced: publisher.enforced, onEnforced })
-  const inForce = compilation.tenantInForce
   const usage = openUsageReader({ ...ports, resources, inForce, onChange: (key) => queue.add(key, 'resync') })
   const reconciler: Reconciler = new Reconciler({
     resources,
@@ -188,9 +212,8 @@ function buildLeader(options: LeaderOptions, seal: SealKeyWatch) {
     events: openEvents({ ...options, client, clock, ids, log }),
     handlers: {
       Plan: NO_OP_HANDLER,
-      Tenant: tenantHandler({ ports: secretPorts, webhookSecrets, inForce, tracker }),
       Template: templateHandler(sources),
-      ApiKey: apiKeyHandler({ ports: secretPorts, foundKeys, tracker }),
+      ...findingHandlers(options, found, { inForce, tracker }),
     },
   })
   return {

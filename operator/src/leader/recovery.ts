@@ -49,7 +49,7 @@ export function previousSettings({ views, published, serviceBucket }: RecoveryIn
 
 function publishedTenant({ metadata }: TenantResource, { tenants }: DirectorySnapshot): Tenant | undefined {
   const tenant = tenants.get(metadata.name as TenantId)
-  return tenant?.incarnation === metadata.uid ? tenant : undefined
+  return tenant?.incarnation === metadata.account ? tenant : undefined
 }
 
 /**
@@ -59,14 +59,14 @@ function publishedTenant({ metadata }: TenantResource, { tenants }: DirectorySna
  */
 function tenantFromStatus(resource: TenantResource, status: Status, serviceBucket: string): Tenant | undefined {
   const { effective, published } = status
-  const { name, uid, generation } = resource.metadata
+  const { name, account, generation } = resource.metadata
   if (effective === undefined || published === undefined || !isConditionTrue(status, 'Accepted', generation))
     return undefined
   const limits: Limits = { ...DEFAULT_LIMITS, ...effective }
   const storage = storageOf(resource, serviceBucket)
   return {
     id: name as TenantId,
-    incarnation: uid,
+    incarnation: account,
     limits,
     suspended: resource.spec.suspend ?? tenantSpecDefaults.suspend,
     storage,

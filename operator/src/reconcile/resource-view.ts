@@ -71,8 +71,11 @@ function resourceOf(kind: Kind, metadata: KubeObject['metadata'], spec: unknown)
   switch (kind) {
     case 'Plan':
       return { kind, metadata: clusterWide, spec: spec as PlanSpec }
-    case 'Tenant':
-      return { kind, metadata: clusterWide, spec: spec as TenantSpec }
+    case 'Tenant': {
+      const declared = spec as TenantSpec
+      // The API server lets nobody change it.
+      return { kind, metadata: { ...clusterWide, account: declared.accountId ?? uid }, spec: declared }
+    }
     case 'Template':
       return { kind, metadata: own, spec: spec as TemplateSpec }
     case 'ApiKey':

@@ -40,7 +40,7 @@ export type StatusFields<Fields extends Status = Status> = Omit<
 >
 
 /** The fields that show the settings in force. */
-type SettingsStatus = Pick<Status, 'effective' | 'published' | 'code' | 'engine' | 'digest' | 'version'>
+type SettingsStatus = Pick<Status, 'accountId' | 'effective' | 'published' | 'code' | 'engine' | 'digest' | 'version'>
 
 /** Returns the status, with the fields that its kind has. */
 export function statusOf({ result, progress, statusFields, before, now }: StatusInput): Status {
@@ -142,7 +142,8 @@ function settingsStatus(
 ): SettingsStatus {
   if (settings !== undefined && 'limits' in settings) {
     const published = publishedStatus(settings, progress, before)
-    return { effective: settings.limits, ...(published !== undefined && { published }) }
+    const { incarnation: accountId, limits: effective } = settings
+    return { accountId, effective, ...(published !== undefined && { published }) }
   }
   if (resource.kind !== 'Template') return {}
   const declared = { code: codeOf(resource), engine: defaultEngineOf(resource) }

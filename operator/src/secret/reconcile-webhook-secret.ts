@@ -2,7 +2,7 @@
  * Reconciles the webhook secret of a Tenant. Reads it from the Secret that `webhookSecretRef` names, or creates and rotates it in a
  * Secret of the operator's namespace. The guarantees of `reconcile-key-secret.ts` hold here too. The result is sealed.
  */
-import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
+import { type TenantResource } from '@platen/contract/resource.ts'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import type { SealKeys } from '@platen/contract/seal.ts'
 import {
@@ -47,7 +47,7 @@ export async function reconcileWebhookSecret(
       ? reconcileGenerated({ ...input, asked }, ports, signal)
       : readReferenced({ ...input, asked, reference: webhookSecretRef }, ports, signal)
   const reconciled = await reconciling.catch((error: unknown) => resultIfNotGranted(error, input, ports))
-  const found = sealed(reconciled.found, resource.metadata.uid, ports.sealKeys())
+  const found = sealed(reconciled.found, resource.metadata.account, ports.sealKeys())
   return { ...reconciled, found, ...(ignored !== undefined && { ignored }) }
 }
 
@@ -113,7 +113,7 @@ function encodedIn({ data }: KubeObject): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, String(value)]))
 }
 
-function sealed(found: PlainSecret, incarnation: Uid, keys: SealKeys): FoundSecret {
+function sealed(found: PlainSecret, incarnation: string, keys: SealKeys): FoundSecret {
   if ('fault' in found) return found
   const { current, replaced } = found
   const seal = (secret: string) => sealWebhookSecret(secret, { incarnation, keys })

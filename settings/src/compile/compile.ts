@@ -30,6 +30,7 @@ import { byAge, type CompileResult, type CompileResults, type InForce, resultsBy
 import { canonicalJson } from './digest.ts'
 import type { ConfigMaps } from './source.ts'
 import { type CheckFaults, compileTemplates, type TemplateResult } from './template.ts'
+import { type AccountRefusals } from './tenant/account.ts'
 import { compilePlans, compileTenants, type FoundSecrets, type Reseal, type TenantResult } from './tenant.ts'
 
 export interface CompileInput {
@@ -39,6 +40,8 @@ export interface CompileInput {
   readonly foundKeys: FoundKeys
   /** A tenant that is missing here keeps its secrets. */
   readonly webhookSecrets: FoundSecrets
+  /** Absent: none. */
+  readonly accountRefusals?: AccountRefusals
   /** Absent: everything is sealed with one key. */
   readonly reseal?: Reseal
   /** Whether every process that signs webhooks opens what is sealed with the present key. Absent: they do. */

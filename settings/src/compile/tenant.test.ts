@@ -1,11 +1,12 @@
-/** The webhooks of a tenant: their targets and their secrets. */
+/** The account of a tenant, and its webhooks: their targets and their secrets. */
 import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP, WEBHOOK_SECRETS_MAX } from '@platen/contract/limit.ts'
 import type { TenantResource, Uid } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS, type TenantId, type WebhookSecret } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
-import { type Compiled, compile, type Previous } from './compile.ts'
-import type { FoundSecret, Reseal } from './tenant.ts'
+import { type Compiled, type CompileInput, compile, type Previous } from './compile.ts'
+import { accountErased } from './tenant/account.ts'
+import { type FoundSecret, type Reseal } from './tenant.ts'
 
 const tenant = aTenantResource()
 const { uid } = tenant.metadata
@@ -19,15 +20,22 @@ interface Given {
   readonly areSecretsOpened?: () => boolean
 }
 
+const NOTHING: CompileInput = {
+  resources: [],
+  configMaps: new Map(),
+  foundKeys: new Map(),
+  webhookSecrets: new Map(),
+  checks: new Map(),
+  defaults: DEFAULT_LIMITS,
+  serviceBucket: 'platen',
+  now: 0,
+}
+
 function compiled({ found, now = 0, previous, resource = tenant, ...others }: Given): Compiled {
   return compile({
+    ...NOTHING,
     resources: [aPlanResource(), resource],
-    configMaps: new Map(),
-    foundKeys: new Map(),
     webhookSecrets: new Map<Uid, FoundSecret>(found && [[resource.metadata.uid, found]]),
-    checks: new Map(),
-    defaults: DEFAULT_LIMITS,
-    serviceBucket: 'platen',
     now,
     ...(previous && { previous }),
     ...others,
@@ -37,6 +45,66 @@ function compiled({ found, now = 0, previous, resource = tenant, ...others }: Gi
 const settings = ({ snapshot }: Compiled) => snapshot.tenants.get('acme' as TenantId)
 const secrets = (result: Compiled): readonly WebhookSecret[] | undefined => settings(result)?.webhookSecrets
 const ready = ({ tenants }: Compiled) => tenants.get(uid)?.conditions[0]
+
+describe('an account', () => {
+  const aTenant = (name: string, createdAt: number, accountId?: string) =>
+    aTenantResource({ metadata: { name, createdAt }, spec: { ...(accountId !== undefined && { accountId }) } })
+  const compiledAll = (tenants: readonly TenantResource[], more: Partial<CompileInput> = {}) =>
+    compile({ ...NOTHING, resources: [aPlanResource(), ...tenants], ...more })
+  /** The account of each tenant that is served. */
+  const accounts = ({ snapshot }: Compiled) =>
+    Object.fromEntries([...snapshot.tenants.values()].map(({ id, incarnation }) => [id, incarnation]))
+  const accepted = ({ tenants }: Compiled, { metadata }: TenantResource) =>
+    tenants.get(metadata.uid)?.conditions.find(({ type }) => type === 'Accepted')
+
+  test('is what the tenant declares, or its uid', () => {
+    const result = compiledAll([aTenant('one', 0, 'first'), aTenant('two', 0)])
+    expect(accounts(result)).toEqual({ one: 'first', two: 'uid of Tenant two' })
+  })
+
+  test.for([
+    ['the older', [2, 1], 'two'],
+    ['of the same age the first by name', [1, 1], 'one'],
+  ] as const)('that two declare is that of %s, whatever was in force', ([, [one, two], winner]) => {
+    const tenants = [aTenant('one', one, 'same'), aTenant('two', two, 'same')] as const
+    const loser = tenants.find(({ metadata }) => metadata.name !== winner) ?? tenants[0]
+    const before = compiledAll([loser])
+    for (const order of [tenants, tenants.toReversed()]) {
+      const result = compiledAll(order, { previous: before })
+      expect(accounts(result)).toEqual({ [winner]: 'same' })
+      const message = `Tenant ${winner} is older and has the account same; this one waits until that is gone`
+      expect(accepted(result, loser)).toMatchObject({ status: 'False', reason: 'AccountTaken', message })
+    }
+    expect(accounts(compiledAll([loser], { previous: compiledAll(tenants) }))).toEqual({
+      [loser.metadata.name]: 'same',
+    })
+  })
+
+  test('that is the uid of another tenant is that of the other', () => {
+    const second = aTenant('two', 1, 'uid-of-one')
+    const first = aTenantResource({ metadata: { name: 'one', uid: 'uid-of-one' as Uid } })
+    const result = compiledAll([second, first])
+    expect(accounts(result)).toEqual({ one: 'uid-of-one' })
+    expect(accepted(result, second)).toMatchObject({ reason: 'AccountTaken' })
+  })
+
+  test('that is being erased is refused, also to a tenant that had settings', () => {
+    const declared = aTenant('one', 0, 'erased')
+    const accountRefusals = new Map([[declared.metadata.uid, accountErased('erased', 86_400_000)]])
+    const result = compiledAll([declared], { accountRefusals, previous: compiledAll([declared]) })
+    expect(accounts(result)).toEqual({})
+    const message = expect.stringContaining('until 1970-01-02T00:00:00.000Z')
+    expect(accepted(result, declared)).toMatchObject({ reason: 'AccountErased', message })
+  })
+
+  test('stays what it was when a manifest declares another', () => {
+    const changed = aTenantResource({ metadata: { account: 'first' }, spec: { accountId: 'second' } })
+    const result = compiledAll([changed])
+    expect(accounts(result)).toEqual({ acme: 'first' })
+    const message = 'accountId cannot be changed: the account of this tenant is first'
+    expect(accepted(result, changed)).toMatchObject({ reason: 'AccountIdChanged', message })
+  })
+})
 
 test('a tenant’s own networks are published in the order of their spelling, or not at all', () => {
   const published = (allowCidrs: string[]) =>

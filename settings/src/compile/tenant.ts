@@ -10,6 +10,7 @@ import { inForce, withCurrentSecret } from '@platen/contract/webhook-secret.ts'
 import type { CompileResult, InForce } from './compile-result.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { limitLayerOf, overlay } from './limit-layer.ts'
+import { type AccountRefusals, accountIdChanged, refusedAccounts } from './tenant/account.ts'
 
 export type PlanResult = CompileResult<PlanResource, Limits>
 export type TenantResult = CompileResult<TenantResource, Tenant>
@@ -63,12 +64,14 @@ export type FoundSecret =
 /** By the Tenant's uid. */
 export type FoundSecrets = ReadonlyMap<Uid, FoundSecret>
 
-/** Seals a secret of a Tenant with the present key. Returns the text itself if that key sealed it, or if no known key opens it. */
-export type Reseal = (sealed: string, uid: Uid) => string
+/** Seals a secret of an account with the present key. Returns the text itself if that key sealed it, or if no known key opens it. */
+export type Reseal = (sealed: string, account: string) => string
 
 interface TenantInput {
-  /** The oldest first. */
+  /** The oldest first. All that have the account of one of them are among them. */
   readonly tenants: readonly TenantResource[]
+  /** Absent: none. */
+  readonly accountRefusals?: AccountRefusals
   readonly webhookSecrets: FoundSecrets
   /** Absent: everything is sealed with one key. */
   readonly reseal?: Reseal
@@ -82,8 +85,8 @@ interface TenantInput {
 
 /**
  * The tenants in force. A tenant whose plan is gone, or whose limits or storage are refused, keeps its previous ones, never "unlimited" and
- * never "nothing". A suspension always applies at once. A tenant that never had any is not served. If a webhook secret is not available,
- * the published one stays in force, and nothing else of the tenant is affected.
+ * never "nothing". A suspension always applies at once. A tenant that never had any is not served, and neither is one whose account is
+ * not its own. If a webhook secret is not available, the published one stays in force, and nothing else of the tenant is affected.
  */
 export function compileTenants({
   tenants,
@@ -91,26 +94,30 @@ export function compileTenants({
   previous,
   serviceBucket,
   webhookSecrets,
+  accountRefusals = new Map(),
   reseal = (sealed) => sealed,
   areSecretsOpened = () => true,
   now,
 }: TenantInput): readonly TenantResult[] {
   const plansByName = new Map(plans.map((plan) => [plan.resource.metadata.name, plan]))
-  const refusals = storageRefusals({ tenants, previous, serviceBucket })
+  const refused = refusedAccounts(tenants, accountRefusals)
+  // A tenant that loses its account loses its settings, and with them its claim to its storage.
+  const held = (uid: Uid) => (refused.has(uid) ? undefined : previous.get(uid)?.settings)
+  const refusals = storageRefusals({ tenants, held, serviceBucket })
   return tenants.map((resource) => {
-    const before = previous.get(resource.metadata.uid)?.settings
+    const { uid, account } = resource.metadata
+    const before = held(uid)
     const plan = findPlan(resource, plansByName.get(resource.spec.planRef.name))
     const merged = plan.limits && overlay(plan.limits, resource.spec.overrides ?? {})
     const limits = merged !== undefined && 'limits' in merged ? merged.limits : before?.limits
     const refusal = refusals.get(resource)
     const storage = refusal === undefined ? storageOf(resource, serviceBucket) : before?.storage
-    const { uid } = resource.metadata
-    const published = before?.webhookSecrets?.map((secret) => ({ ...secret, sealed: reseal(secret.sealed, uid) }))
-    const found = resealed(webhookSecrets.get(uid), (sealed) => reseal(sealed, uid))
+    const published = before?.webhookSecrets?.map((secret) => ({ ...secret, sealed: reseal(secret.sealed, account) }))
+    const found = resealed(webhookSecrets.get(uid), (sealed) => reseal(sealed, account))
     const signing = rotateSecrets(published ?? [], found, now)
     const conditions = conditionsOf(resource, {
       needed: [
-        refusal ?? holds('Accepted', 'Accepted'),
+        refused.get(uid) ?? accountIdChanged(resource) ?? refusal ?? holds('Accepted', 'Accepted'),
         plan.finding,
         ...(merged !== undefined && 'contradiction' in merged
           ? [
@@ -130,7 +137,7 @@ export function compileTenants({
     return {
       resource,
       conditions,
-      ...(limits && storage && { settings: settingsOf(resource, { limits, storage, secrets }) }),
+      ...(!refused.has(uid) && limits && storage && { settings: settingsOf(resource, { limits, storage, secrets }) }),
     }
   })
 }
@@ -197,7 +204,7 @@ function settingsOf({ metadata, spec }: TenantResource, { secrets, ...kept }: Ke
   return {
     // A tenant's id is its resource's name.
     id: metadata.name as TenantId,
-    incarnation: metadata.uid,
+    incarnation: metadata.account,
     ...kept,
     ...(allowCidrs.length > 0 && { webhookAllowCidrs: allowCidrs.toSorted() }),
     ...(secrets.length > 0 && { webhookSecrets: secrets }),
@@ -231,19 +238,19 @@ const SERVICE_PREFIXES = [
   IDEMPOTENCY_PREFIX,
 ]
 
+interface StorageInput extends Pick<TenantInput, 'tenants' | 'serviceBucket'> {
+  readonly held: (uid: Uid) => Tenant | undefined
+}
+
 /**
  * The tenants whose requested storage is refused. Those that keep their storage are registered before those that move, and older ones
  * before younger ones, so that existing PDFs never become someone else's. A tenant whose move is refused keeps its storage, too.
  */
-function storageRefusals({
-  tenants,
-  previous,
-  serviceBucket,
-}: Pick<TenantInput, 'tenants' | 'previous' | 'serviceBucket'>): ReadonlyMap<TenantResource, Finding> {
-  const before = ({ metadata }: TenantResource) => previous.get(metadata.uid)?.settings?.storage
+function storageRefusals({ tenants, held, serviceBucket }: StorageInput): ReadonlyMap<TenantResource, Finding> {
+  const before = ({ metadata }: TenantResource) => held(metadata.uid)?.storage
   const stays = (resource: TenantResource) => {
-    const [held, wanted] = [before(resource), storageOf(resource, serviceBucket)]
-    return held?.bucket === wanted.bucket && held.prefix === wanted.prefix
+    const [has, wanted] = [before(resource), storageOf(resource, serviceBucket)]
+    return has?.bucket === wanted.bucket && has.prefix === wanted.prefix
   }
   const staying = tenants.filter(stays)
   const moving = tenants.filter((tenant) => !stays(tenant))

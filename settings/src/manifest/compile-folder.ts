@@ -7,6 +7,7 @@ import { type Compiled, compile, type Previous } from '../compile/compile.ts'
 import type { CompileResult } from '../compile/compile-result.ts'
 import type { ConfigMaps } from '../compile/source.ts'
 import { type CheckFaults, checkRequestsOf } from '../compile/template.ts'
+import { type AccountRefusals } from '../compile/tenant/account.ts'
 import type { FoundSecrets, Reseal } from '../compile/tenant.ts'
 import type { CheckResult } from '../publish/run-check.ts'
 import type { FolderChecks, WantedCheck } from './folder-checks.ts'
@@ -21,6 +22,8 @@ export interface FolderInput {
   readonly resources: readonly Resource[]
   readonly foundKeys: FoundKeys
   readonly webhookSecrets: FoundSecrets
+  /** Absent: none. */
+  readonly accountRefusals?: AccountRefusals
   /** Absent: everything is sealed with one key. */
   readonly reseal?: Reseal
   /** Bucket for PDFs of tenants that name no bucket. */

@@ -2,11 +2,13 @@
  * `deletionPolicy: Delete` in a folder of manifests. When a tenant is removed, its manifest is gone, and with it the policy. So the policy
  * is kept with the tenant's identity for as long as the tenant exists.
  */
-import type { Resource, TenantResource } from '@platen/contract/resource.ts'
-import { labelOf } from '../compile/condition.ts'
+import type { Resource, TenantResource, Uid } from '@platen/contract/resource.ts'
+import type { Previous } from '../compile/compile.ts'
+import { type Finding, labelOf } from '../compile/condition.ts'
+import { type AccountRefusals, accountErased } from '../compile/tenant/account.ts'
 import { storageOf } from '../compile/tenant.ts'
-import { type ErasureOrderStore, orderErasure } from '../publish/order-erasure.ts'
-import type { Identities } from './identity.ts'
+import { type ErasureOrderStore, erasureEndsAt, orderErasure } from '../publish/order-erasure.ts'
+import { accountOf, type Identities, type Identity } from './identity.ts'
 
 /** Keeps the policy of every tenant in its identity; `identities` itself if nothing changed. */
 export function keepDeletions(
@@ -33,9 +35,39 @@ export async function orderErasures(
   store: ErasureOrderStore,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const [place, { uid, erasedFrom }] of Object.entries(before)) {
+  for (const [place, identity] of Object.entries(before)) {
+    const { uid, erasedFrom } = identity
     const [, tenant] = /^Tenant (.+)$/.exec(place) ?? []
     if (tenant === undefined || erasedFrom === undefined || after[place]?.uid === uid) continue
-    await orderErasure({ tenant, account: uid, storage: erasedFrom }, store, signal)
+    // The renders are those of the other tenant.
+    if (hasOlderOwner(place, before)) continue
+    await orderErasure({ tenant, account: accountOf(identity), storage: erasedFrom }, store, signal)
   }
+}
+
+/** Whether an older tenant has the account of this one, in the order of `byAge`. */
+function hasOlderOwner(place: string, identities: Identities): boolean {
+  const own = identities[place]
+  if (own?.accountId === undefined) return false
+  const isOlder = ([other, { createdAt }]: readonly [string, Identity]) =>
+    createdAt < own.createdAt || (createdAt === own.createdAt && other < place)
+  return Object.entries(identities).some(
+    (each) => each[0].startsWith('Tenant ') && accountOf(each[1]) === own.accountId && isOlder(each),
+  )
+}
+
+/** Refuses the tenants that declare an account which is being erased. One that is in force already has its account for itself. */
+export async function findErasedAccounts(
+  resources: readonly Resource[],
+  { previous, store }: { readonly previous: Pick<Previous, 'tenants'>; readonly store: ErasureOrderStore },
+  signal: AbortSignal,
+): Promise<AccountRefusals> {
+  const refusals = new Map<Uid, Finding>()
+  for (const { kind, metadata, spec } of resources) {
+    if (kind !== 'Tenant' || spec.accountId === undefined) continue
+    if (previous.tenants.get(metadata.uid)?.settings !== undefined) continue
+    const endsAt = await erasureEndsAt(metadata.account, store, signal)
+    if (endsAt !== undefined) refusals.set(metadata.uid, accountErased(metadata.account, endsAt))
+  }
+  return refusals
 }

@@ -68,3 +68,27 @@ describe('an identity', () => {
     expect(look(['one', 'two'], broken.identities).resources[0]?.metadata.uid).toBe(first.resources[0]?.metadata.uid)
   })
 })
+
+describe('the account of a tenant', () => {
+  const tenant = (spec: string, known: Identities) => {
+    const text = `apiVersion: platen.dev/v1alpha1\nkind: Tenant\nmetadata: {name: acme}\nspec: {planRef: {name: free}${spec}}\n`
+    const { documents } = parseManifests({ text, file: 'all.yaml', read })
+    const { resources, identities } = identify({ documents, known, isComplete: true, now: 0 }, ids)
+    const [resource] = resources
+    return { metadata: resource?.kind === 'Tenant' ? resource.metadata : undefined, identities }
+  }
+
+  test('is its uid, also when the manifest declares another later', () => {
+    const first = tenant('', {})
+    expect(first.metadata?.account).toBe(first.metadata?.uid)
+    expect(tenant(', accountId: late', first.identities).metadata?.account).toBe(first.metadata?.uid)
+  })
+
+  test('is what it declares at first sight, in every data folder', () => {
+    const [first, another] = [tenant(', accountId: a-1', {}), tenant(', accountId: a-1', {})]
+    expect(first.metadata?.account).toBe('a-1')
+    expect(another.metadata?.account).toBe('a-1')
+    expect(another.metadata?.uid).not.toBe(first.metadata?.uid)
+    expect(tenant('', first.identities).metadata?.account).toBe('a-1')
+  })
+})

@@ -13,12 +13,14 @@ import { canonicalJson, sha256 } from '../compile/digest.ts'
 import { readText, writePrivateFile } from '../secrets.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
 
-interface Identity {
+export interface Identity {
   readonly uid: Uid
   readonly createdAt: Instant
   readonly generation: number
   /** SHA-256 of the spec of that generation. */
   readonly spec: string
+  /** Of a tenant that declared its account at first sight. */
+  readonly accountId?: string
   /** Of a tenant: the last times by which new webhook secrets were requested, and that were handled. */
   readonly rotations?: readonly Instant[]
   /** A new sealed webhook secret, until it is written to its file. */
@@ -40,6 +42,7 @@ const shape = {
       createdAt: { type: 'integer' },
       generation: { type: 'integer', minimum: 1 },
       spec: { type: 'string' },
+      accountId: { type: 'string' },
       rotations: { type: 'array', items: { type: 'integer' } },
       nextSecret: { type: 'string' },
       erasedFrom: {
@@ -71,6 +74,11 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** The account of a tenant. It never changes, whatever the manifest declares later. */
+export function accountOf({ uid, accountId = uid }: Identity): string {
+  return accountId
 }
 
 /** Stores the identities. They are on disk when it resolves. */
@@ -126,6 +134,7 @@ function nextIdentity(before: Identity | undefined, { written, spec, now, ids }:
     createdAt: now,
     generation: 1,
     spec,
+    ...(written.kind === 'Tenant' && written.spec.accountId !== undefined && { accountId: written.spec.accountId }),
     // The first secret of a tenant is new anyway.
     ...(asked !== undefined && { rotations: [asked] }),
   }
@@ -139,7 +148,8 @@ function rotationOf({ kind, metadata }: WrittenResource): Instant | undefined {
 
 type WrittenResource = Exclude<ManifestDocument['written'], { kind: 'ConfigMap' | 'Secret' }>
 
-function resourceOf(written: WrittenResource, { uid, createdAt, generation }: Identity): Resource {
+function resourceOf(written: WrittenResource, identity: Identity): Resource {
+  const { uid, createdAt, generation } = identity
   const metadata: Metadata = { name: written.metadata.name, uid, createdAt, generation }
   const namespace = written.metadata.namespace ?? NAMESPACE_DEFAULT
   const asked = rotationOf(written)
@@ -149,7 +159,11 @@ function resourceOf(written: WrittenResource, { uid, createdAt, generation }: Id
     case 'Tenant':
       return {
         kind: 'Tenant',
-        metadata: { ...metadata, ...(asked !== undefined && { rotateWebhookSecretAt: asked }) },
+        metadata: {
+          ...metadata,
+          account: accountOf(identity),
+          ...(asked !== undefined && { rotateWebhookSecretAt: asked }),
+        },
         spec: written.spec,
       }
     case 'Template':

@@ -20,7 +20,7 @@ import type { CheckFaults } from '../compile/template.ts'
 import { type StoredSources, storeSources } from '../publish/store-source.ts'
 import { loadOrCreateApiKey } from '../secrets.ts'
 import { compileFolder } from './compile-folder.ts'
-import { keepDeletions, orderErasures } from './deletion.ts'
+import { findErasedAccounts, keepDeletions, orderErasures } from './deletion.ts'
 import { EMPTY_FOLDER, type FolderState, readFolder } from './folder.ts'
 import type { FolderChecks } from './folder-checks.ts'
 import { type Identities, identify, loadIdentities, storeIdentities } from './identity.ts'
@@ -126,11 +126,13 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     const secrets = await findSecrets({ documents, resources, identities: kept })
     await keep(secrets.identities)
     const foundKeys = await findKeys(options, resources)
-    const reseal = (sealed: string, incarnation: Uid) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys })
-    const found = { foundKeys, webhookSecrets: secrets.found, reseal }
+    const reseal = (sealed: string, incarnation: string) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys })
+    const { previous } = state
+    const accountRefusals = await findErasedAccounts(resources, { previous, store: options }, signal)
+    const found = { foundKeys, webhookSecrets: secrets.found, accountRefusals, reseal }
     const checkWaitMs = state.compiled === undefined ? waitMs.first : waitMs.later
     const known = isUnchanged ? state.answers : state.checks
-    const given = { documents, resources, ...found, previous: state.previous, known, checkWaitMs }
+    const given = { documents, resources, ...found, previous, known, checkWaitMs }
     const { compiled, answers, finalAnswers, isWaiting } = await compileFolder({ ...options, ...given }, signal)
     review?.({ folder, compiled, checks: finalAnswers })
     await storeSources(options, notStored(compiled, state.compiled), signal)

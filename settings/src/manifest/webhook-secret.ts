@@ -47,13 +47,13 @@ export function beginRotations(
 ): Identities {
   const begun = resources.flatMap((resource): readonly (readonly [string, Identities[string]])[] => {
     if (resource.kind !== 'Tenant') return []
-    const { rotateWebhookSecretAt: asked, uid } = resource.metadata
+    const { rotateWebhookSecretAt: asked, account } = resource.metadata
     const place = labelOf(resource)
     const identity = identities[place]
     if (asked === undefined || identity === undefined || identity.rotations?.includes(asked)) return []
     const rotations = [...(identity.rotations ?? []), asked].slice(-WEBHOOK_ROTATIONS_KEPT_MAX)
     if (resource.spec.webhookSecretRef !== undefined) return [[place, { ...identity, rotations }]]
-    const nextSecret = sealWebhookSecret(newWebhookSecret(brand, ids), { incarnation: uid, keys: sealKeys })
+    const nextSecret = sealWebhookSecret(newWebhookSecret(brand, ids), { incarnation: account, keys: sealKeys })
     return [[place, { ...identity, rotations, nextSecret }]]
   })
   return begun.length === 0 ? identities : { ...identities, ...Object.fromEntries(begun) }
@@ -99,9 +99,10 @@ export function secretFinder(options: SecretOptions): FindSecrets {
     const found = new Map<Uid, FoundSecret>()
     const written = new Set<string>()
     const find = async (tenant: TenantResource): Promise<FoundSecret> => {
-      const { uid } = tenant.metadata
+      const { uid, account } = tenant.metadata
       const { webhookSecretRef } = tenant.spec
-      if (webhookSecretRef !== undefined) return sealReferenced(referencedIn(secrets, webhookSecretRef), uid, options)
+      if (webhookSecretRef !== undefined)
+        return sealReferenced(referencedIn(secrets, webhookSecretRef), account, options)
       const next = identities[labelOf(tenant)]?.nextSecret
       const known = next === undefined ? read.get(uid) : undefined
       if (known !== undefined) return { current: known }
@@ -123,8 +124,8 @@ export function secretFinder(options: SecretOptions): FindSecrets {
   }
 }
 
-function sealReferenced(value: ReferencedSecret, uid: Uid, { sealKeys }: SecretOptions): FoundSecret {
-  return 'fault' in value ? value : { current: sealWebhookSecret(value.secret, { incarnation: uid, keys: sealKeys }) }
+function sealReferenced(value: ReferencedSecret, incarnation: string, { sealKeys }: SecretOptions): FoundSecret {
+  return 'fault' in value ? value : { current: sealWebhookSecret(value.secret, { incarnation, keys: sealKeys }) }
 }
 
 type SealedSecret = Extract<FoundSecret, { readonly current: string }>
@@ -134,26 +135,26 @@ async function loadSecretFile(
   tenant: TenantResource,
   { dataDir, brand, sealKeys, ids, log }: SecretOptions,
 ): Promise<SealedSecret> {
-  const { name, uid } = tenant.metadata
+  const { name, account } = tenant.metadata
   const file = { dataDir, tenant: name }
   const { secret, isNew } = await loadOrCreateWebhookSecret(file, () => newWebhookSecret(brand, ids))
   if (isNew) log.info({ resource: labelOf(tenant), file: webhookSecretPath(file) }, 'webhook secret generated')
-  return { current: sealWebhookSecret(secret, { incarnation: uid, keys: sealKeys }) }
+  return { current: sealWebhookSecret(secret, { incarnation: account, keys: sealKeys }) }
 }
 
 /** Replaces the secret in a tenant's file. */
 async function replaceSecretFile(tenant: TenantResource, next: string, options: SecretOptions): Promise<SealedSecret> {
   const { dataDir, brand, sealKeys, ids, log } = options
-  const { name, uid } = tenant.metadata
+  const { name, account } = tenant.metadata
   const file = { dataDir, tenant: name }
   const before = await readWebhookSecret(file)
   // It does not open if the key was lost since.
-  const secret = openWebhookSecret(next, { incarnation: uid, keys: sealKeys }) ?? newWebhookSecret(brand, ids)
+  const secret = openWebhookSecret(next, { incarnation: account, keys: sealKeys }) ?? newWebhookSecret(brand, ids)
   await replaceWebhookSecret(file, secret)
   log.info({ resource: labelOf(tenant), file: webhookSecretPath(file) }, 'webhook secret generated')
   return {
-    current: sealWebhookSecret(secret, { incarnation: uid, keys: sealKeys }),
-    ...(before !== undefined && { replaced: sealWebhookSecret(before, { incarnation: uid, keys: sealKeys }) }),
+    current: sealWebhookSecret(secret, { incarnation: account, keys: sealKeys }),
+    ...(before !== undefined && { replaced: sealWebhookSecret(before, { incarnation: account, keys: sealKeys }) }),
   }
 }
 

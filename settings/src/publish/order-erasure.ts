@@ -1,10 +1,12 @@
 /** Orders the erasure of the renders of a removed tenant, as its `deletionPolicy: Delete` says. */
-import { type ErasureOrder, encodeErasure, erasureKey } from '@platen/contract/erasure.ts'
+
+import type { Instant } from '@platen/contract/brand.ts'
+import { decodeErasure, type ErasureOrder, encodeErasure, erasureKey, lastRoundAt } from '@platen/contract/erasure.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 
 export interface ErasureOrderStore {
-  readonly artifacts: Pick<ArtifactStore, 'create'>
+  readonly artifacts: Pick<ArtifactStore, 'create' | 'get'>
   readonly serviceBucket: string
   readonly clock: Pick<Clock, 'now'>
 }
@@ -17,4 +19,14 @@ export async function orderErasure(
 ): Promise<void> {
   const order: ErasureOrder = { ...tenant, orderedAt: clock.now(), by: 'deletionPolicy' }
   await artifacts.create({ bucket: serviceBucket, key: erasureKey(order) }, encodeErasure(order), signal)
+}
+
+/** When the erasure of an account ends that was ordered when its tenant was removed. Undefined if there is none. Throws `Unavailable`. */
+export async function erasureEndsAt(
+  account: string,
+  { artifacts, serviceBucket }: Omit<ErasureOrderStore, 'clock'>,
+  signal: AbortSignal,
+): Promise<Instant | undefined> {
+  const bytes = await artifacts.get({ bucket: serviceBucket, key: erasureKey({ account }) }, signal)
+  return bytes && lastRoundAt(decodeErasure(bytes))
 }

@@ -121,6 +121,41 @@ test('the erasure of a deleted tenant is ordered before the tenant disappears, i
   expect(orders.map(({ key }) => key)).toEqual([`erasure/${uid}/all.json`])
 })
 
+test('a declared account outlives the Tenant, and its erasure keeps it from the next one', async () => {
+  const declared = aTenant('heir', { accountId: 'shared' })
+  const { published } = rig
+  await rig.apply(declared, aTenant('heir-2', { accountId: 'shared' }))
+  await rig.says('tenant/heir', { Ready: 'InForce' })
+  const { Accepted } = await rig.says('tenant/heir-2', { Ready: 'AccountTaken', Accepted: 'AccountTaken' })
+  expect(Accepted).toBe('Tenant heir is older and has the account shared; this one waits until that is gone')
+  expect([published('heir').tenant?.incarnation, published('heir-2').tenant]).toEqual(['shared', undefined])
+  await rig.kubectl('delete', 'tenant', 'heir-2')
+
+  await rig.kubectl('delete', 'tenant', 'heir')
+  await rig.publishes('heir', ({ tenant }) => tenant === undefined)
+  await rig.apply(declared)
+  await rig.publishes('heir', ({ tenant }) => tenant?.incarnation === 'shared')
+
+  await rig.apply(aTenant('heir', { accountId: 'shared', deletionPolicy: 'Delete' }))
+  await rig.says('tenant/heir', { Ready: 'InForce' })
+  await rig.kubectl('delete', 'tenant', 'heir')
+  await rig.apply(declared)
+  const { Ready } = await rig.says('tenant/heir', { Ready: 'AccountErased', Accepted: 'AccountErased' })
+  expect(Ready).toContain('renders of the account shared are being erased until')
+  expect(published('heir').tenant).toBeUndefined()
+})
+
+test('an account can be declared later only as it is', async () => {
+  await rig.apply(aTenant('late'))
+  await rig.says('tenant/late', { Ready: 'InForce' })
+  const { metadata, status } = await rig.get('tenant', 'late')
+  expect(status).toMatchObject({ accountId: metadata.uid })
+  await expect(rig.apply(aTenant('late', { accountId: 'another' }))).rejects.toThrow(/accountId cannot be changed/)
+  await rig.apply(aTenant('late', { accountId: metadata.uid }))
+  await rig.says('tenant/late', { Ready: 'InForce' })
+  expect(rig.published('late').tenant?.incarnation).toBe(metadata.uid)
+})
+
 test('the last limits of a plan that is gone outlive the operator, and all that Redis held', async () => {
   await rig.apply(aPlan('fleeting', { renderLimitMonthly: 77, rateLimitPerMinute: 7 }))
   await rig.apply(aTenant('orphan', { planRef: { name: 'fleeting' }, overrides: { retentionDays: 5 } }))

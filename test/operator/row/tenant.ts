@@ -3,11 +3,13 @@ import { many, type Row, refused, refusedFor, taken } from './row.ts'
 
 const planRef = { name: 'starter' }
 const CIDR = 'must be the first address of a block and its prefix length, such as 10.0.0.0/8 or fd00::/8'
+const ACCOUNT = 'accountId cannot be changed or removed, and can be added only with the value of status.accountId'
 
 export const TENANT_ROWS: readonly Row[] = [
   taken('that names its plan', { planRef }),
   taken('with everything', {
     planRef,
+    accountId: 'acme',
     displayName: 'Acme',
     suspend: true,
     suspendReason: 'unpaid',
@@ -18,6 +20,25 @@ export const TENANT_ROWS: readonly Row[] = [
     webhookSecretRef: { namespace: 'team-acme', name: 'hook', key: 'secret' },
     deletionPolicy: 'Retain',
   }),
+  taken(
+    'whose account stays',
+    { planRef, accountId: 'acme', suspend: true },
+    { before: { planRef, accountId: 'acme' } },
+  ),
+  refused(
+    'whose account becomes another',
+    { planRef, accountId: 'globex' },
+    { field: 'spec.accountId', says: ACCOUNT, before: { planRef, accountId: 'acme' } },
+  ),
+  refused(
+    'whose account goes',
+    { planRef },
+    { field: 'spec.accountId', says: ACCOUNT, before: { planRef, accountId: 'acme' } },
+  ),
+  ...refusedFor({ planRef }, [
+    ['with an account that is none', 'accountId', 'Acme/1', 'should match'],
+    ['with an account of 64 characters', 'accountId', 'a'.repeat(64), 'Too long'],
+  ]),
   taken('that overrides an html rate, as its plan may have html', {
     planRef,
     overrides: { htmlRateLimitPerMinute: 5 },

@@ -81,6 +81,11 @@ const within = (rows: readonly Row[], place: string): readonly Row[] =>
 const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
   Plan: [['displayName', TEXTS, NO_TEXTS], ['htmlRateLimitPerMinute', [0], NO_RATES], ...PLAN_LIMITS],
   Tenant: [
+    [
+      'accountId',
+      ['acme', '6f9f6c1e-2b0c-4e8e-9d6a-0f6b8f0d7c11', 'a'.repeat(63)],
+      ['', 'Acme', 'a/b', 'a:b', '-a', 'a'.repeat(64)],
+    ],
     ['planRef', [], [{}, 'starter', null, { name: 'a', namespace: 'b' }]],
     ['planRef.name', NAMES, NO_NAMES],
     ['displayName', TEXTS, NO_TEXTS],

@@ -124,6 +124,19 @@ describe('a change', () => {
     ['ApiKey', { tenantRef, sha256 }, { tenantRef, sha256: `sha256:${'1b'.repeat(32)}` }, [`/spec/sha256 ${CONSTANT}`]],
     ['ApiKey', { tenantRef, sha256 }, apiKey({}), [`/spec/secretName ${CONSTANT}`, `/spec/sha256 ${CONSTANT}`]],
     ['ApiKey', apiKey({}), apiKey({ suspend: true, description: 'x', overlapHours: 0 }), []],
+    [
+      'Tenant',
+      { planRef: { name: 'a' }, accountId: 'x' },
+      { planRef: { name: 'a' }, accountId: 'y' },
+      ['/spec/accountId cannot be changed: declare another resource and remove this one'],
+    ],
+    [
+      'Tenant',
+      { planRef: { name: 'a' }, accountId: 'x' },
+      { planRef: { name: 'a' } },
+      ['/spec/accountId cannot be changed: declare another resource and remove this one'],
+    ],
+    ['Tenant', { planRef: { name: 'a' } }, { planRef: { name: 'a' }, accountId: 'x' }, []],
     ['Tenant', { planRef: { name: 'a' } }, { planRef: { name: 'b' }, storage: { prefix: 'b/' } }, []],
     ['Plan', { retentionDays: 2 }, { retentionDays: 1 }, []],
   ])('of a %s from %j to %j', ([kind, before, after, faults]) => {

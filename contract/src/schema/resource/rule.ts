@@ -35,9 +35,15 @@ export function brokenRules(written: ResourceManifest): readonly ErrorDetail[] {
 
 /** The rules that the change from `before` to `after` breaks. Both have the same kind and place. */
 export function brokenChanges(before: ResourceManifest, after: ResourceManifest): readonly ErrorDetail[] {
+  if (before.kind === 'Tenant' && after.kind === 'Tenant') return tenantChanges(before.spec, after.spec)
   if (before.kind === 'Template' && after.kind === 'Template') return templateChanges(before.spec, after.spec)
   if (before.kind === 'ApiKey' && after.kind === 'ApiKey') return apiKeyChanges(before.spec, after.spec)
   return []
+}
+
+/** An account that is added may be the one in force. `compile` knows that one, and refuses every other. */
+function tenantChanges({ accountId: before }: TenantSpec, { accountId: after }: TenantSpec): readonly ErrorDetail[] {
+  return before === undefined ? [] : unchanged('/spec/accountId', [before, after])
 }
 
 function templateChanges(before: TemplateSpec, after: TemplateSpec): readonly ErrorDetail[] {

@@ -43,6 +43,8 @@ export interface RigOptions {
   readonly trials?: number
   /** Additional settings of all processes. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Whether the tenants declare their accounts. Default: they do not. */
+  readonly hasAccounts?: boolean
   /** A Kubernetes API with an operator, in place of `platen publish`. The caller owns it, and applies the manifests. */
   readonly kube?: KubeServer
 }
@@ -81,12 +83,18 @@ export default ({ data }) => {
 }`
 
 /** Starts the cluster, its servers and its proxies. */
-export async function openRig({ copies = 1, trials = 24, settings = {}, kube }: RigOptions = {}): Promise<Rig> {
+export async function openRig({
+  copies = 1,
+  trials = 24,
+  settings = {},
+  hasAccounts = false,
+  kube,
+}: RigOptions = {}): Promise<Rig> {
   await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'platen-clocks-'))
   stack.defer(() => rm(folder, { recursive: true }))
   const tenants = Array.from({ length: trials }, (_, at) => tenantOf(at))
-  const manifests = manifestOf(documentsOf(tenants))
+  const manifests = manifestOf(documentsOf(tenants, hasAccounts))
   const proxies = await openProxies(stack)
   const [kafka, redis, s3] = await Promise.all([
     startKafka({ proxies: DEPLOYABLES.map((name) => proxies[name].kafka.port) }).then((each) => stack.use(each)),
@@ -194,15 +202,17 @@ async function openProxies(stack: AsyncDisposableStack): Promise<Proxies> {
   return Object.fromEntries(await Promise.all(all)) as Proxies
 }
 
-function tenantOf(at: number): TrialTenant {
+/** One of several tenants, with its key. */
+export function tenantOf(at: number): TrialTenant {
   return { name: `trial-${at}`, key: `service_live_${`${at}`.padEnd(43, 'x')}` }
 }
 
-function documentsOf(tenants: readonly TrialTenant[]): readonly object[] {
+/** The plan, and the tenants with their keys and templates. */
+export function documentsOf(tenants: readonly TrialTenant[], hasAccounts = false): readonly object[] {
   return [
     plan('trial', { ...UNLIMITED, renderTimeoutSeconds: 10 }),
     ...tenants.flatMap(({ name, key: secret }) => [
-      tenant(name, 'trial'),
+      tenant(name, 'trial', hasAccounts ? { accountId: name } : {}),
       key(name, 'live', secret),
       template(name, 'letter', tsx(LETTER)),
     ]),
