@@ -118,7 +118,7 @@ describeOnKafka('the topics in Kafka', (kafka) => {
       const name = `${kafka.prefix()}off`
       await prepareTopics(connection, [aTopic(name, 1)], options('', signal))
       const [hourMs, begunAt] = [3_600_000, Date.now()]
-      const producer = connection.client(() => undefined).producer()
+      const producer = connection.client().producer()
       await producer.connect()
       await producer.send({
         topic: name,
@@ -207,7 +207,9 @@ describe.skipIf(!hasServer('kafka'))('a Kafka with TLS and passwords', () => {
     await prepareTopics(connection, [aTopic('followed', 1)], { settings: { prefix: '' }, signal })
     sasl = { ...successor, password: 'wrong' }
     let refusals = 0
-    const consumer = connection.client(() => refusals++).consumer({ groupId: 'followed', retry: { retries: 100 } })
+    const consumer = connection
+      .client({ activity: () => refusals++ })
+      .consumer({ groupId: 'followed', retry: { retries: 100 } })
     const connecting = consumer.connect()
     await poll(() => refusals).until((count) => count > 0)
     sasl = user

@@ -1,6 +1,7 @@
 /** Tests promises of a consumer group member on a real Kafka, beyond the ports that use it. */
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
-import { type ConsumedRecord, type GroupConsumer, openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
+import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
+import type { ConsumedRecord, GroupConsumer } from '@platen/adapters/kafka/consumer/group-consumer.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import { expect, test } from 'vitest'
 import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'

@@ -111,7 +111,7 @@ const MARK = 'of the test'
 
 /** Commits the same offset again, with metadata that commits of the service do not have. */
 async function mark(connection: KafkaConnection, topic: string): Promise<void> {
-  const consumer = connection.client(() => undefined).consumer({ groupId: topic })
+  const consumer = connection.client().consumer({ groupId: topic })
   const joined = Promise.withResolvers<void>()
   consumer.on(consumer.events.GROUP_JOIN, () => joined.resolve())
   try {

@@ -62,8 +62,16 @@ export interface KafkaConnection extends AsyncDisposable, KafkaPorts {
   send(topic: string, records: readonly OutgoingRecord[], signal: AbortSignal): Promise<void>
   /** The client that reads and creates topics and groups. Connects at the first call, and closes with the connection. */
   admin(): Promise<Admin>
-  /** Makes a client with its own sockets, for one consumer. Calls `onActivity` for each entry that kafkajs logs. */
-  client(onActivity: () => void): Kafka
+  /** Makes a client with its own sockets, for one consumer. */
+  client(watch?: ClientWatch): Kafka
+}
+
+/** What a client reports of itself. */
+export interface ClientWatch {
+  /** It logged something. */
+  activity?(): void
+  /** It has a connection to a broker after it had lost one, and has sent nothing on it yet. */
+  reconnected?(): void
 }
 
 /** Connects. Throws `Unavailable` with the reason if no broker can be reached, or if it refuses the credentials or the certificate. */
@@ -74,9 +82,9 @@ export async function connectKafka(
 ): Promise<KafkaConnection> {
   signal.throwIfAborted()
   patchKafkajs(ports.clock)
-  const client = (onActivity: () => void) => new Kafka(configOf(settings, ports, { onActivity, isRetried: true }))
+  const client = (watch: ClientWatch = {}) => new Kafka(configOf(settings, ports, { watch, isRetried: true }))
   await probe(settings, ports, signal)
-  const producer = client(() => undefined).producer({
+  const producer = client().producer({
     createPartitioner: Partitioners.DefaultPartitioner,
     allowAutoTopicCreation: false,
     retry: { ...RETRY, retries: 5 },
@@ -100,7 +108,7 @@ export async function connectKafka(
       await send(topic, messages, sendSignal)
     },
     async admin() {
-      admin ??= openAdmin(client(() => undefined))
+      admin ??= openAdmin(client())
       return await admin.catch((cause: unknown) => {
         // The next caller tries again.
         admin = undefined
@@ -122,12 +130,12 @@ const { msMin: initialRetryTime, msMax: maxRetryTime } = KAFKA_BACK_OFF
 const RETRY = { initialRetryTime, maxRetryTime, factor: 0.2, multiplier: 2 }
 
 interface ClientUse {
-  readonly onActivity: () => void
+  readonly watch: ClientWatch
   /** Are refused credentials tried again? */
   readonly isRetried: boolean
 }
 
-function configOf(settings: KafkaSettings, ports: KafkaPorts, { onActivity, isRetried }: ClientUse): KafkaConfig {
+function configOf(settings: KafkaSettings, ports: KafkaPorts, { watch, isRetried }: ClientUse): KafkaConfig {
   const { brokers, clientId, sasl, tls, latest = () => settings } = settings
   const { clock } = ports
   return {
@@ -142,15 +150,23 @@ function configOf(settings: KafkaSettings, ports: KafkaPorts, { onActivity, isRe
     authenticationTimeout: KAFKA_REQUEST_MS_MAX,
     requestTimeout: KAFKA_REQUEST_MS_MAX,
     retry: { ...RETRY, retries: 5 },
-    socketFactory: socketFactoryOf(() => latest().tls ?? {}),
+    socketFactory: socketFactoryOf(() => latest().tls ?? {}, watch),
     logLevel: logLevel.INFO,
-    logCreator: () => logEntriesTo(ports, onActivity),
+    logCreator: () => logEntriesTo(ports, watch),
   }
 }
 
 /** Turns off Nagle's algorithm: a request is one small write, and a caller waits for the response. `tls` returns the certificates of now. */
-function socketFactoryOf(tls: () => KafkaTls): NonNullable<KafkaConfig['socketFactory']> {
-  return ({ host, port, ssl, onConnect }) => {
+function socketFactoryOf(tls: () => KafkaTls, watch: ClientWatch): NonNullable<KafkaConfig['socketFactory']> {
+  let hasLostOne = false
+  return ({ host, port, ssl, onConnect: proceed }) => {
+    const onConnect = () => {
+      if (hasLostOne) watch.reconnected?.()
+      socket.once('close', () => {
+        hasLostOne = true
+      })
+      proceed()
+    }
     const socket = ssl
       ? connectSecurely({ host, port, ...(isIP(host) > 0 ? {} : { servername: host }), ...tls() }, onConnect)
       : connectPlain({ host, port }, onConnect)
@@ -164,10 +180,10 @@ const WARNINGS_KEPT_MAX = 100
 const TRANSIENT = /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors/
 
 /** Takes the log of kafkajs. Errors become one warning each per interval; everything else is logged at debug level. */
-function logEntriesTo({ clock, log }: KafkaPorts, onActivity: () => void): (entry: LogEntry) => void {
+function logEntriesTo({ clock, log }: KafkaPorts, watch: ClientWatch): (entry: LogEntry) => void {
   const loggedAt = openLruCache<number>(WARNINGS_KEPT_MAX)
   return ({ level, namespace, log: { message, broker, groupId, error } }) => {
-    onActivity()
+    watch.activity?.()
     const fields = { namespace, reason: message, broker, group: groupId, detail: error }
     const last = loggedAt.get(message)
     const now = clock.monotonic()
@@ -181,7 +197,7 @@ function logEntriesTo({ clock, log }: KafkaPorts, onActivity: () => void): (entr
 
 /** Tries each broker once, so that a wrong address, name or password is reported at once. */
 async function probe(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSignal): Promise<void> {
-  const config = configOf(settings, ports, { onActivity: () => undefined, isRetried: false })
+  const config = configOf(settings, ports, { watch: {}, isRetried: false })
   const admin = new Kafka({ ...config, retry: { ...RETRY, retries: settings.brokers.length - 1 } }).admin()
   try {
     await raceAbort(

@@ -4,6 +4,7 @@
  */
 import { backOffMs } from '@platen/contract/back-off.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+import { storedFingerprint } from './client/fingerprint.ts'
 import { groupMember } from './client/member.ts'
 import type { KafkaConnection } from './connect.ts'
 import { KAFKA_BACK_OFF } from './limit.ts'
@@ -23,6 +24,8 @@ interface TopicPartition {
 
 interface PartitionOffset extends TopicPartition {
   readonly offset: number
+  /** What is stored beside it; see `consumer/start.ts`. */
+  readonly metadata: string | null
 }
 
 /** Resolves when no partition is left to commit. Rejects as kafkajs does, or with the signal's reason. */
@@ -86,13 +89,14 @@ async function offsetsToCommit(connection: KafkaConnection, commit: GroupCommit)
       const before = known === undefined || Number(known.offset) < 0 ? undefined : Number(known.offset)
       const topicPartition = { topic, partition }
       const next = commit.offset(before, Number(low), topicPartition)
-      return next === undefined ? [] : [{ ...topicPartition, offset: next }]
+      const metadata = (next === before ? storedFingerprint(known?.metadata) : undefined) ?? null
+      return next === undefined ? [] : [{ ...topicPartition, offset: next, metadata }]
     }),
   )
 }
 
 async function commitAsMember(connection: KafkaConnection, commit: GroupCommit, signal: AbortSignal): Promise<void> {
-  const client = connection.client(() => undefined)
+  const client = connection.client()
   const consumer = groupMember(client, { group: commit.group, fetchWaitMs: 1, shouldRestart: () => false })
   const joined = Promise.withResolvers<Readonly<Record<string, readonly number[]>>>()
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => joined.resolve(payload.memberAssignment))

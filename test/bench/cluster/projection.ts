@@ -69,7 +69,7 @@ async function append(connection: KafkaConnection, count: number, signal: AbortS
 
 /** Reads them all as kafkajs gives them, in a group that has read nothing. */
 async function readBare(connection: KafkaConnection, count: number): Promise<void> {
-  const consumer = connection.client(() => undefined).consumer({ groupId: randomUUID(), maxWaitTimeInMs: 100 })
+  const consumer = connection.client().consumer({ groupId: randomUUID(), maxWaitTimeInMs: 100 })
   const all = Promise.withResolvers<void>()
   let read = 0
   await consumer.connect()

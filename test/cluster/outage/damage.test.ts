@@ -1,6 +1,7 @@
 /** An outcome that was damaged in S3: it is told of where it is met, and holds up nothing else. */
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
-import { type ConsumedRecord, openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
+import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
+import type { ConsumedRecord } from '@platen/adapters/kafka/consumer/group-consumer.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
 import { manifestKey } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'

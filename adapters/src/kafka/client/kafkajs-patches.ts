@@ -11,7 +11,7 @@ export function patchKafkajs(clock: Pick<Clock, 'now'>): void {
   patchRequestTimers()
   patchCoordinatorLookup()
   patchHeartbeatClock(clock)
-  commitRealOffsets()
+  keepCommittedOffsets()
 }
 
 /**
@@ -60,18 +60,18 @@ function patchHeartbeatClock(clock: Pick<Clock, 'now'>): void {
 }
 
 /**
- * When retention has deleted the next record, kafkajs commits -2, its number for "the first". kafkajs can work with that. Other
- * programs compute the lag from it, and KEDA then gets more than there ever was. Here the real offset is committed.
+ * When the log lacks the next offset, kafkajs commits -2, its number for "the first". Other programs compute the lag from it, and KEDA
+ * then gets more than there ever was. And if the log is an older copy, the offset that is committed in it would be lost. Here nothing is
+ * committed, and the consumer learns from the next batch that it does not begin where it should.
  */
-function commitRealOffsets(): void {
+function keepCommittedOffsets(): void {
   const prototype: Pick<OffsetManager, 'setDefaultOffset'> = OffsetManager.prototype
-  if (prototype.setDefaultOffset.name === 'setFirstOffset') return
-  prototype.setDefaultOffset = async function setFirstOffset(this: OffsetManager, { topic, partition }) {
+  if (prototype.setDefaultOffset.name === 'fetchFromFirst') return
+  prototype.setDefaultOffset = async function fetchFromFirst(this: OffsetManager, { topic, partition }) {
     const asked = { topic, partitions: [{ partition }], ...this.topicConfigurations[topic] }
     const [found] = await this.cluster.fetchTopicsOffset([asked])
     const offset = found?.partitions[0]?.offset
     if (offset === undefined) throw new kafkajs.KafkaJSError(`no offset of ${topic}`, { retriable: true })
-    await this.commitOffsets({ topics: [{ topic, partitions: [{ partition, offset }] }] })
-    this.clearOffsets({ topic, partition })
+    this.resolvedOffsets[topic] = { ...this.resolvedOffsets[topic], [partition]: offset }
   }
 }

@@ -32,17 +32,10 @@ declare module 'kafkajs/src/consumer/offsetManager/index.js' {
   export default class OffsetManager {
     readonly cluster: Cluster
     readonly topicConfigurations: Readonly<Record<string, { readonly fromBeginning?: boolean }>>
-    /** Commits exactly these offsets. */
-    commitOffsets(offsets: {
-      readonly topics: readonly {
-        readonly topic: string
-        readonly partitions: readonly { readonly partition: number; readonly offset: string }[]
-      }[]
-    }): Promise<void>
-    /** Called when the committed offset is not in the log. */
+    /** The next offsets by topic and partition. */
+    readonly resolvedOffsets: Record<string, Readonly<Record<number, string>>>
+    /** Called when the next offset is not in the log. */
     setDefaultOffset(place: Place): Promise<void>
-    /** Forgets the current offset, which is then looked up again. */
-    clearOffsets(place: Place): void
   }
 }
 

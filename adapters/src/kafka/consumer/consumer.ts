@@ -9,57 +9,24 @@
  */
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import { openSerialQueue } from '@platen/contract/serial-queue.ts'
 import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
+import type { Witness } from '../client/fingerprint.ts'
 import { groupMember } from '../client/member.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
 import {
+  KAFKA_BACK_OFF,
   KAFKA_COMMIT_EVERY_MS,
   KAFKA_FETCH_WAIT_MS,
   KAFKA_JOIN_MS_MAX,
   KAFKA_REQUEST_MS_MAX,
   KAFKA_SILENCE_MS_MAX,
 } from '../limit.ts'
-import { type Lag, openPartition, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
-import { openWatermark, type Watermark } from '../partition/watermark.ts'
-
-export interface ConsumerSettings {
-  /** Full names, with the prefix. Every member of a group must consume the same topics. */
-  readonly group: string
-  readonly topics: readonly string[]
-  /** Called when `poll` may return more than before. */
-  onRecords(): void
-  /** Watermarks by partition name, for a process that joins the group again while it still has records in hand. */
-  readonly watermarks?: Map<string, Watermark>
-  /** Does the consumer set the start of each partition by `seek`? Nothing is fetched before that, whatever is committed. */
-  readonly isSeeking?: boolean
-}
-
-/** A record that was handed out. */
-export interface ConsumedRecord extends StoredRecord {
-  /** The record will not be delivered again. Kept in memory until the next commit. Also works after the consumer was closed. */
-  done(): void
-  /** Puts the record back to the head of its partition. If the partition belongs to another member by now, that member gets it. */
-  requeue(): void
-}
-
-/** Closing it commits what is done, drops buffered records, and leaves the group, so that no member waits for its session to time out. */
-export interface GroupConsumer extends AsyncDisposable {
-  /** Returns the next buffered record of a topic: in order within a partition, the partitions in turn. Never waits. */
-  poll(topic: string): ConsumedRecord | undefined
-  /**
-   * Resolves when everything that is done now is committed. Leaves out partitions that went to another member; that member reads the
-   * uncommitted records again. Throws `Unavailable`.
-   */
-  commit(signal: AbortSignal): Promise<void>
-  /** With `isSeeking`: the partitions that wait for `seek`. `onRecords` is called when there may be more of them. */
-  awaitingSeek(): readonly { readonly topic: string; readonly partition: number }[]
-  /** Restarts a partition at an offset; without an offset it waits for `seek` again. Drops its buffered records. */
-  seek(topic: string, partition: number, offset: number | undefined): void
-  /** False after a silence so long that only a new process helps. A consumer that cannot reach a broker retries, and is alive. */
-  isAlive(): boolean
-  lag(): readonly Lag[]
-}
+import { type Lag, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
+import { Assignment } from './assignment.ts'
+import type { ConsumedRecord, ConsumerSettings, GroupConsumer } from './group-consumer.ts'
+import { type PartitionStart, readStarts } from './start.ts'
 
 /** Joins a group. Resolves when partitions are assigned, or none. Throws `Unavailable`, or rejects with the signal's reason. */
 export async function openConsumer(
@@ -81,29 +48,24 @@ class Member implements GroupConsumer {
   readonly #connection: KafkaConnection
   readonly #settings: ConsumerSettings
   readonly #consumer: Consumer
-  readonly #watermarks: Map<string, Watermark>
   readonly #closing = new AbortController()
-  /** The partitions assigned to this member, by name. */
-  #partitions = new Map<string, Partition>()
-  /** With `isSeeking`, the next offset to fetch of each partition, by name; undefined = it waits for `seek`. */
-  readonly #offsets = new Map<string, number | undefined>()
-  /** The partition at which the next poll begins: they take turns. */
-  #nextPartition = 0
+  readonly #assignment: Assignment
   #lastActivityAt: number
   #starting: Promise<void> = Promise.resolve()
   #hasStopped = false
   /** False between a crash and the restart, which begins with no partition paused. */
   #isRunning = false
+  #isStarting = false
   readonly #joined = Promise.withResolvers<void>()
   readonly #runCommit = openSerialQueue()
 
   constructor(connection: KafkaConnection, settings: ConsumerSettings) {
     this.#connection = connection
     this.#settings = settings
-    this.#watermarks = settings.watermarks ?? new Map()
+    this.#assignment = new Assignment(settings)
     this.#lastActivityAt = connection.clock.monotonic()
     this.#consumer = groupMember(
-      connection.client(() => this.#touch()),
+      connection.client({ activity: () => this.#touch(), reconnected: () => this.#onReconnection() }),
       {
         group: settings.group,
         fetchWaitMs: KAFKA_FETCH_WAIT_MS,
@@ -142,51 +104,37 @@ class Member implements GroupConsumer {
   }
 
   poll(topic: string): ConsumedRecord | undefined {
-    const partitions = [...this.#partitions.values()]
-    for (let i = 0; i < partitions.length; i++) {
-      const index = (this.#nextPartition + i) % partitions.length
-      const partition = partitions[index]
-      const record = partition?.topic === topic ? partition.shift() : undefined
-      if (partition === undefined || record === undefined) continue
-      this.#nextPartition = index + 1
-      this.#resumeIfRoom(partition)
-      return this.#deliver(record, partition)
-    }
-    return undefined
+    const taken = this.#assignment.take(topic)
+    if (taken === undefined) return undefined
+    this.#resumeIfRoom(taken.partition)
+    return this.#deliver(taken.record, taken.partition)
   }
 
   awaitingSeek(): readonly Partition[] {
-    return [...this.#partitions].filter(([name]) => this.#offsets.get(name) === undefined).map(([, each]) => each)
+    return this.#assignment.waiting()
   }
 
-  seek(topic: string, partition: number, offset: number | undefined): void {
-    const name = partitionName(topic, partition)
-    const before = this.#partitions.get(name)
-    if (before === undefined) return
-    before.revoke()
-    const opened = openPartition(topic, partition, this.#watermarkOf(name))
-    this.#partitions.set(name, opened)
-    this.#offsets.set(name, offset)
-    if (offset === undefined) {
-      this.#pause(opened)
-      return this.#settings.onRecords()
-    }
-    // If it is not running, all partitions are assigned anew before anything is fetched.
-    if (this.#isRunning) this.#consumer.seek({ topic, partition, offset: String(offset) })
-    this.#resume(opened)
+  seek(topic: string, number: number, offset: number | undefined): void {
+    const partition = this.#assignment.find({ topic, partition: number })
+    if (partition === undefined) return
+    const opened = this.#assignment.reopen(partition)
+    if (offset === undefined) this.#await(opened)
+    else this.#fetchFrom(opened, offset)
   }
 
   async commit(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     const deadline = this.#connection.clock.timeout(KAFKA_REQUEST_MS_MAX)
-    const moved = this.#uncommitted()
+    const moved = this.#assignment.uncommitted()
     const ended = AbortSignal.any([signal, deadline])
     await this.#runCommit(() => this.#commitPositions(), ended).catch((cause: unknown) => {
       signal.throwIfAborted()
       return throwUnavailable(cause)
     })
     // kafkajs reports no error if it skips a commit because it is about to restart.
-    const left = moved.filter((each) => this.#isOurs(each.partition) && (each.partition.committed ?? 0) < each.position)
+    const left = moved.filter(
+      ({ partition, offset }) => this.#assignment.has(partition) && (partition.committed ?? 0) < offset,
+    )
     if (left.length > 0) throw new Unavailable(`the group ${this.#settings.group} did not commit all offsets`)
   }
 
@@ -195,7 +143,7 @@ class Member implements GroupConsumer {
   }
 
   lag(): readonly Lag[] {
-    return [...this.#partitions.values()].map((partition) => ({
+    return this.#assignment.all().map((partition) => ({
       topic: partition.topic,
       partition: partition.partition,
       records: partition.lag(),
@@ -210,8 +158,7 @@ class Member implements GroupConsumer {
     await this.commit(never).catch((err: unknown) =>
       log.warn({ group: this.#settings.group, err }, 'offset commit on close failed'),
     )
-    for (const partition of this.#partitions.values()) partition.revoke()
-    this.#partitions = new Map()
+    this.#assignment.assign([])
     // Else a broker that does not answer would delay the end of the process. The group then notices the missing member by itself.
     await raceAbort(this.#leave(), clock.timeout(KAFKA_REQUEST_MS_MAX)).catch(() => undefined)
   }
@@ -247,74 +194,129 @@ class Member implements GroupConsumer {
     // While closing, it only joins in order to leave.
     if (this.#closing.signal.aborted) return
     this.#isRunning = true
-    const { group, isSeeking = false } = this.#settings
-    const before = this.#partitions
-    this.#partitions = new Map()
-    for (const [topic, numbers] of Object.entries(assignment)) {
-      for (const number of numbers) {
-        const name = partitionName(topic, number)
-        const kept = isSeeking ? undefined : before.get(name)
-        this.#partitions.set(name, kept ?? openPartition(topic, number, this.#watermarkOf(name)))
-        if (isSeeking) this.#offsets.delete(name)
-      }
-    }
-    for (const [name, partition] of before) if (this.#partitions.get(name) !== partition) partition.revoke()
-    for (const partition of this.#partitions.values()) {
-      // The commits of this generation are not known, and partitions that were paused still are.
+    const before = this.#assignment.all().length
+    const places = Object.entries(assignment).flatMap(([topic, numbers]) =>
+      numbers.map((partition) => ({ topic, partition })),
+    )
+    this.#assignment.assign(places)
+    for (const partition of this.#assignment.all()) {
+      // The commits of this generation are not known.
       partition.committed = undefined
-      this.#resume(partition)
-      if (partition.isFull() || isSeeking) this.#pause(partition)
+      this.#await(partition)
     }
-    this.#connection.log.info({ group, partitions: this.#partitions.size, before: before.size }, 'partitions assigned')
+    const { group } = this.#settings
+    this.#connection.log.info({ group, partitions: places.length, before }, 'partitions assigned')
     this.#joined.resolve()
-    if (isSeeking) this.#settings.onRecords()
   }
 
-  #watermarkOf(name: string): Watermark {
-    if (this.#settings.isSeeking) return openWatermark()
-    const known = this.#watermarks.get(name) ?? openWatermark()
-    this.#watermarks.set(name, known)
-    return known
+  /** The broker may have another log than before. */
+  #onReconnection(): void {
+    if (!this.#isRunning || this.#closing.signal.aborted) return
+    for (const partition of this.#assignment.all()) {
+      if (this.#settings.isSeeking) this.seek(partition.topic, partition.partition, undefined)
+      else this.#await(partition)
+    }
+  }
+
+  /** Fetches nothing of a partition until its start is known. */
+  #await(partition: Partition): void {
+    this.#assignment.setNextOffset(partition, undefined)
+    this.#pause(partition)
+    if (this.#settings.isSeeking) this.#settings.onRecords()
+    else void this.#startWaiting()
+  }
+
+  /** Starts all partitions that wait at their committed offsets. Never rejects. */
+  async #startWaiting(): Promise<void> {
+    if (this.#isStarting) return
+    this.#isStarting = true
+    const [connection, { signal }] = [this.#connection, this.#closing]
+    const options = { ...connection, dependency: 'kafka', operation: 'fetch_offsets', signal }
+    const read = async () => {
+      const starts = await readStarts(connection, this.#settings, signal)
+      for (const partition of this.#assignment.waiting()) this.#startAt(partition, starts)
+      if (this.#assignment.waiting().length > 0)
+        throw new Unavailable('Kafka does not know all assigned partitions yet')
+    }
+    // Fails only because it is closed.
+    await retryWhileUnavailable(read, { ...options, waitMsMax: KAFKA_BACK_OFF.msMax }).catch(() => undefined)
+    this.#isStarting = false
+  }
+
+  #startAt(waiting: Partition, starts: ReadonlyMap<string, PartitionStart>): void {
+    const start = starts.get(partitionName(waiting.topic, waiting.partition))
+    if (start === undefined) return
+    const last = this.#assignment.watermarkOf(waiting).last()
+    const partition = last !== undefined && last.offset >= start.end ? this.#replace(waiting, last) : waiting
+    partition.startAt(start.position, start.committed)
+    this.#fetchFrom(partition, start.position.offset - (start.position.fingerprint === undefined ? 0 : 1))
+  }
+
+  #fetchFrom(partition: Partition, offset: number): void {
+    const { topic, partition: number } = partition
+    this.#assignment.setNextOffset(partition, offset)
+    // If it is not running, all partitions are assigned anew before anything is fetched.
+    if (this.#isRunning) this.#consumer.seek({ topic, partition: number, offset: String(offset) })
+    if (partition.isFull()) this.#pause(partition)
+    else this.#resume(partition)
+  }
+
+  /** Forgets everything about a partition whose log is another one than before, as it lacks a record that was read. */
+  #replace(before: Partition, { offset }: Witness): Partition {
+    const { topic, partition } = before
+    const { group } = this.#settings
+    this.#connection.log.warn({ group, topic, partition, offset }, 'kafka lost records, reading again')
+    return this.#assignment.replace(before)
   }
 
   #receive({ batch }: EachBatchPayload): void {
-    const partition = this.#partitions.get(partitionName(batch.topic, batch.partition))
+    const partition = this.#assignment.find(batch)
     // Fetched before the partition went to another member.
     if (partition === undefined || this.#closing.signal.aborted) return
-    if (this.#settings.isSeeking && !this.#isNext(batch)) return
-    const count = partition.add(batch.messages, Number(batch.highWatermark))
+    if (!this.#isNext(batch, partition)) return
+    const end = Number(batch.highWatermark)
+    const missing = partition.missing(batch.messages, end)
+    if (missing !== undefined) return this.#startOver(partition, missing)
+    const count = partition.add(batch.messages, end)
     if (partition.isFull()) this.#pause(partition)
     if (count > 0) this.#settings.onRecords()
   }
 
   /** Does the batch begin at the next offset expected of its partition? */
-  #isNext(batch: EachBatchPayload['batch'] & { fetchedOffset?: string }): boolean {
-    const name = partitionName(batch.topic, batch.partition)
-    const next = this.#offsets.get(name)
+  #isNext(batch: EachBatchPayload['batch'] & { fetchedOffset?: string }, partition: Partition): boolean {
+    const next = this.#assignment.nextOffset(partition)
     const isNext = next === Number(batch.fetchedOffset)
-    if (isNext) this.#offsets.set(name, Number(batch.lastOffset()) + 1)
-    // Fetched before the seek, or the log has deleted that offset: the consumer must determine the start again.
-    else if (next !== undefined) this.seek(batch.topic, batch.partition, undefined)
+    if (isNext) this.#assignment.setNextOffset(partition, Number(batch.lastOffset()) + 1)
+    // Fetched before the seek, or the log has deleted that offset: the start must be determined again.
+    else if (next !== undefined && this.#settings.isSeeking) this.seek(batch.topic, batch.partition, undefined)
+    else if (next !== undefined) this.#await(partition)
     return isNext
   }
 
+  /** Reads a log that is not the one that was read before: after the committed offset, unless that is one of the other log. */
+  #startOver(before: Partition, missing: Witness): void {
+    const isCommitted = missing.offset === (before.committed ?? 0) - 1
+    const partition = this.#replace(before, missing)
+    if (isCommitted) this.#fetchFrom(partition, 0)
+    else this.#await(partition)
+  }
+
   #deliver(record: StoredRecord, from: Partition): ConsumedRecord {
-    const name = partitionName(record.topic, record.partition)
-    // After a `seek` all records are delivered again, so handles from before it no longer count.
-    const isPast = () => this.#settings.isSeeking === true && !this.#isOurs(from)
+    // In another log, other records have the same offsets.
+    const isValid = this.#assignment.validity(from)
     return {
       ...record,
       done: () => {
-        if (isPast()) return
-        const partition = this.#partitions.get(name)
-        if (partition === undefined) return this.#watermarkOf(name).done(record.offset)
+        if (!isValid()) return
+        const partition = this.#assignment.find(record)
+        if (partition === undefined) return this.#assignment.watermarkOf(record).done(record.offset)
         partition.done(record)
         this.#resumeIfRoom(partition)
       },
       requeue: () => {
-        if (isPast()) return
-        const partition = this.#partitions.get(name)
-        if (partition === undefined) this.#watermarkOf(name).release(record.offset)
+        if (!isValid()) return
+        const partition = this.#assignment.find(record)
+        if (partition === undefined) this.#assignment.watermarkOf(record).release(record.offset)
         else partition.requeue(record)
         this.#settings.onRecords()
       },
@@ -322,7 +324,8 @@ class Member implements GroupConsumer {
   }
 
   #resumeIfRoom(partition: Partition): void {
-    if (partition.isPaused && !partition.isFull()) this.#resume(partition)
+    const isStarted = this.#assignment.nextOffset(partition) !== undefined
+    if (isStarted && partition.isPaused && !partition.isFull()) this.#resume(partition)
   }
 
   #pause(partition: Partition): void {
@@ -348,19 +351,14 @@ class Member implements GroupConsumer {
     }
   }
 
-  #uncommitted(): { partition: Partition; position: number }[] {
-    return [...this.#partitions.values()].flatMap((partition) => {
-      const position = partition.position()
-      return position === undefined ? [] : [{ partition, position }]
-    })
-  }
-
   async #commitPositions(): Promise<void> {
     // Read again, as revoked partitions must not be committed. kafkajs adds the generation in the same turn of the event loop.
-    const offsets = this.#uncommitted().map(({ partition, position }) => ({
+    const safe = this.#assignment.uncommitted().filter(({ isSafe }) => isSafe)
+    const offsets = safe.map(({ partition, offset, fingerprint = null }) => ({
       topic: partition.topic,
       partition: partition.partition,
-      offset: String(position),
+      offset: String(offset),
+      metadata: fingerprint,
     }))
     if (offsets.length > 0) await this.#consumer.commitOffsets(offsets)
   }
@@ -368,14 +366,10 @@ class Member implements GroupConsumer {
   #committed({ payload }: ConsumerCommitOffsetsEvent): void {
     for (const { topic, partitions } of payload.topics) {
       for (const { partition, offset } of partitions) {
-        const assigned = this.#partitions.get(partitionName(topic, partition))
+        const assigned = this.#assignment.find({ topic, partition })
         if (assigned !== undefined) assigned.committed = Number(offset)
       }
     }
-  }
-
-  #isOurs(partition: Partition): boolean {
-    return this.#partitions.get(partitionName(partition.topic, partition.partition)) === partition
   }
 
   #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {

@@ -7,7 +7,7 @@ import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Codec } from '@platen/contract/schema/codec.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
 import { REPLAY_IDLE_MS } from '../limit.ts'
-import type { ConsumedRecord, GroupConsumer } from './consumer.ts'
+import type { ConsumedRecord, GroupConsumer } from './group-consumer.ts'
 import { isForAnotherReader, type SetAsideSender, setAsideRecord } from './set-aside.ts'
 
 interface Replay extends SetAsideSender {

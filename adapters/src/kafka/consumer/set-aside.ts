@@ -12,7 +12,8 @@ import type { KafkaConnection } from '../connect.ts'
 import { SET_ASIDE_RETURNED_AFTER_MS } from '../limit.ts'
 import type { StoredRecord } from '../partition/partition.ts'
 import { NEWER_TOPIC } from '../topic.ts'
-import { type ConsumedRecord, type GroupConsumer, openConsumer } from './consumer.ts'
+import { openConsumer } from './consumer.ts'
+import type { ConsumedRecord, GroupConsumer } from './group-consumer.ts'
 
 const HEADERS = { format: 'platen-format', topic: 'platen-topic', reader: 'platen-reader' } as const
 

@@ -1,4 +1,6 @@
+import type { KafkaMessage } from 'kafkajs'
 import { describe, expect, test } from 'vitest'
+import { witnessOf } from '../client/fingerprint.ts'
 import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '../limit.ts'
 import { openPartition } from './partition.ts'
 import { openWatermark } from './watermark.ts'
@@ -43,7 +45,7 @@ describe('a partition', () => {
     expect(partition.isFull()).toBe(true)
     if (stuck !== undefined) partition.done(stuck)
     expect(partition.isFull()).toBe(false)
-    expect(partition.position()).toBe(KAFKA_UNCOMMITTED_RECORDS_MAX)
+    expect(partition.position()?.offset).toBe(KAFKA_UNCOMMITTED_RECORDS_MAX)
   })
 
   test('has the lag of what is not done, those not fetched included', () => {
@@ -60,9 +62,32 @@ describe('a partition', () => {
   test('has nothing to commit that is committed', () => {
     const partition = aPartition()
     partition.add(messages(1), 1)
-    expect(partition.position()).toBe(0)
+    expect(partition.position()?.offset).toBe(0)
     partition.committed = 0
     expect(partition.position()).toBeUndefined()
+  })
+
+  test.for([
+    { name: 'has another record before its start', timestamp: '1', from: 4, end: 9, missing: 4 },
+    { name: 'ends before its start', timestamp: '0', from: 5, end: 4, missing: 4 },
+    { name: 'is the one that was read', timestamp: '0', from: 4, end: 9, missing: undefined },
+    { name: 'has lost the record before its start to retention', timestamp: '1', from: 5, end: 9, missing: undefined },
+  ])('of which the log $name', ({ timestamp, from, end, missing }) => {
+    const partition = aPartition()
+    partition.startAt({ offset: 5, fingerprint: witnessOf(messages(1)[0] as KafkaMessage).fingerprint }, 5)
+    expect(partition.missing(messages(3, { from, timestamp }), end)?.offset).toBe(missing)
+  })
+
+  test('gives only what comes after its start, and has to find what it knows', () => {
+    const watermark = openWatermark()
+    openPartition('topic', 0, watermark).add(messages(9), 9)
+    const partition = openPartition('topic', 0, watermark)
+    partition.startAt({ offset: 5, fingerprint: undefined }, 4)
+    partition.add(messages(2, { from: 4 }), 9)
+    expect([partition.shift(), partition.isKnown()]).toStrictEqual([undefined, false])
+    expect(partition.missing(messages(3, { from: 6, timestamp: '1' }), 9)?.offset).toBe(8)
+    partition.add(messages(4, { from: 6 }), 10)
+    expect([partition.shift()?.offset, partition.isKnown()]).toStrictEqual([9, true])
   })
 
   test('that is lost has nothing at hand and nothing to commit, and knows what is in hand', () => {
@@ -80,11 +105,14 @@ function aPartition() {
   return openPartition('topic', 0, openWatermark())
 }
 
-function messages(count: number, { from = 0, bytes = 1 }: { from?: number; bytes?: number } = {}) {
+function messages(
+  count: number,
+  { from = 0, bytes = 1, timestamp = '0' }: { from?: number; bytes?: number; timestamp?: string } = {},
+) {
   return Array.from({ length: count }, (_, i) => ({
     key: null,
     value: Buffer.alloc(bytes),
-    timestamp: '0',
+    timestamp,
     attributes: 0,
     headers: {},
     offset: String(from + i),

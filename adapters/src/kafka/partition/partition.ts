@@ -1,7 +1,8 @@
 /** One partition as its consumer holds it: the buffered records, and which records are done. */
 import type { KafkaMessage } from 'kafkajs'
+import { openSearch, type Witness, witnessOf } from '../client/fingerprint.ts'
 import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '../limit.ts'
-import type { Watermark } from './watermark.ts'
+import type { Position, Watermark } from './watermark.ts'
 
 /** The records left in an assigned partition. */
 export interface Lag {
@@ -28,6 +29,13 @@ export interface Partition {
   committed: number | undefined
   /** Is fetching paused until there is room? */
   isPaused: boolean
+  /**
+   * Fetching begins here, or at the record before if its fingerprint is known; everything before is done. Until the records that are known
+   * of the log were fetched again, nothing may be committed.
+   */
+  startAt(start: Position, committed: number | undefined): void
+  /** Returns a known record that is not in the log that was fetched: it is another log, such as an older copy. */
+  missing(messages: readonly KafkaMessage[], highWatermark: number): Witness | undefined
   /** Buffers the fetched records, except known ones. Returns how many were added. */
   add(messages: readonly KafkaMessage[], highWatermark: number): number
   /** Takes the next record; it is in hand from now on. */
@@ -37,7 +45,9 @@ export interface Partition {
   done(record: StoredRecord): void
   isFull(): boolean
   /** The offset to commit; undefined if nothing is new. */
-  position(): number | undefined
+  position(): Position | undefined
+  /** Were the records that are known of the log fetched again since its start? */
+  isKnown(): boolean
   /** Records that are not done, including records not fetched yet, as of the last fetch that returned any. */
   lag(): number
   /** The partition goes to another member: drops the buffered records. */
@@ -51,59 +61,86 @@ export function partitionName(topic: string, partition: number): string {
 
 /** Opens a newly assigned partition. The watermark holds what is known of it from earlier assignments. */
 export function openPartition(topic: string, partition: number, watermark: Watermark): Partition {
-  let waiting: StoredRecord[] = []
-  let waitingBytes = 0
+  const waiting = openBuffer()
   let end = 0
+  const search = openSearch()
   watermark.reset()
-
-  const isFull = () =>
-    waitingBytes >= KAFKA_BUFFERED_BYTES_MAX || watermark.pendingCount() >= KAFKA_UNCOMMITTED_RECORDS_MAX
-
   return {
     topic,
     partition,
     committed: undefined,
     isPaused: false,
+    startAt({ offset, fingerprint }, committed) {
+      const last = watermark.last()
+      watermark.pass(offset)
+      this.committed = committed
+      search.begin([
+        ...(fingerprint === undefined ? [] : [{ offset: offset - 1, fingerprint }]),
+        ...(last !== undefined && last.offset >= offset ? [last] : []),
+      ])
+    },
+    missing: (messages, highWatermark) => search.missing(messages, highWatermark),
     add(messages, highWatermark) {
       end = highWatermark
-      watermark.truncateTo(end)
+      search.goOn(messages)
       const fresh = messages
-        .filter(({ offset }) => watermark.begin(Number(offset)))
+        .filter((message) => watermark.begin(witnessOf(message)))
         .map((message) => storedAs({ topic, partition }, message))
-      waiting.push(...fresh)
-      // Records fetched again after a rebalance may come before the buffered ones.
-      waiting.sort((a, b) => a.offset - b.offset)
-      waitingBytes += fresh.reduce((sum, record) => sum + bytesOf(record), 0)
+      waiting.put(fresh)
       return fresh.length
     },
-    shift() {
-      const record = waiting.shift()
-      if (record !== undefined) waitingBytes -= bytesOf(record)
-      return record
-    },
-    requeue(record) {
-      waiting.push(record)
-      waiting.sort((a, b) => a.offset - b.offset)
-      waitingBytes += bytesOf(record)
-    },
+    shift: () => waiting.shift(),
+    requeue: (record) => waiting.put([record]),
     done({ offset }) {
       watermark.done(offset)
       // It may have been requeued before.
-      const at = waiting.findIndex((record) => record.offset === offset)
-      const [record] = at < 0 ? [] : waiting.splice(at, 1)
-      if (record !== undefined) waitingBytes -= bytesOf(record)
+      waiting.remove(offset)
     },
-    isFull,
+    // Fetches known records again before it is full, since nothing is committed before that.
+    isFull: () =>
+      search.isOver() &&
+      (waiting.bytes() >= KAFKA_BUFFERED_BYTES_MAX || watermark.pendingCount() >= KAFKA_UNCOMMITTED_RECORDS_MAX),
     position() {
       const position = watermark.position()
-      return position === this.committed ? undefined : position
+      return position?.offset === this.committed ? undefined : position
     },
-    lag: () => Math.max(end - (watermark.position() ?? end), 0),
+    isKnown: () => search.isOver(),
+    lag: () => Math.max(end - (watermark.position()?.offset ?? end), 0),
     revoke() {
-      for (const { offset } of waiting) watermark.release(offset)
-      waiting = []
-      waitingBytes = 0
+      for (const { offset } of waiting.clear()) watermark.release(offset)
       watermark.reset()
+    },
+  }
+}
+
+/** Records in the order of their offsets. */
+function openBuffer() {
+  let records: StoredRecord[] = []
+  let bytes = 0
+  return {
+    bytes: () => bytes,
+    /** Records that are fetched again, or given back, may come before those that are here. */
+    put(added: readonly StoredRecord[]): void {
+      records.push(...added)
+      records.sort((a, b) => a.offset - b.offset)
+      bytes += added.reduce((sum, record) => sum + bytesOf(record), 0)
+    },
+    shift(): StoredRecord | undefined {
+      const record = records.shift()
+      if (record !== undefined) bytes -= bytesOf(record)
+      return record
+    },
+    remove(offset: number): void {
+      const at = records.findIndex((record) => record.offset === offset)
+      const [record] = at < 0 ? [] : records.splice(at, 1)
+      if (record !== undefined) bytes -= bytesOf(record)
+    },
+    /** Returns what it had. */
+    clear(): readonly StoredRecord[] {
+      const cleared = records
+      records = []
+      bytes = 0
+      return cleared
     },
   }
 }

@@ -15,70 +15,81 @@ describe('a watermark', () => {
     { name: 'takes a record that is done twice', fetched: [5, 6], done: [5, 5], position: 6 },
   ])('$name', ({ fetched, done, position }) => {
     const mark = openWatermark()
-    for (const offset of fetched) expect(mark.begin(offset)).toBe(true)
+    for (const offset of fetched) expect(mark.begin(at(offset))).toBe(true)
     for (const offset of done) mark.done(offset)
-    expect(mark.position()).toBe(position)
+    expect(mark.position()?.offset).toBe(position)
     expect(mark.pendingCount()).toBe(fetched.filter((offset) => offset >= position).length)
   })
 
   test('hands out nothing again that is in hand or done, when it is fetched again', () => {
     const mark = openWatermark()
-    for (const offset of [5, 6, 7]) mark.begin(offset)
+    for (const offset of [5, 6, 7]) mark.begin(at(offset))
     mark.done(5)
     mark.done(7)
-    expect([5, 6, 7, 8].map((offset) => mark.begin(offset))).toStrictEqual([false, false, false, true])
+    expect([5, 6, 7, 8].map((offset) => mark.begin(at(offset)))).toStrictEqual([false, false, false, true])
     mark.done(6)
-    expect(mark.position()).toBe(8)
+    expect(mark.position()?.offset).toBe(8)
   })
 
   test('hands out again what was released, after the partition has come back', () => {
     const mark = openWatermark()
-    for (const offset of [5, 6, 7]) mark.begin(offset)
+    for (const offset of [5, 6, 7]) mark.begin(at(offset))
     mark.release(5)
     mark.reset()
     mark.done(6)
     expect(mark.position()).toBeUndefined()
-    expect([5, 6, 7].map((offset) => mark.begin(offset))).toStrictEqual([true, false, false])
-    expect(mark.position()).toBe(5)
+    expect([5, 6, 7].map((offset) => mark.begin(at(offset)))).toStrictEqual([true, false, false])
+    expect(mark.position()?.offset).toBe(5)
   })
 
   test('does not pass what it has not been given again, whatever is known to be done behind it', () => {
     const mark = openWatermark()
-    for (const offset of [5, 6, 7, 8]) mark.begin(offset)
+    for (const offset of [5, 6, 7, 8]) mark.begin(at(offset))
     mark.release(7)
     mark.reset()
     for (const offset of [6, 8]) mark.done(offset)
-    for (const offset of [5, 6]) mark.begin(offset)
+    for (const offset of [5, 6]) mark.begin(at(offset))
     mark.done(5)
-    expect(mark.position()).toBe(7)
+    expect(mark.position()?.offset).toBe(7)
   })
 
   test('follows what others have done while the partition was theirs', () => {
     const mark = openWatermark()
-    for (const offset of [5, 6, 7]) mark.begin(offset)
+    for (const offset of [5, 6, 7]) mark.begin(at(offset))
     for (const offset of [6, 7]) mark.release(offset)
     mark.reset()
-    expect([8, 9].map((offset) => mark.begin(offset))).toStrictEqual([true, true])
-    expect(mark.position()).toBe(8)
+    expect([8, 9].map((offset) => mark.begin(at(offset)))).toStrictEqual([true, true])
+    expect(mark.position()?.offset).toBe(8)
     for (const offset of [8, 5]) mark.done(offset)
-    expect(mark.position()).toBe(9)
+    expect(mark.position()?.offset).toBe(9)
   })
 
-  test('knows nothing of a topic that was made anew under the old name', () => {
+  test('has beside its position the fingerprint of the record before, if that was fetched', () => {
     const mark = openWatermark()
-    for (const offset of [0, 1, 2]) mark.begin(offset)
-    for (const offset of [0, 1]) mark.done(offset)
-    mark.truncateTo(3)
-    expect([mark.begin(0), mark.begin(2), mark.position()]).toStrictEqual([false, false, 2])
-    mark.truncateTo(1)
-    expect([mark.begin(0), mark.position()]).toStrictEqual([true, 0])
+    for (const offset of [5, 6, 9]) mark.begin(at(offset))
+    expect(mark.position()).toStrictEqual({ offset: 5, fingerprint: undefined })
+    mark.done(5)
+    expect(mark.position()).toStrictEqual({ offset: 6, fingerprint: 'of 5' })
+    mark.done(6)
+    expect(mark.position()).toStrictEqual({ offset: 9, fingerprint: undefined })
+    mark.done(9)
+    expect(mark.position()).toStrictEqual({ offset: 10, fingerprint: 'of 9' })
+  })
+
+  test('hands out nothing before the offset from which it starts, and knows the record there', () => {
+    const mark = openWatermark()
+    mark.pass(6)
+    expect(mark.position()).toStrictEqual({ offset: 6, fingerprint: undefined })
+    expect([5, 6].map((offset) => mark.begin(at(offset)))).toStrictEqual([false, true])
+    expect(mark.position()).toStrictEqual({ offset: 6, fingerprint: 'of 5' })
+    expect(mark.last()).toStrictEqual(at(6))
   })
 
   test('believes a record that is done before it is fetched', () => {
     const mark = openWatermark()
     mark.done(5)
-    expect([5, 6].map((offset) => mark.begin(offset))).toStrictEqual([false, true])
-    expect(mark.position()).toBe(6)
+    expect([5, 6].map((offset) => mark.begin(at(offset)))).toStrictEqual([false, true])
+    expect(mark.position()?.offset).toBe(6)
   })
 
   test('loses nothing and gives nothing out twice, whatever happens to its partition', () => {
@@ -104,7 +115,7 @@ describe('a watermark', () => {
         for (const step of list) {
           if (step.do === 'fetch') {
             for (let i = 0; i < step.count; i++, fetched++) {
-              if (!mark.begin(fetched)) continue
+              if (!mark.begin(at(fetched))) continue
               expect(hand.has(fetched) || done.has(fetched)).toBe(false)
               hand.add(fetched)
             }
@@ -115,7 +126,7 @@ describe('a watermark', () => {
             done.add(offset)
             mark.done(offset)
           } else if (step.do === 'commit') {
-            committed = mark.position() ?? committed
+            committed = mark.position()?.offset ?? committed
           } else if (step.do === 'rebalance') {
             if (step.isLost) mark.reset()
             fetched = committed
@@ -128,7 +139,7 @@ describe('a watermark', () => {
             hand.delete(offset)
             mark.release(offset)
           }
-          const position = mark.position() ?? committed
+          const position = mark.position()?.offset ?? committed
           for (let offset = 0; offset < position; offset++) expect(done.has(offset)).toBe(true)
         }
       }),
@@ -136,3 +147,7 @@ describe('a watermark', () => {
     )
   })
 })
+
+function at(offset: number) {
+  return { offset, fingerprint: `of ${offset}` }
+}

@@ -1,3 +1,5 @@
+import type { Witness } from '../client/fingerprint.ts'
+
 /**
  * The progress in one partition: the offset before which every record is done. Records are done in any order, but a group has only one
  * offset per partition, so it commits the offset of the oldest record that is not done.
@@ -7,47 +9,65 @@
  */
 export interface Watermark {
   /** Registers a fetched record. Returns whether to hand it out: false if it is in hand or done already. */
-  begin(offset: number): boolean
+  begin(record: Witness): boolean
   /** Marks a record as done. May be repeated, and the record may be unknown here. */
   done(offset: number): void
   /** The record is no longer in hand and not done: if fetched again, it is handed out again. Only after the partition was revoked. */
   release(offset: number): void
   /** The offset to commit; undefined if nothing was fetched since `reset`. */
-  position(): number | undefined
+  position(): Position | undefined
   /** The number of records from the oldest one that is not done to the newest. */
   pendingCount(): number
-  /** The partition ends at this offset. If later offsets are done, the topic was created anew, and everything known is dropped. */
-  truncateTo(offset: number): void
+  /** The record with the highest offset that was ever fetched. All that is known here holds only for a log that contains it. */
+  last(): Witness | undefined
+  /** Every record below this offset is done: it is committed. */
+  pass(offset: number): void
   /** The partition was revoked: the next fetch may begin at any offset. Records in hand or done stay known. */
   reset(): void
+}
+
+/** An offset to commit. */
+export interface Position {
+  readonly offset: number
+  /** The fingerprint of the record before it; undefined if that record is not known. */
+  readonly fingerprint: string | undefined
 }
 
 /** Opens a watermark for a partition of which nothing was fetched. */
 export function openWatermark(): Watermark {
   /** Every record below this offset is done. */
   let low = 0
-  /** Offsets fetched since the last reset, from the position on, ascending. Complete, although offsets themselves may have gaps. */
-  let begun: number[] = []
+  /** Records fetched since the last reset, from the position on, ascending. Complete, although offsets themselves may have gaps. */
+  let begun: Witness[] = []
   /** The offset after the last fetched record. */
   let next: number | undefined
+  let last: Witness | undefined
+  /** The last fetched record below the position. */
+  let before: Witness | undefined
   const known = new Map<number, 'open' | 'done'>()
 
   const advance = () => {
     let count = 0
-    for (const offset of begun) {
-      if (known.get(offset) !== 'done') break
-      known.delete(offset)
-      low = offset + 1
+    for (const record of begun) {
+      if (record.offset >= low && known.get(record.offset) !== 'done') break
+      known.delete(record.offset)
+      low = Math.max(low, record.offset + 1)
+      before = record
       count++
     }
     if (count > 0) begun = begun.slice(count)
   }
 
   return {
-    begin(offset) {
+    begin(record) {
+      const { offset } = record
       next = Math.max(next ?? 0, offset + 1, low)
-      if (offset < low) return false
-      insert(begun, offset)
+      last = laterOf(last, record)
+      if (offset < low) {
+        before = laterOf(before, record)
+        return false
+      }
+      insert(begun, record)
       if (!known.has(offset)) {
         known.set(offset, 'open')
         return true
@@ -56,24 +76,22 @@ export function openWatermark(): Watermark {
       return false
     },
     done(offset) {
-      if (offset < low) {
-        known.delete(offset)
-        return
-      }
+      if (offset < low) return void known.delete(offset)
       known.set(offset, 'done')
       advance()
     },
     release(offset) {
       if (known.get(offset) === 'open') known.delete(offset)
     },
-    position: () => begun[0] ?? next,
+    position: () => positionAfter(before, begun[0]?.offset ?? next),
     pendingCount: () => begun.length,
-    truncateTo(offset) {
-      if (offset >= low) return
-      low = 0
-      begun = []
-      next = undefined
-      known.clear()
+    last: () => last,
+    pass(offset) {
+      next = Math.max(next ?? 0, offset)
+      if (offset <= low) return
+      low = offset
+      for (const each of known.keys()) if (each < low) known.delete(each)
+      advance()
     },
     reset() {
       begun = []
@@ -82,12 +100,21 @@ export function openWatermark(): Watermark {
   }
 }
 
-/** Inserts an offset. Offsets come in order, except those that are fetched again. */
-function insert(sorted: number[], offset: number): void {
+function laterOf(known: Witness | undefined, fetched: Witness): Witness {
+  return known !== undefined && known.offset > fetched.offset ? known : fetched
+}
+
+function positionAfter(before: Witness | undefined, offset: number | undefined): Position | undefined {
+  if (offset === undefined) return undefined
+  return { offset, fingerprint: before?.offset === offset - 1 ? before.fingerprint : undefined }
+}
+
+/** Inserts a record. Offsets come in order, except those that are fetched again. */
+function insert(sorted: Witness[], record: Witness): void {
   let at = sorted.length
-  for (let last = sorted[at - 1]; last !== undefined && last >= offset; last = sorted[at - 1]) {
-    if (last === offset) return
+  for (let last = sorted[at - 1]; last !== undefined && last.offset >= record.offset; last = sorted[at - 1]) {
+    if (last.offset === record.offset) return
     at--
   }
-  sorted.splice(at, 0, offset)
+  sorted.splice(at, 0, record)
 }

@@ -1,0 +1,62 @@
+/**
+ * Tells the log of a partition from another one under the same name: an older copy of it, or one that was created anew. Offsets alone do
+ * not tell, since the other log has the same offsets as soon as enough was appended to it. Its records differ, though: by their key, and
+ * by the time at which the broker appended them.
+ */
+import { createHash } from 'node:crypto'
+import type { KafkaMessage } from 'kafkajs'
+
+/** A record that was read. A log without it is not the log that was read. */
+export interface Witness {
+  readonly offset: number
+  readonly fingerprint: string
+}
+
+/** Long enough that two records never have the same one. Brokers store it with each committed offset. */
+const FINGERPRINT_CHARS = 16
+
+/** Returns the fingerprint that was stored with an offset; undefined if there is none, or something else. */
+export function storedFingerprint(metadata: string | null | undefined): string | undefined {
+  return /^[0-9a-f]{16}$/.test(metadata ?? '') ? (metadata ?? undefined) : undefined
+}
+
+/** Returns the witness that a fetched record is. */
+export function witnessOf({ offset, key, timestamp }: Pick<KafkaMessage, 'offset' | 'key' | 'timestamp'>): Witness {
+  const content = createHash('sha256')
+    .update(`${timestamp} `)
+    .update(key ?? '')
+  return { offset: Number(offset), fingerprint: content.digest('hex').slice(0, FINGERPRINT_CHARS) }
+}
+
+/** Looks for known records in a log while it is fetched. */
+export interface Search {
+  /** From here on the log must have these records. */
+  begin(witnesses: readonly Witness[]): void
+  /** Returns a record that the log does not have: it has another one in its place, or ends before it. */
+  missing(fetched: readonly KafkaMessage[], highWatermark: number): Witness | undefined
+  /** Takes the records up to the last fetched one for found. Retention may have deleted some of them. */
+  goOn(fetched: readonly KafkaMessage[]): void
+  isOver(): boolean
+}
+
+/** Opens a search for nothing. */
+export function openSearch(): Search {
+  let open: readonly Witness[] = []
+  return {
+    begin(witnesses) {
+      open = witnesses
+    },
+    missing(fetched, highWatermark) {
+      const found = new Map(fetched.map((message) => [Number(message.offset), message]))
+      return open.find(({ offset, fingerprint }) => {
+        const message = found.get(offset)
+        return offset >= highWatermark || (message !== undefined && witnessOf(message).fingerprint !== fingerprint)
+      })
+    },
+    goOn(fetched) {
+      const last = Number(fetched.at(-1)?.offset ?? -1)
+      open = open.filter(({ offset }) => offset > last)
+    },
+    isOver: () => open.length === 0,
+  }
+}

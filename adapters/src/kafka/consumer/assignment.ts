@@ -1,0 +1,130 @@
+/** The partitions that a member of a group has at the moment, and where each of them is read next. Knows nothing of Kafka's protocol. */
+import { openPartition, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
+import { openWatermark, type Position, type Watermark } from '../partition/watermark.ts'
+import type { ConsumerSettings } from './group-consumer.ts'
+
+/** A record that was taken from its partition. */
+interface TakenRecord {
+  readonly record: StoredRecord
+  readonly partition: Partition
+}
+
+interface Place {
+  readonly topic: string
+  readonly partition: number
+}
+
+export class Assignment {
+  readonly #isSeeking: boolean
+  readonly #watermarks: Map<string, Watermark>
+  #partitions = new Map<string, Partition>()
+  /** The next offset to fetch of each partition; undefined = its start is not known yet. */
+  readonly #offsets = new Map<string, number | undefined>()
+  /** The partition at which the next `take` begins: they take turns. */
+  #nextPartition = 0
+
+  constructor({ isSeeking = false, watermarks = new Map() }: Pick<ConsumerSettings, 'isSeeking' | 'watermarks'>) {
+    this.#isSeeking = isSeeking
+    this.#watermarks = watermarks
+  }
+
+  all(): readonly Partition[] {
+    return [...this.#partitions.values()]
+  }
+
+  find(place: Place): Partition | undefined {
+    return this.#partitions.get(nameOf(place))
+  }
+
+  has(partition: Partition): boolean {
+    return this.find(partition) === partition
+  }
+
+  /** Takes over the result of a rebalance. The starts of all partitions are unknown from then on. */
+  assign(assigned: readonly Place[]): void {
+    const before = this.#partitions
+    this.#offsets.clear()
+    this.#partitions = new Map(
+      assigned.map((place) => {
+        const kept = this.#isSeeking ? undefined : before.get(nameOf(place))
+        return [nameOf(place), kept ?? this.#open(place)]
+      }),
+    )
+    for (const partition of before.values()) if (!this.has(partition)) partition.revoke()
+  }
+
+  /** Takes the next buffered record of a topic: in order within a partition, the partitions in turn. */
+  take(topic: string): TakenRecord | undefined {
+    const partitions = this.all()
+    for (let i = 0; i < partitions.length; i++) {
+      const index = (this.#nextPartition + i) % partitions.length
+      const partition = partitions[index]
+      const record = partition?.topic === topic ? partition.shift() : undefined
+      if (partition === undefined || record === undefined) continue
+      this.#nextPartition = index + 1
+      return { record, partition }
+    }
+    return undefined
+  }
+
+  /** The partitions whose start is not known. */
+  waiting(): readonly Partition[] {
+    return this.all().filter((partition) => this.nextOffset(partition) === undefined)
+  }
+
+  nextOffset(partition: Partition): number | undefined {
+    return this.#offsets.get(nameOf(partition))
+  }
+
+  setNextOffset(partition: Partition, offset: number | undefined): void {
+    this.#offsets.set(nameOf(partition), offset)
+  }
+
+  /** What may be committed: offsets that are not committed, of logs that are known to be those that were read. */
+  uncommitted(): readonly (Position & { readonly partition: Partition; readonly isSafe: boolean })[] {
+    return this.all().flatMap((partition) => {
+      const position = partition.position()
+      const isSafe = partition.isKnown() && this.nextOffset(partition) !== undefined
+      return position === undefined ? [] : [{ ...position, partition, isSafe }]
+    })
+  }
+
+  /** Opens a partition again: what was buffered is dropped. */
+  reopen(partition: Partition): Partition {
+    partition.revoke()
+    const opened = this.#open(partition)
+    this.#partitions.set(nameOf(partition), opened)
+    return opened
+  }
+
+  /** Opens a partition that has another log than before, so nothing that is known of its records holds any more. */
+  replace(partition: Partition): Partition {
+    partition.revoke()
+    this.#watermarks.delete(nameOf(partition))
+    return this.reopen(partition)
+  }
+
+  /** The watermark of a partition, also of one that another member has. */
+  watermarkOf(place: Place): Watermark {
+    if (this.#isSeeking) return openWatermark()
+    const known = this.#watermarks.get(nameOf(place)) ?? openWatermark()
+    this.#watermarks.set(nameOf(place), known)
+    return known
+  }
+
+  /** Returns whether a record that was taken from this partition is still the one at its offset, for the whole life of the record. */
+  validity(partition: Partition): () => boolean {
+    // After a seek all records are delivered again.
+    if (this.#isSeeking) return () => this.has(partition)
+    const known = this.watermarkOf(partition)
+    return () => this.watermarkOf(partition) === known
+  }
+
+  #open(place: Place): Partition {
+    return openPartition(place.topic, place.partition, this.watermarkOf(place))
+  }
+}
+
+function nameOf({ topic, partition }: Place): string {
+  return partitionName(topic, partition)
+}
