@@ -31,7 +31,8 @@ async function serve(own: Process<Config>): Promise<void> {
   const base = await openDataPlane(own)
   const { config, log, redis, kafka, topics, directory, metrics, dependencies, serviceBucket, starting, stop, stack } =
     base
-  const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(base)) }))
+  const kinds = config.engines.map((engine) => TASK_OF[engine])
+  const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(base)), kinds }))
   if (config.engines.includes('html') && engines.openHtml === undefined) {
     throw new Error('PLATEN_ENGINES has html, but no Chromium was found: set PLATEN_CHROMIUM to its path')
   }
@@ -84,6 +85,9 @@ async function serve(own: Process<Config>): Promise<void> {
   }
   await serveUntilStopped(base, health, { engines: config.engines, lanes: config.lanes })
 }
+
+/** What the threads do for each engine. */
+const TASK_OF = { react_pdf: 'react_pdf', html: 'fill' } as const
 
 function openQueue({ kafka, topics, config, metrics }: DataPlane<Config>, meter: RendererMeter) {
   const setAside = countSetAside(metrics, ['render'])
