@@ -7,7 +7,7 @@ import { slotsSetting } from '@platen/adapters/setting/slots.ts'
 import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
 import { TRAFFIC_SETTINGS } from '@platen/adapters/setting/traffic.ts'
 import { WEBHOOK_SETTINGS } from '@platen/adapters/setting/webhook.ts'
-import { DATA_DIR_DEFAULT } from './store/data-dir.ts'
+import { DATA_DIR_DEFAULT } from './data-dir.ts'
 
 export const SETTINGS = table({
   port: setting('PLATEN_PORT', PORT, { default: '8080', description: 'Port to listen on; 0 takes any free one.' }),

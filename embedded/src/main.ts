@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { DATA_DIR_DEFAULT } from './store/data-dir.ts'
+import { DATA_DIR_DEFAULT } from './data-dir.ts'
 
 if (import.meta.main) {
   keepCompiled(process.env['PLATEN_DATA_DIR'] || DATA_DIR_DEFAULT)
