@@ -24,6 +24,9 @@ import { openEngines } from './engine/open-engines.ts'
 import { openRenderer, type Renderer } from './service.ts'
 import { syncSlotsOf } from './worker/slots.ts'
 
+/** What the threads do for each engine. Before `serve` runs, which is while this module is still loading. */
+const TASK_OF = { react_pdf: 'react_pdf', html: 'fill' } as const
+
 if (import.meta.main) await runProcess({ deployable: 'renderer', settings: SETTINGS, variables: process.env }, serve)
 
 /** Renders until the stop. Then the running renders end, or the drain time is over, and the queue gives the rest to others. */
@@ -85,9 +88,6 @@ async function serve(own: Process<Config>): Promise<void> {
   }
   await serveUntilStopped(base, health, { engines: config.engines, lanes: config.lanes })
 }
-
-/** What the threads do for each engine. */
-const TASK_OF = { react_pdf: 'react_pdf', html: 'fill' } as const
 
 function openQueue({ kafka, topics, config, metrics }: DataPlane<Config>, meter: RendererMeter) {
   const setAside = countSetAside(metrics, ['render'])
