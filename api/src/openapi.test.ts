@@ -1,5 +1,5 @@
 import { HTTP_ERRORS } from '@platen/contract/error.ts'
-import { compileValidator } from '@platen/contract/schema/validator.ts'
+import { assertSchema, compileValidator } from '@platen/contract/schema/validator.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { anApi } from '../../test/fixture/api.ts'
 
@@ -83,6 +83,7 @@ describe('the OpenAPI document', () => {
     )
     let count = 0
     for (const [name, { schema, example, examples = {} }] of media) {
+      assertSchema(schema)
       const validate = compileValidator({ ...schema, components: document.components })
       const values = [...Object.values(examples).map(({ value }) => value), ...(example === undefined ? [] : [example])]
       count += values.length

@@ -13,7 +13,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceFirst } from '@platen/contract/race.ts'
-import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
+import { openThreadPool, spawnThreadFor } from '@platen/renderer/engine/thread-pool.ts'
 import { isUnchecked } from '@platen/settings/manifest/compile-folder.ts'
 import { type FolderWatch, isManifest, watchFolder } from '@platen/settings/manifest/folder.ts'
 import { type FolderChecks, openOwnChecks } from '@platen/settings/manifest/folder-checks.ts'
@@ -60,7 +60,7 @@ export async function publishFolder(
     await using target = await openTarget(ports.variables, ports, signal)
     const { clock } = ports
     // These threads check templates. They render nothing.
-    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread })
+    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor('check') })
     await using threads = openCheckThreads({ open, clock })
     using checks = openOwnChecks(threads.check, clock)
     // Opened before anything is read, so that no change is missed.

@@ -31,7 +31,7 @@ import type { KeyRing } from '@platen/contract/render-id.ts'
 import type { SealKeys } from '@platen/contract/seal.ts'
 import { openWebhooks, type Webhooks } from '@platen/events/service.ts'
 import type { Engines } from '@platen/renderer/engine/open-engines.ts'
-import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
+import { openThreadPool, spawnThreadFor } from '@platen/renderer/engine/thread-pool.ts'
 import { openRenderer, type Renderer } from '@platen/renderer/service.ts'
 import { SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import { type FolderChecks, openFolderChecks } from '@platen/settings/manifest/folder-checks.ts'
@@ -149,7 +149,7 @@ const CHECK_WAIT_MS = { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_
 /** Opens the publish checks on their own threads, so that a template that hangs takes no thread from renders. */
 function openChecks(clock: Clock): FolderChecks & AsyncDisposable {
   const threads = openCheckThreads({
-    open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread }),
+    open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor('check') }),
     clock,
   })
   const turns = openCheckScheduler({ check: threads.check, clock })

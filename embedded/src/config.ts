@@ -7,6 +7,7 @@ import { slotsSetting } from '@platen/adapters/setting/slots.ts'
 import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
 import { TRAFFIC_SETTINGS } from '@platen/adapters/setting/traffic.ts'
 import { WEBHOOK_SETTINGS } from '@platen/adapters/setting/webhook.ts'
+import { DATA_DIR_DEFAULT } from './data-dir.ts'
 
 export const SETTINGS = table({
   port: setting('PLATEN_PORT', PORT, { default: '8080', description: 'Port to listen on; 0 takes any free one.' }),
@@ -15,7 +16,7 @@ export const SETTINGS = table({
     description: 'Address to listen on; `0.0.0.0` for every interface.',
   }),
   dataDir: setting('PLATEN_DATA_DIR', PATH, {
-    default: './data',
+    default: DATA_DIR_DEFAULT,
     description: 'Folder of everything that must last: database, PDFs, generated keys. One process at a time.',
   }),
   manifestsDir: setting('PLATEN_MANIFESTS_DIR', PATH, {

@@ -1,26 +1,25 @@
 /**
  * The composition root of the embedded service. Half of the start time is compiling code that the last start compiled already. So Node
- * keeps compiled code in the data folder; everything but the settings is loaded after that folder is known.
+ * keeps compiled code in the data folder, and everything else is loaded after that, the settings too.
  */
 import { mkdirSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { SETTINGS } from './config.ts'
+import { DATA_DIR_DEFAULT } from './data-dir.ts'
 
 if (import.meta.main) {
-  keepCompiled()
+  keepCompiled(process.env['PLATEN_DATA_DIR'] || DATA_DIR_DEFAULT)
   const { runService } = await import('./service.ts')
   const { exit } = await import('@platen/adapters/system/run.ts')
   // By now everything is closed. But when a browser ends while it opens a page, puppeteer leaves a timer of half a minute behind.
   await exit(await runService(process.env))
 }
 
-function keepCompiled(): void {
+function keepCompiled(dataDir: string): void {
   try {
-    const { dataDir } = SETTINGS.read(process.env)
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     enableCompileCache(join(dataDir, 'compile-cache'))
   } catch {
-    // The service itself reports faults of its settings or its folder.
+    // The service itself reports faults of its folder.
   }
 }

@@ -11,7 +11,7 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { keepHeapSmall } from '@platen/adapters/system/heap.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import { type Process, runProcess } from '@platen/process/process.ts'
-import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
+import { openThreadPool, spawnThreadFor } from '@platen/renderer/engine/thread-pool.ts'
 import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
 import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
 import { loadAccess } from './cluster/access.ts'
@@ -36,7 +36,10 @@ async function serve(base: Process<Config>): Promise<void> {
   const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE, host, dependencies, clock })
   const client = stack.use(openClusterClient({ access, clock, meter }))
   const threads = stack.use(
-    openCheckThreads({ open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread }), clock }),
+    openCheckThreads({
+      open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor('check') }),
+      clock,
+    }),
   )
   const operator = stack.use(
     openOperator({

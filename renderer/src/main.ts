@@ -24,6 +24,9 @@ import { openEngines } from './engine/open-engines.ts'
 import { openRenderer, type Renderer } from './service.ts'
 import { syncSlotsOf } from './worker/slots.ts'
 
+/** What the threads do for each engine. Before `serve` runs, which is while this module is still loading. */
+const TASK_OF = { react_pdf: 'react_pdf', html: 'fill' } as const
+
 if (import.meta.main) await runProcess({ deployable: 'renderer', settings: SETTINGS, variables: process.env }, serve)
 
 /** Renders until the stop. Then the running renders end, or the drain time is over, and the queue gives the rest to others. */
@@ -31,7 +34,8 @@ async function serve(own: Process<Config>): Promise<void> {
   const base = await openDataPlane(own)
   const { config, log, redis, kafka, topics, directory, metrics, dependencies, serviceBucket, starting, stop, stack } =
     base
-  const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(base)) }))
+  const kinds = config.engines.map((engine) => TASK_OF[engine])
+  const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(base)), kinds }))
   if (config.engines.includes('html') && engines.openHtml === undefined) {
     throw new Error('PLATEN_ENGINES has html, but no Chromium was found: set PLATEN_CHROMIUM to its path')
   }

@@ -26,6 +26,8 @@ const PURE = ['node:assert/strict', 'node:buffer', 'node:crypto', 'node:util']
 export const IMPORT_TABLE: readonly Row[] = [
   // `BlockList` and `isIP` compute.
   { from: 'contract/src/address.ts', mayImport: [], builtins: [...PURE, 'node:net'] },
+  // Asks where the compile cache is, and reads nothing of it.
+  { from: 'contract/src/thread-env.ts', mayImport: [], builtins: ['node:module', 'node:path'] },
   { from: 'contract/src', mayImport: [], builtins: PURE },
 
   // Each folder has one dependency, and no folder imports another.

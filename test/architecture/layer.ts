@@ -40,6 +40,7 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['service.ts'],
     ['compose.ts'],
     ['artifact-route.ts', 'config.ts', 'manifests.ts', 'meter.ts', 'store/'],
+    ['data-dir.ts'],
   ],
   cli: [
     ['main.ts'],

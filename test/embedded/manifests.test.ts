@@ -5,7 +5,7 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import { openThreadPool, spawnCheckThread } from '@platen/renderer/engine/thread-pool.ts'
+import { openThreadPool, spawnThreadFor } from '@platen/renderer/engine/thread-pool.ts'
 import { EMPTY_FOLDER, type Reader, readFolder } from '@platen/settings/manifest/folder.ts'
 import { openReadAhead, READ_AT_ONCE_CHARS_MAX } from '@platen/settings/manifest/text/read-ahead.ts'
 import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
@@ -131,7 +131,7 @@ describe('a change', () => {
 
   test('of a tenant or key is in force while templates hang in their check', async () => {
     const clock = systemClock()
-    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnCheckThread })
+    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor('check') })
     await using threads = openCheckThreads({ open, clock })
     await write('all.yaml', [PLATFORM, GLOBEX, template('Dear')].join('---\n'))
     await using service = await folder.follow(dir, { check: threads.check })

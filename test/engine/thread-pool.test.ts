@@ -2,7 +2,7 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { type RenderTask } from '@platen/renderer/engine/thread-message.ts'
 import {
   openThreadPool,
-  spawnCheckThread,
+  spawnThreadFor,
   type ThreadPool,
   type ThreadPoolOptions,
 } from '@platen/renderer/engine/thread-pool.ts'
@@ -123,7 +123,7 @@ describe('a task', () => {
 })
 
 describe('a thread for checks', () => {
-  const checking = () => aPool({ spawn: spawnCheckThread })
+  const checking = () => aPool({ spawn: spawnThreadFor('check') })
 
   test('checks, the first of them and those after it', async () => {
     const pool = checking()
@@ -135,8 +135,19 @@ describe('a thread for checks', () => {
   })
 
   test('renders nothing', async () => {
-    await expect(checking().run(task(), NEVER)).rejects.toThrow('this is a thread for checks')
+    await expect(checking().run(task(), NEVER)).rejects.toThrow('this thread is not for tasks of the kind react_pdf')
   })
+})
+
+test('a thread for fills fills, and loads nothing to render with', async () => {
+  const pool = aPool({ spawn: spawnThreadFor('fill') })
+  const work = aWork({ source: '' })
+  const filling = {
+    ...work,
+    template: { ...work.template, html: { template: '<p>{{ 1 | plus: 1 }}</p>', javascript: false } },
+  }
+  expect((await pool.run({ kind: 'fill', work: filling }, NEVER)).html).toContain('<p>2</p>')
+  await expect(pool.run(task(), NEVER)).rejects.toThrow('this thread is not for tasks of the kind react_pdf')
 })
 
 describe('a pool', () => {

@@ -75,6 +75,18 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
     expect(sources.filter(isIgnored)).toEqual([])
   })
 
+  test('has compiled the packages that it loads only when they are needed', () => {
+    const own = present.includes('puppeteer-core') ? [name, 'renderer'] : [name]
+    const sources = files.filter(
+      (file) => own.some((each) => file.startsWith(`${each}/src/`)) && !file.endsWith('.test.ts'),
+    )
+    const later = sources.flatMap((file) =>
+      [...readText(file).matchAll(/(?<!typeof )\bimport\('([^.'][^']*)'\)/g)].map(([, wanted]) => wanted ?? ''),
+    )
+    const [compiling] = only('RUN').filter(({ text }) => text.includes('compile-cache'))
+    expect(later.filter((each) => !each.startsWith('@platen/') && !compiling?.text.includes(`'${each}'`))).toEqual([])
+  })
+
   test('installs what it needs and nothing else, and all of its modules load', async () => {
     // As npm names it.
     const folder = await realpath(aFolder())

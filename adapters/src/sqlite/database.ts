@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads'
 import type { Instant } from '@platen/contract/brand.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+import { threadEnv } from '@platen/contract/thread-env.ts'
 import { type Command, type CommandResult, DataFolderLocked, type Row } from './connection.ts'
 import { COMMANDS_PER_COMMIT_MAX, DATABASE_CALLS_MAX, PRUNE_ROWS_MAX } from './limit.ts'
 import { DatabaseTooNew } from './migrate.ts'
@@ -41,10 +42,10 @@ export { DatabaseTooNew, DataFolderLocked }
  * Throws `DataFolderLocked` when another process has it, `DatabaseTooNew` when a later version of the service wrote it,
  * `Unavailable` for anything else.
  */
-export async function openDatabase(options: { path: string; signal: AbortSignal }): Promise<Database> {
-  const { path, signal } = options
+export async function openDatabase({ path, signal }: { path: string; signal: AbortSignal }): Promise<Database> {
   signal.throwIfAborted()
-  const thread = new Worker(new URL('thread.ts', import.meta.url), { workerData: { path }, env: {}, name: 'database' })
+  const options = { workerData: { path }, env: threadEnv(), name: 'database' }
+  const thread = new Worker(new URL('thread.ts', import.meta.url), options)
   const opened = Promise.withResolvers<void>()
   const database = databaseOn(thread, opened)
   try {

@@ -14,21 +14,34 @@ const NAME_CHARS_MAX = 64
 /** Errors that are examined to select those to report. Finding the branches of a union compares each with each. */
 const CONSIDERED_MAX = 500
 
-/** Compiles a schema of ours. Throws an `Error` that says what is wrong, and where, if it is no schema or refers to something outside. */
+/**
+ * Makes the validator of a schema of ours. It compiles the schema when the first value comes: that takes a new process 15 ms, and most
+ * processes meet few of the shapes they know. Tests check the schema itself, by `assertSchema`.
+ */
 export function compileValidator(schema: object): Validator {
-  return compileWith((allErrors) => ajv(allErrors), schema).faultsOf
+  const compiled = atFirstUse(() => compileWith(ajv, schema))
+  return (value) => compiled().faultsOf(value)
 }
 
 /** Converts a value to this version, in place. Returns false if it does not conform; the value may have changed by then. */
 export type Converter = (value: object) => boolean
 
 /**
- * Compiles a schema for values that an older or a newer version may have written. A missing field gets the `default` of the schema, and a
- * field that the schema does not name is removed.
+ * Makes the converter of a schema of ours, for values that an older or a newer version may have written. A missing field gets the
+ * `default` of the schema, and a field that the schema does not name is removed. Compiles like `compileValidator`.
  */
 export function compileConverter(schema: object): Converter {
-  const compiled = compileWith((allErrors) => ajv(allErrors, { useDefaults: true, removeAdditional: 'all' }), schema)
-  return (value) => compiled.fits(value)
+  const make = (allErrors: boolean) => ajv(allErrors, { useDefaults: true, removeAdditional: 'all' })
+  const compiled = atFirstUse(() => compileWith(make, schema))
+  return (value) => compiled().fits(value)
+}
+
+function atFirstUse<T extends object>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
 }
 
 export interface Compiled {
@@ -36,11 +49,10 @@ export interface Compiled {
   readonly faultsOf: Validator
 }
 
-/** Compiles with another ajv, which `make` creates for each of the two passes. See `variable/variables-schema.ts`. */
+/** Compiles with the ajv that `make` creates for each of the two passes. Does not check that the schema is one. */
 export function compileWith(make: (allErrors: boolean) => Ajv2020, schema: object): Compiled {
   // Two passes. The first stops at the first fault, so that a hostile body with millions of faults costs only one. The second lists all
   // faults, and runs only for a small body.
-  assertSchema(schema)
   const first = make(false).compile(schema)
   // Most validators never find a fault.
   let all: typeof first | undefined
@@ -58,12 +70,13 @@ export function compileWith(make: (allErrors: boolean) => Ajv2020, schema: objec
 const LISTED_NODES_MAX = 10_000
 
 /**
- * Kept between calls; nothing else in this module is. Compiling the meta-schema takes ajv 20 ms, any schema of ours 1 ms. It treats schemas
- * as data only, so nothing of one remains for the next.
+ * Kept between calls; nothing else in this module is. Compiling the meta-schema takes a new process 60 ms. It treats schemas as data only,
+ * so nothing of one remains for the next.
  */
 let metaSchema: Ajv2020 | undefined
 
-function assertSchema(schema: object): void {
+/** Throws an `Error` that says what is wrong, and where, if it is no schema. */
+export function assertSchema(schema: object): void {
   metaSchema ??= ajv(false)
   if (metaSchema.validateSchema(schema) === true) return
   const faults = describeErrors(metaSchema.errors ?? []).map(({ path, message }) => `${path || '/'} ${message}`)
@@ -74,13 +87,17 @@ function ajv(allErrors: boolean, options: Options = {}): Ajv2020 {
   return formats.default(new Ajv2020({ ...AJV_OPTIONS, ...options, allErrors }))
 }
 
-/** `assertSchema` has validated the schema. `verbose` gives an error the schema that it is about. */
+/**
+ * `assertSchema` validates schemas. `verbose` gives an error the schema that it is about. The optimizer of ajv repeatedly walks all
+ * generated code: it takes longer than it saves.
+ */
 export const AJV_OPTIONS = {
   strict: false,
   logger: false,
   validateFormats: true,
   validateSchema: false,
   verbose: true,
+  code: { optimize: false },
 } as const
 
 /** Nodes of a JSON value, counted up to `max`. */

@@ -10,7 +10,8 @@ import type { RenderEngine } from '../port/engine.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from './html.ts'
 import { openReactPdfEngine } from './react-pdf.ts'
 import { openRemoteFiles, type RemoteFiles } from './remote-files.ts'
-import { openThreadPool, type ThreadPool } from './thread-pool.ts'
+import type { TaskKind } from './thread-message.ts'
+import { openThreadPool, spawnThreadFor, type ThreadPool } from './thread-pool.ts'
 
 export interface EnginesOptions {
   /** Renders at the same time, per engine. */
@@ -19,6 +20,8 @@ export interface EnginesOptions {
   readonly profileDir: string
   /** Path of the browser to use. `none` means no html engine, absent means the one that is found. */
   readonly chromium: string | undefined
+  /** The kinds of tasks that will come; absent means all. Others fail. */
+  readonly kinds?: readonly TaskKind[]
   /** How templates reach the hosts that they list. */
   readonly egress: Egress
   readonly clock: Clock
@@ -38,7 +41,7 @@ export interface Engines extends AsyncDisposable {
 
 /** Starts the threads without waiting for them. Throws if the configured browser is not an executable file. */
 export async function openEngines(options: EnginesOptions): Promise<Engines> {
-  const { slots, chromium, clock } = options
+  const { slots, chromium, kinds = ['react_pdf', 'fill', 'check'], clock } = options
   const executablePath = chromium === 'none' ? undefined : await findChromium({ configured: chromium })
   // One thread more than the react_pdf slots, so that filling an html template never waits for a long layout.
   const late: { meter?: EngineMeter } = {}
@@ -46,7 +49,8 @@ export async function openEngines(options: EnginesOptions): Promise<Engines> {
     restarted: (part, reason) => late.meter?.restarted(part, reason),
     launching: (launch, signal) => late.meter?.launching(launch, signal) ?? launch(),
   }
-  const pool = openThreadPool({ size: slots + 1, clock, meter })
+  const spawn = spawnThreadFor(...kinds.filter((kind) => kind !== 'fill' || executablePath !== undefined))
+  const pool = openThreadPool({ size: slots + 1, clock, meter, spawn })
   const remote = openRemoteFiles(options)
   return {
     check: (check, signal) => pool.run({ kind: 'check', check }, signal),

@@ -9,41 +9,53 @@ import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../port/engine.ts'
-import { type CheckTemplate, openTemplateCheck } from '../template/check.ts'
+import type { CheckTemplate } from '../template/check.ts'
 import { type Evaluate, openSandbox } from '../template/evaluate.ts'
-import { openHtmlFiller } from '../template/html/fill.ts'
+import type { FillHtml } from '../template/html/fill.ts'
 import { FilesNeeded } from '../template/remote-images.ts'
 import type { RenderDocument } from './document.ts'
-import type { RenderTask, TaskResults, ThreadMessage, ThreadReply } from './thread-message.ts'
+import type { RenderTask, TaskKind, TaskResults, ThreadMessage, ThreadReply } from './thread-message.ts'
 
-async function serve(port: MessagePort, { isForChecks }: { isForChecks: boolean }): Promise<void> {
+async function serve(port: MessagePort, kinds: readonly TaskKind[]): Promise<void> {
   // react-pdf writes warnings to the console, and they quote the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
-  // Both share one sandbox, because only one task runs at a time.
-  const evaluate = await openSandbox()
-  const tools: Tools = {
-    renderDocument: isForChecks ? refuseToRender : await openRenderer(evaluate),
-    checkTemplate: openTemplateCheck(evaluate),
-    fillHtml: openHtmlFiller(),
-  }
+  const tools = await openTools(new Set(kinds))
   port.on('message', (message: ThreadMessage) => void handle(port, tools, message))
   post(port, { kind: 'loaded' })
 }
 
-/** Loads react-pdf only when it is needed. */
+/** The tools of the kinds that the thread is for. */
+interface Tools {
+  readonly renderDocument?: RenderDocument
+  readonly checkTemplate?: CheckTemplate
+  readonly fillHtml?: FillHtml
+}
+
+/** Loads only the tools that are needed: each has libraries of its own, and all together take twice as long as react-pdf alone. */
+async function openTools(kinds: ReadonlySet<TaskKind>): Promise<Tools> {
+  const isEvaluating = kinds.has('react_pdf') || kinds.has('check')
+  // Both share one sandbox, because only one task runs at a time.
+  const evaluate = isEvaluating ? await openSandbox() : undefined
+  return {
+    ...(kinds.has('react_pdf') && evaluate && { renderDocument: await openRenderer(evaluate) }),
+    ...(kinds.has('check') && evaluate && { checkTemplate: await openCheck(evaluate) }),
+    ...(kinds.has('fill') && { fillHtml: await openFiller() }),
+  }
+}
+
 async function openRenderer(evaluate: Evaluate): Promise<RenderDocument> {
   const { openDocumentRenderer } = await import('./document.ts')
   return openDocumentRenderer(evaluate, () => performance.now())
 }
 
-async function refuseToRender(): Promise<never> {
-  throw new TypeError('this is a thread for checks')
+async function openCheck(evaluate: Evaluate): Promise<CheckTemplate> {
+  const { openTemplateCheck } = await import('../template/check.ts')
+  return openTemplateCheck(evaluate)
 }
 
-interface Tools {
-  readonly renderDocument: RenderDocument
-  readonly checkTemplate: CheckTemplate
-  readonly fillHtml: ReturnType<typeof openHtmlFiller>
+async function openFiller(): Promise<FillHtml> {
+  const { openHtmlFiller } = await import('../template/html/fill.ts')
+  return openHtmlFiller()
 }
 
 /** The pool sends the next task only after the reply to the last. */
@@ -60,8 +72,8 @@ async function handle(port: MessagePort, tools: Tools, message: ThreadMessage): 
 
 /** A failure here is not the fault of a template. It ends the thread, as if the thread had not started. */
 async function warmUp(port: MessagePort, { renderDocument }: Tools): Promise<void> {
-  // A check thread makes no documents, so it needs no warm-up.
-  if (renderDocument !== refuseToRender) await renderDocument(WARM_UP)
+  // A thread that makes no documents needs no warm-up.
+  await renderDocument?.(WARM_UP)
   post(port, { kind: 'warm' })
   // Write the compile cache now: threads are terminated, so Node never reaches its own exit code that writes it.
   flushCompileCache()
@@ -71,14 +83,10 @@ function runTask(
   { renderDocument, checkTemplate, fillHtml }: Tools,
   task: RenderTask,
 ): Promise<TaskResults[RenderTask['kind']]> | TaskResults['fill'] {
-  switch (task.kind) {
-    case 'react_pdf':
-      return renderDocument(task.work)
-    case 'fill':
-      return fillHtml(task.work)
-    case 'check':
-      return checkTemplate(task.check)
-  }
+  if (task.kind === 'react_pdf' && renderDocument) return renderDocument(task.work)
+  if (task.kind === 'fill' && fillHtml) return fillHtml(task.work)
+  if (task.kind === 'check' && checkTemplate) return checkTemplate(task.check)
+  throw new TypeError(`this thread is not for tasks of the kind ${task.kind}`)
 }
 
 function post(port: MessagePort, reply: ThreadReply): void {
@@ -135,4 +143,4 @@ export default ({ data }) => (
 }
 
 // Last, after everything above is defined.
-if (parentPort !== null) await serve(parentPort, { isForChecks: workerData?.isForChecks === true })
+if (parentPort !== null) await serve(parentPort, workerData.kinds)

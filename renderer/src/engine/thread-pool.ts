@@ -4,13 +4,12 @@
  * more starts. A thread becomes worn by its renders, memory or age. It is replaced between two tasks, after its successor is ready, one
  * thread at a time.
  */
-import { getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/renderer-meter.ts'
+import { threadEnv } from '@platen/contract/thread-env.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
 import { FilesNeeded } from '../template/remote-images.ts'
 import {
@@ -39,7 +38,7 @@ export interface ThreadPoolOptions {
   readonly rendersMax?: number
   /** Heap and buffers of a thread. Absent means `RENDER_THREAD_HEAP_MIB_MAX`. */
   readonly heapMibMax?: number
-  /** Starts a thread that speaks the protocol of `render-thread.ts`. Absent means that file. */
+  /** Starts a thread that speaks the protocol of `render-thread.ts`. Absent means that file, for tasks of every kind. */
   readonly spawn?: (heapMibMax: number) => PoolWorker
   /** Absent means that nobody counts. */
   readonly meter?: Pick<EngineMeter, 'restarted'>
@@ -53,9 +52,9 @@ export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
   return new RenderThreadPool(options)
 }
 
-/** For `spawn`: starts a thread that only does checks. It does not load react-pdf, which takes a hundred MiB. */
-export function spawnCheckThread(heapMibMax: number): PoolWorker {
-  return spawnThread(heapMibMax, { isForChecks: true })
+/** For `spawn`: starts threads that do only tasks of these kinds. Without react_pdf they are a hundred MiB smaller, and start sooner. */
+export function spawnThreadFor(...kinds: readonly TaskKind[]): (heapMibMax: number) => PoolWorker {
+  return (heapMibMax) => spawnThread(heapMibMax, kinds)
 }
 
 /** Wait before restarting a thread that died before it was ready. */
@@ -120,7 +119,7 @@ class RenderThreadPool implements ThreadPool {
     this.#clock = clock
     this.#rendersMax = rendersMax ?? RENDER_THREAD_RENDERS_MAX
     this.#heapMibMax = heapMibMax ?? RENDER_THREAD_HEAP_MIB_MAX
-    this.#spawn = spawn ?? ((mib) => spawnThread(mib))
+    this.#spawn = spawn ?? spawnThreadFor('react_pdf', 'fill', 'check')
     this.#availability = trackAvailability(clock)
     this.#meter = meter
     this.#start()
@@ -370,13 +369,11 @@ function isOutOfMemory(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
 }
 
-function spawnThread(heapMibMax: number, workerData?: { readonly isForChecks: true }): PoolWorker {
-  const cache = getCompileCacheDir()
+function spawnThread(heapMibMax: number, kinds: readonly TaskKind[]): PoolWorker {
   return new Worker(new URL('./render-thread.ts', import.meta.url), {
-    workerData,
-    // Threads that run code of tenants see nothing of the service's environment. `production` halves react-pdf's time. If this process has
-    // a compile cache, threads use it too. Node creates a folder for its own version inside it.
-    env: { NODE_ENV: 'production', ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) },
+    workerData: { kinds },
+    // `production` halves react-pdf's time.
+    env: { NODE_ENV: 'production', ...threadEnv() },
     // A document leaves little behind of what it allocates. If the young generation has room for a few documents, V8 rarely moves their
     // objects.
     resourceLimits: { maxOldGenerationSizeMb: heapMibMax, maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },

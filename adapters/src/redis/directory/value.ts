@@ -178,15 +178,7 @@ function objectIn(text: string): JsonObject | undefined {
 const INTERNED_MAX = 100_000
 
 function openConverters(): Readonly<Record<Kind, Converter>> {
-  return { tenants: converterOf(TENANT), keys: converterOf(KEY), templates: converterOf(TEMPLATE) }
-}
-
-function converterOf(schema: object): Converter {
-  let convert: Converter | undefined
-  return (value) => {
-    convert ??= compileConverter(schema)
-    return convert(value)
-  }
+  return { tenants: compileConverter(TENANT), keys: compileConverter(KEY), templates: compileConverter(TEMPLATE) }
 }
 
 const TEXT = { type: 'string' }

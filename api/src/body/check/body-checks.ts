@@ -2,14 +2,13 @@
  * Parses and validates request bodies in worker threads. A caller can make a body that takes seconds to parse or to validate. On the main
  * thread, all other callers would wait for that. Each tenant uses one thread at a time, so that it delays only itself.
  */
-import { getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
 import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Template, TenantId } from '@platen/contract/tenant.ts'
+import { threadEnv } from '@platen/contract/thread-env.ts'
 import { Piscina } from 'piscina'
 import {
   BODY_CHECK_MS_MAX,
@@ -80,15 +79,13 @@ interface Threads extends AsyncDisposable {
 }
 
 function openThreads(clock: Clock): Threads {
-  const cache = getCompileCacheDir()
   const pool = new Piscina({
     filename: new URL('./check-thread.ts', import.meta.url).href,
     minThreads: 1,
     maxThreads: BODY_CHECK_THREADS,
     idleTimeout: BODY_CHECK_THREADS_IDLE_MS,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
-    // Threads need nothing of the service's environment but the folder of the compile cache. Node adds a folder for its version below it.
-    env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
+    env: threadEnv(),
   })
   // A thread that dies while idle is replaced. If it dies during a task, the task fails.
   pool.on('error', () => undefined)

@@ -69,7 +69,7 @@ export type ReadResource = (
   value: JsonObject,
 ) => { readonly written: ResourceManifest } | { readonly faults: readonly ErrorDetail[] }
 
-/** Makes the reader of manifests. Compiles the schemas once, here. Faults have JSON pointers and never a value. */
+/** Makes the reader of manifests. Each schema is compiled once. Faults have JSON pointers and never a value. */
 export function resourceReader(): ReadResource {
   const validators = new Map(Object.entries(SHAPES).map(([kind, shape]) => [kind, compileValidator(shape)]))
   return (value) => {

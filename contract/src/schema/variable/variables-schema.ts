@@ -8,7 +8,7 @@ import formats from 'ajv-formats'
 import type { JsonObject } from '../../brand.ts'
 import { FORMAT_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX } from '../../limit.ts'
 import { messageOf } from '../../thrown.ts'
-import { AJV_OPTIONS, compileWith, type Validator } from '../validator.ts'
+import { AJV_OPTIONS, assertSchema, compileWith, type Validator } from '../validator.ts'
 import { OutOfSteps, Steps, Weight } from './budget.ts'
 import { compareByText, compareByValue } from './compare.ts'
 import { countKeywords, weighReferences } from './count.ts'
@@ -46,7 +46,10 @@ function compileBounded(schema: JsonObject): Validator {
     weight.add(types)
     return boundedAjv(allErrors, { steps, weight, topKeywords: Object.keys(schema).length })
   }
-  const bounded = undefinedIfEndless(() => compileWith(make, schema))
+  const bounded = undefinedIfEndless(() => {
+    assertSchema(schema)
+    return compileWith(make, schema)
+  })
   const attempt = <Result>(run: () => Result): Result | undefined => {
     steps.reset()
     return undefinedIfEndless(run)
@@ -158,8 +161,7 @@ function boundedAjv(allErrors: boolean, { steps, weight, topKeywords }: Bounds):
     inlineRefs: false,
     // The code for a longer list would be joined in quadratic time.
     loopRequired: LIST_INLINED_MAX,
-    // The optimizer of ajv repeatedly walks all generated code: it takes longer than it saves.
-    code: { optimize: false, regExp: Object.assign(regExp, { code: '' }) },
+    code: { ...AJV_OPTIONS.code, regExp: Object.assign(regExp, { code: '' }) },
   })
   // Without the keywords that ajv-formats adds to JSON Schema.
   formats.default(ajv, { mode: 'full' })

@@ -34,11 +34,14 @@ export interface ScannedHtml extends FilledHtml {
 /** Tags that would read another file. A template is a single file, whatever other files exist. */
 const FILE_TAGS = ['include', 'render', 'layout', 'block']
 
+/** Fills the template of a render, and scans the result. */
+export type FillHtml = (work: RenderWork) => ScannedHtml
+
 /**
  * Returns a function that fills as `fillHtml` does, and finds characters that no font has. The function caches what it read of fonts. It
  * throws `FilesNeeded` if header or footer have images that must be fetched.
  */
-export function openHtmlFiller(): (work: RenderWork) => ScannedHtml {
+export function openHtmlFiller(): FillHtml {
   const scan = openGlyphScan()
   return (work) => {
     const parts = fillParts(work)

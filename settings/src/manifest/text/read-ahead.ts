@@ -3,10 +3,9 @@
  * that.
  */
 import { once } from 'node:events'
-import { getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { threadEnv } from '@platen/contract/thread-env.ts'
 import type { DocumentResult, ParsedParts } from './parse.ts'
 
 /** Parses parts in advance, if there is enough text to be worth a thread. */
@@ -34,11 +33,9 @@ async function readInThread(
   parts: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly (readonly DocumentResult[])[]> {
-  const cache = getCompileCacheDir()
   const worker = new Worker(new URL('./part-thread.ts', import.meta.url), {
     workerData: parts,
-    // The only variable of the service that the thread needs: Node's compile cache, whose directory contains one for each version of Node.
-    env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
+    env: threadEnv(),
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
   })
   try {

@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest'
+import { renderEventSchema } from './render-event.ts'
+import { renderRecordSchema } from './render-record.ts'
+import { renderRequestSchema } from './render-request.ts'
+import { SPEC_SCHEMAS } from './resource.ts'
+import { assertSchema, compileConverter, compileValidator } from './validator.ts'
+
+const OURS = { renderRequestSchema, renderRecordSchema, renderEventSchema, ...SPEC_SCHEMAS }
+
+test.for(Object.entries(OURS))('%s is a schema', ([, schema]) => assertSchema(schema))
+
+test('a schema that is none is refused with what is wrong, and where', () => {
+  expect(() => assertSchema({ properties: { a: { type: 'objekt' } } })).toThrow(
+    /^schema is invalid: \/properties\/a\/type/,
+  )
+})
+
+describe('a schema is compiled when the first value comes', () => {
+  const unreadable = { $ref: '#/$defs/missing' }
+
+  test('by a validator', () => {
+    const faultsOf = compileValidator(unreadable)
+    expect(() => faultsOf({})).toThrow("can't resolve reference")
+  })
+
+  test('by a converter', () => {
+    const convert = compileConverter(unreadable)
+    expect(() => convert({})).toThrow("can't resolve reference")
+  })
+})
