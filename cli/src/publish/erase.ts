@@ -127,6 +127,7 @@ function keptInKafka(now: Instant): string {
     `  ${EVENT_TOPIC}           ${until(KAFKA_EVENTS_KEPT_MS)}  file name, webhook URL, message of a failure`,
     `  ${DEAD_TOPIC}             ${until(DEAD_LETTERS_KEPT_MS)}  requests that crashed a renderer or could not be read`,
     `  ${NEWER_TOPIC}            ${until(DEAD_LETTERS_KEPT_MS)}  requests and events that an older process set aside during an upgrade or rollback`,
+    'none of them has anything of requests that were accepted with requestData: Stored',
     '',
   ].join('\n')
 }
