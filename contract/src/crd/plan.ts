@@ -95,6 +95,5 @@ export const planSpecDefaults = {
   renderTimeoutSeconds: 25,
   retentionDays: 30,
   asyncFairShare: 4,
-  requestData: 'Inline',
   javascriptEnabled: false,
 } as const
