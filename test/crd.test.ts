@@ -9,16 +9,17 @@ import {
   templateOptionsSchema,
 } from '@platen/contract/resource-value.ts'
 import { TEMPLATE_CODE_PATTERN } from '@platen/contract/schema/render-request.ts'
-import { API_KEYS_MAX, DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import { API_KEYS_MAX, DEFAULT_LIMITS, REQUEST_DATA } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type CrdSchema, DEFINITIONS, fieldsOf, readDefinition } from './crd/definition.ts'
 import { definitionText } from './crd/made.ts'
 import { sourceOf } from './crd/source.ts'
 
-/** Defaults that only `compile` applies: a rule refuses the one without html, and settings do not contain the other if nobody sets it. */
+/** Defaults that only `compile` applies: a rule refuses the one without html, and settings do not contain the others if nobody sets them. */
 const UNFILLED = [
   `spec.htmlRateLimitPerMinute: ${DEFAULT_LIMITS.htmlRateLimitPerMinute}`,
   `spec.apiKeysMax: ${API_KEYS_MAX}`,
+  `spec.requestData: ${REQUEST_DATA}`,
 ]
 
 const KINDS = ['Plan', 'Tenant', 'Template', 'ApiKey'] as const

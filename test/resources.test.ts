@@ -1,7 +1,7 @@
 /** docs/resources.md explains every field there is, as it is: its range, its default and every reason a condition can have. */
 import { CONDITION_REASONS, CONDITION_TYPES } from '@platen/contract/resource.ts'
 import { SPEC_SCHEMAS } from '@platen/contract/schema/resource.ts'
-import { API_KEYS_MAX, DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import { API_KEYS_MAX, DEFAULT_LIMITS, REQUEST_DATA } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
 import { fieldsOf as definedFieldsOf, readDefinition } from './crd/definition.ts'
@@ -72,10 +72,14 @@ test.for(kinds)('the row of a field of a %s names its default', (kind) => {
 
 test('the limits of a plan have the defaults they have', () => {
   const told = [...rowsOf('## Plan')].filter(([name]) => name !== 'displayName')
-  const defaults: Readonly<Record<string, unknown>> = { ...DEFAULT_LIMITS, apiKeysMax: API_KEYS_MAX }
+  const defaults: Readonly<Record<string, unknown>> = {
+    ...DEFAULT_LIMITS,
+    apiKeysMax: API_KEYS_MAX,
+    requestData: REQUEST_DATA,
+  }
   const wanted = told.map(([name, { fallback }]) => [
     name,
-    fallback.startsWith('none: ') ? fallback : JSON.stringify(defaults[name]),
+    fallback.startsWith('none: ') ? fallback : String(defaults[name]),
   ])
   expect(told.map(([name, { fallback }]) => [name, fallback])).toEqual(wanted)
   expect(

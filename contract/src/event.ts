@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { Manifest } from './render.ts'
 import { renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
+import { manifestOfEvent } from './stored-request.ts'
 
 export const EVENT_TYPES = ['render.succeeded', 'render.failed'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
@@ -16,6 +17,7 @@ export interface RenderEvent {
    */
   readonly id: string
   readonly type: EventType
+  /** Incomplete for a stored request (see `manifestOfEvent`): then the artifact store has the complete one, until it is erased. */
   readonly manifest: Manifest
 }
 
@@ -24,7 +26,7 @@ export interface RenderEvent {
  * manifests without an event id, which a version before this field wrote.
  */
 export function eventOf({ eventId, ...manifest }: Manifest, key: EventKey): RenderEvent {
-  return { id: eventId ?? eventIdOf(manifest, key), type: typeOf(manifest), manifest }
+  return { id: eventId ?? eventIdOf(manifest, key), type: typeOf(manifest), manifest: manifestOfEvent(manifest) }
 }
 
 /**

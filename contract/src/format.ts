@@ -11,10 +11,16 @@
  */
 
 /** The newest format that this version reads and can write. */
-export const FORMAT = 1
+export const FORMAT = 2
 
 /** The format that it writes unless `PLATEN_FORMAT` says otherwise: the newest one that the version before reads, too. */
 export const FORMAT_DEFAULT = 1
+
+/**
+ * The format of records and events of renders with `requestData: Stored`, whatever `PLATEN_FORMAT` says: a reader of format 1 would render
+ * the wrong data and call no webhook. Nobody writes them unless a plan or tenant asks for it.
+ */
+export const FORMAT_OF_STORED = 2
 
 /** A value is of a format that this version does not read. It is not damaged, and another process can read it. */
 export class NewerFormat extends Error {

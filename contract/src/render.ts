@@ -4,7 +4,7 @@
  */
 import type { Instant, JsonObject } from './brand.ts'
 import type { FailureCode, WarningCode } from './error.ts'
-import { FORMAT_DEFAULT, inFormat, requireReadable } from './format.ts'
+import { FORMAT_DEFAULT, FORMAT_OF_STORED, inFormat, requireReadable } from './format.ts'
 import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX, ERASED_KEPT_DAYS } from './limit.ts'
 import { issuedAt, type RenderId } from './render-id.ts'
 import type { Engine, RenderOptions } from './render-options.ts'
@@ -38,6 +38,11 @@ export interface RenderRecord {
   readonly engine: Engine
   readonly template: { readonly code: TemplateCode; readonly version: number; readonly digest: TemplateDigest }
   readonly data: { readonly inline: JsonObject } | { readonly stored: ArtifactAddress }
+  /**
+   * `Stored` = the tenant asked that nothing of the request stays where it cannot be erased. Then `stored-request.ts` says what is at
+   * `data.stored`, and the record has neither file name nor webhook URL when it is queued.
+   */
+  readonly requestData?: 'Stored'
   readonly options: RenderOptions
   /** From the claim on: template, layout and print. */
   readonly deadlineMs: number
@@ -205,6 +210,11 @@ function unknownRender(id: RenderId): Omit<Manifest['render'], 'storage'> & Pick
   }
 }
 
+/** The format that a record or an event of this render states, in a process that writes `format`. */
+export function formatOf({ requestData }: Pick<RenderRecord, 'requestData'>, format: number): number {
+  return requestData === undefined ? format : Math.max(format, FORMAT_OF_STORED)
+}
+
 /** Encodes a manifest for the store. */
 export function encodeManifest(manifest: Manifest, format = FORMAT_DEFAULT): Uint8Array {
   return Buffer.from(JSON.stringify(inFormat(manifest, format)))
@@ -271,7 +281,7 @@ export function pdfDigestIn(key: string): string | undefined {
 
 const PDF_NAME = /\/([0-9a-f]{64})\.pdf$/
 
-/** The key of data that is too large for the queue record. */
+/** The key of data that is too large for the queue record, or of the whole request if that is stored. */
 export function inputKey(prefix: string, id: RenderId): string {
   return `${renderPrefix(prefix, id)}input`
 }

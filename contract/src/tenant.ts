@@ -31,6 +31,8 @@ type OptionalLimit =
   | 'tenantAsyncRateLimitPerMinute'
   // Absent = `API_KEYS_MAX`.
   | 'apiKeysMax'
+  // Absent = `REQUEST_DATA`.
+  | 'requestData'
   // Absent = unlimited.
   | 'renderLimitMonthly'
 
@@ -52,6 +54,9 @@ export const TENANT_RATE_TIMES = 4
 
 /** How many ApiKeys of a tenant may be in force if its limits do not say. */
 export const API_KEYS_MAX = 50
+
+/** Where the data of requests are if the limits of a tenant do not say. */
+export const REQUEST_DATA = 'Inline'
 
 export interface Tenant {
   readonly id: TenantId

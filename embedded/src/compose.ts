@@ -92,7 +92,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: () => ports.keys()[0] }
   const webhooks = stack.use(
     openWebhooks({
-      ports: { ...ports, meter: meters.webhooks },
+      ports: { ...ports, serviceBucket: SERVICE_BUCKET, meter: meters.webhooks },
       settings: { brand: config.brand, retriesMax: config.webhooks.retriesMax },
       sealKeys: () => sealKeys,
     }),

@@ -6,6 +6,7 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { decodeManifest, MANIFEST_PREFIX, type Manifest } from '@platen/contract/render.ts'
+import { type Ended, MAIN, run } from '../cli/command.ts'
 import { key, LETTER_TSX, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
 import { type Cluster, SERVICE_BUCKET } from '../topology/cluster/cluster.ts'
@@ -43,6 +44,19 @@ export function connectTo(broker: string, signal: AbortSignal): Promise<KafkaCon
 /** A connection of the test's own to the Redis of a cluster; the caller closes it. */
 export function redisOf({ redis }: Pick<Cluster, 'redis'>, signal: AbortSignal): Promise<RedisConnection> {
   return connectRedis(redisSettings(redis), signal)
+}
+
+/** Calls `platen erase` for a cluster, in a process of its own. */
+export function erase({ redis, s3 }: Pick<Cluster, 'redis' | 's3'>, ...args: readonly string[]): Promise<Ended> {
+  const env = {
+    PLATEN_REDIS_URL: redis.url,
+    PLATEN_S3_ENDPOINT: s3.endpoint,
+    PLATEN_S3_BUCKET: SERVICE_BUCKET,
+    PLATEN_S3_PATH_STYLE: 'true',
+    AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+  }
+  return run(process.execPath, [MAIN, 'erase', ...args], { env })
 }
 
 /** Every manifest in S3. */

@@ -8,6 +8,7 @@ import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.
 import { EMPTY } from '@platen/adapters/redis/directory/snapshot-builder.ts'
 import { DIRECTORY_CHANGES_KEPT_MAX, DIRECTORY_REGRESSION_MS } from '@platen/adapters/redis/limit.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import { FORMAT } from '@platen/contract/format.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
@@ -292,9 +293,9 @@ describeOnRedis('the directory in Redis', (redis) => {
   test('is not read where a newer version has written it', async ({ signal }) => {
     await using connection = await redis.emptied()
     await (await aPublisher(connection)).publish(ofAccounts(1, FEW), signal)
-    await connection.call((client) => client.hset(META, { schema: 2 }), signal)
+    await connection.call((client) => client.hset(META, { schema: FORMAT + 1 }), signal)
     await using reader = await aReader(connection)
-    const reason = 'the published settings are of format 2, and this version reads formats up to 1'
+    const reason = `the published settings are of format ${FORMAT + 1}, and this version reads formats up to ${FORMAT}`
     expect(reader.state()).toMatchObject({ isReady: false, isConnected: true, reason })
   })
 

@@ -2,7 +2,7 @@
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { hashKey, readMeta } from '@platen/adapters/redis/directory/layout.ts'
 import { KINDS, type Kind, type LaterFields } from '@platen/adapters/redis/directory/value.ts'
-import { FORMAT } from '@platen/contract/format.ts'
+import { FORMAT, FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { DEFAULT_LIMITS, type Limits, type Template, type Tenant } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
@@ -165,7 +165,7 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
     await before.publish({ ...inForce, revision: 3 }, signal)
     await old.refresh(signal)
     expect(old.current()).toStrictEqual({ ...inForce, revision: 3 })
-    expect((await readMeta(connection, signal))?.schema).toBe(FORMAT)
+    expect((await readMeta(connection, signal))?.schema).toBe(FORMAT_DEFAULT)
   })
 
   test('is written as readers of earlier versions demand it, with every field they know', async ({ signal }) => {

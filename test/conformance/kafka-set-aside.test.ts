@@ -9,7 +9,7 @@ import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { FORMAT, NewerFormat } from '@platen/contract/format.ts'
+import { FORMAT, FORMAT_DEFAULT, NewerFormat } from '@platen/contract/format.ts'
 import { expect, test } from 'vitest'
 import { aDelivery, anEvent, aRecord } from '../fixture/build.ts'
 import { take as takeDelivery } from './delivery-log.suite.ts'
@@ -63,7 +63,7 @@ describeOnKafka('a record of a newer format on Kafka', (kafka) => {
     const aside = await firstIn(connection, `${prefix}record.newer`, signal)
     expect(JSON.parse(String(aside.value))).toStrictEqual(record)
     // The record itself is not newer, so its own version stays.
-    expect(textOf(aside)).toMatchObject({ v: String(FORMAT), 'platen-format': String(NEWER) })
+    expect(textOf(aside)).toMatchObject({ v: String(FORMAT_DEFAULT), 'platen-format': String(NEWER) })
     expect(await committedIn(connection, `${prefix}render.react_pdf.async`)).toBe('1')
   })
 

@@ -1,17 +1,20 @@
 /** How long a render is there for its caller: as long as was promised when it was accepted, whatever changes; then it is gone, and said to be. */
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ArtifactAddress, decodeManifest, encodeManifest, manifestKey, pdfKey } from '@platen/contract/render.ts'
-import { type IdScope, mintRenderId, type RenderId } from '@platen/contract/render-id.ts'
+import { type IdScope, mintRenderId, type RenderId, renderUuid } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAIN, run } from '../cli/command.ts'
+import { erase as eraseIn } from '../cluster/harness.ts'
 import { aManifest, aRecord } from '../fixture/build.ts'
+import { ofTest } from '../fixture/lifetime.ts'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
-import type { ClusterService } from '../topology/cluster/service.ts'
+import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
 import { ended, render, request, type Stores, submit, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
+import { isOfCluster, placesOf } from './stored-text.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
@@ -21,7 +24,8 @@ const ID_KEY = randomBytes(32)
 
 let service: TestedService
 beforeAll(async () => {
-  service = await startService({ PLATEN_CHROMIUM: 'none', PLATEN_ID_KEYS: ID_KEY.toString('base64url') })
+  const env = { PLATEN_CHROMIUM: 'none', PLATEN_ID_KEYS: ID_KEY.toString('base64url') }
+  service = await startService({ ...env, ...LOOPBACK_ALLOWED })
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -145,24 +149,12 @@ const platenWith = (env: Readonly<Record<string, string>>, ...args: readonly str
 
 /** Calls `platen erase`. The data folder of the embedded service is free only while the service is stopped. */
 async function erase(...args: readonly string[]) {
-  const at = (cluster: ClusterService) => ({
-    PLATEN_REDIS_URL: cluster.redis.url,
-    PLATEN_S3_ENDPOINT: cluster.s3.endpoint,
-    PLATEN_S3_BUCKET: SERVICE_BUCKET,
-    PLATEN_S3_PATH_STYLE: 'true',
-    AWS_ACCESS_KEY_ID: cluster.s3.credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: cluster.s3.credentials.secretAccessKey,
-  })
-  if (isOfCluster(service)) return await platenWith(at(service), 'erase', ...args)
+  if (isOfCluster(service)) return await eraseIn(service, ...args)
   const folder = { PLATEN_DATA_DIR: service.dataDir }
   await service.stop()
   const ended = await platenWith(folder, 'erase', ...args, '--embedded')
   await service.start()
   return ended
-}
-
-function isOfCluster(tested: TestedService): tested is ClusterService {
-  return 'redis' in tested
 }
 
 const made = async (key: string) => {
@@ -177,7 +169,8 @@ describe('platen erase', () => {
       const { code, out, err } = await erase('render', gone.id.toLowerCase(), '--by', 'ada')
       expect([code, out]).toEqual([0, expect.stringContaining(`${gone.id}: erased\n`)])
       expect(JSON.parse(err)).toMatchObject({ by: 'ada', renders: [gone.id], failed: 0 })
-      if (isOfCluster(service)) expect(out).toMatch(/render\.events +20\d\d-\d\d-\d\d/)
+      for (const topic of ['render.events', 'record.newer'])
+        if (isOfCluster(service)) expect(out).toMatch(new RegExp(`${topic} +20\\d\\d-\\d\\d-\\d\\d`))
     }
     const answer = await asked(gone.id)
     expect([answer.status, answer.json()]).toMatchObject([410, { error: { code: 'RENDER_EXPIRED' } }])
@@ -206,6 +199,52 @@ describe('platen erase', () => {
     expect((await asked(foreign.id, GLOBEX_LIVE)).status).toBe(200)
     expect((await fetch(later.url)).status).toBe(200)
   })
+
+  // A rate shows which settings are in force.
+  test.for([
+    ['Inline', 98_000],
+    ['Stored', 99_000],
+  ] as const)(
+    'with requestData: %s leaves of a request what the documents say',
+    async ([requestData, rate], { signal }) => {
+      const receiver = ofTest(await aReceiver())
+      const overrides = JSON.stringify({ requestData, asyncRateLimitPerMinute: rate })
+      await rewrite((text) =>
+        text.replace('"namespaces":["team-acme"]', `"namespaces":["team-acme"],"overrides":${overrides}`),
+      )
+      const word = `lovelace-${requestData}-0123456789`
+      const body = {
+        template: 'invoice',
+        mode: 'async',
+        data: { ...invoice(1), number: word.slice(0, 20), rows: [{ name: word }] },
+        options: { filename: `${word}.pdf` },
+        webhook_url: `${receiver.url}/${word}`,
+      }
+      await poll(() => render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), mode: 'async' })).until(
+        ({ headers }) => headers.get('x-ratelimit-limit') === String(rate),
+      )
+      const answer = await request(service, { key: ACME_LIVE, body, headers: { 'idempotency-key': randomUUID() } })
+      const id = String(answer.json()['render_id'])
+      const uuid = renderUuid(id as RenderId)
+      const { pdf_url: url } = await ended(service, ACME_LIVE, id)
+      expect((await fetch(String(url))).headers.get('content-disposition')).toContain(word)
+      await poll(() => receiver.received.map(({ body: sent }) => JSON.parse(sent)['id'])).until((ids) =>
+        ids.includes(uuid),
+      )
+      expect(receiver.received.map(({ path }) => path)).toContain(`/${word}`)
+      if (!isOfCluster(service)) await service.stop()
+      expect(await placesOf(word, service, signal)).not.toEqual([])
+      if (!isOfCluster(service)) await service.start()
+      expect((await erase('tenant', 'acme')).code).toBe(0)
+      if (!isOfCluster(service)) await service.stop()
+      const left = await placesOf(word, service, signal)
+      const mayBeLeft = isOfCluster(service) && requestData === 'Inline'
+      // What Kafka has until its retention is over.
+      expect(new Set(left)).toEqual(new Set(mayBeLeft ? ['render.react_pdf.async', 'render.events'] : []))
+      if (!isOfCluster(service)) await service.start()
+      await rewrite((text) => text)
+    },
+  )
 
   test.for([
     [['render'], 'usage'],

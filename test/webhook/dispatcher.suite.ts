@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
 import { seededIds } from '@platen/adapters/memory/ids.ts'
@@ -60,13 +61,9 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
   function start(): AsyncDisposable {
     const stop = new AbortController()
     const sender = webhookSender({ clock, policy: POLICY })
-    const meter = {
-      dispatching: () => undefined,
-      begun: () => undefined,
-      deferred: (reason: string) => void deferrals.push(reason),
-      attempted: () => undefined,
-      ended: () => undefined,
-    }
+    const deferred = (reason: string) => void deferrals.push(reason)
+    const uncounted = () => undefined
+    const meter = { dispatching: uncounted, begun: uncounted, deferred, attempted: uncounted, ended: uncounted }
     const directory = {
       current: () => ({
         revision: 1,
@@ -78,6 +75,8 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     const ports = {
       events: events.current,
       deliveries: log,
+      artifacts: memoryArtifactStore(),
+      serviceBucket: 'platen',
       directory,
       sender,
       meter,

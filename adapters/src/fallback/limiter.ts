@@ -140,6 +140,7 @@ export const LIMIT_SHARES = {
   htmlEngineRenderMultiplier: 'whole',
   javascriptEnabled: 'whole',
   renderTimeoutSeconds: 'whole',
+  requestData: 'whole',
   retentionDays: 'whole',
 } as const satisfies LimitShares<Limits>
 

@@ -12,6 +12,7 @@ import type {
   ReplayableLog,
   ReplayStart,
 } from '@platen/contract/port/event-log.ts'
+import { formatOf } from '@platen/contract/render.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Codec } from '@platen/contract/schema/codec.ts'
 import { renderEventCodec } from '@platen/contract/schema/render-event.ts'
@@ -54,12 +55,11 @@ export function kafkaEventLog(connection: KafkaConnection, settings: EventLogSet
   return {
     follow: (reader, signal) => follow(log, reader, signal),
     replay: (reader, begin, signal) => replay(log, { reader, begin }, signal),
-    append: (event, signal) =>
-      connection.send(
-        topic,
-        [{ key: event.manifest.render.id, value: codec.encode(event), headers: { v: String(format) } }],
-        signal,
-      ),
+    append: (event, signal) => {
+      const { render } = event.manifest
+      const headers = { v: String(formatOf(render, format)) }
+      return connection.send(topic, [{ key: render.id, value: codec.encode(event), headers }], signal)
+    },
     isAlive: () => [...consumers.keys()].every((consumer) => consumer.isAlive()),
     lag: (reader) => [...consumers].flatMap(([consumer, name]) => (name === (reader ?? name) ? consumer.lag() : [])),
   }

@@ -8,6 +8,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { inputKey, type Mode, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
 import { type Engine } from '@platen/contract/render-options.ts'
+import { encodeRequest } from '@platen/contract/stored-request.ts'
 import type { Template, Tenant } from '@platen/contract/tenant.ts'
 import type { TraceContext } from '@platen/contract/trace.ts'
 import type { ParsedRequest } from '../body/check/parse-request.ts'
@@ -30,7 +31,7 @@ export interface AdmissionRequest {
 export interface Admission {
   /** The limiter decides its lane later. */
   readonly record: RenderRecord
-  /** Data too large for the record. Store it at `record.data.stored` before the record is queued. */
+  /** Data too large for the record, or a stored request. Store it at `record.data.stored` before the record is queued. */
   readonly input?: Uint8Array
 }
 
@@ -68,10 +69,10 @@ function recordOf(
 ): Admission {
   const { tenant, key } = caller
   const { mode, template, engine, webhookUrl } = choice
-  const input = body.data
   const now = ports.clock.now()
   const id = mintRenderId(scopeOf(caller), ports.keys(), { now, random: ports.ids.random(RENDER_ID_RANDOM_BYTES) })
-  const isInline = input.length <= INLINE_DATA_BYTES_MAX
+  const isStored = tenant.limits.requestData === 'Stored'
+  const isInline = !isStored && body.data.length <= INLINE_DATA_BYTES_MAX
   const address = { bucket: tenant.storage.bucket, key: inputKey(tenant.storage.prefix, id) }
   const record: RenderRecord = {
     id,
@@ -82,7 +83,8 @@ function recordOf(
     lane: mode,
     engine,
     template: { code: template.code, version: template.version, digest: template.digest },
-    data: isInline ? { inline: JSON.parse(Buffer.from(input).toString()) as JsonObject } : { stored: address },
+    data: isInline ? { inline: JSON.parse(Buffer.from(body.data).toString()) as JsonObject } : { stored: address },
+    ...(isStored && { requestData: 'Stored' }),
     options: body.options ?? {},
     deadlineMs: tenant.limits.renderTimeoutSeconds * 1000,
     javascriptEnabled: tenant.limits.javascriptEnabled,
@@ -95,7 +97,8 @@ function recordOf(
     period: monthOf(now),
     retentionDays: tenant.limits.retentionDays,
   }
-  return isInline ? { record } : { record, input }
+  if (isInline) return { record }
+  return { record, input: isStored ? encodeRequest(body.data, record) : body.data }
 }
 
 /** Returns what a render costs of the monthly quota. The sandbox is free. */

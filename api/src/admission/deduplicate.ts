@@ -25,6 +25,7 @@ import { IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import { inputKey, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { withoutRequest } from '@platen/contract/stored-request.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable } from '../problem.ts'
@@ -174,10 +175,21 @@ function mayBeUnderWay({ claimedAt, record }: IdempotencyClaim, now: number): bo
   return now < claimedAt + waitMs + IDEMPOTENCY_UNDER_WAY_MS
 }
 
-/** Adds the data to a claimed render. Both requests have the same body, so the data is the same. */
-function withData(record: IdempotencyClaim['record'], { record: { data } }: Admission): RenderRecord {
-  const { bucket, prefix } = record.storage
-  return { ...record, data: 'inline' in data ? data : { stored: { bucket, key: inputKey(prefix, record.id) } } }
+/**
+ * Adds the request to a claimed render. Both requests have the same body. Whether it is stored is as for this one, which stores it again:
+ * the tenant may have changed that meanwhile.
+ */
+function withData(claimed: IdempotencyClaim['record'], { record }: Admission): RenderRecord {
+  const { requestData: _requestData, webhookUrl: _webhookUrl, ...rest } = claimed
+  const { data, options, webhookUrl, requestData } = record
+  const { bucket, prefix } = claimed.storage
+  return {
+    ...rest,
+    options,
+    ...(webhookUrl !== undefined && { webhookUrl }),
+    ...(requestData !== undefined && { requestData }),
+    data: 'inline' in data ? data : { stored: { bucket, key: inputKey(prefix, claimed.id) } },
+  }
 }
 
 /**
@@ -195,7 +207,7 @@ async function claim(look: KeyLookup, known: readonly number[], record: RenderRe
   const { artifacts, clock, settings } = ports
   const today = Math.floor(clock.now() / IDEMPOTENCY_MS) * GENERATIONS_A_DAY
   const mine = Math.max(today, ...known) + 1
-  const { data: _data, ...claimed } = record
+  const { data: _data, ...claimed } = withoutRequest(record)
   const refuse = async () => {
     await releaseReservation(record, ports)
     throw inProgress()

@@ -13,6 +13,7 @@ import {
   withTrace,
 } from '@platen/contract/render.ts'
 import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/span-attributes.ts'
+import { withoutRequest } from '@platen/contract/stored-request.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { logTolerated, unavailable } from '../problem.ts'
@@ -50,7 +51,7 @@ function send(record: RenderRecord, { queue, clock, tracer }: ApiPorts): Promise
   const attributes = { ...messagingAttributes(queueName, 'send', record.id), ...renderAttributes(record) }
   const sending = { kind: 'producer', parent: record.trace, attributes } as const
   return inSpan(tracer, [`send ${queueName}`, sending], (trace) =>
-    queue.enqueue(withTrace(record, trace), clock.timeout(PORT_CALL_MS_MAX)),
+    queue.enqueue(withoutRequest(withTrace(record, trace)), clock.timeout(PORT_CALL_MS_MAX)),
   )
 }
 

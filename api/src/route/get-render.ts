@@ -55,10 +55,15 @@ function notKept(): ServiceError {
   return new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
 }
 
-/** Whether the view is the answer. Only the manifest says where the PDF is, whether the ledger missed an end, and what was erased. */
+/**
+ * Whether the view is the answer. Only the manifest says where the PDF is, whether the ledger missed an end, and what was erased. If the
+ * view was made from the event of a stored request, it also has no message.
+ */
 function isViewEnough({ state, mayHaveEnded }: RenderView): boolean {
-  const mayBeErased = state.status === 'failed' && state.error.code === 'canceled'
-  return state.status !== 'succeeded' && mayHaveEnded !== true && !mayBeErased
+  if (mayHaveEnded === true) return false
+  return state.status === 'failed'
+    ? state.error.code !== 'canceled' && state.error.message !== ''
+    : state.status !== 'succeeded'
 }
 
 /** The ledger is only a view. Without it, the manifest still has the answer. */

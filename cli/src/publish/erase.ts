@@ -4,7 +4,7 @@
  */
 import { userInfo } from 'node:os'
 import { KAFKA_QUEUE_KEPT_MS } from '@platen/adapters/kafka/limit.ts'
-import { DEAD_TOPIC, EVENT_TOPIC } from '@platen/adapters/kafka/topic.ts'
+import { DEAD_TOPIC, EVENT_TOPIC, NEWER_TOPIC } from '@platen/adapters/kafka/topic.ts'
 import type { Variables } from '@platen/adapters/setting/setting.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { type ErasureOrder, encodeErasure, erasureKey, lastRoundAt } from '@platen/contract/erasure.ts'
@@ -126,6 +126,8 @@ function keptInKafka(now: Instant): string {
     `  render.<engine>.<lane>  ${until(KAFKA_QUEUE_KEPT_MS)}  data of requests up to 200 KiB, file name, webhook URL`,
     `  ${EVENT_TOPIC}           ${until(KAFKA_EVENTS_KEPT_MS)}  file name, webhook URL, message of a failure`,
     `  ${DEAD_TOPIC}             ${until(DEAD_LETTERS_KEPT_MS)}  requests that crashed a renderer or could not be read`,
+    `  ${NEWER_TOPIC}            ${until(DEAD_LETTERS_KEPT_MS)}  requests and events that an older process set aside during an upgrade or rollback`,
+    'none of them has anything of requests that were accepted with requestData: Stored',
     '',
   ].join('\n')
 }

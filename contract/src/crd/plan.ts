@@ -46,6 +46,8 @@ export interface PlanSpec {
   readonly retentionDays?: number
   /** Unfinished async renders of a tenant, per engine, before further ones wait in the bulk lane. Default is 4. */
   readonly asyncFairShare?: number
+  /** Place of the data, file name and webhook URL of requests. Inline keeps them in the records of the queue and the event log. Stored keeps them only in the artifact store, so that an erasure removes them everywhere; it needs the store before each 202. Default is Inline. */
+  readonly requestData?: 'Inline' | 'Stored'
   /** True allows html templates to run JavaScript in the page. Needs htmlEngineEnabled. Default is false. */
   readonly javascriptEnabled?: boolean
 }
@@ -79,6 +81,7 @@ export const planSpecSchema = {
     renderTimeoutSeconds: { type: 'integer', minimum: 1, maximum: 120 },
     retentionDays: { type: 'integer', minimum: 1, maximum: 3650 },
     asyncFairShare: { type: 'integer', minimum: 1, maximum: 10000 },
+    requestData: { type: 'string', enum: ['Inline', 'Stored'] },
     javascriptEnabled: { type: 'boolean' },
   },
 } as const

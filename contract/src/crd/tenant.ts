@@ -132,6 +132,7 @@ export const tenantSpecSchema = {
         renderTimeoutSeconds: { type: 'integer', minimum: 1, maximum: 120 },
         retentionDays: { type: 'integer', minimum: 1, maximum: 3650 },
         asyncFairShare: { type: 'integer', minimum: 1, maximum: 10000 },
+        requestData: { type: 'string', enum: ['Inline', 'Stored'] },
         javascriptEnabled: { type: 'boolean' },
       },
     },

@@ -16,6 +16,7 @@ const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, N
   engine: 'must',
   template: 'must',
   options: 'must',
+  requestData: 'may',
   storage: 'must',
   webhookUrl: 'may',
   requestId: 'must',

@@ -19,6 +19,7 @@ const FIELDS: {
   template: 'must',
   data: 'must',
   options: 'must',
+  requestData: 'may',
   deadlineMs: 'must',
   javascriptEnabled: 'must',
   storage: 'must',
@@ -50,6 +51,10 @@ describe('the schema of a render record', () => {
     ['whose file name was let in by an older release', { options: { filename: 'invoice-\u202efdp.exe' } }],
     ['of a trace', { trace: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'rojo=1' } }],
     ['whose data is stored', { data: { stored: { bucket: 'platen', key: 'acme/01/input' } } }],
+    [
+      'whose request is stored',
+      { requestData: 'Stored', data: { stored: { bucket: 'platen', key: 'acme/01/input' } } },
+    ],
     ['whose tenant has no prefix', { storage: { bucket: 'platen', prefix: '' } }],
     [
       'with data of every kind',

@@ -68,6 +68,7 @@ export const renderRecordSchema = {
         },
       ],
     },
+    requestData: { enum: ['Stored'] },
     options: {
       ...renderOptionsSchema,
       additionalProperties: true,

@@ -1,17 +1,22 @@
 /** Turns events into deliveries. Each event of a render that named a receiver is scheduled once, however often it is read. */
 import type { Delivery } from '@platen/contract/delivery.ts'
 import { type RenderEvent, webhookBodyOf } from '@platen/contract/event.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import type { Log } from '@platen/contract/port/log.ts'
-import { expiryOf } from '@platen/contract/render.ts'
+import { decodeManifest, expiryOf, isErased, manifestKey, UnreadableManifest } from '@platen/contract/render.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
-import { WEBHOOK_EVENTS_PER_COMMIT } from './limit.ts'
+import { STORED_REQUESTS_READ_AT_ONCE, WEBHOOK_EVENTS_PER_COMMIT } from './limit.ts'
 
 export interface SchedulerOptions {
   readonly events: Pick<EventLog, 'follow'>
   readonly deliveries: Pick<DeliveryLog, 'schedule'>
+  readonly artifacts: Pick<ArtifactStore, 'get'>
+  /** The bucket of the manifests. */
+  readonly serviceBucket: string
   readonly clock: Clock
   readonly log: Log
   /** How many attempts may follow the first, after an async render. */
@@ -30,14 +35,17 @@ export async function scheduleDeliveries(options: SchedulerOptions, signal: Abor
   const doneRetry = { ...options, dependency: 'event log', operation: 'done', signal }
   let last: ReceivedEvent | undefined
   let read = 0
-  /** Deliveries for the next command. They gather while a command is running. */
-  let gathered: Delivery[] = []
+  /** Events for the next command. They gather while a command is running. */
+  let gathered: RenderEvent[] = []
   let scheduling: Promise<void> | undefined
   const schedule = async () => {
     while (gathered.length > 0) {
       const batch = gathered
       gathered = []
-      await retryWhileUnavailable(() => deliveries.schedule(batch, signal), scheduleRetry)
+      await retryWhileUnavailable(async () => {
+        const due = await deliveriesOf(batch, options, signal)
+        if (due.length > 0) await deliveries.schedule(due, signal)
+      }, scheduleRetry)
     }
     scheduling = undefined
   }
@@ -47,9 +55,9 @@ export async function scheduleDeliveries(options: SchedulerOptions, signal: Abor
   }
   for await (const received of events.follow(READER, signal)) {
     last = received
-    const delivery = deliveryOf(received.event, options)
-    if (delivery !== undefined) {
-      gathered.push(delivery)
+    const { render } = received.event.manifest
+    if (render.webhookUrl !== undefined || render.requestData !== undefined) {
+      gathered.push(received.event)
       scheduling ??= schedule()
       // `commit` handles the rejection. Until then it must not end the process.
       scheduling.catch(() => undefined)
@@ -60,7 +68,40 @@ export async function scheduleDeliveries(options: SchedulerOptions, signal: Abor
   await commit()
 }
 
-/** Returns the delivery for an event. Returns undefined if the render named no receiver or has expired. */
+/** Returns the deliveries for events, in their order. */
+async function deliveriesOf(
+  events: readonly RenderEvent[],
+  options: SchedulerOptions,
+  signal: AbortSignal,
+): Promise<Delivery[]> {
+  const complete = [...events]
+  const stored = [...events.entries()].filter(([, { manifest }]) => manifest.render.requestData !== undefined)
+  await forEachConcurrently(stored, STORED_REQUESTS_READ_AT_ONCE, async ([at, event]) => {
+    complete[at] = await completed(event, options, signal)
+  })
+  return complete.flatMap((event) => deliveryOf(event, options) ?? [])
+}
+
+/** The event with the manifest in the artifact store. As it was if there is none any more, or only a tombstone: nobody is called then. */
+async function completed(
+  event: RenderEvent,
+  { artifacts, serviceBucket, log }: SchedulerOptions,
+  signal: AbortSignal,
+): Promise<RenderEvent> {
+  const { id } = event.manifest.render
+  const bytes = await artifacts.get({ bucket: serviceBucket, key: manifestKey(id) }, signal)
+  try {
+    const manifest = bytes && decodeManifest(bytes)
+    return manifest === undefined || isErased(manifest) ? event : { ...event, manifest }
+  } catch (err) {
+    // Damaged: callers are told so, and no receiver can be.
+    if (!(err instanceof UnreadableManifest)) throw err
+    log.error({ render: id, err }, 'webhook not sent, outcome unreadable')
+    return event
+  }
+}
+
+/** Returns the delivery for a complete event. Returns undefined if the render named no receiver or has expired. */
 export function deliveryOf(
   event: RenderEvent,
   { retriesMax, clock }: Pick<SchedulerOptions, 'retriesMax' | 'clock'>,

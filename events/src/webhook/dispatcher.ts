@@ -8,6 +8,7 @@ import { randomFraction } from '@platen/contract/back-off.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
@@ -32,6 +33,9 @@ import { obstacleOf } from './signing-secrets.ts'
 export interface DispatcherPorts {
   readonly events: Pick<EventLog, 'follow'>
   readonly deliveries: Pick<DeliveryLog, 'schedule' | 'consume'>
+  readonly artifacts: Pick<ArtifactStore, 'get'>
+  /** The bucket of the manifests. */
+  readonly serviceBucket: string
   readonly directory: Directory
   readonly sender: WebhookSender
   readonly meter: Omit<WebhookMeter, 'deadLettered'>

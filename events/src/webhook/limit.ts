@@ -14,6 +14,12 @@ export const WEBHOOK_HOSTS_KNOWN_MAX = 10_000
 /** Events read between two commits of the position: at most this many are read again after a crash. */
 export const WEBHOOK_EVENTS_PER_COMMIT = 256
 
+/**
+ * Manifests read at once for events whose request is stored. At 25 ms each, 640 a second, so that tenants who ask for that do not hold up
+ * the webhooks of others.
+ */
+export const STORED_REQUESTS_READ_AT_ONCE = 16
+
 /** A host that takes longer than this to answer is slow and gets one call at a time. */
 export const WEBHOOK_SLOW_MS = SECOND_MS
 

@@ -72,7 +72,7 @@ export function retryingPorts(ports: WorkerPorts, { serviceBucket }: WorkerSetti
     ledger: retrying(ports.ledger, ['claim', 'complete'], { ...policy, dependency: 'render ledger' }),
     artifacts: retrying(artifacts, ['get', 'create', 'delete'], ofStore),
     pdfs: retrying(pdfs, ['put'], ofStore),
-    source: retrying(openWorkSource(artifacts, serviceBucket), ['workOf'], ofStore),
+    source: retrying(openWorkSource(artifacts, serviceBucket), ['workOf', 'withRequest'], ofStore),
     events: retrying(ports.events, ['append'], { ...policy, dependency: 'event log' }),
     limiter: retrying(ports.limiter, ['confirm', 'complete'], { ...policy, dependency: 'limiter' }),
     retryingRender: (queued?: QueuedRender) =>

@@ -71,8 +71,8 @@ export async function recordOutcome(
   record: RenderRecord,
   { attempt, outcome }: { readonly attempt: number; readonly outcome: Outcome },
 ): Promise<Manifest> {
-  const { artifacts, meter, tracer, settings, forceStop } = worker
-  let manifest = manifestOf(record, attempt, outcome)
+  const { source, artifacts, meter, tracer, settings, forceStop } = worker
+  let manifest = manifestOf(await source.withRequest(record, forceStop), attempt, outcome)
   manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
   const encoded = encodeManifest(manifest, settings.format)
   if (!(await artifacts.create(manifestAddress(record.id, settings.serviceBucket), encoded, forceStop))) {

@@ -2,6 +2,7 @@ import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { type ArtifactAddress, assetKey, templateKey } from '@platen/contract/render.ts'
 import { type RenderOptions } from '@platen/contract/render-options.ts'
+import { encodeRequest } from '@platen/contract/stored-request.ts'
 import type { AssetDigest, TemplateCode, TemplateDigest } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aRecord } from '../../../test/fixture/build.ts'
@@ -51,3 +52,18 @@ test.for(['template', 'asset'] as const)(
     expect(Buffer.from(logo?.bytes ?? [])).toEqual(LOGO)
   },
 )
+
+test('a stored request is fetched once, and a render whose request is gone goes without', async ({ signal }) => {
+  const { artifacts, record } = await aStore({})
+  const address = { bucket: 'platen', key: 'acme/input' }
+  const request = { options: { filename: 'ada.pdf' }, webhookUrl: 'https://example.com/ada' }
+  await artifacts.put(address, encodeRequest(Buffer.from('{"number":1}'), request), signal)
+  const queued = { ...record, requestData: 'Stored', data: { stored: address } } as const
+  const source = openWorkSource(artifacts, 'platen')
+  expect(Buffer.from((await source.workOf(queued, signal)).data).toString()).toBe('{"number":1}')
+  await source.removeInput(queued, signal)
+  expect(await source.withRequest({ ...queued, attempt: 2 } as typeof queued, signal)).toMatchObject(request)
+  const other = { ...queued, data: { stored: address } }
+  expect(await openWorkSource(artifacts, 'platen').withRequest(other, signal)).toBe(other)
+  await expect(source.workOf(other, signal)).rejects.toThrow('no object at platen/acme/input')
+})

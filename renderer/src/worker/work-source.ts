@@ -7,6 +7,7 @@ import { sha256 } from '@platen/contract/canonical-json.ts'
 import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
+import { decodeRequest, type StoredRequest, withRequest } from '@platen/contract/stored-request.ts'
 import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
@@ -15,9 +16,16 @@ import { ASSET_CACHE_BYTES_MAX } from './limit.ts'
 export interface WorkSource {
   /** Throws `Unavailable` if the artifact store cannot be reached, and another error if a stored object is not what was put there. */
   workOf(record: RenderRecord, signal: AbortSignal): Promise<RenderWork>
+  /**
+   * The record of a render with its file name and webhook URL, also if those are stored. Without them if the stored request is gone: then
+   * the render was erased, or it has ended. Throws `Unavailable`.
+   */
+  withRequest(record: RenderRecord, signal: AbortSignal): Promise<RenderRecord>
   /** Removes the inputs that only this render needed, after it has ended. */
   removeInput(record: RenderRecord, signal: AbortSignal): Promise<void>
 }
+
+type StoredData = Exclude<RenderRecord['data'], { inline: unknown }>
 
 /** Templates in the cache. The least recently used goes first. With 128 KiB of source each, this is a few tens of MiB at most. */
 const TEMPLATES_MAX = 200
@@ -42,14 +50,22 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
     return { name, digest, bytes: assets.set(digest, shared(bytes)) }
   }
 
+  const requests = openStoredRequests(artifacts)
+
+  async function dataOf({ data, requestData }: RenderRecord, signal: AbortSignal): Promise<Uint8Array> {
+    if ('inline' in data) return new TextEncoder().encode(JSON.stringify(data.inline))
+    if (requestData === undefined) return await readObject(artifacts, data.stored, signal)
+    const request = await requests.get(data, signal)
+    assert(request !== undefined, noObjectAt(data.stored))
+    return request.data
+  }
+
   return {
     async workOf(record, signal) {
       const { digest } = record.template
       const template = await templateOf(digest, signal)
       const [data, ...found] = await Promise.all([
-        'inline' in record.data
-          ? new TextEncoder().encode(JSON.stringify(record.data.inline))
-          : readObject(artifacts, record.data.stored, signal),
+        dataOf(record, signal),
         ...(template.assets ?? []).map((asset) => assetOf(asset, signal)),
       ])
       return {
@@ -64,8 +80,31 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
         isSandbox: record.environment === 'test',
       }
     },
+    async withRequest(record, signal) {
+      if (record.requestData === undefined || 'inline' in record.data) return record
+      const request = await requests.get(record.data, signal)
+      return request === undefined ? record : withRequest(record, request)
+    },
     async removeInput(record, signal) {
       if ('stored' in record.data) await artifacts.delete(record.data.stored, signal)
+    },
+  }
+}
+
+/** The stored requests of the renders in hand. Each is fetched once. */
+function openStoredRequests(artifacts: Pick<ArtifactStore, 'get'>) {
+  /** By the data of a record, which is the same object in all copies of the record, and gone with the last of them. */
+  const known = new WeakMap<StoredData, StoredRequest>()
+  return {
+    /** Undefined if it is gone. */
+    async get(data: StoredData, signal: AbortSignal): Promise<StoredRequest | undefined> {
+      const request = known.get(data)
+      if (request !== undefined) return request
+      const bytes = await artifacts.get(data.stored, signal)
+      if (bytes === undefined) return undefined
+      const fetched = decodeRequest(bytes)
+      known.set(data, fetched)
+      return fetched
     },
   }
 }
@@ -86,6 +125,10 @@ async function readObject(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const bytes = await artifacts.get(address, signal)
-  assert(bytes !== undefined, `no object at ${address.bucket}/${address.key}`)
+  assert(bytes !== undefined, noObjectAt(address))
   return bytes
+}
+
+function noObjectAt({ bucket, key }: ArtifactAddress): string {
+  return `no object at ${bucket}/${key}`
 }

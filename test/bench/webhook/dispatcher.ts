@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
+import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
@@ -76,6 +77,8 @@ const context = {
       if (left === 0) over.resolve()
     },
   },
+  artifacts: memoryArtifactStore(),
+  serviceBucket: 'platen',
   clock,
   tracer: NO_TRACER,
   ids: systemIds(),

@@ -4,10 +4,12 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { poll } from '../../time/poll.ts'
+import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
+import { openClusterStores } from '../../topology/cluster/store.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
-import { ended, type RenderAnswer, reaches, render, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, connectTo, eventsIn, LETTER, manifestsIn } from '../harness.ts'
+import { ended, type RenderAnswer, reaches, render, request, submit } from '../../topology/service.ts'
+import { aCluster, aTenant, connectTo, erase, eventsIn, LETTER, manifestsIn } from '../harness.ts'
 
 const KILL_LIVE = `service_live_${'K'.repeat(43)}`
 const PAUSE_LIVE = `service_live_${'P'.repeat(43)}`
@@ -110,6 +112,46 @@ test.for(['request', 'answer'] as const)(
     expect(new Set(told.map((event) => event.id)).size).toBe(1)
   },
 )
+
+test('an erasure meanwhile holds for what runs, what waits and what waits in Kafka', async ({ signal }) => {
+  const service = cluster.at(0)
+  // Two run. The others wait.
+  const ids = await Promise.all([SLOW, SLOW, LETTER, LETTER].map((body) => submit(service, BREAK_LIVE, body)))
+  await Promise.race(ids.slice(0, 2).map((id) => reaches(service, { key: BREAK_LIVE, id, states: ['running'] })))
+  const [renderer] = cluster.processes('renderer')
+  renderer?.pause()
+  await kafka.kill()
+  const { code, out } = await erase(cluster, 'render', ...ids)
+  expect([
+    code,
+    ids.filter((id) => !out.includes(`${id}: has no outcome; if it waits or runs, it leaves none`)),
+  ]).toEqual([0, []])
+  const statuses = () =>
+    Promise.all(
+      ids.map(async (id) => (await request(service, { key: BREAK_LIVE, path: `/api/v1/render/${id}` })).status),
+    )
+  expect(await statuses()).toEqual([410, 410, 410, 410])
+  renderer?.resume()
+  await kafka.start()
+  const doneWith = (id: string) =>
+    cluster
+      .log()
+      .split('\n')
+      .some((line) => line.includes(id) && line.includes('"canceled"'))
+  await poll(() => ids.filter((id) => !doneWith(id))).until((left) => left.length === 0)
+  const answer = await poll(() => render(service, BREAK_LIVE, { ...LETTER, mode: 'async' })).until(
+    ({ status }) => status === 202,
+  )
+  expect((await ended(service, BREAK_LIVE, idOf(answer))).status).toBe('succeeded')
+  expect(await statuses()).toEqual([410, 410, 410, 410])
+  const told = (await eventsIn(cluster, 1, signal)).map(({ manifest }) => String(manifest.render.id))
+  expect(ids.filter((id) => told.includes(id))).toEqual([])
+  await using stores = await openClusterStores(cluster, signal)
+  const keys = await Array.fromAsync(stores.artifacts.list(SERVICE_BUCKET, '', signal), ({ key }) => key)
+  expect(keys.filter((key) => ids.some((id) => key.includes(id))).toSorted()).toEqual(
+    ids.map((id) => `manifest/${id}.json`).toSorted(),
+  )
+})
 
 function idOf(answer: RenderAnswer): string {
   expect(answer.status).toBe(202)

@@ -5,13 +5,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
-import { Kafka, logLevel } from 'kafkajs'
 import { describe, expect, test } from 'vitest'
 import { aCluster, aTenant, redisOf } from '../../cluster/harness.ts'
 import { shared } from '../../fixture/lifetime.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
+import { recordsOf } from '../../topology/cluster/record.ts'
 import { openClusterStores } from '../../topology/cluster/store.ts'
-import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { ended, type RenderAnswer, render, request } from '../../topology/service.ts'
 import { OTHER, TEXTS } from './text.ts'
 
@@ -215,38 +214,4 @@ async function sendRaw(header: string, text: string): Promise<readonly number[]>
   expect(answered).not.toMatch(/^x-injected:/im)
   for (const [, id] of answered.matchAll(new RegExp(`"render_id":"(${ULID})"`, 'g'))) accepted.push(id ?? '')
   return Array.from(answered.matchAll(/^HTTP\/1\.1 (\d{3})/gm), ([, status]) => Number(status))
-}
-
-interface KafkaRecord {
-  readonly topic: string
-  readonly key: string
-  readonly headers: readonly string[]
-}
-
-/** All there is in the topics of a cluster. */
-async function recordsOf({ broker, topicPrefix }: TestCluster): Promise<readonly KafkaRecord[]> {
-  const kafka = new Kafka({ brokers: [broker], logLevel: logLevel.NOTHING })
-  const admin = kafka.admin()
-  await admin.connect()
-  const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(topicPrefix))
-  const offsets = await Promise.all(topics.map((topic) => admin.fetchTopicOffsets(topic)))
-  const wanted = offsets.flat().reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0)
-  const groupId = `${topicPrefix}reader`
-  const consumer = kafka.consumer({ groupId })
-  await consumer.connect()
-  await consumer.subscribe({ topics, fromBeginning: true })
-  const records: KafkaRecord[] = []
-  const { promise, resolve } = Promise.withResolvers<void>()
-  await consumer.run({
-    eachMessage: async ({ topic, message: { key, headers = {} } }) => {
-      const told = Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`)
-      records.push({ topic: topic.slice(topicPrefix.length), key: String(key), headers: told })
-      if (records.length >= wanted) resolve()
-    },
-  })
-  await promise
-  await consumer.disconnect()
-  await admin.deleteGroups([groupId])
-  await admin.disconnect()
-  return records
 }

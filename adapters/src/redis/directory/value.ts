@@ -205,6 +205,8 @@ type OptionalOf<Setting> = {
   [Name in keyof Setting]-?: Partial<Pick<Setting, Name>> extends Pick<Setting, Name> ? Name : never
 }[keyof Setting]
 
+const LIMIT_TYPES = { boolean: BOOLEAN, integer: NUMBER, string: TEXT } as const
+
 /** A limit reads as what it is in a plan. Its range is not checked again. */
 const LIMITS = object({}, limitSchemas(DEFAULT_LIMITS))
 
@@ -213,7 +215,7 @@ function limitSchemas(defaults: Readonly<Record<string, unknown>>): Schemas {
   return Object.fromEntries(
     Object.entries(limits).map(([name, { type }]) => [
       name,
-      { ...(type === 'boolean' ? BOOLEAN : NUMBER), ...(name in defaults && { default: defaults[name] }) },
+      { ...LIMIT_TYPES[type], ...(name in defaults && { default: defaults[name] }) },
     ]),
   )
 }

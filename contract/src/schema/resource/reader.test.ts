@@ -49,6 +49,7 @@ const PLAN_LIMITS: readonly Row[] = [
   ['renderTimeoutSeconds', [1, 120], [0, 121, 2.5]],
   ['retentionDays', [1, 3650], [0, 3651]],
   ['asyncFairShare', [1, 10_000], [0, 10_001]],
+  ['requestData', ['Inline', 'Stored'], ['stored', '', true, null]],
   ['javascriptEnabled', BOOLEANS, NO_BOOLEANS],
 ]
 const REFERENCE = { name: 'files', key: 'x.html' }

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { aFailure, aManifest, aRecord } from '../../test/fixture/build.ts'
+import { eventOf } from './event.ts'
+import { FORMAT, FORMAT_DEFAULT } from './format.ts'
+import { formatOf, type RenderRecord } from './render.ts'
+import { decodeRequest, encodeRequest, manifestOfEvent, withoutRequest, withRequest } from './stored-request.ts'
+
+const DATA = Buffer.from('{"name":"Ada\\nLovelace",\n"age":36}')
+const STORED = { requestData: 'Stored', data: { stored: { bucket: 'platen', key: 'acme/input' } } } as const
+const REQUEST = { options: { filename: 'ada.pdf', page_size: 'A4' }, webhookUrl: 'https://example.com/ada' } as const
+
+test.for<[string, Partial<RenderRecord>]>([
+  ['with file name and webhook URL', REQUEST],
+  ['with neither', { options: { page_size: 'A4' } }],
+  ['with a file name of two lines, which an older release let in', { options: { filename: 'a\nb.pdf' } }],
+])('a stored request %s comes back as it was, and its record has none of it meanwhile', ([, fields]) => {
+  const record = aRecord({ ...STORED, ...fields })
+  const bare = withoutRequest(record)
+  expect(JSON.stringify(bare)).not.toMatch(/ada|b\.pdf/)
+  const request = decodeRequest(encodeRequest(DATA, record))
+  expect(Buffer.from(request.data)).toEqual(DATA)
+  expect(withRequest(bare, request)).toEqual(record)
+})
+
+test('a record and an event of any other request stay as they are, and in the format of the process', () => {
+  const record = aRecord(REQUEST)
+  const manifest = aManifest({ record, outcome: aFailure() })
+  expect(withoutRequest(record)).toBe(record)
+  expect(manifestOfEvent(manifest)).toBe(manifest)
+  expect(formatOf(record, FORMAT_DEFAULT)).toBe(FORMAT_DEFAULT)
+})
+
+test('an event has nothing of a stored request, nor what its template said of it', () => {
+  const record = aRecord({ ...STORED, ...REQUEST })
+  const { pdf } = { pdf: aManifest({ record }).outcome }
+  const warnings = [{ code: 'javascript_disabled', message: 'of ada' }] as const
+  const outcomes = [
+    aFailure({ error: { code: 'template_error', message: 'of ada' } }),
+    { ...pdf, ...(pdf.status === 'succeeded' && { warnings }) },
+  ]
+  for (const outcome of outcomes) {
+    const manifest = aManifest({ record, outcome })
+    const event = eventOf(manifest, Buffer.alloc(32))
+    expect(JSON.stringify(event)).not.toContain('ada')
+    expect(event.manifest).toMatchObject({ render: { id: record.id }, outcome: { status: outcome.status } })
+    expect(event.id).toBe(eventOf(aManifest({ record: { ...record, options: {} }, outcome }), Buffer.alloc(32)).id)
+  }
+})
+
+test('a process that cannot read a stored request is told so by its format', () => {
+  expect(formatOf(aRecord(STORED), FORMAT_DEFAULT)).toBeGreaterThan(1)
+  expect(formatOf(aRecord(STORED), FORMAT + 1)).toBe(FORMAT + 1)
+})

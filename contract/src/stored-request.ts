@@ -1,0 +1,66 @@
+/**
+ * The request of a render whose tenant has `requestData: Stored`. Its data, file name and webhook URL are one object in the folder of the
+ * render, and its manifest has the last two when it has ended. Both can be erased. Queue records, events and dead letters cannot, so they
+ * have nothing of the request but the address of that object.
+ */
+import assert from 'node:assert/strict'
+import type { Manifest, RenderRecord } from './render.ts'
+
+/** What a caller sent that may be personal. */
+export interface StoredRequest {
+  /** JSON text. */
+  readonly data: Uint8Array
+  readonly filename?: string
+  readonly webhookUrl?: string
+}
+
+/** The fields by which a record, a claim and a manifest hold a request. */
+type RequestFields = Pick<RenderRecord, 'options' | 'webhookUrl' | 'requestData'>
+
+const LINE_END = 0x0a
+
+/** Encodes a request: a line of JSON, then the data. So the data, which may be large, are parsed by nobody but the engine. */
+export function encodeRequest(data: Uint8Array, { options, webhookUrl }: RequestFields): Uint8Array {
+  const line = JSON.stringify({ filename: options.filename, webhookUrl })
+  return Buffer.concat([Buffer.from(line), Buffer.of(LINE_END), data])
+}
+
+/** Decodes a stored request. Only this service writes there, so unreadable content is a defect. */
+export function decodeRequest(bytes: Uint8Array): StoredRequest {
+  const end = bytes.indexOf(LINE_END)
+  assert(end > 0, 'not a stored request')
+  // Written by encodeRequest.
+  const line = JSON.parse(Buffer.from(bytes.subarray(0, end)).toString()) as Omit<StoredRequest, 'data'>
+  return { ...line, data: bytes.subarray(end + 1) }
+}
+
+/** A record or claim as it leaves the process: without the request, if that is stored. */
+export function withoutRequest<Render extends RequestFields>(render: Render): Render {
+  if (render.requestData !== 'Stored') return render
+  const { webhookUrl: _webhookUrl, ...rest } = render
+  const { filename: _filename, ...options } = render.options
+  // The fields that are gone are optional.
+  return { ...rest, options } as Render
+}
+
+/** The record of a render with its request. */
+export function withRequest(record: RenderRecord, { filename, webhookUrl }: StoredRequest): RenderRecord {
+  return {
+    ...record,
+    options: { ...record.options, ...(filename !== undefined && { filename }) },
+    ...(webhookUrl !== undefined && { webhookUrl }),
+  }
+}
+
+/**
+ * A manifest as an event has it. If the request is stored, it also lacks what a template may have said of the data: the messages of a
+ * failure and of warnings.
+ */
+export function manifestOfEvent(manifest: Manifest): Manifest {
+  const { render, outcome } = manifest
+  if (render.requestData !== 'Stored') return manifest
+  const bare = { ...manifest, render: withoutRequest(render) }
+  if (outcome.status === 'failed') return { ...bare, outcome: { ...outcome, error: { ...outcome.error, message: '' } } }
+  const { warnings: _warnings, ...succeeded } = outcome
+  return { ...bare, outcome: succeeded }
+}
