@@ -157,9 +157,13 @@ const AFTERWARDS: readonly Panel[] = [
   },
   {
     title: 'Events not in Redis yet',
-    description: 'Until they are in Redis, quotas are checked without the latest charges.',
+    description:
+      'Until they are in Redis, quotas are checked without the latest charges. After a loss, all are read again.',
     unit: 'short',
-    queries: { events: `max(platen_event_lag_events{${IN},reader="projection"})` },
+    queries: {
+      events: `max(platen_event_lag_events{${IN},reader="projection"})`,
+      'lost and read again': `sum(increase(platen_projection_rebuilds_total{${IN}}[1h]))`,
+    },
   },
   {
     title: 'Removal of expired data',
@@ -196,6 +200,15 @@ const DEPENDENCIES: readonly Panel[] = [
     unit: 'cps',
     queries: {
       '{{dependency}} {{operation}}': `sum by (dependency, operation) (rate(platen_dependency_calls_total{${IN},result=~"error|timeout"}${RATE}))`,
+    },
+  },
+  {
+    title: 'Connections that break',
+    description:
+      'Connections that a dependency or the network broke or did not accept. Calls are repeated, so callers may notice nothing.',
+    unit: 'cps',
+    queries: {
+      '{{dependency}}': `sum by (dependency) (rate(platen_dependency_connections_broken_total{${IN}}${RATE}))`,
     },
   },
   {
