@@ -54,7 +54,7 @@ import { explainedMessages } from './architecture/explained-message.ts'
 import { logMessages, PROCESSES } from './architecture/log-call.ts'
 import { readText } from './architecture/source-tree.ts'
 import { ASSUMPTIONS, sizeOf } from './bench/cluster/scale/sizing.ts'
-import { SIGNALS } from './chaos/cluster/signal.ts'
+import { SIGNALS, type Signal } from './chaos/cluster/signal/signal.ts'
 import { wireSource } from './client/wire-source.ts'
 import { anApi } from './fixture/api.ts'
 import { expositions } from './monitoring/exposition.ts'
@@ -226,15 +226,15 @@ function signalsTable(): string {
     alerts.groups.flatMap(({ rules }) => rules.map(({ alert, expr }) => [alert, expr.trim().replaceAll(/\s+/g, ' ')])),
   )
   const code = (text: string) => `\`${text.replaceAll('|', '\\|')}\``
-  const rows = SIGNALS.map(({ fault, selector, moves, alert, isProven }) => [
+  const linked = (alert: string) => `[${alert}](runbook.md#${alert.toLowerCase()})`
+  const rows = Object.entries<Signal>(SIGNALS).map(([fault, { selector, moves, wakes }]) => [
     fault,
     `${code(selector)} ${moves}`,
-    alert === undefined
-      ? 'none: it recovers by itself'
-      : `[${alert}](runbook.md#${alert.toLowerCase()}): ${code(conditions.get(alert) ?? '')}`,
-    isProven === true ? 'yes' : 'no',
+    'nobody' in wakes
+      ? `none: ${wakes.nobody.replaceAll(/Platen\w+/g, linked)}`
+      : `${linked(wakes.alert)}: ${code(conditions.get(wakes.alert) ?? '')}`,
   ])
-  return table(['fault', 'metric', "alert's condition", 'proven by the trials'], rows)
+  return table(['fault', 'metric', "alert's condition"], rows)
 }
 
 /** Those of tenants are in no process unless they are asked for. */

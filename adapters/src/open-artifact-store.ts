@@ -9,7 +9,7 @@ import { openS3ArtifactStore, type S3ArtifactStoreOptions } from './s3/artifact-
 
 /** Settings under the name of the kind of store. Another kind adds a member to this type, and its case below. */
 export interface ArtifactStoreSettings {
-  readonly s3: Omit<S3ArtifactStoreOptions, 'clock' | 'ids' | 'latest'>
+  readonly s3: Omit<S3ArtifactStoreOptions, 'clock' | 'ids' | 'latest' | 'onBrokenConnection'>
 }
 
 export interface InstalledArtifactStore {
@@ -21,7 +21,7 @@ export interface InstalledArtifactStore {
 /** Throws `ArtifactStoreUnfit` if the store can be reached but cannot be used, and `Unavailable` if it cannot be reached. */
 export async function openArtifactStore(
   { s3 }: ArtifactStoreSettings,
-  ports: Pick<S3ArtifactStoreOptions, 'latest'> & { readonly clock: Clock; readonly ids: Ids },
+  ports: Pick<S3ArtifactStoreOptions, 'latest' | 'onBrokenConnection'> & { readonly clock: Clock; readonly ids: Ids },
   signal: AbortSignal,
 ): Promise<InstalledArtifactStore> {
   return { artifacts: await openS3ArtifactStore({ ...s3, ...ports }, signal), serviceBucket: s3.namespace.bucket }

@@ -25,4 +25,6 @@ export interface Backlog {
   readonly readers: readonly GroupBacklog[]
   /** Webhook deliveries, by what they wait for. */
   readonly deliveries: readonly GroupBacklog[]
+  /** Records of a newer format that wait for a process of a newer version. */
+  readonly setAside: number
 }

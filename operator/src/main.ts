@@ -34,7 +34,8 @@ async function serve(base: Process<Config>): Promise<void> {
   const access = await loadAccess(config.kubeconfig)
   const { host } = new URL(access.server)
   const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE, host, dependencies, clock })
-  const client = stack.use(openClusterClient({ access, clock, meter }))
+  const onBrokenConnection = () => dependencies.connectionBroke('kubernetes')
+  const client = stack.use(openClusterClient({ access, clock, meter, onBrokenConnection }))
   const threads = stack.use(
     openCheckThreads({
       open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor('check') }),

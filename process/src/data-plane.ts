@@ -57,13 +57,13 @@ export async function openDataPlane<Config extends DataPlaneConfig>(
       else log.warn({ err }, 'redis unavailable')
     }),
   )
-  const latest = () => process.latest().kafka.connection
-  const kafka = measureKafka(
-    stack.use(
-      await connectKafka({ ...connection, clientId: `platen-${deployable}`, latest }, { clock, log }, starting),
-    ),
-    process,
-  )
+  const kafkaSettings = {
+    ...connection,
+    clientId: `platen-${deployable}`,
+    latest: () => process.latest().kafka.connection,
+    onBrokenConnection: () => process.dependencies.connectionBroke('kafka'),
+  }
+  const kafka = measureKafka(stack.use(await connectKafka(kafkaSettings, { clock, log }, starting)), process)
   const settingsRedis = stack.use(await redis.duplicate(REDIS_SETTINGS_CALL_MS_MAX, starting))
   const directory = stack.use(await openRedisDirectory({ redis: settingsRedis, clock, log, reader }, starting))
   await prepareTopics(kafka, [...renderTopics(topics, EVENT_READERS), ...webhookTopics(topics)], {

@@ -95,11 +95,14 @@ export async function openProcess<Config extends BaseConfig>(
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const dependencies = dependencyMeters(metrics, clock)
   const measured = { dependencies, clock, stack }
-  const opened = await openArtifactStore(config, { clock, ids, latest: () => latest().s3 }, starting)
+  const onBroken = (name: 's3' | 'redis') => () => dependencies.connectionBroke(name)
+  const storePorts = { clock, ids, latest: () => latest().s3, onBrokenConnection: onBroken('s3') }
+  const opened = await openArtifactStore(config, storePorts, starting)
   stack.use(opened.artifacts)
   const store = measureStore(opened, measured)
   const connection = { ...config.redis, isAutoPipelined: true, ...options.redis, clock, latest: () => latest().redis }
-  const redis = measureRedis(stack.use(await connectRedis(connection, starting)), measured)
+  const opening = connectRedis({ ...connection, onBrokenConnection: onBroken('redis') }, starting)
+  const redis = measureRedis(stack.use(await opening), measured)
   return {
     ...store,
     deployable,

@@ -5,6 +5,7 @@
 import { returnSetAside } from '@platen/adapters/kafka/consumer/set-aside.ts'
 import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { readBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -89,6 +90,8 @@ describeOnKafka('a record of a newer format on Kafka', (kafka) => {
     expect(await endOf(connection, `${prefix}render.react_pdf.async`)).toBe('1')
     // The newer one is not done, so the next process gets it.
     expect(await committedIn(connection, topic)).toBe('0')
+    const { setAside } = await readBacklog(connection, { prefix, readers: [], deliveries: [] })
+    expect(setAside).toBe(2)
   })
 
   test('is set aside by each reader of events, and comes back to that reader alone', async ({ signal }) => {

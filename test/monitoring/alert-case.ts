@@ -121,6 +121,19 @@ export const ALERT_CASES: readonly AlertCase[] = [
     says: '2 records have become dead letters in an hour: unreadable event.',
   },
   {
+    alert: 'PlatenNewerRecordsWait',
+    at: 20,
+    // Two processes read the same.
+    fires: {
+      'platen_set_aside_backlog_records{namespace="pdf",pod="a"}': '3x30',
+      'platen_set_aside_backlog_records{namespace="pdf",pod="b"}': '3x30',
+    },
+    // During a rollout they come back.
+    quiet: { 'platen_set_aside_backlog_records{namespace="pdf",pod="a"}': '3x9 0 3x20' },
+    labels: { namespace: 'pdf' },
+    says: '3 records of a newer format have been set aside for 15 minutes.',
+  },
+  {
     alert: 'PlatenEngineRestarts',
     at: 20,
     fires: { 'platen_restarts_total{namespace="pdf",part="browser",reason="crashed"}': '0+1x30' },
@@ -284,6 +297,45 @@ export const ALERT_CASES: readonly AlertCase[] = [
     },
     labels: { namespace: 'pdf', dependency: 's3' },
     says: '1 processes have not reached s3 for 2 minutes.',
+  },
+  {
+    alert: 'PlatenDependencySlow',
+    at: 30,
+    fires: {
+      'platen_dependency_call_duration_seconds_bucket{namespace="pdf",dependency="s3",le="1"}': '0+1x40',
+      'platen_dependency_call_duration_seconds_bucket{namespace="pdf",dependency="s3",le="5"}': '0+20x40',
+      'platen_dependency_call_duration_seconds_bucket{namespace="pdf",dependency="s3",le="+Inf"}': '0+20x40',
+    },
+    // A few of many; and browsers, which take longer to start.
+    quiet: {
+      'platen_dependency_call_duration_seconds_bucket{namespace="pdf",dependency="s3",le="1"}': '0+99x40',
+      'platen_dependency_call_duration_seconds_bucket{namespace="pdf",dependency="s3",le="+Inf"}': '0+100x40',
+      'platen_dependency_call_duration_seconds_bucket{namespace="pdf",dependency="chromium",le="1"}': '0x40',
+      'platen_dependency_call_duration_seconds_bucket{namespace="pdf",dependency="chromium",le="5"}': '0+20x40',
+      'platen_dependency_call_duration_seconds_bucket{namespace="pdf",dependency="chromium",le="+Inf"}': '0+20x40',
+    },
+    labels: { namespace: 'pdf', dependency: 's3' },
+    says: 'One call of s3 in twenty takes 4.789s or longer.',
+  },
+  {
+    alert: 'PlatenRedisLostData',
+    at: 10,
+    fires: { 'platen_projection_rebuilds_total{namespace="pdf"}': '0x4 12x9' },
+    // Of yesterday; and somebody has changed a value.
+    quiet: {
+      'platen_projection_rebuilds_total{namespace="pdf"}': '12x20',
+      'platen_operator_repairs_total{namespace="pdf",kind="keys"}': '0x4 1x9',
+    },
+    labels: { namespace: 'pdf' },
+    says: 'In 15 minutes, 12 parts of what Redis held were lost and written again.',
+  },
+  {
+    alert: 'PlatenRedisLostData',
+    at: 10,
+    fires: { 'platen_operator_repairs_total{namespace="pdf",kind="directory"}': '0x4 1x9' },
+    quiet: { 'platen_operator_repairs_total{namespace="pdf",kind="directory"}': '1x20' },
+    labels: { namespace: 'pdf' },
+    says: 'In 15 minutes, 1 parts of what Redis held were lost and written again.',
   },
   {
     alert: 'PlatenClockWrong',

@@ -74,6 +74,7 @@ export async function expositions({
     queues: ENGINES.flatMap((engine) => LANES.map((lane) => ({ engine, lane, renders: 0, oldestMs: 0 }))),
     readers: EVENT_READERS.map((name) => ({ name, records: 0 })),
     deliveries: WEBHOOK_WAITS.map(({ name }) => ({ name, records: 0 })),
+    setAside: 0,
   }))
   countSetAside(eventsInCluster, ['event', 'delivery'])
   gaugeSealedSecrets(eventsInCluster, () => ({ first: 0, older: 0, unknown: 0 }))

@@ -157,9 +157,13 @@ const AFTERWARDS: readonly Panel[] = [
   },
   {
     title: 'Events not in Redis yet',
-    description: 'Until they are in Redis, quotas are checked without the latest charges.',
+    description:
+      'Until they are in Redis, quotas are checked without the latest charges. After a loss, all are read again.',
     unit: 'short',
-    queries: { events: `max(platen_event_lag_events{${IN},reader="projection"})` },
+    queries: {
+      events: `max(platen_event_lag_events{${IN},reader="projection"})`,
+      'lost and read again': `sum(increase(platen_projection_rebuilds_total{${IN}}[1h]))`,
+    },
   },
   {
     title: 'Removal of expired data',
@@ -173,11 +177,12 @@ const AFTERWARDS: readonly Panel[] = [
   {
     title: 'Dead letters',
     description:
-      'Records that nobody can process, by reason. They are kept with the reason in `render.dead` and `webhook.dead`.',
+      'Records that nobody can process, by reason. They are kept with the reason in `render.dead` and `webhook.dead`. And records that wait for a newer version.',
     unit: 'short',
     queries: {
       '{{reason}}': `sum by (reason) (increase(platen_dead_letters_total{${IN}}[1h]))`,
       'webhook {{record}}': `sum by (record) (increase(platen_webhook_dead_letters_total{${IN}}[1h]))`,
+      'for a newer version': `max(platen_set_aside_backlog_records{${IN}})`,
     },
   },
 ]
@@ -195,6 +200,15 @@ const DEPENDENCIES: readonly Panel[] = [
     unit: 'cps',
     queries: {
       '{{dependency}} {{operation}}': `sum by (dependency, operation) (rate(platen_dependency_calls_total{${IN},result=~"error|timeout"}${RATE}))`,
+    },
+  },
+  {
+    title: 'Connections that break',
+    description:
+      'Connections that a dependency or the network broke or did not accept. Calls are repeated, so callers may notice nothing.',
+    unit: 'cps',
+    queries: {
+      '{{dependency}}': `sum by (dependency) (rate(platen_dependency_connections_broken_total{${IN}}${RATE}))`,
     },
   },
   {

@@ -13,7 +13,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import { messageOf } from '@platen/contract/thrown.ts'
+import { isSystemError, messageOf } from '@platen/contract/thrown.ts'
 import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners } from 'kafkajs'
 import { batchSends } from './client/batch.ts'
 import { patchKafkajs } from './client/kafkajs-patches.ts'
@@ -43,6 +43,8 @@ export interface KafkaSettings extends KafkaAccess {
   readonly clientId: string
   /** Returns the access for the next connection to a broker. Absent = it never changes. */
   readonly latest?: () => KafkaAccess
+  /** Called when a connection to a broker breaks or is not accepted. */
+  readonly onBrokenConnection?: () => void
 }
 
 export interface KafkaPorts {
@@ -136,7 +138,7 @@ interface ClientUse {
 }
 
 function configOf(settings: KafkaSettings, ports: KafkaPorts, { watch, isRetried }: ClientUse): KafkaConfig {
-  const { brokers, clientId, sasl, tls, latest = () => settings } = settings
+  const { brokers, clientId, sasl, tls, latest = () => settings, onBrokenConnection = () => undefined } = settings
   const { clock } = ports
   return {
     brokers: [...brokers],
@@ -150,14 +152,18 @@ function configOf(settings: KafkaSettings, ports: KafkaPorts, { watch, isRetried
     authenticationTimeout: KAFKA_REQUEST_MS_MAX,
     requestTimeout: KAFKA_REQUEST_MS_MAX,
     retry: { ...RETRY, retries: 5 },
-    socketFactory: socketFactoryOf(() => latest().tls ?? {}, watch),
+    socketFactory: socketFactoryOf(() => latest().tls ?? {}, { ...watch, broken: onBrokenConnection }),
     logLevel: logLevel.INFO,
     logCreator: () => logEntriesTo(ports, watch),
   }
 }
 
 /** Turns off Nagle's algorithm: a request is one small write, and a caller waits for the response. `tls` returns the certificates of now. */
-function socketFactoryOf(tls: () => KafkaTls, watch: ClientWatch): NonNullable<KafkaConfig['socketFactory']> {
+interface SocketWatch extends ClientWatch {
+  readonly broken: () => void
+}
+
+function socketFactoryOf(tls: () => KafkaTls, watch: SocketWatch): NonNullable<KafkaConfig['socketFactory']> {
   let hasLostOne = false
   return ({ host, port, ssl, onConnect: proceed }) => {
     const onConnect = () => {
@@ -170,6 +176,9 @@ function socketFactoryOf(tls: () => KafkaTls, watch: ClientWatch): NonNullable<K
     const socket = ssl
       ? connectSecurely({ host, port, ...(isIP(host) > 0 ? {} : { servername: host }), ...tls() }, onConnect)
       : connectPlain({ host, port }, onConnect)
+    socket.on('error', (error) => {
+      if (isSystemError(error)) watch.broken()
+    })
     return socket.setNoDelay(true).setKeepAlive(true, 60_000)
   }
 }

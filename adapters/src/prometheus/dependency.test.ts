@@ -35,3 +35,14 @@ test('calls of a dependency are counted by their result, and only those that wer
   ])
   expect((await metrics.text()).split('\n')).toContain('platen_dependency_up{dependency="s3"} 0')
 })
+
+test('connections that break are counted from the start, before the dependency is there', async () => {
+  const { metrics, told } = openedMetrics()
+  const dependencies = dependencyMeters(metrics, manualClock())
+  dependencies.connectionBroke('kafka')
+  dependencies.add('kafka', () => true)
+  dependencies.add('redis', () => true)
+  const of = (name: string) => `platen_dependency_connections_broken_total{dependency="${name}"}`
+  expect(await told('dependency_connections')).toEqual([`${of('kafka')} 1`])
+  expect((await metrics.text()).split('\n')).toContain(`${of('redis')} 0`)
+})

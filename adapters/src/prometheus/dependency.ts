@@ -16,6 +16,8 @@ const CALL_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 export interface Dependencies {
   /** Adds a dependency, with its series at zero. Calls `isUp` at each scrape; it must neither wait nor throw. Once per name. */
   add<Name extends Dependency>(name: Name, isUp: () => boolean): DependencyMeter<Name>
+  /** Counts a connection that broke or was not accepted; also before the dependency is added. */
+  connectionBroke(name: Dependency): void
 }
 
 /** Registers the metrics. Call once per `metrics`. */
@@ -35,14 +37,21 @@ export function dependencyMeters(metrics: Metrics, clock: Pick<Clock, 'monotonic
     operation: [],
     result: [],
   })
+  const broken = metrics.counter(
+    'platen_dependency_connections_broken_total',
+    'Connections to the dependency that the other side or the network broke or did not accept, also if the call succeeded by a repetition; those that either side closed as usual do not count.',
+    { dependency: [] },
+  )
   const duration = metrics.histogram(
     'platen_dependency_call_duration_seconds',
     'How long calls of the dependency took with all their retries, whether they succeeded or not; canceled calls do not count.',
     { buckets: CALL_BUCKETS, labels: { dependency: [], operation: [] } },
   )
   return {
+    connectionBroke: (dependency) => broken.inc({ dependency }),
     add(dependency, isUp) {
       states.set(dependency, isUp)
+      if (dependency !== 'chromium') broken.inc({ dependency }, 0)
       for (const operation of OPERATIONS[dependency]) {
         for (const result of CALL_RESULTS) calls.inc({ dependency, operation, result }, 0)
         duration.zero({ dependency, operation })

@@ -45,15 +45,17 @@ test('what depends on the moment is looked at for each scrape, and a queue that 
     queues: [{ engine: 'html', lane: 'sync', renders: 3, oldestMs: 1500 }],
     readers: [{ name: 'projection', records: 4 }],
     deliveries: [{ name: 'time', records: 5 }],
+    setAside: 6,
   }
   let directory = { isReady: true, revision: 7, isConnected: true, ageMs: 1500, damaged: 0 }
   gaugeBacklog(metrics, () => seen)
   apiMeter(metrics, { directory: () => directory })
-  expect(await told('(queue|event_lag|webhook_backlog)_')).toEqual([
+  expect(await told('(queue|event_lag|webhook_backlog|set_aside)_')).toEqual([
     'platen_queue_lag_renders{engine="html",lane="sync"} 3',
     'platen_queue_oldest_seconds{engine="html",lane="sync"} 1.5',
     'platen_event_lag_events{reader="projection"} 4',
     'platen_webhook_backlog_deliveries{waits_for="time"} 5',
+    'platen_set_aside_backlog_records 6',
   ])
   expect(await told('directory_')).toEqual([
     'platen_directory_revision 7',
@@ -62,7 +64,7 @@ test('what depends on the moment is looked at for each scrape, and a queue that 
   ])
   seen = undefined
   directory = { isReady: true, revision: 8, isConnected: false, ageMs: 2000, damaged: 2 }
-  expect(await told('(queue|event_lag|webhook_backlog)_')).toEqual([])
+  expect(await told('(queue|event_lag|webhook_backlog|set_aside)_')).toEqual([])
   expect(await told('directory_')).toEqual([
     'platen_directory_revision 8',
     'platen_directory_age_seconds 2',

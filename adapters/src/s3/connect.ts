@@ -1,8 +1,11 @@
 /** The connection to S3: endpoint, credentials, and time limits of calls. */
+import { Agent as PlainAgent } from 'node:http'
 import { Agent, type AgentOptions } from 'node:https'
+import type { Duplex } from 'node:stream'
 import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { isSystemError } from '@platen/contract/thrown.ts'
 
 /** How a client proves who it is, and whom it trusts. */
 export interface S3Access {
@@ -24,6 +27,8 @@ export interface S3Options extends S3Access {
   readonly isPathStyle?: boolean
   /** Returns the access for the next call. Absent = it never changes. */
   readonly latest?: () => S3Access
+  /** Called when a connection breaks or is not accepted. */
+  readonly onBrokenConnection?: () => void
 }
 
 export interface S3Connection extends Disposable {
@@ -96,7 +101,7 @@ export function nameOf(cause: unknown): string | undefined {
 }
 
 function clientAt(endpoint: string | undefined, options: S3Options): S3Client {
-  const { region, isPathStyle = false, latest = () => options } = options
+  const { region, isPathStyle = false, latest = () => options, onBrokenConnection = () => undefined } = options
   const config: S3ClientConfig = {
     region,
     forcePathStyle: isPathStyle,
@@ -105,8 +110,8 @@ function clientAt(endpoint: string | undefined, options: S3Options): S3Client {
     requestHandler: {
       connectionTimeout: CONNECT_MS_MAX,
       socketTimeout: SILENCE_MS_MAX,
-      httpAgent: { maxSockets: CONNECTIONS_MAX },
-      httpsAgent: new FollowingAgent(() => latest().tls ?? {}),
+      httpAgent: new WatchedAgent(onBrokenConnection),
+      httpsAgent: new FollowingAgent(() => latest().tls ?? {}, onBrokenConnection),
     },
     // Many other stores refuse checksums beyond what a command needs. The signature covers the digest of the body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -125,17 +130,40 @@ function currentCredentials(latest: () => S3Access) {
   }
 }
 
-/** Opens each connection with the certificates of that moment. */
+/** Reports each connection that breaks. */
+class WatchedAgent extends PlainAgent {
+  readonly #onBroken: () => void
+
+  constructor(onBroken: () => void) {
+    super({ keepAlive: true, maxSockets: CONNECTIONS_MAX })
+    this.#onBroken = onBroken
+  }
+
+  override createConnection(...given: Parameters<PlainAgent['createConnection']>) {
+    return watched(super.createConnection(...given), this.#onBroken)
+  }
+}
+
+/** Opens each connection with the certificates of that moment, and reports each that breaks. */
 class FollowingAgent extends Agent {
   readonly #tls: () => AgentOptions
+  readonly #onBroken: () => void
 
-  constructor(tls: () => AgentOptions) {
+  constructor(tls: () => AgentOptions, onBroken: () => void) {
     // A resumed session would skip the check of certificates that changed.
     super({ keepAlive: true, maxSockets: CONNECTIONS_MAX, maxCachedSessions: 0 })
     this.#tls = tls
+    this.#onBroken = onBroken
   }
 
   override createConnection(...[options, opened]: Parameters<Agent['createConnection']>) {
-    return super.createConnection({ ...options, ...this.#tls() }, opened)
+    return watched(super.createConnection({ ...options, ...this.#tls() }, opened), this.#onBroken)
   }
+}
+
+function watched<Socket extends Duplex | null | undefined>(socket: Socket, onBroken: () => void): Socket {
+  socket?.on('error', (error) => {
+    if (isSystemError(error)) onBroken()
+  })
+  return socket
 }

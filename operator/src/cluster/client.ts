@@ -55,11 +55,13 @@ export interface ClusterOptions {
   readonly access: Access
   readonly clock: Clock
   readonly meter: Pick<OperatorMeter, 'requested'>
+  /** Called when a connection breaks or is not accepted. */
+  readonly onBrokenConnection?: () => void
 }
 
 /** Opens a client. It connects at the first request. */
-export function openClusterClient({ access, clock, meter }: ClusterOptions): ClusterClient {
-  const transport = openTransport(access)
+export function openClusterClient({ access, clock, meter, onBrokenConnection }: ClusterOptions): ClusterClient {
+  const transport = openTransport(access, onBrokenConnection)
   const connection = { transport, clock, meter }
   const send = (question: ApiRequest, signal: AbortSignal) => requestWithRetry(connection, question, signal)
   const write = (question: ApiRequest, signal: AbortSignal) =>

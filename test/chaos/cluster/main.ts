@@ -23,7 +23,7 @@ for (const group of groupsNamed(only)) {
     const { violations, renders } = row
     say(`${group.name}, seed ${seed}: ${renders} renders, ${violations.length} promises broken`)
     for (const { promise, what } of violations) say(`  ${promise}: ${what}`)
-    for (const name of row.silent) say(`  no metric moved: ${name}`)
+    for (const what of row.silent) say(`  not shown: ${what}`)
   }
 }
 say(`\n${tableOf(rows)}`)

@@ -1,11 +1,12 @@
 /**
  * The short form of `make chaos`: for each step of a render it kills the process that takes the step. Of the other faults it tries one of
- * each kind, chosen at random. The long form tries all faults, and kills every other process at each step, too. The seed is printed;
- * `SEED=` makes the same choices again.
+ * each kind, chosen at random, and at least one of each signal. The long form tries all faults, and kills every other process at each step,
+ * too. The seed is printed; `SEED=` makes the same choices again.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shared } from '../../fixture/lifetime.ts'
 import { SEED, seeded, shuffled } from '../../run/form.ts'
+import { SERVERS } from './rig/rig.ts'
 import { openRigFor, type Row, tableOf, tryFaults } from './series.ts'
 import { type Fault, GROUPS, type Group, killAt } from './trial/fault.ts'
 import { STEPS } from './trial/step.ts'
@@ -23,15 +24,27 @@ function some(faults: readonly Fault[], count: number): readonly Fault[] {
   return shuffled(faults, random).slice(0, count)
 }
 
+/** One fault of each signal. */
+function oneOfEach(faults: readonly Fault[]): readonly Fault[] {
+  return [...Map.groupBy(faults, ({ signal }) => signal).values()].flatMap((each) => some(each, 1))
+}
+
 const [RESETS = [], LOSSES = []] = ['reset', 'lost'].map((end) =>
   groupNamed('network').faults.filter(({ name }) => name.endsWith(end)),
 )
+const STANDING_STILL = groupNamed('stop').faults.filter(({ signal }) => signal === 'a process stands still')
+/** A server that is killed and one that stands still are seen in the same way, and many kills would be chosen for each stop. */
+const AWAY = SERVERS.flatMap((server) => [
+  ...some(groupNamed(`kill ${server}`).faults, 1),
+  ...groupNamed('stop').faults.filter(({ name }) => name.startsWith(`stop ${server} `)),
+])
 
 /** One trial for each group. */
 const SINGLE: readonly Pick<Group, 'name' | 'faults'>[] = [
   { name: 'kill', faults: STEPS.map((step) => killAt(step, step.actor)) },
-  { name: 'stop', faults: some(groupNamed('stop').faults, 1) },
-  { name: 'network', faults: [...some(RESETS, 2), ...some(LOSSES, 1)] },
+  { name: 'stop', faults: some(STANDING_STILL, 1) },
+  { name: 'away', faults: oneOfEach(AWAY) },
+  { name: 'network', faults: [...oneOfEach(RESETS), ...some(LOSSES, 1)] },
   groupNamed('flush'),
   groupNamed('s3'),
   { name: 'clock', faults: some(groupNamed('clock').faults, 1) },

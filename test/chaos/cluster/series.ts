@@ -1,9 +1,9 @@
 /** Runs groups of faults, one trial for each group, and formats a table of the results. */
 
 import { seeded, shuffled } from '../../run/form.ts'
-import { openRig, type Rig } from './rig/rig.ts'
-import { hasMoved, readSignal, signalOf } from './signal.ts'
-import { type Fault, GROUPS, type Ground, type Group } from './trial/fault.ts'
+import { DEPLOYABLES, openRig, type Rig } from './rig/rig.ts'
+import { watchSignal } from './signal/watch.ts'
+import { type Deed, GROUPS, type Ground, type Group } from './trial/fault.ts'
 import { PROMISES, type PromiseId, type Violation } from './trial/judge.ts'
 import { beginTrial } from './trial/trial.ts'
 
@@ -17,7 +17,7 @@ export interface Row {
   /** Answers to callers: 200 and 202, 503, and broken connections. */
   readonly answers: { readonly well: number; readonly refused: number; readonly broken: number }
   readonly violations: readonly Violation[]
-  /** Faults whose metric did not move, of those whose metric the trials prove. */
+  /** Faults that their metric or the condition of their alert does not show, and what is wrong. */
   readonly silent: readonly string[]
   readonly seconds: number
 }
@@ -29,7 +29,7 @@ export interface Attempt {
   /** As in `TrialOptions`. */
   readonly patienceMs?: number
   /** Called for each fault, after the service has recovered. */
-  readonly onFault?: (fault: Fault, seconds: number) => void
+  readonly onFault?: (fault: Deed, seconds: number) => void
 }
 
 /** Opens a rig with as many processes of each deployable as the group needs. */
@@ -38,7 +38,10 @@ export function openRigFor({ copies }: Pick<Group, 'copies'>, trials?: number): 
 }
 
 /** Runs a trial with all faults, in an order that the seed decides. Returns the verdict. */
-export async function tryFaults({ name, faults }: Pick<Group, 'name' | 'faults'>, attempt: Attempt): Promise<Row> {
+export async function tryFaults(
+  { name, faults }: { readonly name: string; readonly faults: readonly Deed[] },
+  attempt: Attempt,
+): Promise<Row> {
   const { seed, onFault, ...ground } = attempt
   const random = seeded(seed)
   const begunAt = performance.now()
@@ -46,7 +49,8 @@ export async function tryFaults({ name, faults }: Pick<Group, 'name' | 'faults'>
   const silent: string[] = []
   for (const fault of shuffled(faults, random)) {
     const from = performance.now()
-    if (await isSilent(fault, { ...ground, trial, random })) silent.push(fault.name)
+    const fails = await signalFault(fault, { ...ground, trial, random })
+    if (fails !== undefined) silent.push(`${fault.name}: ${fails}`)
     onFault?.(fault, (performance.now() - from) / 1000)
   }
   const violations = await trial.verdict()
@@ -68,16 +72,16 @@ export async function tryFaults({ name, faults }: Pick<Group, 'name' | 'faults'>
   }
 }
 
-/** Runs a fault. Returns whether the metric that shows it has not moved. */
-async function isSilent({ name, run }: Fault, ground: Ground): Promise<boolean> {
-  const signal = signalOf(name)
-  if (signal?.isProven !== true) {
-    await run(ground)
-    return false
+/** Runs a fault. Returns what is wrong with the signal that shows it; undefined if it shows it as it should. */
+async function signalFault({ signal, run }: Deed, ground: Omit<Ground, 'noticed'>): Promise<string | undefined> {
+  if (signal === undefined) {
+    await run({ ...ground, noticed: async () => undefined })
+    return undefined
   }
-  const before = await readSignal(ground.rig, signal)
-  await run(ground)
-  return !hasMoved(signal, before, await readSignal(ground.rig, signal))
+  const processes = DEPLOYABLES.flatMap((name) => ground.rig.processes(name))
+  await using watch = await watchSignal(signal, processes)
+  await run({ ...ground, noticed: watch.noticed })
+  return await watch.verdict()
 }
 
 /** Returns the groups whose names start with one of these words. Without names it returns all groups. */

@@ -1,40 +1,61 @@
 /** What is done to operators and to what they stand on. Each is over when it resolves; whoever ended is started again by others. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LEASE_HELD_MS_MAX, LEASE_MS } from '@platen/operator/limit.ts'
+import type { SignalName } from '../../chaos/cluster/signal/signal.ts'
 import type { ChaosRig, OperatorProcess } from './rig.ts'
 
 export interface Fault {
   readonly name: string
-  readonly run: (rig: ChaosRig) => Promise<void>
+  /** How it is seen from outside. */
+  readonly signal: SignalName
+  readonly run: (rig: ChaosRig, seen: Seen) => Promise<void>
+}
+
+export interface Seen {
+  /** Resolves when the metric of the signal has moved, or is not seen to move for long. */
+  readonly noticed: () => Promise<void>
 }
 
 const SECOND_MS = 1000
 
+/** Without its leader nobody leads. */
+const NO_LEADER = 'the operator that leads is killed, stands still, or loses its lease'
+const ENDED = 'operators are told to stop'
+const AWAY = 'the API server is away'
+
 /** By what they have in common. */
 const CLASSES: readonly (readonly [Fault, ...Fault[]])[] = [
-  [{ name: 'nothing', run: async () => undefined }],
   [
-    { name: 'leader killed', run: async ({ leader }) => (await leader()).process.kill() },
-    { name: 'both killed', run: ({ operators }) => each(operators, ({ process }) => process.kill()) },
-    { name: 'leader stopped', run: async ({ leader }) => void (await (await leader()).process.stop()) },
-    { name: 'both stopped', run: ({ operators }) => each(operators, ({ process }) => process.stop()) },
+    { name: 'leader killed', signal: NO_LEADER, run: async ({ leader }) => (await leader()).process.kill() },
+    {
+      name: 'both killed',
+      signal: NO_LEADER,
+      run: ({ operators }) => each(operators, ({ process }) => process.kill()),
+    },
+    { name: 'leader stopped', signal: ENDED, run: async ({ leader }) => void (await (await leader()).process.stop()) },
+    { name: 'both stopped', signal: ENDED, run: ({ operators }) => each(operators, ({ process }) => process.stop()) },
   ],
-  [{ name: 'flush', run: ({ flush }) => flush() }],
+  [{ name: 'flush', signal: 'Redis loses the settings', run: ({ flush }) => flush() }],
   [
-    { name: 'flush, leader killed', run: (rig) => both(rig, ({ process }) => process.kill()) },
-    { name: 'flush, leader stopped', run: (rig) => both(rig, ({ process }) => process.stop()) },
-  ],
-  [
-    { name: 'leader paused', run: paused },
-    { name: 'lease lost', run: (rig) => stalled(rig, 1.3 * LEASE_HELD_MS_MAX) },
-  ],
-  [
-    { name: 'watches reset', run: watchesReset },
-    { name: 'watches stalled', run: (rig) => stalled(rig, 5 * SECOND_MS) },
+    { name: 'flush, leader killed', signal: NO_LEADER, run: (rig) => both(rig, ({ process }) => process.kill()) },
+    { name: 'flush, leader stopped', signal: ENDED, run: (rig) => both(rig, ({ process }) => process.stop()) },
   ],
   [
-    { name: 'API server restarted', run: apiServerRestarted },
-    { name: 'API server killed', run: apiServerKilled },
+    { name: 'leader paused', signal: NO_LEADER, run: paused },
+    { name: 'lease lost', signal: NO_LEADER, run: (rig) => stalled(rig, 1.3 * LEASE_HELD_MS_MAX) },
+  ],
+  [
+    { name: 'watches reset', signal: 'watches of the operator are reset', run: watchesReset },
+    // The lease is renewed in time.
+    {
+      name: 'watches stalled',
+      signal: 'the API server answers late',
+      run: (rig) => stalled(rig, LEASE_HELD_MS_MAX / 2),
+    },
+  ],
+  [
+    { name: 'API server restarted', signal: AWAY, run: apiServerRestarted },
+    { name: 'API server killed', signal: AWAY, run: apiServerKilled },
   ],
 ]
 
@@ -76,14 +97,16 @@ async function stalled({ leader }: ChaosRig, ms: number): Promise<void> {
 }
 
 /** It is away for longer than a lease lasts. */
-async function apiServerRestarted({ kube }: ChaosRig): Promise<void> {
+async function apiServerRestarted({ kube }: ChaosRig, { noticed }: Seen): Promise<void> {
   await kube.stop()
   await sleep(LEASE_MS)
+  await noticed()
   await kube.start()
 }
 
-async function apiServerKilled({ kube }: ChaosRig): Promise<void> {
+async function apiServerKilled({ kube }: ChaosRig, { noticed }: Seen): Promise<void> {
   await kube.kill()
+  await noticed()
   await kube.start()
 }
 

@@ -1,6 +1,8 @@
 /** Rounds, in each of which a number of sequences go on at once while one thing breaks; and what came of them, in words. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KeyHash } from '@platen/contract/tenant.ts'
+import type { SignalName } from '../../chaos/cluster/signal/signal.ts'
+import { watchSignal } from '../../chaos/cluster/signal/watch.ts'
 import { seeded } from '../../run/form.ts'
 import type { Fault } from './fault.ts'
 import { untilSettled } from './judge.ts'
@@ -15,11 +17,16 @@ export interface Row {
   /** How many of them the API server refused, or was not there for. */
   readonly refused: number
   readonly seconds: number
+  /** What is wrong with the signal that shows the fault; absent if nothing is. */
+  readonly silent?: string
 }
 
 export interface Rounds {
-  /** Lets sequences begin, others end, and those that have ended go; resolves when all is settled. Throws with what is not, and what was done before. */
-  readonly round: (fault: Fault, signal: AbortSignal) => Promise<Row>
+  /**
+   * Lets sequences begin, others end, and those that have ended go; resolves when all is settled. Throws with what is not, and what was done
+   * before. Nothing breaks if no fault is given.
+   */
+  readonly round: (fault: Fault | undefined, signal: AbortSignal) => Promise<Row>
   /** Resolves when it was found out as well whose Secrets were edited. */
   readonly audited: () => Promise<void>
   /** How many have been begun. */
@@ -71,17 +78,21 @@ export function openRounds({ rig, revocations, seed, sequences }: RoundOptions):
       // Half of them while something breaks, the others when nothing keeps an operator from it.
       const [soon, late] = [ending.slice(sequences / 2), ending.slice(0, sequences / 2)]
       const beginMs = pauses() * STEPS * PAUSE_MS_MAX
+      const injecting = sleep(beginMs).then(() => fault && inject(fault, { rig, revocations, signal }))
       await Promise.all([
         ...young.map((sequence) => sequence.begin().then(() => walk(sequence, pauses))),
         ...old.map((sequence) => walk(sequence, pauses)),
         ...soon.map((sequence) => sequence.clear()),
-        sleep(beginMs).then(() => inject(fault, { rig, revocations, signal })),
+        injecting,
       ])
       await Promise.all(late.map((sequence) => sequence.clear()))
-      await settled(`after ${fault.name}`)
+      const { name = 'nothing' } = fault ?? {}
+      await settled(`after ${name}`)
       const { steps, refused } = countsOf(all)
       const seconds = (performance.now() - begunAt) / 1000
-      return { fault: fault.name, steps: steps - before.steps, refused: refused - before.refused, seconds }
+      const silent = await injecting
+      const counts = { steps: steps - before.steps, refused: refused - before.refused }
+      return { fault: name, ...counts, seconds, ...(silent !== undefined && { silent }) }
     },
   }
 }
@@ -93,14 +104,29 @@ async function walk({ step }: Sequence, pauses: () => number): Promise<void> {
   }
 }
 
-/** Until it is over, and an operator leads again, nobody is held to time. */
+/** The signals that were seen to show their faults here; those of the other rows of the table are not held yet. */
+const PROVEN: ReadonlySet<SignalName> = new Set<SignalName>([
+  'the operator that leads is killed, stands still, or loses its lease',
+  'watches of the operator are reset',
+])
+
+/** Until it is over, and an operator leads again, nobody is held to time. Returns what is wrong with the signal that shows it. */
 async function inject(
   fault: Fault,
   { rig, revocations, signal }: { rig: ChaosRig; revocations: Revocations; signal: AbortSignal },
-): Promise<void> {
+): Promise<string | undefined> {
   using _ = revocations.disturb()
-  await fault.run(rig)
+  if (!PROVEN.has(fault.signal)) {
+    await fault.run(rig, { noticed: async () => undefined })
+    await rig.led(signal)
+    return undefined
+  }
+  const processes = rig.operators.map(({ process }) => process)
+  await using watch = await watchSignal(fault.signal, processes)
+  await fault.run(rig, watch)
+  const silent = await watch.verdict()
   await rig.led(signal)
+  return silent
 }
 
 function countsOf(sequences: readonly Sequence[]): Pick<Row, 'steps' | 'refused'> {

@@ -119,6 +119,8 @@ class Line {
   readonly #answers: Splitter
   #requestsPass: Promise<void> = Promise.resolve()
   #answersPass: Promise<void> = Promise.resolve()
+  /** Resolves when all answers that were delayed so far have passed. */
+  #delayed: Promise<void> = Promise.resolve()
   /** Requests whose answer is to be lost or held, by the key that identifies the answer. */
   readonly #awaited = new Map<string, Armed | (() => void)>()
 
@@ -140,14 +142,13 @@ class Line {
       for (const message of this.#answers.split(chunk)) {
         this.#answersPass = this.#answersPass.then(() => late).then(() => this.#passAnswer(message))
       }
+      if (late !== undefined) this.#delayed = this.#answersPass
     })
-    // When one side closes, the other is closed too. Errors show up there.
-    for (const [one, other] of [
-      [client, this.#server],
-      [this.#server, client],
-    ] as const) {
-      one.on('error', () => undefined)
-      one.once('close', () => other.destroy())
+    // When one side closes, the other is closed too. Errors show up there. A server may close after each answer, which must still arrive.
+    client.once('close', () => this.#server.destroy())
+    this.#server.once('close', () => void this.#delayed.then(() => client.destroySoon()))
+    for (const socket of [client, this.#server]) {
+      socket.on('error', () => undefined)
     }
     this.closed = new Promise((resolve) => {
       client.once('close', () => resolve())

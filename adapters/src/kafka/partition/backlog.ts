@@ -1,6 +1,6 @@
 /**
- * Reads from Kafka how many renders wait in each queue, and for how long, and what readers of the event log and the dispatchers of webhooks
- * have left. Consumers only know the records that they have fetched, and without any consumer nobody else would report the backlog.
+ * Reads from Kafka how many renders wait in each queue, and for how long, what readers of the event log and the dispatchers of webhooks
+ * have left, and what was set aside for a newer version. Consumers only know the records that they have fetched, and without any consumer nobody else would report the backlog.
  */
 import type { Backlog, GroupBacklog, QueueBacklog } from '@platen/contract/backlog.ts'
 import { raceAbort } from '@platen/contract/race.ts'
@@ -9,7 +9,7 @@ import { ENGINES } from '@platen/contract/render-options.ts'
 import type { Admin } from 'kafkajs'
 import type { KafkaConnection } from '../connect.ts'
 import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '../limit.ts'
-import { EVENT_TOPIC, queueTopic, readerGroup } from '../topic.ts'
+import { EVENT_TOPIC, NEWER_TOPIC, queueTopic, readerGroup } from '../topic.ts'
 
 /** Topics that a group reads, without the prefix. */
 export interface GroupTopics {
@@ -84,6 +84,7 @@ export async function readBacklog(
     queues: await readQueues(connection, prefix),
     readers: await Promise.all(readers.map(leftByReader)),
     deliveries: await Promise.all(deliveries.map(leftIn)),
+    setAside: recordsOf(await waitingHeads(admin, prefix + NEWER_TOPIC, prefix + NEWER_TOPIC)),
   }
 }
 

@@ -45,6 +45,11 @@ export function gaugeBacklog({ registry }: Metrics, read: () => Backlog | undefi
       seriesOf: ({ deliveries }) => deliveries.map(({ name, records }) => [{ waits_for: name }, records]),
     },
   )
+  gauge(
+    'platen_set_aside_backlog_records',
+    'Records of a newer format that wait for an `events` process of a newer version',
+    { labels: [], seriesOf: ({ setAside }) => [[{}, setAside]] },
+  )
 }
 
 type Series = readonly [labels: Readonly<Record<string, string>>, value: number]

@@ -3,7 +3,8 @@
 import { once } from 'node:events'
 import { type IncomingMessage, Agent as PlainAgent, request as requestPlainly } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
-import { codeOf } from '@platen/contract/thrown.ts'
+import type { Socket } from 'node:net'
+import { codeOf, isSystemError } from '@platen/contract/thrown.ts'
 import { CLUSTER_IDLE_SOCKET_MS, CLUSTER_REQUESTS_MAX } from '../../limit.ts'
 import type { Access } from '../access.ts'
 import { ClusterError } from '../error.ts'
@@ -33,11 +34,21 @@ export function labelOf({ method, path }: { readonly method: string; readonly pa
   return `${method} ${path.split('?', 1)[0]}`
 }
 
-export function openTransport(access: Access): Transport {
+/** Calls `onBroken` when a connection breaks or is not accepted. */
+export function openTransport(access: Access, onBroken: () => void = () => undefined): Transport {
   const isSecure = access.server.startsWith('https:')
   const pool = { keepAlive: true, timeout: CLUSTER_IDLE_SOCKET_MS, maxSockets: CLUSTER_REQUESTS_MAX }
   const pooled = isSecure ? new Agent(pool) : new PlainAgent(pool)
   const unpooled = isSecure ? new Agent() : new PlainAgent()
+  const watchedSockets = new WeakSet<Socket>()
+  const watch = (socket: Socket) => {
+    // A kept connection serves many requests.
+    if (watchedSockets.has(socket)) return
+    watchedSockets.add(socket)
+    socket.on('error', (error) => {
+      if (isSystemError(error)) onBroken()
+    })
+  }
   return {
     async send({ method, path, headers, body, isLong }, signal) {
       const label = labelOf({ method, path })
@@ -55,6 +66,7 @@ export function openTransport(access: Access): Transport {
       const outgoing = (isSecure ? request : requestPlainly)(`${access.server}${path}`, options)
       // After the answer has started, its reader receives the error.
       outgoing.on('error', () => undefined)
+      outgoing.on('socket', watch)
       outgoing.end(body)
       try {
         const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]

@@ -29,6 +29,10 @@ export const VICTIMS = [...DEPLOYABLES, ...SERVERS] as const
 export type Victim = (typeof VICTIMS)[number]
 export type Deployable = (typeof DEPLOYABLES)[number]
 
+export function isServer(victim: Victim): victim is (typeof SERVERS)[number] {
+  return SERVERS.some((name) => name === victim)
+}
+
 /** A call of the receiver, and its answer. */
 export interface Post {
   readonly deliveryId: string
@@ -148,10 +152,7 @@ export async function openRig({
   const owned = stack.move()
   const servers = { kafka: [kafka], redis: [redis], s3: [s3] }
   let kept = copies
-  const processes = (victim: Victim) =>
-    victim === 'kafka' || victim === 'redis' || victim === 's3'
-      ? servers[victim]
-      : cluster.processes(victim).slice(0, kept)
+  const processes = (victim: Victim) => (isServer(victim) ? servers[victim] : cluster.processes(victim).slice(0, kept))
   return {
     cluster,
     tenants: tenants.values(),

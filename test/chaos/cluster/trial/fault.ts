@@ -1,9 +1,13 @@
-/** Faults of a cluster under load, in groups. Each group is one trial. */
+/**
+ * Faults of a cluster under load, in groups. Each group is one trial. A fault that is seen only while it lasts ends when the metric of its
+ * signal has moved.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CLAIM_LEASE_MS } from '@platen/renderer/worker/limit.ts'
 import { IS_LONG } from '../../../run/form.ts'
 import { type Disturbance, refusalOfS3 } from '../../../topology/proxy/fault-proxy.ts'
-import { DEPLOYABLES, type Rig, SERVERS, VICTIMS, type Victim, wipe } from '../rig/rig.ts'
+import { DEPLOYABLES, isServer, type Rig, SERVERS, VICTIMS, type Victim, wipe } from '../rig/rig.ts'
+import type { SignalName } from '../signal/signal.ts'
 import { STEPS, type Step } from './step.ts'
 import type { Trial } from './trial.ts'
 
@@ -11,12 +15,21 @@ export interface Ground {
   readonly rig: Rig
   readonly trial: Trial
   readonly random: () => number
+  /** Resolves when the metric of the fault's signal has moved, or is not seen to move for long. */
+  readonly noticed: () => Promise<void>
   readonly signal: AbortSignal
 }
 
-export interface Fault {
+/** What is done in a trial. */
+export interface Deed {
   readonly name: string
+  /** How the fault is seen from outside; absent if nobody looks. */
+  readonly signal?: SignalName
   readonly run: (ground: Ground) => Promise<void>
+}
+
+export interface Fault extends Deed {
+  readonly signal: SignalName
 }
 
 export interface Group {
@@ -28,7 +41,7 @@ export interface Group {
 
 /** Longer than the claim of a stopped renderer lasts. */
 const STOP_MS = Math.ceil((4 / 3) * CLAIM_LEASE_MS)
-/** Longer than calls to a server are retried. Also longer than the one second until a process notices a shifted clock. */
+/** At least; longer than calls to a server are retried. Also longer than the one second until a process notices a shifted clock. */
 const AWAY_MS = IS_LONG ? 5000 : 2500
 const FLUSH_EVERY_MS = IS_LONG ? 5000 : 2500
 const FLUSHES = 4
@@ -37,6 +50,18 @@ const SLOW_MS = 1500
 const LOST = 3
 const HOUR_S = 3600
 const ROUNDS = 5
+
+const AWAY = {
+  kafka: 'Kafka is killed or stands still',
+  redis: 'Redis is killed or stands still',
+  s3: 'S3 is killed or stands still',
+} as const satisfies Record<(typeof SERVERS)[number], SignalName>
+
+const RESET = {
+  kafka: 'connections to Kafka are reset, or its responses are lost',
+  redis: 'connections to Redis are reset',
+  s3: 'connections to S3 are reset',
+} as const satisfies Record<(typeof SERVERS)[number], SignalName>
 
 /** Kills each deployable and each server at each step of a render. */
 const kills = VICTIMS.map((victim) => ({
@@ -47,7 +72,11 @@ const kills = VICTIMS.map((victim) => ({
 
 /** Kills a victim while a render is at a step, and starts it again. */
 export function killAt(step: Step, victim: Victim): Fault {
-  return { name: `kill ${victim} ${step.name}`, run: ({ trial }) => trial.kill(step, victim) }
+  return {
+    name: `kill ${victim} ${step.name}`,
+    signal: isServer(victim) ? AWAY[victim] : 'a process is killed',
+    run: ({ trial, noticed }) => trial.kill(step, victim, isServer(victim) ? noticed : undefined),
+  }
 }
 
 const stops: Group = {
@@ -55,11 +84,14 @@ const stops: Group = {
   copies: 1,
   faults: VICTIMS.map((victim) => ({
     name: `stop ${victim} for ${(STOP_MS / 1000).toFixed(1)} s`,
-    run: ({ rig, trial }) =>
+    signal: isServer(victim) ? AWAY[victim] : 'a process stands still',
+    run: ({ rig, trial, noticed }) =>
       trial.outage(async () => {
         const processes = rig.processes(victim)
         for (const each of processes) each.pause()
         await sleep(STOP_MS)
+        // A process that stands still answers nothing until it goes on.
+        if (isServer(victim)) await noticed()
         for (const each of processes) each.resume()
       }),
   })),
@@ -72,6 +104,7 @@ const network: Group = {
     ...DEPLOYABLES.flatMap((name) => SERVERS.map((server) => resets(name, server))),
     ...DEPLOYABLES.map((name) => ({
       name: `${LOST} produce responses of ${name} lost`,
+      signal: RESET.kafka,
       run: ({ rig, trial }: Ground) => trial.outage(() => loseAnswers(rig, name)),
     })),
   ],
@@ -80,12 +113,19 @@ const network: Group = {
 function resets(name: (typeof DEPLOYABLES)[number], server: (typeof SERVERS)[number]): Fault {
   return {
     name: `connections of ${name} to ${server} reset`,
-    run: ({ rig, trial, random }) =>
+    signal: RESET[server],
+    run: ({ rig, trial, random, noticed }) =>
       trial.outage(async () => {
-        for (let times = 0; times < RESETS; times++) {
+        const state = { isNoticed: false }
+        const noticing = noticed().finally(() => {
+          state.isNoticed = true
+        })
+        // A process that uses a server rarely may have no connection at the moment.
+        for (let times = 0; times < RESETS || !state.isNoticed; times++) {
           rig.proxy(name, server).reset()
           await sleep(1000 * random())
         }
+        await noticing
       }),
   }
 }
@@ -105,6 +145,7 @@ const flushes: Group = {
   faults: [
     {
       name: `FLUSHALL ${FLUSHES} times, every ${FLUSH_EVERY_MS / 1000} s`,
+      signal: 'Redis loses everything',
       run: ({ rig, trial }) =>
         trial.outage(async () => {
           for (let times = 0; times < FLUSHES; times++) {
@@ -120,23 +161,30 @@ const storage: Group = {
   name: 's3',
   copies: 1,
   faults: [
-    disturbed('S3 answers 503', { kind: 'refuse', answer: refusalOfS3('503 Slow Down', 'SlowDown') }),
-    disturbed('the disk of S3 is full', {
-      kind: 'refuse',
-      answer: refusalOfS3('507 Insufficient Storage', 'XMinioStorageFull'),
+    disturbed({
+      name: 'S3 answers 503',
+      signal: 'S3 refuses requests, or its disk is full',
+      by: { kind: 'refuse', answer: refusalOfS3('503 Slow Down', 'SlowDown') },
     }),
-    disturbed(`S3 answers ${SLOW_MS} ms late`, { kind: 'slow', ms: SLOW_MS }),
+    disturbed({
+      name: 'the disk of S3 is full',
+      signal: 'S3 refuses requests, or its disk is full',
+      by: { kind: 'refuse', answer: refusalOfS3('507 Insufficient Storage', 'XMinioStorageFull') },
+    }),
+    disturbed({ name: `S3 answers ${SLOW_MS} ms late`, signal: 'S3 is slow', by: { kind: 'slow', ms: SLOW_MS } }),
   ],
 }
 
-function disturbed(name: string, disturbance: Disturbance): Fault {
+function disturbed({ name, signal, by }: Omit<Fault, 'run'> & { readonly by: Disturbance }): Fault {
   return {
     name,
-    run: ({ rig, trial }) =>
+    signal,
+    run: ({ rig, trial, noticed }) =>
       trial.outage(async () => {
         const proxies = DEPLOYABLES.map((each) => rig.proxy(each, 's3'))
-        for (const proxy of proxies) proxy.disturb(disturbance)
+        for (const proxy of proxies) proxy.disturb(by)
         await sleep(AWAY_MS)
+        await noticed()
         for (const proxy of proxies) proxy.disturb(undefined)
       }),
   }
@@ -149,10 +197,12 @@ const clocks: Group = {
   faults: DEPLOYABLES.flatMap((name) =>
     [HOUR_S, -HOUR_S].map((seconds) => ({
       name: `the clock of ${name} jumps by ${seconds / HOUR_S} h, and back`,
-      async run({ rig }: Ground) {
+      signal: 'a clock jumps' as const,
+      async run({ rig, noticed }: Ground) {
         if (rig.shiftClock === undefined) throw new Error('libfaketime is missing')
         await rig.shiftClock(name, seconds)
         await sleep(AWAY_MS)
+        await noticed()
         await rig.shiftClock(name, 0)
         await sleep(AWAY_MS)
       },
@@ -166,6 +216,7 @@ const rolling: Group = {
   copies: 2,
   faults: Array.from({ length: ROUNDS }, (_, round) => ({
     name: `rolling restart ${round + 1} of everything`,
+    signal: 'all processes are restarted one after the other' as const,
     async run({ rig, trial }: Ground) {
       for (const name of DEPLOYABLES) {
         for (const each of rig.processes(name)) await trial.withoutCalls(each, () => restart(each))

@@ -19,8 +19,11 @@ export interface Trial {
   readonly load: Load
   /** Holds the next render that reaches a step, until `away` resolves or calls `release`. Resolves when the service has recovered. */
   at(step: Step, away: (release: () => void) => Promise<void>): Promise<void>
-  /** Kills a victim while the next render is at a step, and starts it again. Resolves when the service has recovered. */
-  kill(step: Step, victim: Victim): Promise<void>
+  /**
+   * Kills a victim while the next render is at a step, and starts it again after `meanwhile`, else at once. Resolves when the service has
+   * recovered.
+   */
+  kill(step: Step, victim: Victim, meanwhile?: () => Promise<void>): Promise<void>
   /** Runs `away`, which stops something and starts it again. Refusals are excused until the service has recovered; then it resolves. */
   outage(away: () => Promise<void>): Promise<void>
   /** Runs `step` while a process gets no new calls. Resolves when it serves callers again. */
@@ -69,7 +72,13 @@ export async function beginTrial({ rig, random, patienceMs = PATIENCE_MS, signal
     load,
     outage,
     at,
-    kill: (step, victim) => at(step, (release) => killed(rig, victim, async () => release())),
+    kill: (step, victim, meanwhile) =>
+      at(step, (release) =>
+        killed(rig, victim, async () => {
+          release()
+          await meanwhile?.()
+        }),
+      ),
     async withoutCalls(process, step) {
       const isApi = inService.delete(process)
       await step()
