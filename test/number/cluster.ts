@@ -53,6 +53,8 @@ const QUEUE = [
   `of renders that crashed | ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
   `If your duty to erase is shorter than ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
   `stays in \`record.newer\`, for ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
+  `After ${words(contract.QUEUE_AGE_MS_MAX)}, the renders end as \`expired\`, free of charge; webhooks wait up to ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
+  `${seconds(kafka.SET_ASIDE_RETURNED_AFTER_MS)} after such an \`events\` process starts`,
   `puts it back ${seconds(kafka.SET_ASIDE_RETURNED_AFTER_MS)} later`,
   `without renderers again every ${words(kafka.KAFKA_OFFSETS_RENEWED_EVERY_MS)}`,
   `that is done once ${words(kafka.KAFKA_COMMIT_EVERY_MS)}`,

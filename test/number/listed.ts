@@ -11,6 +11,7 @@ export const LISTED_SECTIONS: readonly { readonly path: string; readonly heading
 ]
 
 const MEASURED = [
+  'and one GET in `events`, each about 25 ms',
   'some 420 MiB, and 550 MiB while all of them are new',
   'some 150 MiB for itself, 100 to 380 MiB for each render thread and 300 MiB for Chromium',
   'some 100 MB for the renderer',
