@@ -17,7 +17,12 @@ export const renderRequestSchema = {
       pattern: TEMPLATE_CODE_PATTERN,
       description: 'Template code, in snake or kebab case.',
     },
-    data: { type: 'object', description: "The payload. It must conform to the template's variables_schema." },
+    data: {
+      type: 'object',
+      // Without it, generators of clients allow no field.
+      additionalProperties: true,
+      description: "The payload. It must conform to the template's variables_schema.",
+    },
     engine: {
       type: 'string',
       enum: ENGINES,

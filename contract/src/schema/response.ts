@@ -83,7 +83,7 @@ export const templateListSchema = {
           code: { type: 'string' },
           name: { type: 'string' },
           version: { type: 'integer', minimum: 1 },
-          variables_schema: { type: 'object', description: 'JSON Schema 2020-12 of data.' },
+          variables_schema: { type: 'object', additionalProperties: true, description: 'JSON Schema 2020-12 of data.' },
         },
       },
     },
