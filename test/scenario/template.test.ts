@@ -124,7 +124,12 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
   test('a margin that leaves no room is named, with the page', async () => {
     const options = { page_size: 'A6', margin: 500 }
     const answer = await render(service, ACME_LIVE, { template: 'corner', data: {}, engine, options })
-    expect(answer.json()).toMatchObject({ error: { message: expect.stringMatching(/^template_error: .*margin/) } })
+    expect(answer.status).toBe(422)
+    expect(answer.json().error).toMatchObject({
+      code: 'VALIDATION_FAILED',
+      reason: 'invalid_options',
+      message: expect.stringMatching(/^invalid_options: .*margin/),
+    })
   })
 
   test('numbers are written in the locale of the template', async () => {
@@ -136,11 +141,11 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
     const failureOf = async (logo: string) => (await recordOf({ template: 'far', engine, data: { logo } })).error
     const code = 'asset_unavailable'
     const closed = expect.stringContaining(`${CLOSED}: it does not lead to a public address`)
-    expect(await failureOf(`http://${CLOSED}/logo.png`)).toEqual({ code, message: closed })
+    expect(await failureOf(`http://${CLOSED}/logo.png`)).toEqual({ code, reason: code, message: closed })
     const unreachable = expect.stringContaining(
       `${OPEN}: it could not be reached, or the connection broke (ECONNREFUSED)`,
     )
-    expect(await failureOf(`https://${OPEN}/logo.png`)).toEqual({ code, message: unreachable })
+    expect(await failureOf(`https://${OPEN}/logo.png`)).toEqual({ code, reason: code, message: unreachable })
   })
 
   test('a sandbox key gives a watermark on every page, and a live key gives none', async () => {

@@ -193,7 +193,7 @@ describe('the page', () => {
     ['the page of the source', { margin: { left: 200, right: 200 } }, '19.5 × 595.3 of a page of 419.5 × 595.3'],
   ])('refuses margins that leave no room on %s', async ([, options, left]) => {
     const message = `options.margin leaves ${left} points; at least 28 × 28 must be left`
-    const refused = expect.objectContaining({ code: 'template_error', message })
+    const refused = expect.objectContaining({ code: 'invalid_options', message })
     await expect(render(`${a5}x`, { options })).rejects.toEqual(refused)
   })
 })

@@ -252,7 +252,7 @@ describe('a margin', () => {
     await expect(
       render({ document: '<Page size="A6"><Text>word</Text></Page>', options: { margin: 500 } }),
     ).rejects.toMatchObject({
-      code: 'template_error',
+      code: 'invalid_options',
       message: expect.stringMatching(/options\.margin leaves 0 × 0 of a page of 297\.6 × 419\.5 points/),
     })
   })
