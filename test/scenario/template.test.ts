@@ -125,7 +125,7 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
     const options = { page_size: 'A6', margin: 500 }
     const answer = await render(service, ACME_LIVE, { template: 'corner', data: {}, engine, options })
     expect(answer.status).toBe(422)
-    expect(answer.json().error).toMatchObject({
+    expect(answer.json()['error']).toMatchObject({
       code: 'VALIDATION_FAILED',
       reason: 'invalid_options',
       message: expect.stringMatching(/^invalid_options: .*margin/),

@@ -81,8 +81,8 @@ describe('an async render with a webhook_url', () => {
     const record = await ended(service, ACME_LIVE, id)
     const pdf = Buffer.from(await (await fetch(String(record.pdf_url))).arrayBuffer())
     const event = JSON.parse(received.body)
-    expect(Object.keys(event)).toEqual(['id', 'status', 'duration_ms', 'bytes', 'artifact_id'])
-    expect(ulidOf(event.id)).toBe(id)
+    expect(Object.keys(event)).toEqual(['id', 'render_id', 'template', 'status', 'duration_ms', 'bytes', 'artifact_id'])
+    expect([ulidOf(event.id), event.render_id, event.template]).toEqual([id, id, INVOICE.template])
     expect(event).toMatchObject({
       status: 'succeeded',
       bytes: record.pdf_size_bytes,
@@ -104,7 +104,7 @@ describe('an async render with a webhook_url', () => {
     const events = receiver.received.map(({ body }) => JSON.parse(body))
     expect(events.map(({ id }) => ulidOf(id)).toSorted()).toEqual(ids.toSorted())
     expect(events.map((event) => Object.keys(event).join())).toEqual(
-      Array(2).fill('id,status,error_code,error_message'),
+      Array(2).fill('id,render_id,template,status,error_code,error_reason,error_message'),
     )
     const messages = new Map<string, string>(
       events.map(({ error_code: code, error_message: message }) => [code, message]),
