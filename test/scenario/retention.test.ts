@@ -237,7 +237,8 @@ describe('platen erase', () => {
       if (!isOfCluster(service)) await service.start()
       expect((await erase('tenant', 'acme')).code).toBe(0)
       if (!isOfCluster(service)) await service.stop()
-      const left = await placesOf(word, service, signal)
+      // The renders before it may have used up the tenant's share of the async lane.
+      const left = (await placesOf(word, service, signal)).map((place) => place.replace(/\.bulk$/, '.async'))
       const mayBeLeft = isOfCluster(service) && requestData === 'Inline'
       // What Kafka has until its retention is over.
       expect(new Set(left)).toEqual(new Set(mayBeLeft ? ['render.react_pdf.async', 'render.events'] : []))
