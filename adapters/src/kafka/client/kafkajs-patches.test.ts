@@ -1,3 +1,5 @@
+import { Duplex } from 'node:stream'
+import kafkajs, { type Kafka, logLevel } from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'
 import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
 import { expect, test } from 'vitest'
@@ -18,6 +20,36 @@ test('a group whose coordinator no broker names is asked for again, and other fa
   const other = new Error('not allowed')
   await expect(askFor(() => Promise.reject(other))).rejects.toBe(other)
   expect(await askFor(async () => 'broker 1')).toBe('broker 1')
+})
+
+const [SASL_HANDSHAKE, API_VERSIONS] = [17, 18]
+/** The answer to the first request, `ApiVersions`: versions 0 and 1 of the requests 17 and 36, which authenticate. */
+const VERSIONS = Buffer.from('0000001a0000000000000000000200110000000100240000000100000000', 'hex')
+
+test('a handshake that is not answered in time is sent again on another connection', async () => {
+  patchKafkajs(manualClock())
+  const connections: number[][] = []
+  const socketFactory = ({ onConnect }: { readonly onConnect: () => void }) => {
+    const requests: number[] = []
+    connections.push(requests)
+    const socket = new Duplex({
+      read: () => undefined,
+      write(request: Buffer, _encoding, done) {
+        const key = request.readInt16BE(4)
+        requests.push(key)
+        if (key === API_VERSIONS) socket.push(VERSIONS)
+        done()
+      },
+    })
+    queueMicrotask(onConnect)
+    return Object.assign(socket, { unref: () => undefined })
+  }
+  const sasl = { mechanism: 'plain', username: 'a', password: 'b' }
+  const retry = { retries: 1, initialRetryTime: 1 }
+  const options = { brokers: ['a:1'], sasl, socketFactory, requestTimeout: 1, retry, logLevel: logLevel.NOTHING }
+  const client: Kafka = Reflect.construct(kafkajs.Kafka, [options])
+  await expect(client.admin().connect()).rejects.toThrow('SaslHandshake(key: 17, version: 1) timed out')
+  expect(connections).toEqual([[API_VERSIONS, SASL_HANDSHAKE], [SASL_HANDSHAKE]])
 })
 
 test('a heartbeat is sent although the last one was an hour later by the clock, before it was set back', async () => {

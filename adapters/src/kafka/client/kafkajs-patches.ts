@@ -1,6 +1,7 @@
 /** Patches for defects of kafkajs, applied to the whole process. */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import kafkajs from 'kafkajs'
+import SaslAuthenticator from 'kafkajs/src/broker/saslAuthenticator/index.js'
 import Cluster from 'kafkajs/src/cluster/index.js'
 import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
 import OffsetManager from 'kafkajs/src/consumer/offsetManager/index.js'
@@ -9,6 +10,7 @@ import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 /** Applies the patches. Safe to call several times. */
 export function patchKafkajs(clock: Pick<Clock, 'now'>): void {
   patchRequestTimers()
+  closeUnauthenticated()
   patchCoordinatorLookup()
   patchHeartbeatClock(clock)
   keepCommittedOffsets()
@@ -24,6 +26,27 @@ function patchRequestTimers(): void {
   if (schedule.name === 'scheduleWherePending') return
   prototype.scheduleCheckPendingRequests = function scheduleWherePending(this: RequestQueue) {
     if (this.pending.length > 0) schedule.call(this)
+  }
+}
+
+/**
+ * When authentication fails, for example because the broker answers late, kafkajs begins it again on the same connection. The broker
+ * refuses that (ILLEGAL_SASL_STATE), which kafkajs does not retry: a process does not start, and a consumer stops for good. Here the
+ * connection is closed, so that the next attempt has one of its own.
+ */
+function closeUnauthenticated(): void {
+  const prototype: Pick<SaslAuthenticator, 'authenticate' | 'connection'> = SaslAuthenticator.prototype
+  const { authenticate } = prototype
+  if (authenticate.name === 'authenticateOrClose') return
+  prototype.authenticate = async function authenticateOrClose(this: SaslAuthenticator) {
+    try {
+      await authenticate.call(this)
+    } catch (cause) {
+      await this.connection.disconnect()
+      // The rest of this socket, such as the late answer, must not reach its successor.
+      this.connection.socket.destroy()
+      throw cause
+    }
   }
 }
 

@@ -49,6 +49,20 @@ declare module 'kafkajs/src/consumer/consumerGroup.js' {
   }
 }
 
+declare module 'kafkajs/src/broker/saslAuthenticator/index.js' {
+  import type { Socket } from 'node:net'
+
+  /** The authentication of one connection to a broker. */
+  export default class SaslAuthenticator {
+    readonly connection: {
+      readonly socket: Socket
+      /** Waits for the answers that are due, and ends the socket. It can then be connected again. */
+      disconnect(): Promise<unknown>
+    }
+    authenticate(): Promise<void>
+  }
+}
+
 declare module 'kafkajs/src/broker/saslAuthenticator/*' {
   import type { AuthenticationProviderArgs, Authenticator } from 'kafkajs'
 

@@ -51,7 +51,7 @@ export function saslOf({ mechanism, latest, clock, isRetried }: SaslOptions): Me
         await PROVIDERS[mechanism]({ username, password, oauthBearerProvider })(broker).authenticate()
       } catch (cause) {
         if (!isRetried) throw cause
-        // After this error kafkajs opens another connection. On this one, the broker may wait for the rest of what was begun.
+        // kafkajs retries this error, on another connection: `kafkajs-patches.ts` closes this one.
         throw new kafkajs.KafkaJSConnectionError(messageOf(cause), { broker: `${broker.host}:${broker.port}` })
       }
     },
