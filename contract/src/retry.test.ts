@@ -2,7 +2,7 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../test/fixture/build.ts'
 import { Unavailable } from './port/unavailable.ts'
-import { retrying } from './retry.ts'
+import { retrying, retryWhileUnavailable } from './retry.ts'
 
 /** Refuses the first calls. Its private field can be read only if `this` is the store itself. */
 class Store {
@@ -59,6 +59,19 @@ test('a call that fails for another reason is made once', async () => {
   const { store, port } = aPort(new TypeError('a defect'))
   await expect(port.get('a', NEVER)).rejects.toThrow('a defect')
   expect(store.calls).toBe(1)
+})
+
+test('a call that is under way when its repeats must end goes on, and is not repeated', async () => {
+  const options = { clock: manualClock(), log: SILENT, dependency: 'event log', operation: 'append', signal: NEVER }
+  const [until, answers] = [new AbortController(), [Promise.withResolvers<string>(), Promise.withResolvers<string>()]]
+  const calls = answers.map(({ promise }) =>
+    retryWhileUnavailable(() => promise, { ...options, repeatUntil: until.signal }),
+  )
+  until.abort(new Error('the drain began'))
+  answers[0]?.resolve('a')
+  answers[1]?.reject(AWAY)
+  expect(await calls[0]).toBe('a')
+  await expect(calls[1]).rejects.toThrow('the drain began')
 })
 
 test('a call whose signal has aborted is made once, and rejects with the reason of the signal', async () => {

@@ -16,6 +16,8 @@ interface RetryPolicy {
   /** What is called, for the log: `artifact store`. */
   readonly dependency: string
   readonly waitMsMax?: number
+  /** Also ends the repeats, with its reason. A try that is under way goes on. */
+  readonly repeatUntil?: AbortSignal
 }
 
 /** The methods of a port that return a promise and take a signal last. */
@@ -49,7 +51,10 @@ export function retrying<Port extends object>(port: Port, calls: readonly CallOf
   })
 }
 
-/** Repeats an idempotent step while it throws `Unavailable`. Rejects with the signal's reason, or with any other error of the step. */
+/**
+ * Repeats an idempotent step while it throws `Unavailable`. Rejects with the reason of the signal that ended it, or with any other error of
+ * the step.
+ */
 export async function retryWhileUnavailable<T>(
   step: () => Promise<T>,
   options: RetryPolicy & {
@@ -57,7 +62,7 @@ export async function retryWhileUnavailable<T>(
     readonly signal: AbortSignal
   },
 ): Promise<T> {
-  const { clock, log, dependency, operation, signal, waitMsMax = RETRY_MS_MAX } = options
+  const { clock, log, dependency, operation, signal, waitMsMax = RETRY_MS_MAX, repeatUntil = signal } = options
   for (let tries = 1; ; tries++) {
     try {
       return await step()
@@ -67,7 +72,7 @@ export async function retryWhileUnavailable<T>(
       // Ever rarer, because an outage can be long, and the wait short.
       if (Number.isInteger(Math.log2(tries)))
         log.warn({ dependency, operation, tries, waitMs, err: error }, 'dependency call failed, retrying')
-      await clock.sleep(waitMs, signal)
+      await clock.sleep(waitMs, repeatUntil === signal ? signal : AbortSignal.any([signal, repeatUntil]))
     }
   }
 }

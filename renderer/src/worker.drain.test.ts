@@ -5,8 +5,16 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
-import { aWorker, inBucket, type Script, untilAborted } from '../../test/fixture/render-work.ts'
+import {
+  anEngine,
+  aWorker,
+  inBucket,
+  type Script,
+  untilAborted,
+  WORKER_SETTINGS,
+} from '../../test/fixture/render-work.ts'
 import { CLAIM_LEASE_MS, HELD_POLL_MS_MAX } from './worker/limit.ts'
+import { runWorker } from './worker.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
 const OTHER = { owner: 'other', leaseMs: CLAIM_LEASE_MS }
@@ -101,6 +109,35 @@ describe('a worker that stops', () => {
     worker.leave()
     await running
     expect(await worker.ledger.claim(record, OTHER, NEVER)).toMatchObject({ kind: 'granted' })
+  })
+
+  test('ends at once where the event log is away, and another publishes what it has rendered', async () => {
+    const record = aRecord()
+    const worker = await aWorker(async () => PDF, [record])
+    const events = { ...worker.events }
+    const refused = Promise.withResolvers<void>()
+    worker.events.append = async () => {
+      refused.resolve()
+      throw new Unavailable('no answer')
+    }
+    const running = worker.run()
+    await refused.promise
+    await turns()
+    worker.stop()
+    await running
+    expect(worker.lines.map(({ message }) => message)).toEqual([
+      'dependency call failed, retrying',
+      'render handed over',
+    ])
+    const [over, engine] = [new AbortController(), anEngine(() => expect.fail('it is rendered again'))]
+    const options = { settings: { ...WORKER_SETTINGS, owner: 'other' }, signal: over.signal, forceStop: NEVER }
+    const next = runWorker({ ...worker, events }, engine, options)
+    for await (const { event } of worker.events.follow('test', NEVER)) {
+      expect(event.manifest).toMatchObject({ attempt: 1, render: { id: record.id }, outcome: { status: 'succeeded' } })
+      break
+    }
+    over.abort()
+    await next
   })
 
   test('does not wait for an event log that does not answer', async () => {

@@ -40,7 +40,7 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
   using _leaves = onAbort(drain, () => void closeConsumer(consumer, ports))
   const capacityFreed = openNotifier()
   const deferred = openDeferredRenders({ clock: ports.clock, onDue: () => capacityFreed.notify(), signal: drain })
-  const retrying = retryingPorts(ports, settings, forceStop)
+  const retrying = retryingPorts(ports, settings, { drain, forceStop })
   const worker: Worker = { ...ports, ...retrying, engine, settings, deferred, drain, forceStop }
   const poll = (lane: Lane) => deferred.poll(lane) ?? retrying.retryingRender(consumer.poll(lane))
   const sources: RenderSources = {

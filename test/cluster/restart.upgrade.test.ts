@@ -10,10 +10,10 @@ import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { FORMAT } from '@platen/contract/format.ts'
 import { type RenderId, renderUuid } from '@platen/contract/render-id.ts'
 import { expect, test } from 'vitest'
 import { mutantOptions } from '../chaos/cluster/rig/mutant.ts'
+import { NEXT_FORMAT, NEXT_VERSION } from '../chaos/cluster/rig/next-version.ts'
 import { ofTest, shared } from '../fixture/lifetime.ts'
 import { liveOf, manifestOf } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
@@ -39,12 +39,7 @@ const THIS: Version = { tree: ROOT, settings: {} }
 /** The next version: it reads and writes one format more. */
 const NEXT: Version = {
   tree: ROOT,
-  settings: mutantOptions({
-    name: 'the next version',
-    file: '/contract/src/format.ts',
-    find: `export const FORMAT = ${FORMAT}\n`,
-    replace: `export const FORMAT = ${FORMAT + 1}\n`,
-  }),
+  settings: mutantOptions(NEXT_VERSION),
 }
 
 /** A cluster of which each process has one of two versions. The first one is old in all of them. */
@@ -182,7 +177,7 @@ test('a rollback with what is newer in every queue buries and blocks nothing, an
 }) => {
   const mixed = cluster()
   const { receiver, service } = mixed
-  await mixed.upgrade(FORMAT + 1)
+  await mixed.upgrade(NEXT_FORMAT)
   // Of the first, the render has ended and its webhook is due again; the others wait for a renderer.
   receiver.answer((_request, response) => response.writeHead(500).end())
   const due = await submitSome(mixed)
@@ -197,7 +192,7 @@ test('a rollback with what is newer in every queue buries and blocks nothing, an
   await poll(() => recordsIn(mixed, 'record.newer', signal)).until((count) => count >= waiting.length)
   for (const id of waiting) expect((await statusOf(service, LIVE, id)).status).toBe('queued')
   expect(mixed.log()).toContain('record set aside for a newer version')
-  await mixed.upgrade(FORMAT + 1)
+  await mixed.upgrade(NEXT_FORMAT)
   await expectDone(mixed, [...due, ...waiting])
   await expectNothingBuried(mixed, signal)
 })

@@ -275,7 +275,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         expect(await usage({ period: '2026-10' })).toEqual({ charged: 0, reserved: 0 })
       })
 
-      test('lapses unless it is confirmed, not a moment before', async () => {
+      test('lapses unless it is confirmed, and then if nothing is heard of its render, not a moment before', async () => {
         const [left, confirmed] = [aReservation({ units: 2 }), aReservation({ units: 3 })]
         await limiter.reserve(left, NEVER)
         await limiter.reserve(confirmed, NEVER)
@@ -284,6 +284,10 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         expect(await usage()).toEqual({ charged: 0, reserved: 5 })
         await harness.advance(1)
         expect(await usage()).toEqual({ charged: 0, reserved: 3 })
+        await harness.advance(QUEUE_AGE_MS_MAX - RESERVATION_MS - 1)
+        expect(await usage()).toEqual({ charged: 0, reserved: 3 })
+        await harness.advance(1)
+        expect(await usage()).toEqual({ charged: 0, reserved: 0 })
       })
 
       test('that has lapsed is made anew by its confirmation, whatever is left', async () => {

@@ -26,6 +26,7 @@ const RENDER = [
   `If that takes longer than ${words(contract.QUEUE_AGE_MS_MAX)}, they end as \`expired\``,
   `are \`queued\` for ${words(contract.QUEUE_AGE_MS_MAX)} and then 410`,
   `stay \`queued\` for ${words(contract.QUEUE_AGE_MS_MAX)}, and are 410`,
+  `that lost renders had reserved stay reserved for ${words(contract.QUEUE_AGE_MS_MAX)}, and are then free`,
   `as if it had ended ${words(contract.QUEUE_AGE_MS_MAX)} after it was accepted`,
   `warnings | ${words(contract.VIEW_KEPT_MS)} at most`,
   `Slots take ${word(ASYNC_PER_BULK)} renders of \`async\` for one of \`bulk\``,

@@ -45,10 +45,13 @@ export interface WorkerSettings {
 }
 
 /** The worker of one engine, as the stages of a render see it. */
-export interface Worker extends Omit<WorkerPorts, 'queue' | keyof RetryingPorts>, RetryingPorts {
+export interface Worker extends Omit<WorkerPorts, 'queue' | keyof RetryingPorts>, RetryingPorts, StopSignals {
   readonly engine: RenderEngine
   readonly settings: WorkerSettings
   readonly deferred: DeferredRenders
+}
+
+interface StopSignals {
   /** Aborts when the worker must begin nothing more. */
   readonly drain: AbortSignal
   /** Aborts when the worker must leave its running renders to others, at whatever stage they are. */
@@ -61,11 +64,20 @@ type RetryingPorts = ReturnType<typeof retryingPorts>
  * The ports, which repeat the calls that a render depends on until the port is available or the signal of the call aborts. The slot waits
  * meanwhile: other renders would wait for the same port, and a render with a known outcome must not run again. All other calls are made
  * once, because their callers can go on without them.
+ *
+ * A drain does not wait for an event log or a queue that is away. By then the manifest is stored, and the render is still in the queue. So
+ * whoever gets the render next finds the manifest, publishes the same event and charges nothing twice. A drain does wait for the store:
+ * what is not stored would have to be rendered again, and a sync caller already has the answer.
  */
-export function retryingPorts(ports: WorkerPorts, { serviceBucket }: WorkerSettings, forceStop: AbortSignal) {
+export function retryingPorts(
+  ports: WorkerPorts,
+  { serviceBucket }: WorkerSettings,
+  { drain, forceStop }: StopSignals,
+) {
   const { clock, log, artifacts } = ports
   const policy = { clock, log, waitMsMax: STORE_RETRY_MS_MAX }
   const ofStore = { ...policy, dependency: 'artifact store' }
+  const whileServing = { ...policy, repeatUntil: drain }
   // The deadline of a render ends the repeats, but no try. So a PDF gets at least one whole try, however long the rest took.
   const pdfs: Pick<ArtifactStore, 'put'> = { put: (address, bytes) => artifacts.put(address, bytes, forceStop) }
   return {
@@ -73,10 +85,10 @@ export function retryingPorts(ports: WorkerPorts, { serviceBucket }: WorkerSetti
     artifacts: retrying(artifacts, ['get', 'create', 'delete'], ofStore),
     pdfs: retrying(pdfs, ['put'], ofStore),
     source: retrying(openWorkSource(artifacts, serviceBucket), ['workOf', 'withRequest'], ofStore),
-    events: retrying(ports.events, ['append'], { ...policy, dependency: 'event log' }),
+    events: retrying(ports.events, ['append'], { ...whileServing, dependency: 'event log' }),
     limiter: retrying(ports.limiter, ['confirm', 'complete'], { ...policy, dependency: 'limiter' }),
     retryingRender: (queued?: QueuedRender) =>
-      queued && retrying(queued, ['done', 'deadLetter', 'setAside'], { ...policy, dependency: 'render queue' }),
+      queued && retrying(queued, ['done', 'deadLetter', 'setAside'], { ...whileServing, dependency: 'render queue' }),
   }
 }
 

@@ -30,6 +30,8 @@ beforeAll(async () => {
   const limits = { syncRateLimitPerMinute: 100_000, asyncRateLimitPerMinute: 100_000, renderTimeoutSeconds: 120 }
   cluster = await aCluster({
     kafka: { broker: kafka.broker },
+    // No test waits for the end of such a drain.
+    settings: { PLATEN_DRAIN_SECONDS: '3600' },
     documents: [
       ...aTenant('kill', KILL_LIVE, { ...limits, renderLimitMonthly: UNITS }),
       ...aTenant('pause', PAUSE_LIVE, { ...limits, renderLimitMonthly: UNITS }),
@@ -112,6 +114,28 @@ test.for(['request', 'answer'] as const)(
     expect(new Set(told.map((event) => event.id)).size).toBe(1)
   },
 )
+
+test('a renderer that is stopped meanwhile does not wait for it: the next one publishes what it has rendered', async ({
+  signal,
+}) => {
+  const service = cluster.at(0)
+  const ids = await Promise.all([SLOW, SLOW].map((body) => submit(service, BREAK_LIVE, body)))
+  await Promise.all(ids.map((id) => reaches(service, { key: BREAK_LIVE, id, states: ['running'] })))
+  await kafka.kill()
+  const [renderer] = cluster.processes('renderer')
+  await poll(() => renderer?.log()).until((log) => log?.includes('"operation":"append"') ?? false)
+  expect(await renderer?.stop()).toBe(0)
+  expect(renderer?.log().match(/"render handed over"/g)).toHaveLength(ids.length)
+  await kafka.start()
+  await renderer?.start()
+  for (const id of ids) expect(await ended(service, BREAK_LIVE, id)).toMatchObject({ status: 'succeeded' })
+  const told = async () =>
+    (await eventsIn(cluster, 1, signal)).filter(({ manifest }) => ids.includes(String(manifest.render.id)))
+  const events = await poll(told).until((all) =>
+    ids.every((id) => all.some(({ manifest }) => manifest.render.id === id)),
+  )
+  expect(new Set(events.map(({ manifest }) => manifest.attempt))).toEqual(new Set([1]))
+})
 
 test('an erasure meanwhile holds for what runs, what waits and what waits in Kafka', async ({ signal }) => {
   const service = cluster.at(0)

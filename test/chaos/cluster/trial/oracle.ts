@@ -4,7 +4,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3'
+import { patchKafkajs } from '@platen/adapters/kafka/client/kafkajs-patches.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Usage } from '@platen/contract/port/limiter.ts'
 import { Kafka, logLevel } from 'kafkajs'
 import { redisOf } from '../../../cluster/harness.ts'
@@ -114,6 +116,8 @@ async function readOne(
 
 /** Reads the event log from its beginning to its current end. */
 async function readEvents({ cluster: { broker, topicPrefix } }: Scene): Promise<readonly TellingOf[]> {
+  // Else kafkajs sets timers with negative delays, of which Node warns in the output of the test.
+  patchKafkajs(systemClock())
   const kafka = new Kafka({ brokers: [broker], clientId: 'oracle', logLevel: logLevel.NOTHING })
   const topic = `${topicPrefix}render.events`
   const [admin, consumer] = [kafka.admin(), kafka.consumer({ groupId: `oracle-${randomUUID()}` })]
