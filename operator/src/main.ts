@@ -36,6 +36,10 @@ async function serve(base: Process<Config>): Promise<void> {
   const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE, host, dependencies, clock })
   const onBrokenConnection = () => dependencies.connectionBroke('kubernetes')
   const client = stack.use(openClusterClient({ access, clock, meter, onBrokenConnection }))
+  const onSettingsLost = (revision: number) => {
+    log.warn({ revision }, 'settings republished, redis had lost them')
+    meter.repaired('directory', 1)
+  }
   const threads = stack.use(
     openCheckThreads({
       open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor('check') }),
@@ -53,7 +57,8 @@ async function serve(base: Process<Config>): Promise<void> {
         readSealKeyReports: (signal) => readSealKeyReports(redis, signal),
       },
       settings: { ...config, sealKeys: () => base.latest().sealKeys, serviceBucket },
-      openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch, format: config.format }, signal),
+      openPublisher: (epoch, signal) =>
+        openRedisPublisher({ redis, ids, epoch, format: config.format, onLost: onSettingsLost }, signal),
       readEpoch: (signal) => readEpoch(redis, signal),
     }),
   )

@@ -4,8 +4,10 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
+import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { DIRECTORY_REPORT_EVERY_MS, DIRECTORY_REPORT_KEPT_MS } from '@platen/adapters/redis/limit.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
 import { REDIS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
@@ -229,6 +231,49 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     }
     expect([...found]).toEqual([1, 2])
   })
+
+  test.for([
+    ['a small change', [1, 2, 4]],
+    ['all that there is', ALL],
+  ] as const)(
+    'tells that Redis lost the settings, at whichever call of publishing %s',
+    async ([, accounts], { signal }) => {
+      await using connection = await redis.emptied()
+      const flush = () => connection.call((client) => client.flushall(), signal)
+      // Opening takes the first five calls.
+      for (let calls = 5, hasHappened = true; hasHappened; calls++) {
+        hasHappened = false
+        await flush()
+        await (await aPublisher(connection)).publish(ofAccounts(1, FEW), signal)
+        const flushed = atCall(connection, calls, async () => {
+          hasHappened = true
+          await flush()
+        })
+        const lost: number[] = []
+        const onLost = (revision: number) => lost.push(revision)
+        const publisher = await openRedisPublisher({ redis: flushed, ids: systemIds(), onLost }, signal)
+        await publisher.publish(ofAccounts(2, accounts), signal)
+        expect({ calls, lost }).toEqual({ calls, lost: hasHappened ? [2] : [] })
+      }
+    },
+  )
+
+  test.for(['repair', 'audit'] as const)(
+    'tells that Redis lost the settings when %s finds that',
+    async (method, { signal }) => {
+      await using connection = await redis.emptied()
+      const lost: number[] = []
+      const onLost = (revision: number) => lost.push(revision)
+      const publisher = await openRedisPublisher({ redis: connection, ids: systemIds(), onLost }, signal)
+      await publisher.publish(ofAccounts(1, FEW), signal)
+      await publisher[method](signal)
+      expect(lost).toEqual([])
+      await connection.call((client) => client.flushall(), signal)
+      await publisher[method](signal)
+      await publisher[method](signal)
+      expect(lost).toEqual([1])
+    },
+  )
 
   test('is believed at once where one that is late has published into an emptied Redis', async ({ signal }) => {
     await using connection = await redis.emptied()

@@ -290,13 +290,23 @@ export const ALERT_CASES: readonly AlertCase[] = [
       'platen_dependency_up{namespace="pdf",dependency="s3",pod="a"}': '0x9',
       'platen_dependency_up{namespace="pdf",dependency="s3",pod="b"}': '1x9',
     },
-    // Away for a moment, and back.
+    // Away for a moment, and back; and more writes succeed than fail.
     quiet: {
       'platen_dependency_up{namespace="pdf",dependency="s3",pod="a"}': '1 0 0 1x9',
-      'platen_dependency_up{namespace="pdf",dependency="s3",pod="b"}': '1x9',
+      [writes('error')]: '0+4x9',
+      [writes('ok')]: '0+5x9',
     },
     labels: { namespace: 'pdf', dependency: 's3' },
-    says: '1 processes have not reached s3 for 2 minutes.',
+    says: '1 processes have not reached s3, or could not write to it, for 2 minutes.',
+  },
+  {
+    alert: 'PlatenDependencyAway',
+    at: 10,
+    fires: { [writes('error')]: '0+4x20', [writes('ok')]: '9x20' },
+    // The only two fail.
+    quiet: { [writes('error')]: '1x6 3x20', [writes('ok')]: '0x20' },
+    labels: { namespace: 'pdf', dependency: 's3' },
+    says: '1 processes have not reached s3, or could not write to it, for 2 minutes.',
   },
   {
     alert: 'PlatenDependencySlow',
@@ -383,3 +393,8 @@ export const ALERT_CASES: readonly AlertCase[] = [
     says: '2 ApiKeys expire within seven days.',
   },
 ]
+
+/** Writes to S3 of one process that ended so. */
+function writes(result: 'error' | 'ok'): string {
+  return `platen_dependency_calls_total{${TARGET},dependency="s3",operation="put",result="${result}"}`
+}

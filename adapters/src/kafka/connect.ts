@@ -13,7 +13,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import { isSystemError, messageOf } from '@platen/contract/thrown.ts'
+import { isBrokenConnection, messageOf } from '@platen/contract/thrown.ts'
 import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners } from 'kafkajs'
 import { batchSends } from './client/batch.ts'
 import { patchKafkajs } from './client/kafkajs-patches.ts'
@@ -177,7 +177,7 @@ function socketFactoryOf(tls: () => KafkaTls, watch: SocketWatch): NonNullable<K
       ? connectSecurely({ host, port, ...(isIP(host) > 0 ? {} : { servername: host }), ...tls() }, onConnect)
       : connectPlain({ host, port }, onConnect)
     socket.on('error', (error) => {
-      if (isSystemError(error)) watch.broken()
+      if (isBrokenConnection(error)) watch.broken()
     })
     return socket.setNoDelay(true).setKeepAlive(true, 60_000)
   }

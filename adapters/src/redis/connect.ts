@@ -10,7 +10,7 @@ import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import { isSystemError, messageOf } from '@platen/contract/thrown.ts'
+import { isBrokenConnection, messageOf } from '@platen/contract/thrown.ts'
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { openCallTimeout } from './connect/call-timeout.ts'
 import { type HealthCheck, openHealthCheck } from './connect/health-check.ts'
@@ -156,10 +156,10 @@ async function open(settings: FollowedRedisSettings, signal: AbortSignal): Promi
   // Without a listener the client writes to stderr. Each call that fails because of a lost connection reports it.
   client.on('error', (error: Error) => {
     reason = error
-    if (isSystemError(error)) settings.onBrokenConnection?.()
+    if (isBrokenConnection(error)) settings.onBrokenConnection?.()
   })
   client.on('node error', (error: Error) => {
-    if (isSystemError(error)) settings.onBrokenConnection?.()
+    if (isBrokenConnection(error)) settings.onBrokenConnection?.()
   })
   // A Cluster without a node for some slot ends without rejecting `connect`.
   const ended = Promise.withResolvers<never>()

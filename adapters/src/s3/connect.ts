@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { isSystemError } from '@platen/contract/thrown.ts'
+import { isBrokenConnection } from '@platen/contract/thrown.ts'
 
 /** How a client proves who it is, and whom it trusts. */
 export interface S3Access {
@@ -163,7 +163,7 @@ class FollowingAgent extends Agent {
 
 function watched<Socket extends Duplex | null | undefined>(socket: Socket, onBroken: () => void): Socket {
   socket?.on('error', (error) => {
-    if (isSystemError(error)) onBroken()
+    if (isBrokenConnection(error)) onBroken()
   })
   return socket
 }

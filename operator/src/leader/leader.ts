@@ -279,10 +279,7 @@ async function repairAndAudit(
   while (!signal.aborted) {
     try {
       await clock.sleep(DIRECTORY_REPAIR_MS, signal)
-      if (await publisher.repair(signal)) {
-        log.warn({ revision: publisher.revision() }, 'settings republished, redis had lost them')
-        meter.repaired('directory', 1)
-      }
+      await publisher.repair(signal)
       if (clock.monotonic() - auditedAt < DIRECTORY_AUDIT_MS) continue
       auditedAt = clock.monotonic()
       const repaired = await publisher.audit(signal)

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { poll } from '../../time/poll.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
-import { type FaultProxy, openFaultProxy, refusalOfS3 } from '../../topology/proxy/fault-proxy.ts'
+import { type FaultProxy, FULL_DISK_OF_S3, openFaultProxy, refusalOfS3 } from '../../topology/proxy/fault-proxy.ts'
 import { startS3 } from '../../topology/server/s3.ts'
 import { ended, render, submit } from '../../topology/service.ts'
 import { aCluster, aTenant, eventsIn, LETTER, manifestsIn, redisOf } from '../harness.ts'
@@ -42,6 +42,7 @@ const OUTAGES: readonly (readonly [string, { go(): unknown; back(): unknown }])[
   ['is killed and started again', { go: () => cluster.s3.kill(), back: () => cluster.s3.start() }],
   ['does not answer', { go: () => cluster.s3.pause(), back: () => cluster.s3.resume() }],
   ['refuses with 503', { go: () => proxy.disturb(slowDown), back: () => proxy.disturb(undefined) }],
+  ['has a full disk', { go: () => proxy.disturb(FULL_DISK_OF_S3), back: () => proxy.disturb(undefined) }],
 ]
 
 describe.for(OUTAGES)('an S3 that %s', ([, outage]) => {

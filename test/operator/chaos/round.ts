@@ -1,7 +1,6 @@
 /** Rounds, in each of which a number of sequences go on at once while one thing breaks; and what came of them, in words. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KeyHash } from '@platen/contract/tenant.ts'
-import type { SignalName } from '../../chaos/cluster/signal/signal.ts'
 import { watchSignal } from '../../chaos/cluster/signal/watch.ts'
 import { seeded } from '../../run/form.ts'
 import type { Fault } from './fault.ts'
@@ -104,23 +103,12 @@ async function walk({ step }: Sequence, pauses: () => number): Promise<void> {
   }
 }
 
-/** The signals that were seen to show their faults here; those of the other rows of the table are not held yet. */
-const PROVEN: ReadonlySet<SignalName> = new Set<SignalName>([
-  'the operator that leads is killed, stands still, or loses its lease',
-  'watches of the operator are reset',
-])
-
 /** Until it is over, and an operator leads again, nobody is held to time. Returns what is wrong with the signal that shows it. */
 async function inject(
   fault: Fault,
   { rig, revocations, signal }: { rig: ChaosRig; revocations: Revocations; signal: AbortSignal },
 ): Promise<string | undefined> {
   using _ = revocations.disturb()
-  if (!PROVEN.has(fault.signal)) {
-    await fault.run(rig, { noticed: async () => undefined })
-    await rig.led(signal)
-    return undefined
-  }
   const processes = rig.operators.map(({ process }) => process)
   await using watch = await watchSignal(fault.signal, processes)
   await fault.run(rig, watch)

@@ -25,8 +25,8 @@ export type Disturbance =
   | { readonly kind: 'slow'; readonly ms: number }
   /** Stops all traffic and keeps all connections, until `disturb` is called again. */
   | { readonly kind: 'stall' }
-  /** Answers every request with these bytes and closes the connection. */
-  | { readonly kind: 'refuse'; readonly answer: string }
+  /** Answers every request that matches, or all without a pattern, with these bytes and closes the connection. */
+  | { readonly kind: 'refuse'; readonly answer: string; readonly request?: RegExp }
   /**
    * Happens once, at the next matching request. `lose` drops its answer, `cut` sends only half of the request; both close the connection.
    */
@@ -65,6 +65,13 @@ export function refusalOfS3(status: string, code: string): string {
   const head = `HTTP/1.1 ${status}\r\nContent-Type: application/xml\r\nContent-Length: ${body.length}\r\nConnection: close`
   return `${head}\r\n\r\n${body}`
 }
+
+/** As of a store with a full disk: reads are answered, writes are refused, and removals make room. */
+export const FULL_DISK_OF_S3 = {
+  kind: 'refuse',
+  request: /^(PUT|POST) /,
+  answer: refusalOfS3('507 Insufficient Storage', 'XMinioStorageFull'),
+} as const satisfies Disturbance
 
 /** Starts to listen. */
 export async function openFaultProxy(protocol: Protocol): Promise<FaultProxy> {
@@ -121,6 +128,8 @@ class Line {
   #answersPass: Promise<void> = Promise.resolve()
   /** Resolves when all answers that were delayed so far have passed. */
   #delayed: Promise<void> = Promise.resolve()
+  /** What comes after a refused request is the rest of it. */
+  #isRefused = false
   /** Requests whose answer is to be lost or held, by the key that identifies the answer. */
   readonly #awaited = new Map<string, Armed | (() => void)>()
 
@@ -164,7 +173,11 @@ class Line {
     await this.#state.stalled?.promise
     const { disturbance, armed } = this.#state
     const { text, answeredBy } = this.#requests.describe(message)
-    if (disturbance?.kind === 'refuse') return void this.#client.end(disturbance.answer)
+    if (this.#isRefused) return
+    if (disturbance?.kind === 'refuse' && disturbance.request?.test(text) !== false) {
+      this.#isRefused = true
+      return void this.#client.end(disturbance.answer)
+    }
     if (disturbance !== undefined && 'happened' in disturbance && disturbance.request.test(text)) {
       this.#state.disturbance = undefined
       if (disturbance.kind === 'cut') return this.#cut(message, disturbance.happened)

@@ -22,8 +22,14 @@ local function epoch()
   return number('epoch')
 end
 
--- Makes the revision the current one.
+-- The id of the current revision. Readers ignore a revision without an id in the log.
+local function current()
+  return meta('entry') and meta('mark') or nil
+end
+
+-- Makes the revision the current one. `replaced` is the id of the one before it, '' if there was none.
 local function commit(changes, kept)
+  local replaced = current() or ''
   local entry = redis.call(
     'XADD', LOG, 'MAXLEN', '=', kept, '*',
     'mark', request.mark, 'after', meta('mark') or '', 'revision', request.revision, 'changes', changes
@@ -32,7 +38,7 @@ local function commit(changes, kept)
     'HSET', META, 'schema', request.schema, 'epoch', request.epoch, 'revision', request.revision,
     'mark', request.mark, 'entry', entry
   )
-  return {kind = 'published'}
+  return {kind = 'published', replaced = replaced}
 end
 
 -- Why the request must not be published, or that it is published already: a call is sent again if its connection breaks before the
@@ -49,11 +55,9 @@ function operations.claim()
   if claimed < epoch() then return {kind = 'fenced', epoch = epoch()} end
   redis.call('HSET', META, 'epoch', claimed)
   redis.call('HSETNX', META, 'since', now)
-  local current = {kind = 'claimed', epoch = claimed, now = now}
-  current.schema, current.revision = number('schema'), number('revision')
-  -- Readers ignore a revision without an id in the log.
-  current.mark = meta('entry') and meta('mark') or nil
-  return current
+  return {
+    kind = 'claimed', epoch = claimed, now = now, schema = number('schema'), revision = number('revision'), mark = current(),
+  }
 end
 
 function operations.change()

@@ -29,6 +29,11 @@ export interface PublisherOptions {
   readonly epoch?: number
   /** The format that settings are written in; absent = the default. */
   readonly format?: number
+  /**
+   * Called when a write found that Redis had lost the last revision, or held another one, and has written all settings again, as this
+   * revision. Any method that writes may find that. Not called if the answer to that write was lost.
+   */
+  readonly onLost?: (revision: number) => void
 }
 
 export interface RedisPublisher extends DirectoryPublisher {
@@ -63,7 +68,7 @@ export interface RedisPublisher extends DirectoryPublisher {
  * ones. It also throws `Unavailable`: the revision may then be published or not, and the next `publish` or `repair` finds out.
  */
 export async function openRedisPublisher(
-  { redis, ids, epoch: asked, format = FORMAT_DEFAULT }: PublisherOptions,
+  { redis, ids, epoch: asked, format = FORMAT_DEFAULT, onLost = () => undefined }: PublisherOptions,
   signal: AbortSignal,
 ): Promise<RedisPublisher> {
   const script = directoryScript(redis)
@@ -72,7 +77,7 @@ export async function openRedisPublisher(
   const stored = await readPublished(redis, signal)
   // Settings of another format are replaced completely.
   const found = stored.schema === format ? stored : { values: NO_VALUES, revision: stored.revision }
-  const writer = openWriter({ redis, ids, script, epoch, format, found, now })
+  const writer = openWriter({ redis, ids, script, epoch, format, found, onLost, now })
   const runSerially = openSerialQueue()
   const valuesOf = valueWriter(() => writer.last().values)
   const enforced = enforcementReader(script, { epoch, writer })

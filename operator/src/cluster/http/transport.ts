@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, Agent as PlainAgent, request as requestPlainly } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import type { Socket } from 'node:net'
-import { codeOf, isSystemError } from '@platen/contract/thrown.ts'
+import { codeOf, isBrokenConnection } from '@platen/contract/thrown.ts'
 import { CLUSTER_IDLE_SOCKET_MS, CLUSTER_REQUESTS_MAX } from '../../limit.ts'
 import type { Access } from '../access.ts'
 import { ClusterError } from '../error.ts'
@@ -46,7 +46,7 @@ export function openTransport(access: Access, onBroken: () => void = () => undef
     if (watchedSockets.has(socket)) return
     watchedSockets.add(socket)
     socket.on('error', (error) => {
-      if (isSystemError(error)) onBroken()
+      if (isBrokenConnection(error)) onBroken()
     })
   }
   return {

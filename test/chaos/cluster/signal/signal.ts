@@ -42,7 +42,13 @@ export const SIGNALS = {
     moves: 'rises',
     wakes: { alert: 'PlatenRedisLostData' },
   },
-  'S3 refuses requests, or its disk is full': away('s3'),
+  'S3 refuses all requests': away('s3'),
+  'S3 takes no writes, because its disk is full': {
+    // Its checks only read.
+    selector: 'platen_dependency_calls_total{dependency="s3",operation="put",result="error"}',
+    moves: 'rises',
+    wakes: { alert: 'PlatenDependencyAway', labels: { dependency: 's3' } },
+  },
   'S3 is slow': {
     selector: 'platen_dependency_call_duration_seconds_bucket{dependency="s3",le="1"}',
     moves: 'falls behind le="+Inf"',

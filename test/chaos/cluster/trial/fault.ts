@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CLAIM_LEASE_MS } from '@platen/renderer/worker/limit.ts'
 import { IS_LONG } from '../../../run/form.ts'
-import { type Disturbance, refusalOfS3 } from '../../../topology/proxy/fault-proxy.ts'
+import { type Disturbance, FULL_DISK_OF_S3, refusalOfS3 } from '../../../topology/proxy/fault-proxy.ts'
 import { DEPLOYABLES, isServer, type Rig, SERVERS, VICTIMS, type Victim, wipe } from '../rig/rig.ts'
 import type { SignalName } from '../signal/signal.ts'
 import { STEPS, type Step } from './step.ts'
@@ -163,13 +163,13 @@ const storage: Group = {
   faults: [
     disturbed({
       name: 'S3 answers 503',
-      signal: 'S3 refuses requests, or its disk is full',
+      signal: 'S3 refuses all requests',
       by: { kind: 'refuse', answer: refusalOfS3('503 Slow Down', 'SlowDown') },
     }),
     disturbed({
       name: 'the disk of S3 is full',
-      signal: 'S3 refuses requests, or its disk is full',
-      by: { kind: 'refuse', answer: refusalOfS3('507 Insufficient Storage', 'XMinioStorageFull') },
+      signal: 'S3 takes no writes, because its disk is full',
+      by: FULL_DISK_OF_S3,
     }),
     disturbed({ name: `S3 answers ${SLOW_MS} ms late`, signal: 'S3 is slow', by: { kind: 'slow', ms: SLOW_MS } }),
   ],

@@ -72,29 +72,38 @@ export interface Write {
   readonly changes?: readonly Change[] | undefined
 }
 
-/** Writes a revision. Throws `Fenced`, `RangeError` if Redis has a newer revision, or `Unavailable`; then it may or may not be written. */
-export async function write(what: Write, signal: AbortSignal): Promise<void> {
-  if (!(await writeChange(what, signal))) await replaceAll(what, signal)
+/**
+ * Writes a revision. Returns the id of the revision that it replaced in Redis, '' if there was none; undefined if the call was sent twice
+ * and the first one had written it. Throws `Fenced`, `RangeError` if Redis has a newer revision, or `Unavailable`; then it may or may not
+ * be written.
+ */
+export async function write(what: Write, signal: AbortSignal): Promise<string | undefined> {
+  const { replaced } = (await writeChange(what, signal)) ?? (await replaceAll(what, signal))
+  return replaced
 }
 
-type Answer =
-  | { readonly kind: 'published' | 'stale' | 'incomplete' }
-  | { readonly kind: 'fenced'; readonly epoch: number }
+interface Written {
+  readonly kind: 'published'
+  /** Absent if an earlier call had written it. */
+  readonly replaced?: string
+}
 
-/** Returns false if the changes are too large or not known, or if Redis has another base revision. */
+type Answer = Written | { readonly kind: 'stale' | 'incomplete' } | { readonly kind: 'fenced'; readonly epoch: number }
+
+/** Returns undefined if the changes are too large or not known, or if Redis has another base revision. */
 async function writeChange(
   { script, epoch, format, last, next, changes }: Write,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Written | undefined> {
   const text = changes && serializeChanges(changes)
-  if (last.revisionId === undefined || text === undefined) return false
+  if (last.revisionId === undefined || text === undefined) return undefined
   const { revisionId, revision } = next
   const named = { schema: format, epoch, mark: revisionId, revision, after: last.revisionId }
   const request = { operation: 'change', ...named, changes: text, kept: DIRECTORY_CHANGES_KEPT_MAX }
   // The script returns these types.
   const answer = (await script({ keys: [], request }, signal)) as Answer
   if (answer.kind === 'fenced') throw fencedBy(answer.epoch, epoch)
-  return answer.kind === 'published'
+  return answer.kind === 'published' ? answer : undefined
 }
 
 /** Serializes the changes as JSON; undefined if they are too large for one call. */
@@ -111,7 +120,7 @@ function serializeChanges(changes: readonly Change[]): string | undefined {
 }
 
 /** Stages all values, then replaces the published ones. */
-async function replaceAll({ script, redis, epoch, format, next }: Write, signal: AbortSignal): Promise<void> {
+async function replaceAll({ script, redis, epoch, format, next }: Write, signal: AbortSignal): Promise<Written> {
   const { values, revisionId, revision } = next
   const counts = Object.fromEntries(KINDS.map((kind) => [kind, values[kind].size]))
   const request = { operation: 'replace', schema: format, epoch, mark: revisionId, revision, counts }
@@ -122,7 +131,7 @@ async function replaceAll({ script, redis, epoch, format, next }: Write, signal:
     const answer = (await script({ keys, request }, signal)) as Answer
     switch (answer.kind) {
       case 'published':
-        return
+        return answer
       case 'fenced':
         throw fencedBy(answer.epoch, epoch)
       case 'stale':

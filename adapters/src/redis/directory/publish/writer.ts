@@ -14,6 +14,8 @@ export interface WriterOptions {
   /** The format of the settings. */
   readonly format: number
   readonly found: Published
+  /** As in `PublisherOptions`. */
+  readonly onLost: (revision: number) => void
   /** The time of the claim, in epoch milliseconds. */
   readonly now: number
 }
@@ -39,7 +41,7 @@ type NewRevision = Omit<Published, 'revisionId'> & { readonly changes?: readonly
 
 const REVISION_ID_BYTES = 16
 
-export function openWriter({ redis, ids, script, epoch, format, found, now }: WriterOptions): Writer {
+export function openWriter({ redis, ids, script, epoch, format, found, onLost, now }: WriterOptions): Writer {
   const known = openKnownRevisions()
   let last = found
   // The revision that Redis has not confirmed.
@@ -54,7 +56,9 @@ export function openWriter({ redis, ids, script, epoch, format, found, now }: Wr
     tried = next
     // Known even if the response gets lost: a reader that reports it proves that it was published.
     known.add(next)
-    await write({ script, redis, epoch, format, last, next, changes }, signal)
+    const replaced = await write({ script, redis, epoch, format, last, next, changes }, signal)
+    const isLost = last.revisionId !== undefined && replaced !== undefined && replaced !== last.revisionId
+    if (isLost) onLost(next.revision)
     last = next
   }
   return {
