@@ -5,9 +5,12 @@ import { FORMAT, FORMAT_DEFAULT } from './format.ts'
 import { formatOf, type RenderRecord } from './render.ts'
 import { decodeRequest, encodeRequest, manifestOfEvent, withoutRequest, withRequest } from './stored-request.ts'
 
-const DATA = Buffer.from('{"name":"Ada\\nLovelace",\n"age":36}')
+const DATA = Buffer.from('{"name":"Ada\\nByron",\n"age":36}')
 const STORED = { requestData: 'Stored', data: { stored: { bucket: 'platen', key: 'acme/input' } } } as const
-const REQUEST = { options: { filename: 'ada.pdf', page_size: 'A4' }, webhookUrl: 'https://example.com/ada' } as const
+const REQUEST = {
+  options: { filename: 'lovelace.pdf', page_size: 'A4' },
+  webhookUrl: 'https://example.com/lovelace',
+} as const
 
 test.for<[string, Partial<RenderRecord>]>([
   ['with file name and webhook URL', REQUEST],
@@ -16,7 +19,7 @@ test.for<[string, Partial<RenderRecord>]>([
 ])('a stored request %s comes back as it was, and its record has none of it meanwhile', ([, fields]) => {
   const record = aRecord({ ...STORED, ...fields })
   const bare = withoutRequest(record)
-  expect(JSON.stringify(bare)).not.toMatch(/ada|b\.pdf/)
+  expect(JSON.stringify(bare)).not.toMatch(/lovelace|b\.pdf/)
   const request = decodeRequest(encodeRequest(DATA, record))
   expect(Buffer.from(request.data)).toEqual(DATA)
   expect(withRequest(bare, request)).toEqual(record)
@@ -33,15 +36,15 @@ test('a record and an event of any other request stay as they are, and in the fo
 test('an event has nothing of a stored request, nor what its template said of it', () => {
   const record = aRecord({ ...STORED, ...REQUEST })
   const { pdf } = { pdf: aManifest({ record }).outcome }
-  const warnings = [{ code: 'javascript_disabled', message: 'of ada' }] as const
+  const warnings = [{ code: 'javascript_disabled', message: 'of lovelace' }] as const
   const outcomes = [
-    aFailure({ error: { code: 'template_error', message: 'of ada' } }),
+    aFailure({ error: { code: 'template_error', message: 'of lovelace' } }),
     { ...pdf, ...(pdf.status === 'succeeded' && { warnings }) },
   ]
   for (const outcome of outcomes) {
     const manifest = aManifest({ record, outcome })
     const event = eventOf(manifest, Buffer.alloc(32))
-    expect(JSON.stringify(event)).not.toContain('ada')
+    expect(JSON.stringify(event)).not.toContain('lovelace')
     expect(event.manifest).toMatchObject({ render: { id: record.id }, outcome: { status: outcome.status } })
     expect(event.id).toBe(eventOf(aManifest({ record: { ...record, options: {} }, outcome }), Buffer.alloc(32)).id)
   }
