@@ -1,6 +1,6 @@
 /**
- * Every refusal has one format: `{error: {code, reason, message, request_id, details?}}`. An expected error has a catalogued code. A port that is
- * unavailable is `RENDER_UNAVAILABLE`. Anything else is a defect of ours, and its message is not shown.
+ * Every refusal has one format: `{error: {code, reason, message, request_id, details?}}`. An expected error has a catalogued code. A port
+ * that is unavailable is `RENDER_UNAVAILABLE`. Anything else is a defect of ours, and its message is not shown.
  */
 import {
   type ErrorDetail,

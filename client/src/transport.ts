@@ -127,10 +127,10 @@ function networkError(cause: unknown): PlatenError {
   return new PlatenError({ code: 'NETWORK_ERROR', message: `the service could not be reached: ${reason}`, cause })
 }
 
-/** Can the same request succeed later? */
 /** Proxies answer 502 and 504. */
 const TRANSIENT_STATUSES: readonly (number | undefined)[] = [429, 502, 503, 504]
 
+/** Can the same request succeed later? */
 function isTransient({ code, status }: PlatenError): boolean {
   return code === 'NETWORK_ERROR' || code === 'IDEMPOTENCY_IN_PROGRESS' || TRANSIENT_STATUSES.includes(status)
 }

@@ -158,11 +158,11 @@ function configOf(settings: KafkaSettings, ports: KafkaPorts, { watch, isRetried
   }
 }
 
-/** Turns off Nagle's algorithm: a request is one small write, and a caller waits for the response. `tls` returns the certificates of now. */
 interface SocketWatch extends ClientWatch {
   readonly broken: () => void
 }
 
+/** Turns off Nagle's algorithm: a request is one small write, and a caller waits for the response. `tls` returns the certificates of now. */
 function socketFactoryOf(tls: () => KafkaTls, watch: SocketWatch): NonNullable<KafkaConfig['socketFactory']> {
   let hasLostOne = false
   return ({ host, port, ssl, onConnect: proceed }) => {

@@ -114,7 +114,8 @@ function invalidHttp(message: string): ServiceError {
 
 /**
  * Makes sure that Node never sends an answer of its own. A hook refuses a request without `Host`. An unknown `Expect` is ignored, as RFC
- * 9110 §10.1.1 allows. Who waits for `100 Continue` gets it when the body is read, and not before a refusal. CONNECT, which Node would not answer, is refused as a method that is not ours.
+ * 9110 §10.1.1 allows. Who waits for `100 Continue` gets it when the body is read, and not before a refusal. CONNECT, which Node would not
+ * answer, is refused as a method that is not ours.
  */
 export function answerEverything(app: FastifyInstance, { ids, meter }: Omit<ConnectionPorts, 'clock'>): void {
   for (const expectation of ['checkContinue', 'checkExpectation'] as const)

@@ -1,5 +1,4 @@
 /** Orders the erasure of the renders of a removed tenant, as its `deletionPolicy: Delete` says. */
-
 import type { Instant } from '@platen/contract/brand.ts'
 import { decodeErasure, type ErasureOrder, encodeErasure, erasureKey, lastRoundAt } from '@platen/contract/erasure.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'

@@ -1,6 +1,7 @@
 /**
  * Reads from Kafka how many renders wait in each queue, and for how long, what readers of the event log and the dispatchers of webhooks
- * have left, and what was set aside for a newer version. Consumers only know the records that they have fetched, and without any consumer nobody else would report the backlog.
+ * have left, and what was set aside for a newer version. Consumers only know the records that they have fetched, and without any consumer
+ * nobody else would report the backlog.
  */
 import type { Backlog, GroupBacklog, QueueBacklog } from '@platen/contract/backlog.ts'
 import { raceAbort } from '@platen/contract/race.ts'
