@@ -11,3 +11,8 @@ export type Json = null | boolean | number | string | readonly Json[] | JsonObje
 export interface JsonObject {
   readonly [key: string]: Json
 }
+
+/** Whether a value of JSON is an object. `Array.isArray` alone does not narrow a readonly array. */
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -54,6 +54,13 @@ export function reseal(sealed: string, { name, keys }: Seal): string {
   return secret === undefined ? sealed : seal(secret, { name, keys })
 }
 
+/** What a process that signs webhooks reports of its keys. */
+export interface SealKeyReport {
+  /** The ids of its seal keys. */
+  readonly sealKeys: readonly string[]
+  readonly ageMs: number
+}
+
 /** The public name of a key: 16 hexadecimal digits. It does not tell the key, and cannot be used instead of it. */
 export function sealKeyId(key: SealKey): string {
   return Buffer.from(subkey(key, 'id')).toString('hex').slice(0, 16)

@@ -1,5 +1,5 @@
 /** Looks for what must not be passed on, in the text of a body and in the value that it parses to. */
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
 
 const QUOTE = 0x22
@@ -77,7 +77,7 @@ export function inspect(root: Json): { readonly names: number; readonly fault?: 
   if (isUnsafe(root, '', undefined)) return faulty('', OUT_OF_RANGE)
   for (let path = rest.pop(); path !== undefined; path = rest.pop()) {
     const { node } = path
-    if (isArray(node)) {
+    if (!isJsonObject(node)) {
       for (let at = 0; at < node.length; at++) {
         if (isUnsafe(node[at], at, path)) return faulty(pathOf(path, at), OUT_OF_RANGE)
       }
@@ -170,11 +170,6 @@ function isExact(number: string): boolean {
 }
 
 const NAME_CHARS_MAX = 64
-
-/** `Array.isArray` does not narrow a readonly array. */
-function isArray(node: readonly Json[] | JsonObject): node is readonly Json[] {
-  return Array.isArray(node)
-}
 
 function pathOf(parent: NodePath, last: string | number): string {
   const names = [last]

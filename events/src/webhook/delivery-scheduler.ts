@@ -7,7 +7,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import type { Log } from '@platen/contract/port/log.ts'
-import { decodeManifest, expiryOf, isErased, manifestKey, UnreadableManifest } from '@platen/contract/render.ts'
+import { decodeManifest, expiryOf, isErased, manifestAddress, UnreadableManifest } from '@platen/contract/render.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import { STORED_REQUESTS_READ_AT_ONCE, WEBHOOK_EVENTS_PER_COMMIT } from './limit.ts'
 
@@ -89,7 +89,7 @@ async function completed(
   signal: AbortSignal,
 ): Promise<RenderEvent> {
   const { id } = event.manifest.render
-  const bytes = await artifacts.get({ bucket: serviceBucket, key: manifestKey(id) }, signal)
+  const bytes = await artifacts.get(manifestAddress(id, serviceBucket), signal)
   try {
     const manifest = bytes && decodeManifest(bytes)
     return manifest === undefined || isErased(manifest) ? event : { ...event, manifest }

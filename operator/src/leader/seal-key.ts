@@ -6,15 +6,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
+import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
 import { SEAL_KEYS_CHECK_MS } from '../limit.ts'
-
-/** What an events process has reported. */
-export interface SealKeyReport {
-  /** The ids of its seal keys. */
-  readonly sealKeys: readonly string[]
-  readonly ageMs: number
-}
 
 export interface SealKeyWatchOptions {
   /** The present keys of the operator. */

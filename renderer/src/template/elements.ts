@@ -5,7 +5,7 @@
  * function or an address for react-pdf: no prototype, no path or URL to read from, no event. The translation also applies the render's
  * options to every page, adds font fallbacks, and places fixed elements where the fast pagination needs them.
  */
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { isJsonObject, type Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
@@ -222,7 +222,7 @@ function propsOf(
 
 /** The address of an image: a text, or the `uri` of a react-pdf source. */
 function addressOf(value: Json, faults: Faults): string {
-  const address = isObject(value) ? value['uri'] : value
+  const address = isJsonObject(value) ? value['uri'] : value
   if (typeof address === 'string') return address
   throw new ServiceError('asset_unavailable', faults('must be a string such as asset:logo.png, or { uri }').message)
 }
@@ -339,9 +339,9 @@ function listOf(nodes: Json | undefined, depth: number, faults: Faults): readonl
 }
 
 function nodeOf(node: Json, depth: number, faults: Faults): Node {
-  if (!isObject(node)) throw faults('the component returned no element tree')
+  if (!isJsonObject(node)) throw faults('the component returned no element tree')
   const { type, props, children, line, render } = node
-  if (typeof type !== 'string' || !isObject(props)) throw faults('the component returned no element tree')
+  if (typeof type !== 'string' || !isJsonObject(props)) throw faults('the component returned no element tree')
   return {
     type,
     props,
@@ -349,8 +349,4 @@ function nodeOf(node: Json, depth: number, faults: Faults): Node {
     ...(typeof line === 'number' ? { line } : {}),
     ...(typeof render === 'number' ? { render } : {}),
   }
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -4,16 +4,10 @@
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
-import { type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
+import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
 import type { RedisConnection } from '../connect.ts'
 import { DIRECTORY_REPORT_EVERY_MS, DIRECTORY_REPORT_KEPT_MS, DIRECTORY_WAIT_MS } from '../limit.ts'
 import { directoryScript } from './layout.ts'
-
-export interface SealKeyReport {
-  /** The ids of the seal keys that the process has. */
-  readonly sealKeys: readonly string[]
-  readonly ageMs: number
-}
 
 export interface SealKeyReporterOptions {
   readonly redis: RedisConnection

@@ -1,5 +1,5 @@
 /** Converts a body to a request, as far as the body alone allows. For large bodies it runs in the threads of `body-checks.ts`. */
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
 import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
 import type { ServiceError } from '@platen/contract/error.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
@@ -43,7 +43,7 @@ const REQUIRED: readonly string[] = renderRequestSchema.required
 
 /** Drops every optional field that is null, at the top and in `options`: programs that fill in all fields mean that it is absent. */
 function withoutNulls(body: Json): Json {
-  if (!isObject(body)) return body
+  if (!isJsonObject(body)) return body
   const present = Object.entries(body).filter(([name, value]) => value !== null || REQUIRED.includes(name))
   return Object.fromEntries(
     present.map(([name, value]) => [name, name === 'options' ? withoutNullOptions(value) : value]),
@@ -52,12 +52,7 @@ function withoutNulls(body: Json): Json {
 
 /** A side of the margin is an option, too. */
 function withoutNullOptions(options: Json): Json {
-  if (!isObject(options)) return options
+  if (!isJsonObject(options)) return options
   const present = Object.entries(options).filter(([, value]) => value !== null)
   return Object.fromEntries(present.map(([name, value]) => [name, withoutNullOptions(value)]))
-}
-
-/** `Array.isArray` does not narrow a readonly array. */
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

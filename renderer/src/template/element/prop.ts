@@ -1,5 +1,5 @@
 /** Turns one prop's value from an untrusted tree into a value that react-pdf may see. Pure. */
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { isJsonObject, type Json } from '@platen/contract/brand.ts'
 import type { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import { FAMILIES, type Families, withFallback } from '../asset/fonts.ts'
@@ -88,13 +88,9 @@ function isScalar(value: Json | undefined): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function fieldsOf(value: Json, kinds: Readonly<Record<string, 'text' | 'number' | 'flag'>>, scope: PropScope): Props {
   const { faults } = scope
-  if (!isObject(value)) throw faults('is not a value that this prop takes')
+  if (!isJsonObject(value)) throw faults('is not a value that this prop takes')
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, field]) => {
       const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined
@@ -124,7 +120,7 @@ function sizeOf(value: Json, faults: Faults): unknown {
   }
   if (typeof value === 'number') return [side(value), side(value)]
   if (Array.isArray(value)) return value.slice(0, 2).map(side)
-  if (isObject(value)) {
+  if (isJsonObject(value)) {
     const { width, height } = value
     return height === undefined || height === null
       ? { width: side(width) }
@@ -148,7 +144,7 @@ function entriesOf(style: Json, faults: Faults): readonly (readonly [string, Jso
   // Lists of styles contain `condition && style`.
   if (style === null || style === false || style === '' || style === 0) return []
   if (Array.isArray(style)) return style.flatMap((part: Json) => entriesOf(part, faults))
-  if (isObject(style)) return Object.entries(style).filter(([, value]) => value !== null)
+  if (isJsonObject(style)) return Object.entries(style).filter(([, value]) => value !== null)
   throw faults('must be a style or a list of styles')
 }
 
