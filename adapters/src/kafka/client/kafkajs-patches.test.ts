@@ -1,5 +1,6 @@
 import { Duplex } from 'node:stream'
 import kafkajs, { type Kafka, logLevel } from 'kafkajs'
+import SaslAuthenticator from 'kafkajs/src/broker/saslAuthenticator/index.js'
 import Cluster from 'kafkajs/src/cluster/index.js'
 import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
 import { expect, test } from 'vitest'
@@ -50,6 +51,18 @@ test('a handshake that is not answered in time is sent again on another connecti
   const client: Kafka = Reflect.construct(kafkajs.Kafka, [options])
   await expect(client.admin().connect()).rejects.toThrow('SaslHandshake(key: 17, version: 1) timed out')
   expect(connections).toEqual([[API_VERSIONS, SASL_HANDSHAKE], [SASL_HANDSHAKE]])
+})
+
+test('a failed authentication closes its own socket, and not that of a connection which was opened meanwhile', async () => {
+  patchKafkajs(manualClock())
+  const closed: string[] = []
+  const socketNamed = (name: string) => ({ destroy: () => void closed.push(name) })
+  const connection = {
+    socket: socketNamed('first'),
+    disconnect: async () => void (connection.socket = socketNamed('second')),
+  }
+  await expect(SaslAuthenticator.prototype.authenticate.call({ connection })).rejects.toThrow(TypeError)
+  expect(closed).toEqual(['first'])
 })
 
 test('a heartbeat is sent although the last one was an hour later by the clock, before it was set back', async () => {

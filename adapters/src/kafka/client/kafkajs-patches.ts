@@ -39,12 +39,15 @@ function closeUnauthenticated(): void {
   const { authenticate } = prototype
   if (authenticate.name === 'authenticateOrClose') return
   prototype.authenticate = async function authenticateOrClose(this: SaslAuthenticator) {
+    const { connection } = this
+    // Meanwhile somebody else may connect again, and that socket is not to be closed.
+    const { socket } = connection
     try {
       await authenticate.call(this)
     } catch (cause) {
-      await this.connection.disconnect()
+      await connection.disconnect()
       // The rest of this socket, such as the late answer, must not reach its successor.
-      this.connection.socket.destroy()
+      socket.destroy()
       throw cause
     }
   }
