@@ -13,6 +13,7 @@ import { slotsFor } from '@platen/adapters/setting/slots.ts'
 import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
 import { SETTINGS as API_SETTINGS } from '@platen/api/config.ts'
 import {
+  type ErrorCode,
   type ErrorEntry,
   FAILURES,
   HTTP_ERRORS,
@@ -143,7 +144,10 @@ The column *fault* says who can fix it: the *caller*, the *tenant* (its template
 
 ## Answers to a request
 
-${table(['code', 'status', 'reasons', 'retry', 'fault', 'meaning'], httpRows())}
+${table(
+  ['code', 'status', 'reasons', 'retry', 'fault', 'meaning'],
+  errorRows(HTTP_ERRORS, (code, { status }) => [`${status}`, reasonCell(code)]),
+)}
 ## How a render fails
 
 These codes are in \`error.code\` of a status record and in \`error_code\` of a webhook, and again in \`error.reason\` and \`error_reason\`.
@@ -151,7 +155,7 @@ A failed sync render is answered with \`INTERNAL_ERROR\`, or with \`VALIDATION_F
 
 ${table(
   ['code', 'retry', 'fault', 'meaning'],
-  rowsOf(FAILURES).map(([code, , ...rest]) => [code, ...rest]),
+  errorRows(FAILURES, () => []),
 )}
 ## What a render warns of
 
@@ -163,28 +167,22 @@ ${table(
 )}`
 }
 
-function httpRows(): readonly (readonly string[])[] {
-  const failures = 'a code of the next table'
-  return rowsOf(HTTP_ERRORS).map(([code, status, ...rest], at) => {
-    const key = (Object.keys(HTTP_ERRORS) as HttpErrorCode[])[at] as HttpErrorCode
-    const reasons =
-      key === 'INTERNAL_ERROR'
-        ? failures
-        : reasonsOf(key)
-            .map((reason) => `\`${reason}\``)
-            .join(', ')
-    return [code, `${status}`, reasons, ...rest]
+/** A row of each code. `between` gives the cells behind the code. */
+function errorRows<Code extends ErrorCode>(
+  catalog: Readonly<Record<Code, ErrorEntry>>,
+  between: (code: Code, entry: ErrorEntry) => readonly string[],
+): readonly (readonly string[])[] {
+  // The catalogs have no other names.
+  return (Object.entries(catalog) as [Code, ErrorEntry][]).map(([code, entry]) => {
+    const { retryable, fault, summary } = entry
+    return [`\`${code}\``, ...between(code, entry), retryable ? 'yes' : 'no', fault, summary]
   })
 }
 
-function rowsOf(catalog: Readonly<Record<string, ErrorEntry>>): readonly (readonly [string, ...string[]])[] {
-  return Object.entries(catalog).map(([code, { status, retryable, fault, summary }]) => [
-    `\`${code}\``,
-    `${status}`,
-    retryable ? 'yes' : 'no',
-    fault,
-    summary,
-  ])
+function reasonCell(code: HttpErrorCode): string {
+  if (code === 'INTERNAL_ERROR') return 'a code of the next table'
+  const reasons = reasonsOf(code).map((reason) => `\`${reason}\``)
+  return reasons.join(', ')
 }
 
 function settingsTable(settings: readonly SettingEntry[]): string {

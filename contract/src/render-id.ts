@@ -28,6 +28,7 @@ export type KeyRing = readonly [Uint8Array, ...Uint8Array[]]
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+const ULID_CHARS = 26
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const TAG_OFFSET = 11
 const TAG_BYTES = 5
@@ -50,13 +51,14 @@ export function mintRenderId(scope: IdScope, keys: KeyRing, source: { now: Insta
  * case counts as upper case.
  */
 export function verifyRenderId(text: string, scope: IdScope, keys: KeyRing): RenderId | undefined {
-  const bytes = bytesOf(text)
-  if (bytes === undefined) return undefined
+  const id = idOf(text)
+  if (id === undefined) return undefined
+  const bytes = decode(id)
   const hasLayout = (bytes.readUInt8(6) & 0xf0) === 0x70 && (bytes.readUInt8(8) & 0xc0) === 0x80
   const tag = bytes.subarray(TAG_OFFSET)
   // Every key is tried even after a match, so that the time taken does not reveal which key signed.
   const matches = keys.filter((key) => timingSafeEqual(tag, tagOf(bytes, scope, key)))
-  return hasLayout && matches.length > 0 ? encode(bytes) : undefined
+  return hasLayout && matches.length > 0 ? id : undefined
 }
 
 /**
@@ -90,11 +92,11 @@ export function renderUuid(id: RenderId): string {
   return uuidOf(decode(id))
 }
 
-/** The bytes of either spelling; undefined for any other text. */
-function bytesOf(text: string): Buffer | undefined {
-  if (text.length === 36 && UUID.test(text)) return Buffer.from(text.replaceAll('-', ''), 'hex')
-  const ulid = text.toUpperCase()
-  return text.length === 26 && ULID.test(ulid) ? decode(ulid) : undefined
+/** The id in either spelling; undefined for any other text. */
+function idOf(text: string): RenderId | undefined {
+  if (UUID.test(text)) return encode(Buffer.from(text.replaceAll('-', ''), 'hex'))
+  // In upper case, some letters become two.
+  return text.length === ULID_CHARS ? parseRenderId(text) : undefined
 }
 
 /** 16 bytes in the usual hyphenated spelling. */

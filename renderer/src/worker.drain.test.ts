@@ -26,6 +26,16 @@ async function turns(count = 20): Promise<void> {
   for (let i = 0; i < count; i++) await setImmediate()
 }
 
+/** A call of a port that cannot be reached, and a promise of its first try. */
+function unavailable() {
+  const { promise: tried, resolve } = Promise.withResolvers<void>()
+  const call = async (): Promise<never> => {
+    resolve()
+    throw new Unavailable('no answer')
+  }
+  return { tried, call }
+}
+
 describe('a worker that stops', () => {
   test('gives what it has not begun to others at once, and ends what it has', async () => {
     const [first, second] = [aRecord(), aRecord()]
@@ -97,13 +107,10 @@ describe('a worker that stops', () => {
   test.for(['put', 'create'] as const)('does not wait for a store whose %s cannot be reached', async (step) => {
     const record = aRecord()
     const worker = await aWorker(async () => PDF, [record])
-    const refused = Promise.withResolvers<void>()
-    worker.artifacts[step] = async () => {
-      refused.resolve()
-      throw new Unavailable('no answer')
-    }
+    const { tried, call } = unavailable()
+    worker.artifacts[step] = call
     const running = worker.run()
-    await refused.promise
+    await tried
     await turns()
     worker.stop()
     worker.leave()
@@ -115,13 +122,10 @@ describe('a worker that stops', () => {
     const record = aRecord()
     const worker = await aWorker(async () => PDF, [record])
     const events = { ...worker.events }
-    const refused = Promise.withResolvers<void>()
-    worker.events.append = async () => {
-      refused.resolve()
-      throw new Unavailable('no answer')
-    }
+    const { tried, call } = unavailable()
+    worker.events.append = call
     const running = worker.run()
-    await refused.promise
+    await tried
     await turns()
     worker.stop()
     await running

@@ -111,13 +111,12 @@ async function earlierRequest(look: KeyLookup, generation: number): Promise<Earl
   if (stored === undefined) throw inProgress()
   if (isExpired(stored, ports.clock.now())) return undefined
   const isSame = stored.fingerprint === fingerprint
-  const underWay = mayBeUnderWay(stored, ports.clock.now())
-  const maySettle = isSame && underWay && stored.record.mode === 'sync'
+  const isAwaited = isSame && stored.record.mode === 'sync' && mayBeUnderWay(stored, ports.clock.now())
   const manifest =
-    (await readManifest(stored.record.id, ports)) ?? (maySettle ? await settled(stored, ports) : undefined)
+    (await readManifest(stored.record.id, ports)) ?? (isAwaited ? await settled(stored, ports) : undefined)
   if (manifest !== undefined && isGivenUp(manifest)) return undefined
   if (!isSame) throw mismatch()
-  if (manifest === undefined && underWay && stored.record.mode === 'sync') throw inProgress()
+  if (manifest === undefined && isAwaited) throw inProgress()
   return stored.record.mode === 'async'
     ? await earlierAsync(look, stored, manifest)
     : await earlierSync(look, stored, manifest)

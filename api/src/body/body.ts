@@ -19,8 +19,8 @@ interface BodyReading {
  * Returns the bytes of a body. Charges each account before it keeps bytes. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
  * `UNSUPPORTED_MEDIA_TYPE`, and what the accounts throw.
  */
-export async function readBody(request: IncomingMessage, { accounts, proceed }: BodyReading): Promise<Uint8Array> {
-  const bytes = await readBytes(request, { accounts, proceed })
+export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<Uint8Array> {
+  const bytes = await readBytes(request, reading)
   if (bytes.length === 0) throw invalidBody('The request has no body.')
   refuseOtherMedia(request)
   return bytes

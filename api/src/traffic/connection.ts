@@ -68,10 +68,8 @@ export function connections({ clock, ids, meter }: ConnectionPorts, throttle: Th
 }
 
 function refusalOf({ code = '' }: ConnectionError): ServiceError {
-  const [kind, message] = REFUSALS.get(code) ?? []
-  return kind === undefined || message === undefined
-    ? invalidHttp('The request is not valid HTTP.')
-    : new ServiceError(kind, message)
+  const known = REFUSALS.get(code)
+  return known === undefined ? invalidHttp('The request is not valid HTTP.') : new ServiceError(...known)
 }
 
 /** By the error codes of Node's parser and server. */

@@ -12,7 +12,7 @@ import { openRelations, type Relations } from './relation.ts'
 /** Facts besides the resources. The maps may change. The caller then reports the resources concerned as changes. */
 export type Facts = Pick<
   CompileInput,
-  'configMaps' | 'foundKeys' | 'webhookSecrets' | 'accountRefusals' | 'reseal' | 'areSecretsOpened' | 'checks'
+  'configMaps' | 'foundKeys' | 'webhookSecrets' | 'accountRefusals' | 'reseal' | 'areSecretsReadable' | 'checks'
 >
 
 export interface CompilationOptions extends Pick<CompileInput, 'defaults' | 'serviceBucket'> {

@@ -187,7 +187,7 @@ function buildLeader(options: LeaderOptions, seal: SealKeyWatch) {
   const published = publisher.published((kind, name) => log.error({ kind, name }, 'published entry unreadable'))
   const reseal = (sealed: string, incarnation: string) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys() })
   const compilation: Compilation = openCompilation({
-    facts: { ...found, configMaps, checks, reseal, areSecretsOpened: seal.isOpened },
+    facts: { ...found, configMaps, checks, reseal, areSecretsReadable: seal.isReadable },
     previous: previousSettings({ views: resources.all(), published, serviceBucket }),
     serviceBucket,
     defaults: DEFAULT_LIMITS,

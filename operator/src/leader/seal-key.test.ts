@@ -29,16 +29,16 @@ function watched(start: { keys: SealKeys; reports: readonly SealKeyReport[] | Er
   return { ...watch, clock, now, check: () => watch.check(NEVER) }
 }
 
-test.for<{ what: string; reports: readonly SealKeyReport[]; isOpened: boolean }>([
-  { what: 'no process', reports: [], isOpened: true },
-  { what: 'a process with the key of the operator', reports: [reported([OLD])], isOpened: true },
-  { what: 'a process that has it beside another', reports: [reported([OTHER, OLD])], isOpened: true },
-  { what: 'a process with another key', reports: [reported([OTHER])], isOpened: false },
-  { what: 'one of two with another key', reports: [reported([OLD]), reported([OTHER])], isOpened: false },
-])('secrets are opened by $what: $isOpened', async ({ reports, isOpened }) => {
+test.for<{ what: string; reports: readonly SealKeyReport[]; isReadable: boolean }>([
+  { what: 'no process', reports: [], isReadable: true },
+  { what: 'a process with the key of the operator', reports: [reported([OLD])], isReadable: true },
+  { what: 'a process that has it beside another', reports: [reported([OTHER, OLD])], isReadable: true },
+  { what: 'a process with another key', reports: [reported([OTHER])], isReadable: false },
+  { what: 'one of two with another key', reports: [reported([OLD]), reported([OTHER])], isReadable: false },
+])('secrets are opened by $what: $isReadable', async ({ reports, isReadable }) => {
   const watch = watched({ keys: [OLD], reports })
-  expect(await watch.check()).toBe(!isOpened)
-  expect(watch.isOpened()).toBe(isOpened)
+  expect(await watch.check()).toBe(!isReadable)
+  expect(watch.isReadable()).toBe(isReadable)
   expect(await watch.check()).toBe(false)
 })
 
@@ -46,7 +46,7 @@ test('secrets are opened again when the keys agree again', async () => {
   const watch = watched({ keys: [OLD], reports: [reported([OTHER])] })
   await watch.check()
   watch.now.reports = [reported([OTHER, OLD])]
-  expect([await watch.check(), watch.isOpened()]).toEqual([true, true])
+  expect([await watch.check(), watch.isReadable()]).toEqual([true, true])
 })
 
 test('a report from before the rotation of the operator neither accuses nor clears a process', async () => {
@@ -55,23 +55,23 @@ test('a report from before the rotation of the operator neither accuses nor clea
   await watch.clock.advance(60_000)
   watch.now.keys = [NEXT, OLD]
   watch.now.reports = [reported([OLD], 1)]
-  expect([await watch.check(), watch.isOpened()]).toEqual([true, true])
+  expect([await watch.check(), watch.isReadable()]).toEqual([true, true])
   watch.now.reports = [reported([OLD])]
-  expect([await watch.check(), watch.isOpened()]).toEqual([true, false])
+  expect([await watch.check(), watch.isReadable()]).toEqual([true, false])
   // The process has the key of the operator now, which goes back to the one before.
   await watch.clock.advance(1000)
   watch.now.keys = [OLD]
   watch.now.reports = [reported([OLD], 500)]
-  expect([await watch.check(), watch.isOpened()]).toEqual([true, false])
+  expect([await watch.check(), watch.isReadable()]).toEqual([true, false])
   watch.now.reports = [reported([OLD])]
-  expect([await watch.check(), watch.isOpened()]).toEqual([true, true])
+  expect([await watch.check(), watch.isReadable()]).toEqual([true, true])
 })
 
 test('the answer stays while Redis is away, and a defect is no outage', async () => {
   const watch = watched({ keys: [OLD], reports: [reported([OTHER])] })
   await watch.check()
   watch.now.reports = new Unavailable('redis is away')
-  expect([await watch.check(), watch.isOpened()]).toEqual([false, false])
+  expect([await watch.check(), watch.isReadable()]).toEqual([false, false])
   watch.now.reports = new TypeError('a defect')
   await expect(watch.check()).rejects.toThrow('a defect')
 })

@@ -20,8 +20,8 @@ export interface SealKeyWatchOptions {
 
 export interface SealKeyWatch {
   /** False if an events process has no key for what the operator seals, according to the last check. */
-  readonly isOpened: () => boolean
-  /** Returns whether the keys of the operator, or the answer of `isOpened`, changed since the last check. */
+  readonly isReadable: () => boolean
+  /** Returns whether the keys of the operator, or the answer of `isReadable`, changed since the last check. */
   readonly check: (signal: AbortSignal) => Promise<boolean>
   /** Checks again and again until the signal aborts, and calls `onChange` after a change. */
   readonly run: (onChange: () => void, signal: AbortSignal) => Promise<void>
@@ -31,9 +31,9 @@ export interface SealKeyWatch {
 export function openSealKeyWatch({ sealKeys, readReports, clock, log }: SealKeyWatchOptions): SealKeyWatch {
   let keys = sealKeys()
   let keysSince = Number.NEGATIVE_INFINITY
-  let isOpened = true
-  /** Returns undefined if that is not known now. */
-  const readIsOpened = async (signal: AbortSignal): Promise<boolean | undefined> => {
+  let isReadable = true
+  /** Whether the secrets are readable, by the reports. Undefined if that is not known now. */
+  const readableByReports = async (signal: AbortSignal): Promise<boolean | undefined> => {
     const askedAt = clock.monotonic()
     const reports = await readReports(signal)
     // An older report may be of a process that has read the new key meanwhile, as each step of a rotation waits for it.
@@ -48,14 +48,14 @@ export function openSealKeyWatch({ sealKeys, readReports, clock, log }: SealKeyW
       keys = now
       keysSince = clock.monotonic()
     }
-    const before = isOpened
-    isOpened = (await readIsOpened(signal).catch(keepAnswer(signal))) ?? before
-    if (before && !isOpened) log.error({}, 'webhook secrets cannot be opened by an events process')
-    if (!before && isOpened) log.info({}, 'webhook secrets can be opened again')
-    return isRotated || isOpened !== before
+    const before = isReadable
+    isReadable = (await readableByReports(signal).catch(keepAnswer(signal))) ?? before
+    if (before && !isReadable) log.error({}, 'webhook secrets cannot be opened by an events process')
+    if (!before && isReadable) log.info({}, 'webhook secrets can be opened again')
+    return isRotated || isReadable !== before
   }
   return {
-    isOpened: () => isOpened,
+    isReadable: () => isReadable,
     check,
     async run(onChange, signal) {
       while (!signal.aborted) {

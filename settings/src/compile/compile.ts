@@ -44,8 +44,8 @@ export interface CompileInput {
   readonly accountRefusals?: AccountRefusals
   /** Absent: everything is sealed with one key. */
   readonly reseal?: Reseal
-  /** Whether every process that signs webhooks opens what is sealed with the present key. Absent: they do. */
-  readonly areSecretsOpened?: () => boolean
+  /** Whether every process that signs webhooks can open what is sealed with the present key. Absent: it can. */
+  readonly areSecretsReadable?: () => boolean
   readonly now: Instant
   /** The answers to `checkRequestsOf` these templates. */
   readonly checks: CheckFaults

@@ -17,7 +17,7 @@ interface Given {
   readonly previous?: Previous
   readonly resource?: TenantResource
   readonly reseal?: Reseal
-  readonly areSecretsOpened?: () => boolean
+  readonly areSecretsReadable?: () => boolean
 }
 
 const NOTHING: CompileInput = {
@@ -187,16 +187,16 @@ describe('a secret', () => {
   })
 
   test('that an events process cannot open is published, and says that webhooks wait', () => {
-    const areSecretsOpened = () => false
-    const result = compiled({ found: { current: 'sealed A' }, areSecretsOpened })
+    const areSecretsReadable = () => false
+    const result = compiled({ found: { current: 'sealed A' }, areSecretsReadable })
     expect(ready(result)).toMatchObject({
       status: 'False',
       reason: 'SecretUnreadable',
       message: expect.stringContaining('an events process has no key of PLATEN_SEAL_KEY that opens the webhook secret'),
     })
     expect(result.snapshot).toEqual(first.snapshot)
-    expect(ready(compiled({ areSecretsOpened }))).toMatchObject({ status: 'True' })
-    expect(ready(compiled({ areSecretsOpened: () => true, previous: result }))).toMatchObject({ status: 'True' })
+    expect(ready(compiled({ areSecretsReadable }))).toMatchObject({ status: 'True' })
+    expect(ready(compiled({ areSecretsReadable: () => true, previous: result }))).toMatchObject({ status: 'True' })
   })
 
   test('that is missing now stays in force, overlaps and all, and is whole again when it is back', () => {

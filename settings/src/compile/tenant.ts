@@ -75,8 +75,8 @@ interface TenantInput {
   readonly webhookSecrets: FoundSecrets
   /** Absent: everything is sealed with one key. */
   readonly reseal?: Reseal
-  /** Whether every process that signs webhooks opens what is sealed with the present key. Absent: they do. */
-  readonly areSecretsOpened?: () => boolean
+  /** Whether every process that signs webhooks can open what is sealed with the present key. Absent: it can. */
+  readonly areSecretsReadable?: () => boolean
   readonly now: Instant
   readonly plans: readonly PlanResult[]
   readonly previous: InForce<Tenant>
@@ -96,7 +96,7 @@ export function compileTenants({
   webhookSecrets,
   accountRefusals = new Map(),
   reseal = (sealed) => sealed,
-  areSecretsOpened = () => true,
+  areSecretsReadable = () => true,
   now,
 }: TenantInput): readonly TenantResult[] {
   const plansByName = new Map(plans.map((plan) => [plan.resource.metadata.name, plan]))
@@ -129,7 +129,7 @@ export function compileTenants({
             ]
           : []),
         ...signing.findings,
-        ...(signing.secrets.length > 0 && !areSecretsOpened() ? [NOT_OPENED] : []),
+        ...(signing.secrets.length > 0 && !areSecretsReadable() ? [NOT_READABLE] : []),
       ],
       told: [suspension(resource)],
     })
@@ -143,7 +143,7 @@ export function compileTenants({
 }
 
 /** Names no process and no number of them: during a rollout, every tenant would be written again for each process. */
-const NOT_OPENED = fails(
+const NOT_READABLE = fails(
   'Ready',
   'SecretUnreadable',
   'an events process has no key of PLATEN_SEAL_KEY that opens the webhook secret; its webhooks wait until it has the key of the operator',

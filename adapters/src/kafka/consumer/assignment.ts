@@ -99,7 +99,6 @@ export class Assignment {
 
   /** Opens a partition that has another log than before, so nothing that is known of its records holds any more. */
   replace(partition: Partition): Partition {
-    partition.revoke()
     this.#watermarks.delete(nameOf(partition))
     return this.reopen(partition)
   }

@@ -230,10 +230,11 @@ class Member implements GroupConsumer {
   async #startWaiting(): Promise<void> {
     if (this.#isStarting) return
     this.#isStarting = true
-    const [connection, { signal }] = [this.#connection, this.#closing]
-    const options = { ...connection, dependency: 'kafka', operation: 'fetch_offsets', signal }
+    const { clock, log } = this.#connection
+    const { signal } = this.#closing
+    const options = { clock, log, dependency: 'kafka', operation: 'fetch_offsets', signal }
     const read = async () => {
-      const starts = await readStarts(connection, this.#settings, signal)
+      const starts = await readStarts(this.#connection, this.#settings, signal)
       for (const partition of this.#assignment.waiting()) this.#startAt(partition, starts)
       if (this.#assignment.waiting().length > 0)
         throw new Unavailable('Kafka does not know all assigned partitions yet')
