@@ -14,6 +14,8 @@ export interface Declaration {
   readonly specs: (chance: Chance) => object
   /** Which key an ApiKey is for, where nobody else has it. */
   readonly hash?: KeyHash
+  /** The tenant of an ApiKey. The other ApiKey that may have the same key is of another tenant. */
+  readonly tenant?: string
   /** Is something made for it, into a Secret? */
   readonly hasSecret?: boolean
 }
@@ -145,6 +147,7 @@ function keyOf(
   return {
     reference: inTeam('ApiKey', name, namespace),
     sound,
+    tenant,
     specs: (chance) => ({
       ...sound,
       suspend: chance(false, true),

@@ -133,13 +133,16 @@ async function write(resources: Resources, reference: Reference, spec: object): 
 }
 
 /** By what it shows that a tenant or key is not let in any more; undefined where it is not now. */
-function revocationOf({ rig, resources }: ChaosRig, { reference, hash }: Declaration): Revocation['holds'] | undefined {
+function revocationOf(
+  { rig, resources }: ChaosRig,
+  { reference, hash, tenant }: Declaration,
+): Revocation['holds'] | undefined {
   const hashes = hash === undefined ? hashesIn(resources.get(reference)?.status) : [hash]
   const holds = ({ tenants, keys }: DirectorySnapshot) =>
     reference.kind === 'Tenant'
       ? // A tenant's id is its resource's name.
         tenants.get(reference.name as TenantId)?.suspended !== false
-      : hashes.every((each) => keys.get(each)?.suspended !== false)
+      : hashes.map((each) => keys.get(each)).every((key) => key === undefined || key.tenant !== tenant || key.suspended)
   return holds(rig.directory()) ? undefined : holds
 }
 
