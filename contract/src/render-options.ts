@@ -42,6 +42,7 @@ const FILENAME_FORM =
 
 /** Overrides of one request, or a template's own defaults. Spelled as on the wire. */
 export const renderOptionsSchema = {
+  title: 'RenderOptions',
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -62,6 +63,7 @@ export const renderOptionsSchema = {
       anyOf: [
         length,
         {
+          title: 'Margin',
           type: 'object',
           additionalProperties: false,
           properties: { top: length, right: length, bottom: length, left: length },
