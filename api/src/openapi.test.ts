@@ -1,7 +1,10 @@
 import { HTTP_ERRORS } from '@platen/contract/error.ts'
+import { webhookBodyOf } from '@platen/contract/event.ts'
+import { webhookBodySchema } from '@platen/contract/schema/response.ts'
 import { assertSchema, compileValidator } from '@platen/contract/schema/validator.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { anApi } from '../../test/fixture/api.ts'
+import { aFailure, aManifest, anEvent } from '../../test/fixture/build.ts'
 
 interface Media {
   readonly schema: object
@@ -16,12 +19,18 @@ interface Described {
 interface Operation {
   readonly operationId: string
   readonly summary: string
+  readonly description: string
   readonly security?: unknown
   readonly requestBody?: { readonly content: Record<string, Media> }
   readonly responses: Record<string, Described>
 }
 
-let document: { openapi: string; paths: Record<string, Record<string, Operation>>; components: object }
+let document: {
+  openapi: string
+  paths: Record<string, Record<string, Operation>>
+  webhooks: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, object> }
+}
 let text: string
 beforeAll(async () => {
   const answer = await anApi().call({ path: '/openapi.json' })
@@ -30,7 +39,11 @@ beforeAll(async () => {
 })
 
 function operations(): readonly (readonly [string, Operation])[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
+  return operationsIn(document.paths)
+}
+
+function operationsIn(paths: Record<string, Record<string, Operation>>): readonly (readonly [string, Operation])[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => [`${method} ${path}`, operation] as const),
   )
 }
@@ -57,13 +70,15 @@ describe('the OpenAPI document', () => {
       'post /api/v1/deliveries/{id}/redeliver',
       'post /api/v1/render',
     ])
+    expect(Object.keys(document.webhooks)).toEqual(['renderEnded'])
   })
 
   test('names every operation, and asks for a key where one is needed', () => {
-    for (const [name, operation] of operations()) {
+    for (const [name, operation] of [...operations(), ...operationsIn(document.webhooks)]) {
       expect(operation.operationId).toMatch(/^[a-z][A-Za-z]+$/)
       expect(operation.summary).toMatch(/^[A-Z]/)
-      expect(operation.security, name).toEqual(name.includes('/api/v1/') ? [{ apiKey: [] }] : undefined)
+      expect(operation.description).toMatch(/^[A-Z].*\.$/)
+      expect(operation.security, name).toEqual(name.includes('/api/v1/') ? [{ apiKey: [] }] : [])
     }
     expect(new Set(operations().map(([, { operationId }]) => operationId)).size).toBe(operations().length)
   })
@@ -76,7 +91,7 @@ describe('the OpenAPI document', () => {
   })
 
   test('gives only examples that its own schemas take', () => {
-    const media = operations().flatMap(([name, { requestBody, responses }]) =>
+    const media = [...operations(), ...operationsIn(document.webhooks)].flatMap(([name, { requestBody, responses }]) =>
       [requestBody, ...Object.values(responses)].flatMap((part) =>
         Object.values(part?.content ?? {}).map((each) => [name, each] as const),
       ),
@@ -90,6 +105,46 @@ describe('the OpenAPI document', () => {
       for (const value of values) expect(validate(value), name).toEqual([])
     }
     expect(count).toBeGreaterThan(20)
+  })
+
+  test('names the schemas, so that a generated client has a type for each', () => {
+    expect(Object.keys(document.components.schemas)).toMatchInlineSnapshot(`
+      [
+        "Delivery",
+        "DeliveryAttempt",
+        "DeliveryList",
+        "Error",
+        "ErrorDetail",
+        "Liveness",
+        "Margin",
+        "Readiness",
+        "Redelivery",
+        "RenderAccepted",
+        "RenderFailure",
+        "RenderOptions",
+        "RenderRecord",
+        "RenderRequest",
+        "RenderWarning",
+        "Template",
+        "TemplateList",
+        "WebhookBody",
+      ]
+    `)
+    const unnamed = operations().flatMap(([name, { requestBody, responses }]) =>
+      [requestBody, ...Object.values(responses)]
+        .flatMap((part) => Object.values(part?.content ?? {}))
+        .filter(({ schema }) => 'properties' in schema)
+        .map(() => name),
+    )
+    expect(unnamed).toEqual([])
+  })
+
+  test('describes the body of a webhook as it is', () => {
+    const validate = compileValidator({ ...webhookBodySchema, additionalProperties: false })
+    for (const manifest of [aManifest(), aManifest({ outcome: aFailure() })]) {
+      const body: unknown = JSON.parse(webhookBodyOf(anEvent(manifest)))
+      expect(validate(body)).toEqual([])
+    }
   })
 
   test('says of every refusal which codes come with it', () => {

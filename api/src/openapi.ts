@@ -2,6 +2,8 @@
  * Builds the OpenAPI document from the schemas that validate requests. Routes describe themselves in their `schema`. This file has the
  * common parts: headers, refusals, security, and the frame of the document.
  */
+import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import {
   HTTP_ERRORS,
@@ -10,7 +12,7 @@ import {
   type Operation,
   reasonsOf,
 } from '@platen/contract/error.ts'
-import { errorBodySchema } from '@platen/contract/schema/response.ts'
+import { errorBodySchema, type WebhookBody, webhookBodySchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 
 /** The schema name of refusals. Generated clients get one type for them. */
@@ -24,16 +26,17 @@ export function describe(app: FastifyInstance, brand: string): void {
     // The paths in the interface include the prefix.
     stripBasePath: false,
     convertConstToEnum: false,
+    transformObject: (found) => withNamedSchemas('openapiObject' in found ? found.openapiObject : found.swaggerObject),
     refResolver: { buildLocalReference: ({ $id }) => (typeof $id === 'string' ? $id : ERROR_SCHEMA) },
   })
 }
 
-function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions['openapi']> {
+function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions['openapi']> & { webhooks: object } {
   return {
     openapi: '3.1.0',
     info: {
       title: 'PDF rendering service',
-      version: '1',
+      version: '1.0.0',
       description: 'Renders PDF documents from named templates and JSON data, at once or in the background.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -44,6 +47,7 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
       { name: 'webhook', description: 'List and repeat the deliveries of events to `webhook_url`.' },
       { name: 'health', description: 'For load balancers and orchestrators.' },
     ],
+    webhooks: webhooks(brand),
     components: {
       securitySchemes: {
         apiKey: {
@@ -56,6 +60,114 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
   }
 }
 
+/** What the service sends to receivers. Every header is in every attempt. */
+function webhooks(brand: string): Record<string, object> {
+  const prefix = headerPrefix(brand)
+  const header = (name: string, description: string) => ({
+    name,
+    in: 'header',
+    required: true,
+    description,
+    schema: { type: 'string' },
+  })
+  return {
+    renderEnded: {
+      post: {
+        operationId: 'renderEnded',
+        tags: ['webhook'],
+        summary: 'A render has ended',
+        description:
+          'Sent to the `webhook_url` of a render. Verify one of the two signatures over the bytes of the body, before parsing it. An attempt that fails is repeated with the same `webhook-id`.',
+        security: [],
+        parameters: [
+          header(`${prefix}-Event`, '`render.succeeded` or `render.failed`.'),
+          header(`${prefix}-Delivery`, 'Id of the delivery, a UUIDv7; the same in every attempt.'),
+          header(`${prefix}-Timestamp`, 'Unix seconds at which this attempt was signed.'),
+          header(`${prefix}-Signature`, '`sha256=` and the hexadecimal HMAC-SHA256 of timestamp, dot and body.'),
+          header('webhook-id', 'As Standard Webhooks has it: the id of the delivery.'),
+          header('webhook-timestamp', 'As Standard Webhooks has it: Unix seconds.'),
+          header(
+            'webhook-signature',
+            'As Standard Webhooks has it: `v1,` and a signature, once for each secret in force.',
+          ),
+        ],
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: webhookBodySchema, examples: WEBHOOK_EXAMPLES } },
+        },
+        responses: {
+          '2XX': { description: 'The event is delivered.' },
+          '410': { description: 'The receiver wants no more attempts of this delivery.' },
+          default: {
+            description: 'The attempt failed. It is repeated later, as often as the service is configured to.',
+          },
+        },
+      },
+    },
+  }
+}
+
+const WEBHOOK_RENDER = {
+  id: '019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71',
+  render_id: '01KAKF3V7NFRYS8EMV1HFRWBBH',
+  template: 'invoice',
+} as const
+
+const WEBHOOK_EXAMPLES: Readonly<Record<string, { readonly summary: string; readonly value: WebhookBody }>> = {
+  succeeded: {
+    summary: 'The PDF is there',
+    value: {
+      ...WEBHOOK_RENDER,
+      status: 'succeeded',
+      duration_ms: 412,
+      bytes: 48_213,
+      artifact_id: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    },
+  },
+  failed: {
+    summary: 'The render failed for good',
+    value: {
+      ...WEBHOOK_RENDER,
+      status: 'failed',
+      error_code: 'render_timeout',
+      error_reason: 'render_timeout',
+      error_message: 'the render did not finish within its deadline of 25 seconds',
+    },
+  },
+}
+
+/** The prefix of our own headers: `service` gives `X-Service`. */
+export function headerPrefix(brand: string): string {
+  return `X-${brand.charAt(0).toUpperCase()}${brand.slice(1)}`
+}
+
+/** Moves every schema with a `title` to the components, under that name. So generated clients have one type for each. */
+function withNamedSchemas<Document extends object>(document: Document): Document {
+  const schemas: Record<string, unknown> = {}
+  const moveField = ([name, value]: readonly [string, unknown]): readonly [string, unknown] => {
+    if (name.startsWith('example')) return [name, value]
+    return [name, move(name === 'schema' ? withoutDescription(value) : value)]
+  }
+  const move = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(move)
+    if (typeof value !== 'object' || value === null) return value
+    const { title, ...rest } = Object.fromEntries(Object.entries(value).map(moveField))
+    if (typeof title !== 'string' || !('type' in rest)) return { ...(title !== undefined && { title }), ...rest }
+    assert(schemas[title] === undefined || isDeepStrictEqual(schemas[title], rest), `two schemas are named ${title}`)
+    schemas[title] = rest
+    return { $ref: `#/components/schemas/${title}` }
+  }
+  const moved = move(document) as Document & { readonly components: { readonly schemas: object } }
+  const all = Object.entries({ ...moved.components.schemas, ...schemas })
+  const sorted = Object.fromEntries(all.toSorted(([one], [other]) => (one < other ? -1 : 1)))
+  return { ...moved, components: { ...moved.components, schemas: sorted } }
+}
+
+/** `@fastify/swagger` repeats the description of an answer in its schema. */
+function withoutDescription(schema: unknown): unknown {
+  return typeof schema === 'object' ? { ...schema, description: undefined } : schema
+}
+
 /** A response header in the schema of a route. */
 export interface HeaderSchema {
   readonly type: 'string' | 'integer'
@@ -66,6 +178,8 @@ export type HeaderSchemas = Readonly<Record<string, HeaderSchema>>
 
 /** Any valid key is accepted. */
 export const KEY_REQUIRED = [{ apiKey: [] }]
+/** Anybody may ask. */
+export const NO_KEY: readonly object[] = []
 
 /** Headers of every answer. */
 export const COMMON_HEADERS: HeaderSchemas = {

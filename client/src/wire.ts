@@ -30,6 +30,10 @@ export interface RenderOptions {
   readonly margin?: Length | Margin
   /** A file name without a folder, control characters and \ : * ? " < > |. If it does not end in .pdf, that is added. */
   readonly filename?: string
+  /** Language tag such as pl-PL. Numbers and dates are written for it if the source names no locale. */
+  readonly locale?: string
+  /** IANA time zone such as Europe/Warsaw. Dates are written in it if the source names none. Default is UTC. */
+  readonly time_zone?: string
 }
 
 export type PageSizeName = 'A3' | 'A4' | 'A5' | 'A6' | 'LETTER' | 'LEGAL' | 'TABLOID'

@@ -52,6 +52,10 @@ export const TEMPLATE_CODE_CHARS_MAX = 128
 /** Characters of `options.filename`. */
 export const FILENAME_CHARS_MAX = 200
 
+/** Characters of `options.locale` and `options.time_zone`. Real ones are shorter. */
+export const LOCALE_CHARS_MAX = 35
+export const TIME_ZONE_CHARS_MAX = 64
+
 /** Longest side of a page in points: PDF readers refuse more than 200 inches. */
 export const PAGE_SIDE_PT_MAX = 14_400
 

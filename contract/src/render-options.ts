@@ -3,7 +3,13 @@
  * of the OpenAPI document, and `resource-value.ts` makes the options of a Template from it.
  */
 import type { FromSchema } from 'json-schema-to-ts'
-import { FILENAME_CHARS_MAX, PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from './limit.ts'
+import {
+  FILENAME_CHARS_MAX,
+  LOCALE_CHARS_MAX,
+  PAGE_SIDE_PT_MAX,
+  PAGE_SIDE_PT_MIN,
+  TIME_ZONE_CHARS_MAX,
+} from './limit.ts'
 
 export const ENGINES = ['react_pdf', 'html'] as const
 export type Engine = (typeof ENGINES)[number]
@@ -36,6 +42,7 @@ const FILENAME_FORM =
 
 /** Overrides of one request, or a template's own defaults. Spelled as on the wire. */
 export const renderOptionsSchema = {
+  title: 'RenderOptions',
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -56,6 +63,7 @@ export const renderOptionsSchema = {
       anyOf: [
         length,
         {
+          title: 'Margin',
           type: 'object',
           additionalProperties: false,
           properties: { top: length, right: length, bottom: length, left: length },
@@ -69,6 +77,19 @@ export const renderOptionsSchema = {
       maxLength: FILENAME_CHARS_MAX,
       pattern: FILENAME_PATTERN,
       description: FILENAME_FORM,
+    },
+    locale: {
+      type: 'string',
+      maxLength: LOCALE_CHARS_MAX,
+      format: 'language-tag',
+      description: 'Language tag such as pl-PL. Numbers and dates are written for it if the source names no locale.',
+    },
+    time_zone: {
+      type: 'string',
+      maxLength: TIME_ZONE_CHARS_MAX,
+      format: 'time-zone',
+      description:
+        'IANA time zone such as Europe/Warsaw. Dates are written in it if the source names none. Default is UTC.',
     },
   },
 } as const

@@ -29,6 +29,20 @@ export const KNOWN: Readonly<
   'POST /api/v1/deliveries/{id}/redeliver': { types: { '202': 'Redelivery' }, names: ['path id'] },
 }
 
+/** Without references: each schema stands where it is used. */
+export function withoutNames(document: OpenApi): OpenApi {
+  const { schemas } = document.components as { readonly schemas: Readonly<Record<string, unknown>> }
+  const resolve = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(resolve)
+    if (typeof value !== 'object' || value === null) return value
+    const { $ref, ...rest } = value as { readonly $ref?: string }
+    if ($ref !== undefined) return resolve(schemas[$ref.replace('#/components/schemas/', '')])
+    return Object.fromEntries(Object.entries(rest).map(([name, each]) => [name, resolve(each)]))
+  }
+  // The same document, spelled out.
+  return resolve(document) as OpenApi
+}
+
 /** The operations for callers; the others are for load balancers and tools. */
 export function operationsOf({ paths }: OpenApi): readonly { readonly name: string; readonly operation: Operation }[] {
   return Object.entries(paths)
@@ -89,7 +103,8 @@ const TYPES: Readonly<Record<string, { readonly at?: string; readonly about?: st
 }
 
 /** The module of the wire types. Throws if a type is nowhere in the document. */
-export function wireSource(document: OpenApi): string {
+export function wireSource(named: OpenApi): string {
+  const document = withoutNames(named)
   const found = new Map<string, Schema>()
   const bodies = bodiesOf(document)
   for (const [name, { at }] of Object.entries(TYPES)) {

@@ -37,8 +37,10 @@ const CORNER = {
 }
 
 const LOCALE = {
-  ...tsxOf(`<Page><Text>{new Intl.NumberFormat().format(data.sum)}</Text></Page>`),
-  ...html('{{ sum | number }}'),
+  ...tsxOf(
+    `<Page><Text>{new Intl.NumberFormat().format(data.sum)} {data.at && new Date(data.at).toLocaleDateString()}</Text></Page>`,
+  ),
+  ...html('{{ sum | number }} {{ at | date: nothing, "short" }}'),
 }
 
 const SCRIPT = "<p id='out'>still</p><script>document.getElementById('out').textContent = 'moved by script'</script>"
@@ -135,6 +137,16 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
   test('numbers are written in the locale of the template', async () => {
     expect((await pdfOf({ template: 'polish', engine, data: { sum: 1234567.5 } })).text).toMatch(/1\s234\s567,5/)
     expect((await pdfOf({ template: 'american', engine, data: { sum: 1234567.5 } })).text).toContain('1,234,567.5')
+  })
+
+  test('numbers and dates are written for the locale and in the time zone of the request', async () => {
+    const body = { template: 'american', engine, data: { sum: 1234567.5, at: '2026-11-21T23:30:00Z' } }
+    const american = await pdfOf(body)
+    expect(american.text).toMatch(/11\/21\/(20)?26/)
+    const polish = await pdfOf({ ...body, options: { locale: 'pl-PL', time_zone: 'Europe/Warsaw' } })
+    expect(polish.text).toMatch(/1\s234\s567,5 22\.11\.2026/)
+    const { body: answer, status } = await render(service, ACME_LIVE, { ...body, options: { time_zone: 'Warsaw' } })
+    expect([status, Buffer.from(answer).toString()]).toEqual([400, expect.stringContaining('Europe/Warsaw')])
   })
 
   test('an image is fetched from a listed host, at public addresses and those the operator opens', async () => {

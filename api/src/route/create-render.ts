@@ -22,7 +22,7 @@ import { readBody } from '../body/body.ts'
 import { openBodyBudget } from '../body/body-budget.ts'
 import type { ParsedRequest } from '../body/check/parse-request.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
-import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
+import { COMMON_HEADERS, type HeaderSchemas, headerPrefix, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isRefusal, logTolerated, unavailable } from '../problem.ts'
 import { type Throttle, Throttled } from '../traffic/throttle.ts'
@@ -151,7 +151,7 @@ interface HeaderNames {
 }
 
 function headerNames(brand: string): HeaderNames {
-  const prefix = `X-${brand.charAt(0).toUpperCase()}${brand.slice(1)}`
+  const prefix = headerPrefix(brand)
   return { renderId: `${prefix}-Render-Id`, renderMs: `${prefix}-Render-Ms` }
 }
 

@@ -123,6 +123,8 @@ function description(): object {
     operationId: 'getRender',
     tags: ['render'],
     summary: 'Get the status of a render',
+    description:
+      'Renders are found by their id as long as the retention of the plan says, by keys of the same tenant and environment.',
     security: KEY_REQUIRED,
     params: { type: 'object', properties: { id: { type: 'string', description: 'The `render_id`.' } } },
     response: {

@@ -2,11 +2,12 @@
  * Routes for load balancers and orchestrators, and the description of the API. They need no key, call no store, and log nothing at info.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { COMMON_HEADERS, refusals } from '../openapi.ts'
+import { COMMON_HEADERS, NO_KEY, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { type Throttle, tooManyOfAddress } from '../traffic/throttle.ts'
 
 const livenessSchema = {
+  title: 'Liveness',
   type: 'object',
   additionalProperties: false,
   required: ['alive'],
@@ -14,6 +15,7 @@ const livenessSchema = {
 } as const
 
 const readinessSchema = {
+  title: 'Readiness',
   type: 'object',
   additionalProperties: false,
   required: ['ready'],
@@ -50,6 +52,8 @@ function liveness(): object {
     operationId: 'getLiveness',
     tags: ['health'],
     summary: 'Check whether this process is alive',
+    description: 'Does not ask any store. Restart the process if the answer is 503 several times in a row.',
+    security: NO_KEY,
     response: {
       200: {
         description: 'The process works.',
@@ -72,6 +76,8 @@ function readiness(): object {
     operationId: 'getReadiness',
     tags: ['health'],
     summary: 'Check whether this process is ready for requests',
+    description: 'A process that drains is not ready. Send requests to another one meanwhile.',
+    security: NO_KEY,
     response: {
       200: {
         description: 'The process is ready.',
@@ -94,6 +100,8 @@ function document(): object {
     operationId: 'getOpenApi',
     tags: ['health'],
     summary: 'Get this document',
+    description: 'The description of this API. It is the same for everybody.',
+    security: NO_KEY,
     response: {
       200: { description: 'OpenAPI 3.1.', headers: COMMON_HEADERS, type: 'object' },
       ...refusals('getOpenApi'),

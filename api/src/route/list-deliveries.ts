@@ -47,6 +47,7 @@ function description(): object {
     operationId: 'listDeliveries',
     tags: ['webhook'],
     summary: 'List the webhook deliveries of a render',
+    description: 'Shows what was sent to the receiver, what it answered, and when the next attempt is due.',
     security: KEY_REQUIRED,
     params: { type: 'object', properties: { id: { type: 'string', description: 'The `render_id`.' } } },
     response: {

@@ -58,6 +58,7 @@ function description(): object {
     operationId: 'listTemplates',
     tags: ['template'],
     summary: 'List the published templates',
+    description: 'The templates that this key can render, page by page.',
     security: KEY_REQUIRED,
     querystring: querySchema,
     response: {

@@ -43,6 +43,7 @@ function description(): object {
     operationId: 'redeliver',
     tags: ['webhook'],
     summary: 'Repeat a webhook delivery',
+    description: 'For a receiver that was away, or that lost what it got. Deliveries of all states can be repeated.',
     security: KEY_REQUIRED,
     params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the delivery.' } } },
     response: {

@@ -72,7 +72,8 @@ export const renderRecordSchema = {
     options: {
       ...renderOptionsSchema,
       additionalProperties: true,
-      properties: { ...renderOptionsSchema.properties, filename },
+      // Another release may know other locales and time zones.
+      properties: { ...renderOptionsSchema.properties, filename, locale: text, time_zone: text },
     },
     deadlineMs: { type: 'number', exclusiveMinimum: 0 },
     javascriptEnabled: { type: 'boolean' },

@@ -18,6 +18,8 @@ describe('a render request', () => {
     ['with a margin as a CSS length', { options: { margin: '12.5mm' } }],
     ['with margins by side', { options: { margin: { top: 10, left: '1in' } } }],
     ['with a filename in any script', { options: { filename: 'Rechnung Nr. 5 – Zażółć.pdf' } }],
+    ['with a locale', { options: { locale: 'zh-Hant-TW' } }],
+    ['with a time zone', { options: { time_zone: 'America/Argentina/Buenos_Aires' } }],
     ['with a filename from right to left', { options: { filename: 'חשבונית 5 – فاتورة.pdf' } }],
     ['with a filename with a joiner in it', { options: { filename: 'می\u200cخواهم\u200d.pdf' } }],
     ['with a snake-case template', { template: 'my_invoice_2' }],
@@ -56,10 +58,23 @@ describe('a render request', () => {
       { options: { filename: `invoice-${turn}fdp.exe` } },
       '/options/filename',
     ]),
+    ['with a locale that is none', { options: { locale: 'pl_PL' } }, '/options/locale'],
+    ['with an empty locale', { options: { locale: '' } }, '/options/locale'],
+    ['with a locale that is too long', { options: { locale: `en-${'u-ca-buddhist-'.repeat(9)}x` } }, '/options/locale'],
+    ['with a time zone that is none', { options: { time_zone: 'Europe/Atlantis' } }, '/options/time_zone'],
+    ['with a time zone that is a number', { options: { time_zone: 2 } }, '/options/time_zone'],
     ['with a filename that is too long', { options: { filename: 'a'.repeat(201) } }, '/options/filename'],
     ['with a webhook URL that is none', { webhook_url: 'example' }, '/webhook_url'],
   ])('%s is refused there', ([, fields, path]) => {
     expect(validate(JSON.parse(JSON.stringify(request(fields)))).map((detail) => detail.path)).toContain(path)
+  })
+
+  test('is told what a locale and a time zone look like', () => {
+    const options = { locale: 'pl_PL', time_zone: 'Warsaw' }
+    expect(validate(request({ options })).map(({ message }) => message)).toEqual([
+      'is no language tag such as pl-PL',
+      'is no time zone such as Europe/Warsaw',
+    ])
   })
 
   test('is told of every fault at once, twenty at most, none quoting what was sent', () => {

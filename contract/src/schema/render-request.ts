@@ -7,6 +7,7 @@ import { ENGINES, renderOptionsSchema } from '../render-options.ts'
 export const TEMPLATE_CODE_PATTERN = '^[a-z0-9]+([_-][a-z0-9]+)*$'
 
 export const renderRequestSchema = {
+  title: 'RenderRequest',
   type: 'object',
   additionalProperties: false,
   required: ['template', 'data'],

@@ -1,4 +1,7 @@
-/** What the API answers, as JSON Schemas for the OpenAPI document and for tests that validate answers. */
+/**
+ * What the API answers and what webhooks send, as JSON Schemas for the OpenAPI document and for tests. `title` is the name of a schema in
+ * that document.
+ */
 import type { FromSchema } from 'json-schema-to-ts'
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '../delivery.ts'
 import { FAILURES, HTTP_ERRORS, type HttpErrorCode, reasonsOf, WARNINGS } from '../error.ts'
@@ -10,6 +13,7 @@ const renderId = { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$', des
 const instant = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC.' } as const
 
 export const acceptedSchema = {
+  title: 'RenderAccepted',
   type: 'object',
   additionalProperties: false,
   required: ['render_id', 'status', 'poll_url'],
@@ -22,6 +26,7 @@ export const acceptedSchema = {
 export type Accepted = FromSchema<typeof acceptedSchema>
 
 export const statusRecordSchema = {
+  title: 'RenderRecord',
   type: 'object',
   additionalProperties: false,
   required: ['render_id', 'status', 'created_at'],
@@ -41,6 +46,7 @@ export const statusRecordSchema = {
     created_at: instant,
     finished_at: instant,
     error: {
+      title: 'RenderFailure',
       type: 'object',
       additionalProperties: false,
       required: ['code', 'reason', 'message'],
@@ -54,6 +60,7 @@ export const statusRecordSchema = {
     warnings: {
       type: 'array',
       items: {
+        title: 'RenderWarning',
         type: 'object',
         additionalProperties: false,
         required: ['code', 'message'],
@@ -69,6 +76,7 @@ export const statusRecordSchema = {
 export type StatusRecord = FromSchema<typeof statusRecordSchema>
 
 export const templateListSchema = {
+  title: 'TemplateList',
   type: 'object',
   additionalProperties: false,
   required: ['templates'],
@@ -76,6 +84,7 @@ export const templateListSchema = {
     templates: {
       type: 'array',
       items: {
+        title: 'Template',
         type: 'object',
         additionalProperties: false,
         required: ['code', 'name', 'version', 'variables_schema'],
@@ -92,6 +101,7 @@ export const templateListSchema = {
 export type TemplateList = FromSchema<typeof templateListSchema>
 
 const attemptSchema = {
+  title: 'DeliveryAttempt',
   type: 'object',
   additionalProperties: false,
   required: ['started_at', 'duration_ms', 'result'],
@@ -111,6 +121,7 @@ const attemptSchema = {
 } as const
 
 export const deliveryListSchema = {
+  title: 'DeliveryList',
   type: 'object',
   additionalProperties: false,
   required: ['deliveries'],
@@ -118,6 +129,7 @@ export const deliveryListSchema = {
     deliveries: {
       type: 'array',
       items: {
+        title: 'Delivery',
         type: 'object',
         additionalProperties: false,
         required: ['id', 'event', 'url', 'status', 'created_at', 'attempts'],
@@ -143,6 +155,7 @@ export const deliveryListSchema = {
 export type DeliveryList = FromSchema<typeof deliveryListSchema>
 
 export const redeliverySchema = {
+  title: 'Redelivery',
   type: 'object',
   additionalProperties: false,
   required: ['id', 'status'],
@@ -174,6 +187,7 @@ export const errorBodySchema = {
         details: {
           type: 'array',
           items: {
+            title: 'ErrorDetail',
             type: 'object',
             additionalProperties: false,
             required: ['path', 'message'],
@@ -188,3 +202,24 @@ export const errorBodySchema = {
   },
 } as const
 export type ErrorBody = FromSchema<typeof errorBodySchema>
+
+/** The body of a webhook, as `webhookBodyOf` makes it. Receivers must expect more fields. */
+export const webhookBodySchema = {
+  title: 'WebhookBody',
+  type: 'object',
+  additionalProperties: true,
+  required: ['id', 'render_id', 'template', 'status'],
+  properties: {
+    id: { type: 'string', format: 'uuid', description: 'The `render_id` in its UUID spelling.' },
+    render_id: renderId,
+    template: { type: 'string', description: 'Template code.' },
+    status: { type: 'string', enum: ['succeeded', 'failed'] },
+    duration_ms: { type: 'integer', minimum: 0, description: 'Rendering time. Only if status is succeeded.' },
+    bytes: { type: 'integer', minimum: 1, description: 'Size of the PDF. Only if status is succeeded.' },
+    artifact_id: { type: 'string', description: 'SHA-256 of the PDF. Only if status is succeeded.' },
+    error_code: { type: 'string', enum: Object.keys(FAILURES), description: 'Only if status is failed.' },
+    error_reason: { type: 'string', enum: Object.keys(FAILURES), description: 'The same as error_code.' },
+    error_message: { type: 'string', description: 'Only if status is failed.' },
+  },
+} as const
+export type WebhookBody = FromSchema<typeof webhookBodySchema>

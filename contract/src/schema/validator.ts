@@ -5,6 +5,7 @@
 import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { ErrorDetail } from '../error.ts'
+import { type IntlName, LANGUAGE_TAG, TIME_ZONE } from '../intl.ts'
 import { ERROR_DETAILS_MAX } from '../limit.ts'
 
 /** The faults of a value, at most `ERROR_DETAILS_MAX`; empty when it conforms. */
@@ -84,8 +85,13 @@ export function assertSchema(schema: object): void {
 }
 
 function ajv(allErrors: boolean, options: Options = {}): Ajv2020 {
-  return formats.default(new Ajv2020({ ...AJV_OPTIONS, ...options, allErrors }))
+  const instance = formats.default(new Ajv2020({ ...AJV_OPTIONS, ...options, allErrors }))
+  for (const [name, { isValid }] of Object.entries(INTL_FORMATS)) instance.addFormat(name, isValid)
+  return instance
 }
+
+/** The formats that our own schemas name beside those of JSON Schema. */
+const INTL_FORMATS: Readonly<Record<string, IntlName>> = { 'language-tag': LANGUAGE_TAG, 'time-zone': TIME_ZONE }
 
 /**
  * `assertSchema` validates schemas. `verbose` gives an error the schema that it is about. The optimizer of ajv repeatedly walks all
@@ -173,6 +179,8 @@ function messageOf(error: ErrorObject): string {
       return `must be one of ${list(error.params['allowedValues'])}`
     case 'const':
       return `must be ${list([error.params['allowedValue']])}`
+    case 'format':
+      return INTL_FORMATS[String(error.params['format'])]?.fault ?? error.message ?? 'is not valid'
     case 'pattern':
       return `does not have the required form${formOf(error)}`
     default:

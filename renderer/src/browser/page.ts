@@ -110,7 +110,7 @@ function printPage(parts: PageParts): PrintPage {
     if (requests.holdsOther(document)) await clearPage(session, requests)
     if (document.isScripted) {
       assert(isNew, 'scripts run on a page no document has been on')
-      await enableScripts(parts)
+      await Promise.all([setIntl(session, document), enableScripts(parts)])
     }
     isNew = false
     isClear = !leavesTraces(document.html)
@@ -188,6 +188,15 @@ async function enableScripts({ running, page, session, frameId, gone }: PagePart
     if (running.browser.connected) gone.abort(closedItself())
   })
   await session.send('Emulation.setScriptExecutionDisabled', { value: false })
+}
+
+/** The page serves no other document, so this need not be undone. */
+async function setIntl(session: CDPSession, { locale, options }: PrintDocument): Promise<void> {
+  const { time_zone: timezoneId } = options
+  await Promise.all([
+    locale !== undefined && session.send('Emulation.setLocaleOverride', { locale }),
+    timezoneId !== undefined && session.send('Emulation.setTimezoneOverride', { timezoneId }),
+  ])
 }
 
 function closedItself(): ServiceError {

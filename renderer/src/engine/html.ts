@@ -108,13 +108,13 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
 
 function documentOf(work: RenderWork, filled: ScannedHtml, files: RemoteFiles): PrintDocument {
   const isScripted = work.javascriptEnabled && asksForScripts(work)
-  const { name: title, allowedHosts = [] } = work.template
+  const { name: title, locale, allowedHosts = [] } = work.template
   const remote: RemoteSource = {
     allowedHosts,
     fetch: (url, signal) => files.fetch(work, url, signal),
     cached: (url) => files.cached(work, url),
   }
-  const document = { ...filled, options: work.options, title, assets: work.assets, isScripted }
+  const document = { ...filled, options: work.options, locale, title, assets: work.assets, isScripted }
   return allowedHosts.length === 0 ? document : { ...document, remote }
 }
 

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import type { RenderOptions } from '@platen/contract/render-options.ts'
 import { describe, expect, test } from 'vitest'
 import { type Evaluation, type EvaluationInput, openSandbox } from './evaluate.ts'
 import { transpile } from './transpile.ts'
@@ -216,6 +217,18 @@ describe('the sandbox', () => {
       ['0,5'],
       ['0.5'],
     ])
+  })
+
+  test('writes in the time zone of the options where none is named', async () => {
+    const hour = "new Date(0).toLocaleTimeString('de', { hour: '2-digit', ZONE })"
+    const program = transpile(
+      `const loaded = ${hour.replace('ZONE', '')}\nexport default () => [loaded, ${hour.replace('ZONE', '')}, ${hour.replace('ZONE', "timeZone: 'UTC'")}].join()`,
+    )
+    const sandbox = await openSandbox()
+    const written = async (options: RenderOptions) => (await sandbox(program, { data: '{}', options })).nodes
+    expect(await written({})).toEqual(['00 Uhr,00 Uhr,00 Uhr'])
+    expect(await written({ time_zone: 'Asia/Tokyo' })).toEqual(['09 Uhr,09 Uhr,00 Uhr'])
+    expect(await written({})).toEqual(['00 Uhr,00 Uhr,00 Uhr'])
   })
 
   test('refuses an answer that a template has spoilt', async () => {

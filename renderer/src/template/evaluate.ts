@@ -19,7 +19,7 @@ import {
   SANDBOX_STACK_BYTES_MAX,
   SANDBOX_TREE_CHARS_MAX,
 } from './limit.ts'
-import { LONG_QUESTION, openFormatter, QUESTION_CHARS_MAX } from './sandbox/intl.ts'
+import { type FormatterDefaults, LONG_QUESTION, openFormatter, QUESTION_CHARS_MAX } from './sandbox/intl.ts'
 import { holdsMoreValues, TREE_VALUES_MAX } from './sandbox/json.ts'
 import { type Machine, type MemoryImage, openMachineFactory } from './sandbox/machine.ts'
 import { SHIM } from './sandbox/shim.ts'
@@ -67,8 +67,8 @@ interface TemplateRuntime {
 
 /** A template after its module has run and before it has seen data. */
 interface Loaded {
-  /** The locale that the module used for `Intl` while it ran. */
-  readonly locale: string | undefined
+  /** What the module used for `Intl` while it ran. */
+  readonly defaults: FormatterDefaults
   readonly image: MemoryImage
   readonly template: QuickJSHandle
 }
@@ -100,13 +100,13 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
     throw faultOf({ machine, program }, result.error)
   }
 
-  function load(program: Program, locale: string | undefined): Loaded {
+  function load(program: Program, defaults: FormatterDefaults): Loaded {
     memory.restore(empty)
     // On the first line of the template, so that its lines keep their numbers.
     const wrapped = `(require, module, exports) => {${program.code}\n}`
     const run = attempt(program, () => context.evalCode(wrapped, TEMPLATE_FILE))
     const template = attempt(program, () => context.callFunction(shim, context.undefined, host, run))
-    const fresh = { locale, template, image: machine.copy(empty) }
+    const fresh = { defaults, template, image: machine.copy(empty) }
     loaded.set(program, fresh)
     memory.holds(fresh.image)
     return fresh
@@ -117,10 +117,12 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
     evaluate(program, { data, options, locale, interruptsMax }) {
       evaluations += 1
       const evaluation = evaluations
-      format = openFormatter(locale)
+      const defaults = { locale, timeZone: options.time_zone }
+      format = openFormatter(defaults)
       machine.limitInterrupts(interruptsMax)
       const known = loaded.get(program)
-      const { template, image } = known?.locale === locale && known !== undefined ? known : load(program, locale)
+      const isKnown = known?.defaults.locale === locale && known?.defaults.timeZone === defaults.timeZone
+      const { template, image } = isKnown && known !== undefined ? known : load(program, defaults)
       memory.restore(image)
       const callTemplate = (method: string, ...args: QuickJSHandle[]): Json => {
         const answer = attempt(program, () =>

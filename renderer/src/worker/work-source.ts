@@ -68,11 +68,12 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
         dataOf(record, signal),
         ...(template.assets ?? []).map((asset) => assetOf(asset, signal)),
       ])
+      const { locale } = record.options
       return {
         render: record.id,
         tenant: record.tenant,
         digest,
-        template,
+        template: locale === undefined ? template : { ...template, locale },
         assets: found,
         data,
         options: { ...template.options, ...record.options },

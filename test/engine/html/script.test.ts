@@ -40,6 +40,13 @@ describe('a script', () => {
     expect([colourAt(pdf, 30, 30), colourAt(pdf, 110, 30)]).toEqual([BLUE, RED])
   })
 
+  test('writes for the locale of the template, and in the time zone of the options', async () => {
+    const html = `<script>document.body.append((1234.5).toLocaleString(), ' ', new Date(0).getHours())</script>`
+    expect(textOf(await render(html))).toBe('1,234.5 0')
+    const parts: WorkParts = { template: { locale: 'de-DE' }, options: { time_zone: 'Asia/Tokyo' } }
+    expect(textOf(await render(html, parts))).toBe('1.234,5 9')
+  })
+
   test('gives the document its title and metadata', async () => {
     const html = `<script>document.title = 'By script'; document.head.innerHTML += '<meta name="author" content="Ada">'</script>x`
     const pdf = await render(html)

@@ -7,6 +7,7 @@ import { apiKeySpecDefaults } from '../../crd/api-key.ts'
 import { templateSpecDefaults } from '../../crd/template.ts'
 import type { ErrorDetail } from '../../error.ts'
 import { INSTANT_FORMAT, parseInstant } from '../../instant.ts'
+import { LANGUAGE_TAG } from '../../intl.ts'
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../../limit.ts'
 import { TEMPLATE_CODE_PATTERN } from '../render-request.ts'
 import type { ApiKeySpec, ResourceManifest, TemplateSpec, TenantSpec } from '../resource.ts'
@@ -106,21 +107,13 @@ function templateRules({ name }: ResourceManifest['metadata'], spec: TemplateSpe
   return [
     ...rule('/spec', 'needs reactPdf, html or both', { isBroken: reactPdf === undefined && html === undefined }),
     ...rule('/spec/engine', 'names an engine that the template has no source for', { isBroken: !hasSource }),
-    ...rule('/spec/locale', 'is no language tag such as pl-PL', {
-      isBroken: locale !== undefined && !isLocale(locale),
+    ...rule('/spec/locale', LANGUAGE_TAG.fault, {
+      isBroken: locale !== undefined && !LANGUAGE_TAG.isValid(locale),
     }),
     ...rule('/spec/code', 'is required, because metadata.name is not a valid template code', {
       isBroken: !new RegExp(TEMPLATE_CODE_PATTERN).test(code) || code.length > TEMPLATE_CODE_CHARS_MAX,
     }),
   ]
-}
-
-function isLocale(tag: string): boolean {
-  try {
-    return Intl.getCanonicalLocales(tag).length === 1
-  } catch {
-    return false
-  }
 }
 
 function assetRules({ assets = [] }: TemplateSpec): readonly ErrorDetail[] {

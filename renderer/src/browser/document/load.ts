@@ -21,6 +21,8 @@ import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './
 
 export interface PrintDocument extends FilledHtml {
   readonly options: RenderOptions
+  /** For its scripts. Absent means en-US. */
+  readonly locale?: string | undefined
   /** The PDF's title if the document has none. */
   readonly title: string
   /** The assets that it may show. */

@@ -170,6 +170,26 @@ describe('locale filters', () => {
   })
 
   test.for([
+    ['{{ "2026-11-21T23:30:00Z" | date: "en-US", "short" }}', '11/22/26'],
+    ['{{ "2026-11-21T23:30:00Z" | date: "en-US", "short", "America/New_York" }}', '11/21/26'],
+    ['{{ "2026-11-21T23:30:00Z" | date: "%d %H:%M %z" }}', '22 08:30 +0900'],
+    ['{{ "2026-11-21T23:30:00+09:00" | date: "%d %H:%M" }}', '21 23:30'],
+    ['{{ 1795219200 | date: "%d" }}', '21'],
+  ])('%s prints in the time zone of the options', ([template = '', text]) => {
+    expect(plain(fill(template, { options: { time_zone: 'Asia/Tokyo' } }))).toBe(text)
+  })
+
+  test('a format with a time zone knows summer time, and half hours', () => {
+    const at = (time_zone: string, instant: string) =>
+      fill(`{{ "${instant}" | date: "%H:%M" }}`, { options: { time_zone } })
+    expect(at('Europe/Berlin', '2026-01-01T12:00:00Z')).toBe('13:00')
+    expect(at('Europe/Berlin', '2026-07-01T12:00:00Z')).toBe('14:00')
+    expect(at('Asia/Kolkata', '2026-07-01T12:00:00Z')).toBe('17:30')
+    expect(at('America/New_York', '2026-07-01')).toBe('00:00')
+    expect(at('America/St_Johns', '2026-01-01T12:00:00Z')).toBe('08:30')
+  })
+
+  test.for([
     ['{{ 1234.5 | currency: "EUR", "de-DE" }}', '1.234,50 €'],
     ['{{ 1234.5 | currency: "USD" }}', '$1,234.50'],
     ['{{ "99.9" | currency: "PLN", "pl-PL" }}', '99,90 zł'],

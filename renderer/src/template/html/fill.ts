@@ -76,7 +76,7 @@ function fillParts(work: RenderWork): Parts {
   // Check this before anything that takes time. If the source sets the size, only Chromium knows it.
   const fault = work.options.page_size === undefined ? undefined : marginFaultOf(work.options)
   if (fault !== undefined) throw new ServiceError('invalid_options', fault)
-  const liquid = openLiquid(work.template.locale)
+  const liquid = openLiquid(work.template.locale, work.options.time_zone)
   const data = JSON.parse(new TextDecoder().decode(work.data)) as JsonObject
   const scope = { ...data, options: work.options }
   const fill = (text: string, name: string): Part => {
@@ -127,7 +127,7 @@ function fillOne(liquid: Liquid, { text, name, scope }: Source): string {
   }, fillFaultOf)
 }
 
-function openLiquid(locale: string | undefined): Liquid {
+function openLiquid(locale: string | undefined, timeZone: string | undefined): Liquid {
   const liquid = new Liquid({
     // An empty set of named templates. So nothing can reach a file system, even if the list of tags had a gap.
     templates: {},
@@ -140,7 +140,7 @@ function openLiquid(locale: string | undefined): Liquid {
     renderLimit: LIQUID_MS_MAX,
     memoryLimit: LIQUID_ALLOCATIONS_MAX,
   })
-  for (const [name, filter] of Object.entries(localeFilters(locale))) liquid.registerFilter(name, filter)
+  for (const [name, filter] of Object.entries(localeFilters(locale, timeZone))) liquid.registerFilter(name, filter)
   for (const name of IMPURE_FILTERS) liquid.unregisterFilter(name)
   for (const name of FILE_TAGS) {
     liquid.registerTag(name, {

@@ -1,6 +1,6 @@
 /**
- * The Liquid filters for numbers, money and dates. They format with the host's `Intl`, in the template's locale, and in UTC unless the
- * filter names a time zone. So equal input gives equal output on every machine.
+ * The Liquid filters for numbers, money and dates. They format with the host's `Intl`, in the locale and the time zone of the render
+ * unless they name others. So equal input gives equal output on every machine.
  */
 import { type FilterImplOptions, filters } from 'liquidjs'
 
@@ -14,15 +14,18 @@ const DATE_STYLES = ['full', 'long', 'medium', 'short'] as const
 type DateStyle = (typeof DATE_STYLES)[number]
 
 /**
- * The filters of one document, by name. `locale` is their default locale.
+ * The filters of one document, by name. `locale` and `timeZone` are their defaults.
  * - `currency: code, locale` with an ISO 4217 code.
  * - `number: locale, digits`, where digits is the exact number of decimals. Without it the locale decides.
  * - `date: locale, style, zone` with style full, long, medium (default) or short.
  * - `date: "%d.%m.%Y"`, Liquid's own filter, for any argument with a `%`.
  *
- * As everywhere in Liquid, an empty input gives an empty output. A value that is not a number or a date is an error and is never printed.
+ * A day without a time is not moved by `timeZone`. As everywhere in Liquid, an empty input gives an empty output. A value that is not a number or a date is an error and is never printed.
  */
-export function localeFilters(locale = LOCALE_DEFAULT): Record<'currency' | 'number' | 'date', FilterImplOptions> {
+export function localeFilters(
+  locale = LOCALE_DEFAULT,
+  timeZone = ZONE_DEFAULT,
+): Record<'currency' | 'number' | 'date', FilterImplOptions> {
   const liquidDate = typeof filters['date'] === 'function' ? filters['date'] : undefined
   const formats = new Map<string, { format(value: number): string }>()
   const kept = (key: string, make: () => { format(value: number): string }) => {
@@ -57,19 +60,33 @@ export function localeFilters(locale = LOCALE_DEFAULT): Record<'currency' | 'num
       }
       return kept(`number ${tag} ${decimals}`, make).format(numberOf(value))
     },
-    date(value: unknown, ...[format = locale, style = 'medium', zone = ZONE_DEFAULT]: readonly unknown[]) {
+    date(value: unknown, ...[format = locale, style = 'medium', zone]: readonly unknown[]) {
       if (isNothing(value)) return ''
+      const zoneOfValue = isDay(value) ? ZONE_DEFAULT : timeZone
       const tag = textOf(format, 'the locale')
       // Liquid counts in seconds.
-      if (tag.includes('%')) return liquidDate?.call(this, instantOf(value) / 1000, tag)
-      const [dateStyle, timeZone] = [styleOf(style), textOf(zone, 'the time zone')]
+      if (tag.includes('%'))
+        return liquidDate?.call(this, instantOf(value) / 1000, tag, minutesWestOf(zoneOfValue, instantOf(value)))
+      const [dateStyle, named] = [styleOf(style), textOf(zone ?? zoneOfValue, 'the time zone')]
       const make = () => {
         checkLocale(tag)
-        return made('there is no such time zone', () => new Intl.DateTimeFormat(tag, { dateStyle, timeZone }))
+        return made('there is no such time zone', () => new Intl.DateTimeFormat(tag, { dateStyle, timeZone: named }))
       }
-      return kept(`date ${tag} ${dateStyle} ${timeZone}`, make).format(instantOf(value))
+      return kept(`date ${tag} ${dateStyle} ${named}`, make).format(instantOf(value))
     },
   }
+}
+
+/** How far a time zone was behind UTC at an instant: negative in the east, as Liquid and `Date` count. */
+function minutesWestOf(timeZone: string, instant: number): number {
+  if (timeZone === ZONE_DEFAULT) return 0
+  const format = made(
+    'there is no such time zone',
+    () => new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' }),
+  )
+  const name = format.formatToParts(instant).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  const [, sign = '+', hours = '0', minutes = '0'] = /^GMT([+-])(\d\d):(\d\d)/.exec(name) ?? []
+  return (sign === '+' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
 }
 
 /** Why a filter fails. The message quotes no value, because messages are shown and stored, and a value may be personal data. */
@@ -118,6 +135,11 @@ function instantOf(value: unknown): number {
     typeof seconds === 'number' ? seconds * 1000 : typeof value === 'string' ? Date.parse(value) : Number.NaN
   if (!Number.isFinite(instant)) throw new FilterError('the value is not a date')
   return instant
+}
+
+/** A day without a time is the same day everywhere. */
+function isDay(value: unknown): boolean {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value)
 }
 
 function styleOf(value: unknown): DateStyle {

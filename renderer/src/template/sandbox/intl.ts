@@ -13,6 +13,13 @@ const LIST_MAX = 1000
 const FORMATTERS_MAX = 50
 
 const DEFAULT_LOCALE = 'en-US'
+const DEFAULT_TIME_ZONE = 'UTC'
+
+/** What is used where a template names none. Absent means en-US and UTC. */
+export interface FormatterDefaults {
+  readonly locale?: string | undefined
+  readonly timeZone?: string | undefined
+}
 
 type Method = (...values: readonly unknown[]) => unknown
 type Formatter = Readonly<Record<string, Method>>
@@ -24,25 +31,34 @@ export const LONG_QUESTION = JSON.stringify({
 
 /**
  * Returns a function that answers `[kind, method, locales, options, ...values]` with `{ value }` or `{ error }`. `kind` is one of
- * `FORMATTERS`. The default locale is `locale` and the default time zone is UTC, so that equal input gives equal output on every machine.
+ * `FORMATTERS`. Defaults are used where the question names no locale or time zone, so that equal input gives equal output on every machine.
  * Never throws.
  */
-export function openFormatter(locale: string = DEFAULT_LOCALE): (question: string) => string {
+export function openFormatter({
+  locale = DEFAULT_LOCALE,
+  timeZone = DEFAULT_TIME_ZONE,
+}: FormatterDefaults = {}): (question: string) => string {
   const formatters = new Map<string, Formatter>()
   return (question) => {
     try {
-      return JSON.stringify({ value: answer(formatters, JSON.parse(question), locale) })
+      return JSON.stringify({ value: answer(formatters, JSON.parse(question), { locale, timeZone }) })
     } catch (error) {
       return JSON.stringify({ error: error instanceof Error ? error.message : 'the value cannot be formatted' })
     }
   }
 }
 
-function answer(formatters: Map<string, Formatter>, question: unknown, locale: string): unknown {
+function answer(
+  formatters: Map<string, Formatter>,
+  question: unknown,
+  defaults: { readonly locale: string; readonly timeZone: string },
+): unknown {
   if (!Array.isArray(question)) throw new RangeError('there is nothing to format')
   const [kind, method, locales, options, ...values]: readonly unknown[] = question
   const key = JSON.stringify([kind, locales, options])
-  const formatter = formatters.get(key) ?? formatterOf(kind, localesOf(locales, locale), optionsOf(options))
+  const make = () =>
+    formatterOf(kind, localesOf(locales, defaults.locale), { timeZone: defaults.timeZone, ...optionsOf(options) })
+  const formatter = formatters.get(key) ?? make()
   if (formatters.size < FORMATTERS_MAX) formatters.set(key, formatter)
   const run = Object.hasOwn(formatter, String(method)) ? formatter[String(method)] : undefined
   if (run === undefined) throw new RangeError('there is no such method')
@@ -96,7 +112,7 @@ function numberFormatter(locales: string[], options: Options): Formatter {
 }
 
 function dateFormatter(locales: string[], options: Options): Formatter {
-  const format = new Intl.DateTimeFormat(locales, { timeZone: 'UTC', ...options })
+  const format = new Intl.DateTimeFormat(locales, options)
   return {
     format: (value) => format.format(instantOf(value)),
     formatToParts: (value) => format.formatToParts(instantOf(value)),
