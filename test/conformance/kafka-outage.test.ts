@@ -18,6 +18,8 @@ import { connectTo, describeOnKafka, describeOnOwnKafka, ONE_PARTITION } from '.
 const PATIENT = { timeout: 240_000 }
 /** All topics of a start, one after another, take longer than `KAFKA_REQUEST_MS_MAX`. */
 const LATE_MS = 400
+/** The request of each client for the versions of the API. */
+const FIRST_REQUEST = { side: 'before', request: /^kafka:18 / } as const
 
 const proxy = await openFaultProxy('kafka')
 afterAll(() => proxy[Symbol.asyncDispose]())
@@ -93,8 +95,13 @@ describeOnOwnKafka(
       await using direct = await connectTo(server)
       await prepareTopics(direct, topics, { settings, signal })
       proxy.towards(server.proxied[0] ?? 0)
+      const unanswered = proxy.hold(FIRST_REQUEST, signal)
+      const connecting = connectTo({ broker: `127.0.0.1:${proxy.port}` })
+      await unanswered
+      const again = proxy.hold(FIRST_REQUEST, signal)
+      await Promise.race([again.then((held) => held.release()), connecting])
+      await using connection = await connecting
       proxy.disturb({ kind: 'slow', ms: LATE_MS })
-      await using connection = await connectTo({ broker: `127.0.0.1:${proxy.port}` })
       await prepareTopics(connection, topics, { settings, signal })
       proxy.disturb(undefined)
     })

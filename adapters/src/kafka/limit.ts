@@ -71,7 +71,7 @@ export const SET_ASIDE_RETURNED_AFTER_MS = 30 * SECOND_MS
 /** How long joining a group may take. The broker waits for members that died. */
 export const KAFKA_JOIN_MS_MAX = 30 * SECOND_MS
 
-/** How long it may take to create topics and their first offsets, with several processes doing so. */
+/** How long it may take to get the first answers, and to create topics and their first offsets, with several processes doing so. */
 export const KAFKA_PREPARE_MS_MAX = 60 * SECOND_MS
 
 /**
