@@ -9,74 +9,105 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { anEvent, aRecord, SILENT } from '../fixture/build.ts'
+import { openFaultProxy } from '../topology/proxy/fault-proxy.ts'
 import { connectTo, describeOnKafka, describeOnOwnKafka, ONE_PARTITION } from './kafka-harness.ts'
 
 /** On a busy machine a broker takes longer to start than tests of other ports allow. */
 const PATIENT = { timeout: 240_000 }
+/** All topics of a start, one after another, take longer than `KAFKA_REQUEST_MS_MAX`. */
+const LATE_MS = 400
+/** The request of each client for the versions of the API. */
+const FIRST_REQUEST = { side: 'before', request: /^kafka:18 / } as const
 
-describeOnOwnKafka('a Kafka that goes away', (kafka) => {
-  test.for(['stop', 'kill'] as const)(
-    'by %s is missed by writers, and followed again by readers when it is back',
-    PATIENT,
-    async (end, { signal }) => {
+const proxy = await openFaultProxy('kafka')
+afterAll(() => proxy[Symbol.asyncDispose]())
+
+describeOnOwnKafka(
+  'a Kafka that goes away',
+  (kafka) => {
+    test.for(['stop', 'kill'] as const)(
+      'by %s is missed by writers, and followed again by readers when it is back',
+      PATIENT,
+      async (end, { signal }) => {
+        const server = kafka.server()
+        await using connection = await connectTo(server)
+        const settings = { prefix: kafka.prefix(), partitions: { ...ONE_PARTITION, async: 3 } }
+        await prepareTopics(connection, renderTopics(settings, ['webhooks']), { settings, signal })
+        await using queue = kafkaRenderQueue(connection, settings)
+        const consumer = await queue.consume('react_pdf', signal)
+        const log = kafkaEventLog(connection, settings)
+        const events = log.follow('webhooks', signal)[Symbol.asyncIterator]()
+        const before = aRecord()
+        await queue.enqueue(before, signal)
+        const held = await next(consumer, signal)
+        const event = anEvent()
+        const following = events.next()
+
+        await server[end]()
+        await expect(queue.enqueue(aRecord(), signal)).rejects.toBeInstanceOf(Unavailable)
+        await expect(log.append(anEvent(), signal)).rejects.toBeInstanceOf(Unavailable)
+        // A record taken before the outage is finished during it, and committed after it.
+        await held.done(signal)
+        expect([queue.isAlive(), log.isAlive()]).toStrictEqual([true, true])
+
+        await server.start()
+        const after = aRecord()
+        await untilTaken(() => queue.enqueue(after, signal), signal)
+        await untilTaken(() => log.append(event, signal), signal)
+        const given: string[] = []
+        while (given.at(-1) !== after.id) {
+          const delivery = await next(consumer, signal)
+          given.push(delivery.record.id)
+          await delivery.done(signal)
+        }
+        expect(given).not.toContain(before.id)
+        const first = await following
+        if (first.done === true) throw new Error('the log has ended')
+        await first.value.done()
+        await events.return?.()
+        expect([queue.isAlive(), log.isAlive()]).toStrictEqual([true, true])
+      },
+    )
+
+    test('without closing its connections lets nobody wait for ever', PATIENT, async ({ signal }) => {
       const server = kafka.server()
       await using connection = await connectTo(server)
-      const settings = { prefix: kafka.prefix(), partitions: { ...ONE_PARTITION, async: 3 } }
-      await prepareTopics(connection, renderTopics(settings, ['webhooks']), { settings, signal })
-      await using queue = kafkaRenderQueue(connection, settings)
-      const consumer = await queue.consume('react_pdf', signal)
-      const log = kafkaEventLog(connection, settings)
-      const events = log.follow('webhooks', signal)[Symbol.asyncIterator]()
-      const before = aRecord()
-      await queue.enqueue(before, signal)
-      const held = await next(consumer, signal)
-      const event = anEvent()
-      const following = events.next()
+      const topic = { name: 'paused', partitions: 1, groups: ['paused'], config: deletedAfter(60_000) }
+      await prepareTopics(connection, [topic], { settings: { prefix: '' }, signal })
+      const send = () => connection.send('paused', [{ key: 'a', value: 'b' }], signal)
+      await send()
+      server.pause()
+      // The signal takes a moment to reach all threads of the broker.
+      let refusal: unknown
+      while (refusal === undefined) refusal = await send().catch((error: unknown) => error)
+      expect(refusal).toBeInstanceOf(Unavailable)
+      server.resume()
+      await untilTaken(send, signal)
+    })
 
-      await server[end]()
-      await expect(queue.enqueue(aRecord(), signal)).rejects.toBeInstanceOf(Unavailable)
-      await expect(log.append(anEvent(), signal)).rejects.toBeInstanceOf(Unavailable)
-      // A record taken before the outage is finished during it, and committed after it.
-      await held.done(signal)
-      expect([queue.isAlive(), log.isAlive()]).toStrictEqual([true, true])
-
-      await server.start()
-      const after = aRecord()
-      await untilTaken(() => queue.enqueue(after, signal), signal)
-      await untilTaken(() => log.append(event, signal), signal)
-      const given: string[] = []
-      while (given.at(-1) !== after.id) {
-        const delivery = await next(consumer, signal)
-        given.push(delivery.record.id)
-        await delivery.done(signal)
-      }
-      expect(given).not.toContain(before.id)
-      const first = await following
-      if (first.done === true) throw new Error('the log has ended')
-      await first.value.done()
-      await events.return?.()
-      expect([queue.isAlive(), log.isAlive()]).toStrictEqual([true, true])
-    },
-  )
-
-  test('without closing its connections lets nobody wait for ever', PATIENT, async ({ signal }) => {
-    const server = kafka.server()
-    await using connection = await connectTo(server)
-    const topic = { name: 'paused', partitions: 1, groups: ['paused'], config: deletedAfter(60_000) }
-    await prepareTopics(connection, [topic], { settings: { prefix: '' }, signal })
-    const send = () => connection.send('paused', [{ key: 'a', value: 'b' }], signal)
-    await send()
-    server.pause()
-    // The signal takes a moment to reach all threads of the broker.
-    let refusal: unknown
-    while (refusal === undefined) refusal = await send().catch((error: unknown) => error)
-    expect(refusal).toBeInstanceOf(Unavailable)
-    server.resume()
-    await untilTaken(send, signal)
-  })
-})
+    test('or only answers late lets a process start', PATIENT, async ({ signal }) => {
+      const server = kafka.server()
+      const settings = { prefix: kafka.prefix() }
+      const names = Array.from({ length: 12 }, (_, at) => `late-${at}`)
+      const topics = names.map((name) => ({ name, partitions: 1, groups: [name], config: deletedAfter(60_000) }))
+      await using direct = await connectTo(server)
+      await prepareTopics(direct, topics, { settings, signal })
+      proxy.towards(server.proxied[0] ?? 0)
+      const unanswered = proxy.hold(FIRST_REQUEST, signal)
+      const connecting = connectTo({ broker: `127.0.0.1:${proxy.port}` })
+      await unanswered
+      const again = proxy.hold(FIRST_REQUEST, signal)
+      await Promise.race([again.then((held) => held.release()), connecting])
+      await using connection = await connecting
+      proxy.disturb({ kind: 'slow', ms: LATE_MS })
+      await prepareTopics(connection, topics, { settings, signal })
+      proxy.disturb(undefined)
+    })
+  },
+  { proxies: [proxy.port] },
+)
 
 describeOnKafka('a consumer on Kafka', (kafka) => {
   test('comes back also from what kafkajs takes for a fault that no retry mends', async ({ signal }) => {

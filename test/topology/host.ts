@@ -1,14 +1,17 @@
 /** An internet host on a loopback address, with HTTP and HTTPS. It gives the answers a test defines, and records its requests. */
 import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import type { LookupAddress } from 'node:dns'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { connect } from 'node:tls'
 import type { EgressOptions } from '@platen/adapters/http/egress.ts'
 import { type Cidr, parseCidr } from '@platen/contract/address.ts'
+import { poll } from '../time/poll.ts'
 import { listening } from './server/port.ts'
 
 /** Name on its certificate, which is also valid for every name below it. */
@@ -95,10 +98,37 @@ export function aCidr(text: string): Cidr {
   return cidr
 }
 
-/** A key and a self-signed certificate for a name and all names below it. */
+/** A key and its certificate. */
 export interface Certificate {
   readonly key: string
   readonly cert: string
+}
+
+/** How a server proves who it is, and whose clients it accepts. */
+export interface ServerIdentity extends Certificate {
+  /** The CA of its certificate. */
+  readonly ca: string
+  /** The name on its certificate. */
+  readonly name: string
+  /** The CAs of the client certificates that it accepts. Absent = it asks for none. */
+  readonly clientsCa?: string
+}
+
+/** Resolves when new connections to a port of this machine meet this certificate. */
+export async function presented(port: number, { cert }: Certificate): Promise<void> {
+  const wanted = new X509Certificate(cert).fingerprint256
+  await poll(() => fingerprintAt(port)).until((fingerprint) => fingerprint === wanted)
+}
+
+function fingerprintAt(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    // Whoever it is: only its certificate is looked at.
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().fingerprint256)
+      socket.destroy()
+    })
+    socket.once('error', reject)
+  })
 }
 
 let usual: Certificate | undefined
@@ -109,18 +139,49 @@ function usualCertificate(): Certificate {
   return usual
 }
 
-/** Creates a certificate. It is valid for two days, or for `days`; -1 means it expired yesterday. It also covers `addresses`, if given. */
-export function aCertificate({ name = HOST, days = 2, addresses = [] as readonly string[] } = {}): Certificate {
-  const folder = mkdtempSync(join(tmpdir(), 'platen-certificate-'))
-  const [key, request, cert] = [join(folder, 'key.pem'), join(folder, 'request.pem'), join(folder, 'cert.pem')]
+interface CertificateOptions {
+  /** It also covers all names below it. */
+  readonly name?: string
+  /** Days for which it is valid; -1 means it expired yesterday. */
+  readonly days?: number
+  readonly addresses?: readonly string[]
+  /** The CA that signs it. Absent = it signs itself. */
+  readonly issuer?: Certificate | undefined
+}
+
+/** Creates a certificate. */
+export function aCertificate({ name = HOST, days = 2, addresses = [], issuer }: CertificateOptions = {}): Certificate {
   const names = [`DNS:${name}`, `DNS:*.${name}`, ...addresses.map((address) => `IP:${address}`)]
+  return signed({ name, days, issuer, extensions: [`subjectAltName=${names.join(',')}`] })
+}
+
+/** Creates a CA. All have the same name, like the next CA of an organization, and are told apart by their key identifiers. */
+export function anAuthority(): Certificate {
+  const extensions = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign']
+  return signed({ name: 'ca.example.test', days: 2, extensions })
+}
+
+interface Signing extends Pick<CertificateOptions, 'issuer'> {
+  readonly name: string
+  readonly days: number
+  readonly extensions: readonly string[]
+}
+
+function signed({ name, days, extensions, issuer }: Signing): Certificate {
+  const folder = mkdtempSync(join(tmpdir(), 'platen-certificate-'))
+  const at = (file: string) => join(folder, file)
   const openssl = (...args: readonly string[]) => execFileSync('openssl', args, { stdio: 'pipe' })
   try {
-    const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', request]
-    openssl('req', '-new', ...made, '-subj', `/CN=${name}`, '-addext', `subjectAltName=${names.join(',')}`)
-    const signed = ['-signkey', key, '-days', `${days}`, '-copy_extensions', 'copyall', '-out', cert]
-    openssl('x509', '-req', '-in', request, ...signed)
-    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
+    const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', at('key.pem')]
+    openssl('req', '-new', ...made, '-out', at('request.pem'), '-subj', `/CN=${name}`)
+    // Without the identifiers, OpenSSL tries only one of several trusted CAs of the same name.
+    const identified = ['subjectKeyIdentifier=hash', 'authorityKeyIdentifier=keyid', ...extensions]
+    writeFileSync(at('extensions'), identified.join('\n'))
+    if (issuer) writeFileSync(at('issuer.pem'), `${issuer.key}${issuer.cert}`, { mode: 0o600 })
+    const signer = issuer ? ['-CA', at('issuer.pem'), '-CAkey', at('issuer.pem')] : ['-signkey', at('key.pem')]
+    const signing = ['-days', `${days}`, '-extfile', at('extensions'), ...signer]
+    openssl('x509', '-req', '-in', at('request.pem'), ...signing, '-out', at('cert.pem'))
+    return { key: readFileSync(at('key.pem'), 'utf8'), cert: readFileSync(at('cert.pem'), 'utf8') }
   } finally {
     rmSync(folder, { recursive: true })
   }

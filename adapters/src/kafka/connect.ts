@@ -18,7 +18,13 @@ import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partition
 import { batchSends } from './client/batch.ts'
 import { patchKafkajs } from './client/kafkajs-patches.ts'
 import { type KafkaSasl, saslOf } from './client/sasl.ts'
-import { KAFKA_BACK_OFF, KAFKA_CONNECT_MS_MAX, KAFKA_REQUEST_MS_MAX, KAFKA_WARNING_EVERY_MS } from './limit.ts'
+import {
+  KAFKA_BACK_OFF,
+  KAFKA_CONNECT_MS_MAX,
+  KAFKA_PREPARE_MS_MAX,
+  KAFKA_REQUEST_MS_MAX,
+  KAFKA_WARNING_EVERY_MS,
+} from './limit.ts'
 
 /** As PEM: CA certificates instead of the system's authorities, and a client certificate with its key. */
 export interface KafkaTls {
@@ -204,8 +210,22 @@ function logEntriesTo({ clock, log }: KafkaPorts, watch: ClientWatch): (entry: L
   }
 }
 
-/** Tries each broker once, so that a wrong address, name or password is reported at once. */
+/** Finds out whether the brokers take us. A broker that answers late is asked again; any other failure is reported at once. */
 async function probe(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSignal): Promise<void> {
+  const deadline = ports.clock.timeout(KAFKA_PREPARE_MS_MAX)
+  for (;;) {
+    try {
+      return await probeOnce(settings, ports, signal)
+    } catch (cause) {
+      signal.throwIfAborted()
+      const isLate = nameOf(cause) === 'KafkaJSRequestTimeoutError'
+      if (!isLate || deadline.aborted) throwConnectFailure(settings)(cause)
+    }
+  }
+}
+
+/** Tries each broker once. */
+async function probeOnce(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSignal): Promise<void> {
   const config = configOf(settings, ports, { watch: {}, isRetried: false })
   const admin = new Kafka({ ...config, retry: { ...RETRY, retries: settings.brokers.length - 1 } }).admin()
   try {
@@ -213,9 +233,6 @@ async function probe(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSi
       admin.connect().then(() => admin.describeCluster()),
       signal,
     )
-  } catch (cause) {
-    signal.throwIfAborted()
-    throwConnectFailure(settings)(cause)
   } finally {
     await admin.disconnect()
   }

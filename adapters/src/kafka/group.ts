@@ -28,29 +28,55 @@ interface PartitionOffset extends TopicPartition {
   readonly metadata: string | null
 }
 
-/** Resolves when no partition is left to commit. Rejects as kafkajs does, or with the signal's reason. */
+/** Does any partition lack what the commit would give it? Rejects as `retryTransient` does. */
+export function hasOffsetsToCommit(
+  connection: KafkaConnection,
+  commit: GroupCommit,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return retryTransient(connection, async () => (await offsetsToCommit(connection, commit)).length > 0, signal)
+}
+
+/** Resolves when no partition is left to commit. Rejects as `retryTransient` does. */
 export async function commitInGroup(
   connection: KafkaConnection,
   commit: GroupCommit,
   signal: AbortSignal,
 ): Promise<void> {
+  const commitAll = async () => {
+    if ((await offsetsToCommit(connection, commit)).length === 0) return true
+    await commitAsMember(connection, commit, signal)
+    return (await offsetsToCommit(connection, commit)).length === 0
+  }
+  for (let tries = 1; !(await retryTransient(connection, commitAll, signal)); tries++)
+    await connection.clock.sleep(backOffMs(tries, KAFKA_BACK_OFF), signal)
+}
+
+/**
+ * Repeats a step while it fails as steps do on a broker that is slow, or has just started, or has a group in a rebalance. Rejects with every
+ * other error, and with the last one when the signal aborts.
+ */
+export async function retryTransient<T>(
+  { clock, log }: Pick<KafkaConnection, 'clock' | 'log'>,
+  step: () => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      if ((await offsetsToCommit(connection, commit)).length === 0) return
-      await commitAsMember(connection, commit, signal)
-      if ((await offsetsToCommit(connection, commit)).length === 0) return
+      return await step()
     } catch (cause) {
-      // A broker that has just started, or a group in a rebalance, reports such errors for a while.
       if (!isTransient(cause)) throw cause
-      connection.log.debug({ group: commit.group, err: cause }, 'group not ready')
+      log.debug({ err: cause }, 'group not ready')
+      await clock.sleep(backOffMs(tries, KAFKA_BACK_OFF), signal).catch(() => {
+        throw cause
+      })
     }
-    await connection.clock.sleep(backOffMs(tries, KAFKA_BACK_OFF), signal)
   }
 }
 
 /**
  * Commits the offsets of a group without members once more: brokers forget the offsets of such a group after a while. Does nothing for a
- * group with members, which keeps its offsets; so it never causes a rebalance of them. Rejects as `commitInGroup` does.
+ * group with members, which keeps its offsets; so it never causes a rebalance of them. Rejects as kafkajs does, or with the signal's reason.
  */
 export async function renewOffsets(
   connection: KafkaConnection,
@@ -67,10 +93,15 @@ export async function renewOffsets(
 /** Errors that brokers report while members join and leave, such as when all processes of an installation start. */
 const REBALANCE_ERRORS = ['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS']
 
-function isTransient(error: unknown): boolean {
+/** Is it an error that passes by itself? */
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const isRebalance = 'type' in error && REBALANCE_ERRORS.includes(String(error.type))
-  return isRebalance || ('retriable' in error && error.retriable === true) || isTransient(error.cause)
+  // Its requests wait for each other, and kafkajs does not say that this may be tried again.
+  const isQueue = error.name === 'KafkaJSLockTimeout'
+  const isRetriable = 'retriable' in error && error.retriable === true
+  const inner = 'errors' in error && Array.isArray(error.errors) ? error.errors : []
+  return isRebalance || isQueue || isRetriable || inner.some(isTransient) || isTransient(error.cause)
 }
 
 async function offsetsToCommit(connection: KafkaConnection, commit: GroupCommit): Promise<readonly PartitionOffset[]> {

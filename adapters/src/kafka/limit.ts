@@ -71,8 +71,14 @@ export const SET_ASIDE_RETURNED_AFTER_MS = 30 * SECOND_MS
 /** How long joining a group may take. The broker waits for members that died. */
 export const KAFKA_JOIN_MS_MAX = 30 * SECOND_MS
 
-/** How long it may take to create topics and their first offsets, with several processes doing so. */
+/** How long it may take to get the first answers, and to create topics and their first offsets, with several processes doing so. */
 export const KAFKA_PREPARE_MS_MAX = 60 * SECOND_MS
+
+/**
+ * Groups whose offsets are read at once. For each topic that it hears of first, kafkajs asks a broker, while all others wait behind a lock,
+ * for `KAFKA_REQUEST_MS_MAX` at most. So these wait for no more than a few slow answers.
+ */
+export const KAFKA_GROUPS_AT_ONCE = 4
 
 /** The same warning of the client is logged once in this time. While a broker is down, it repeats every second. */
 export const KAFKA_WARNING_EVERY_MS = 30 * SECOND_MS

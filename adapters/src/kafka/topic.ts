@@ -3,16 +3,18 @@
  * committed offset in each partition at the start. Without one, autoscalers take the whole log for the lag of the group.
  */
 import { backOffMs } from '@platen/contract/back-off.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Admin, ITopicConfig } from 'kafkajs'
 import { type KafkaConnection, throwUnavailable } from './connect.ts'
-import { commitInGroup } from './group.ts'
+import { commitInGroup, hasOffsetsToCommit, isTransient, retryTransient } from './group.ts'
 import {
   KAFKA_BACK_OFF,
   KAFKA_DEAD_BYTES_MAX,
+  KAFKA_GROUPS_AT_ONCE,
   KAFKA_PREPARE_MS_MAX,
   KAFKA_QUEUE_KEPT_MS,
   KAFKA_SYNC_KEPT_MS,
@@ -122,20 +124,33 @@ export async function prepareTopics(
   const signal = AbortSignal.any([options.signal, connection.clock.timeout(KAFKA_PREPARE_MS_MAX)])
   const wanted = topics.map((topic) => ({ ...topic, name: settings.prefix + topic.name }))
   try {
-    const admin = await connection.admin()
-    const missing = await missingOf(admin, wanted)
-    if (missing.length > 0) await create(admin, missing, settings)
-    await waitUntilCreated(connection, admin, { wanted, signal })
-    await Promise.all(
-      [...groupsOf(wanted)].map(([group, names]) =>
-        commitInGroup(connection, { group: settings.prefix + group, topics: names, offset: firstOffset }, signal),
-      ),
-    )
+    const createMissing = async () => {
+      const admin = await connection.admin()
+      const missing = await missingOf(admin, wanted)
+      if (missing.length > 0) await create(admin, missing, settings)
+      await waitUntilCreated(connection, admin, { wanted, signal })
+    }
+    await retryTransient(connection, createMissing, signal)
+    await commitFirstOffsets(connection, groupsOf(wanted), { prefix: settings.prefix, signal })
   } catch (cause) {
     options.signal.throwIfAborted()
     if (cause instanceof KafkaUnfit) throw cause
     throwUnavailable(cause)
   }
+}
+
+async function commitFirstOffsets(
+  connection: KafkaConnection,
+  groups: ReadonlyMap<string, readonly string[]>,
+  { prefix, signal }: { readonly prefix: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const commits = [...groups].map(([group, topics]) => ({ group: prefix + group, topics, offset: firstOffset }))
+  const lacking: typeof commits = []
+  await forEachConcurrently(commits, KAFKA_GROUPS_AT_ONCE, async (commit) => {
+    if (await hasOffsetsToCommit(connection, commit, signal)) lacking.push(commit)
+  })
+  // All at once: brokers let the first member of a group wait for others, by default for three seconds.
+  await Promise.all(lacking.map((commit) => commitInGroup(connection, commit, signal)))
 }
 
 /** The first offset of the log, if the group has none. */
@@ -164,6 +179,7 @@ async function create(admin: Admin, missing: readonly Topic[], { replicas, inSyn
       // Returns false if another process was faster.
       await admin.createTopics({ topics: [topic], waitForLeaders: false })
     } catch (cause) {
+      if (isTransient(cause)) throw cause
       const reason = cause instanceof AggregateError ? cause.errors.map(String).join(', ') : reasonOf(cause)
       const names = missing.map(({ name }) => name).join(', ')
       throw new KafkaUnfit(`these topics are missing in Kafka: ${names}; creating ${topic.topic} failed: ${reason}`, {

@@ -1,17 +1,31 @@
 /** Starts a real Kafka: one node that is both broker and controller. */
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { aCertificate, type Certificate } from '../host.ts'
+import {
+  AclOperationTypes,
+  AclPermissionTypes,
+  AclResourceTypes,
+  type Admin,
+  ConfigResourceTypes,
+  Kafka,
+  logLevel,
+  ResourcePatternTypes,
+} from 'kafkajs'
+import { poll } from '../../time/poll.ts'
+import { aCertificate, presented, type ServerIdentity } from '../host.ts'
 import { binaryOf, cacheFolder } from './binary.ts'
 import { HOST } from './port.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from './process.ts'
 
 export interface KafkaOptions {
-  /** Does it accept only TLS connections with a password (SASL/PLAIN) or a token (SASL/OAUTHBEARER)? */
-  readonly secured?: boolean
+  /**
+   * Does it accept only TLS connections with a password (SASL/PLAIN, SASL/SCRAM-SHA-256) or a token (SASL/OAUTHBEARER)? By this identity, or
+   * by one of its own.
+   */
+  readonly secured?: boolean | ServerIdentity
   /** Ports of proxies in front of it. It opens one port for each proxy, and tells clients on that port the address of the proxy. */
   readonly proxies?: readonly number[]
   /** Does the test measure its speed? */
@@ -43,6 +57,14 @@ export interface KafkaServer extends ServerProcess {
         readonly stranger: KafkaUser
       }
     | undefined
+  /** `host:port` of a listener that asks for nothing. */
+  readonly unsecured: string
+  /** Changes its identity. New connections meet it when this resolves. The certificate must be another one, and its names the same. */
+  present(identity: ServerIdentity): Promise<void>
+  /** Adds a user of SCRAM-SHA-256 with the rights on all topics and groups. */
+  addUser(user: { readonly username: string; readonly password: string }): Promise<void>
+  /** Removes such a user, and its rights, those of its open connections included. */
+  removeUser(username: string): Promise<void>
 }
 
 const NAME = 'kafka.example.test'
@@ -62,33 +84,59 @@ const OWN_PORTS = 3
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
   const { secured = false, proxies = [], isMeasured = false, offsetsKeptMinutes } = options
   const path = binaryOf('kafka')
-  const certificate = secured ? aCertificate({ name: NAME, addresses: [HOST] }) : undefined
+  const identity = typeof secured === 'object' ? secured : secured ? ownIdentity() : undefined
   const java = isMeasured ? HEAP : `${HEAP} ${BRIEF} -XX:SharedArchiveFile=${classArchiveOf(path)}`
-  const server = await startServer(recipeOf({ path, java, certificate, proxies, offsetsKeptMinutes }))
-  const access = certificate && {
-    tls: { ca: certificate.cert, servername: NAME },
+  const server = await startServer(recipeOf({ path, java, identity, proxies, offsetsKeptMinutes }))
+  const access = identity && {
+    tls: { ca: identity.ca, servername: identity.name },
     user: USER,
     successor: SUCCESSOR,
     stranger: STRANGER,
   }
-  return { ...server, host: HOST, broker: `${HOST}:${server.port}`, proxied: server.ports.slice(OWN_PORTS), access }
+  const [, , ownPort = 0] = server.ports
+  const unsecured = `${HOST}:${ownPort}`
+  return {
+    ...server,
+    host: HOST,
+    broker: `${HOST}:${server.port}`,
+    proxied: server.ports.slice(OWN_PORTS),
+    access,
+    unsecured,
+    async present(next) {
+      await asAdmin(unsecured, (admin) => present(admin, next))
+      await presented(server.port, next)
+    },
+    async addUser({ username, password }) {
+      await changeScram(ownPort, { username, password })
+      await asAdmin(unsecured, (admin) => grant(admin, username))
+    },
+    async removeUser(username) {
+      await changeScram(ownPort, { username })
+      await asAdmin(unsecured, (admin) => revoke(admin, username))
+    },
+  }
+}
+
+function ownIdentity(): ServerIdentity {
+  const own = aCertificate({ name: NAME, addresses: [HOST] })
+  return { ...own, ca: own.cert, name: NAME }
 }
 
 interface Start {
   readonly path: string
   /** Options of the JVM. */
   readonly java: string
-  readonly certificate?: Certificate | undefined
+  readonly identity?: ServerIdentity | undefined
   readonly proxies?: readonly number[]
   readonly offsetsKeptMinutes?: number | undefined
 }
 
-function recipeOf({ path, java, certificate, proxies = [], offsetsKeptMinutes }: Start): Recipe {
+function recipeOf({ path, java, identity, proxies = [], offsetsKeptMinutes }: Start): Recipe {
   return {
     name: 'kafka',
     portsCount: OWN_PORTS + proxies.length,
     async prepare(place) {
-      const settings = settingsOf(place, { certificate, proxies, offsetsKeptMinutes })
+      const settings = settingsOf(place, { identity, proxies, offsetsKeptMinutes })
       await writeFile(propertiesIn(place), `${settings.join('\n')}\n`, { mode: 0o600 })
       // Kafka's own tool would write this file, in a JVM that takes 1.5 s of CPU.
       const ids = [`cluster.id=${randomId()}`, `directory.id=${randomId()}`]
@@ -137,18 +185,18 @@ function randomId(): string {
 
 function settingsOf(
   place: Place,
-  { certificate, proxies = [], offsetsKeptMinutes }: Omit<Start, 'path' | 'java'>,
+  { identity, proxies = [], offsetsKeptMinutes }: Omit<Start, 'path' | 'java'>,
 ): readonly string[] {
   const [port, controllerPort, ownPort, ...proxied] = place.ports
   const listeners = [
-    { name: 'CLIENT', port, told: port, protocol: certificate ? 'SASL_SSL' : 'PLAINTEXT' },
+    { name: 'CLIENT', port, told: port, protocol: identity ? 'SASL_SSL' : 'PLAINTEXT' },
     { name: 'OWN', port: ownPort, told: ownPort, protocol: 'PLAINTEXT' },
     ...proxies.map((told, at) => ({ name: `PROXY${at}`, port: proxied[at], told, protocol: 'PLAINTEXT' })),
   ]
   const controller = { name: 'CONTROLLER', port: controllerPort, protocol: 'PLAINTEXT' }
   const list = (entries: readonly string[]) => entries.join(',')
   return [
-    ...(certificate ? securedBy(certificate) : []),
+    ...(identity ? securedBy(identity) : []),
     ...(offsetsKeptMinutes === undefined
       ? []
       : [`offsets.retention.minutes=${offsetsKeptMinutes}`, 'offsets.retention.check.interval.ms=1000']),
@@ -176,19 +224,36 @@ function settingsOf(
 }
 
 /** Only named users have rights. The broker connects to itself as ANONYMOUS, on a listener that no client learns of. */
-function securedBy({ key, cert }: Certificate): readonly string[] {
+function securedBy(identity: ServerIdentity): readonly string[] {
   const users = [USER, SUCCESSOR, STRANGER].map(({ username, password }) => `user_${username}="${password}"`)
   const login = 'org.apache.kafka.common.security.plain.PlainLoginModule required'
   return [
-    'sasl.enabled.mechanisms=PLAIN,OAUTHBEARER',
+    'sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,OAUTHBEARER',
     // Accepts tokens that nobody signed.
     'listener.name.client.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;',
     `listener.name.client.plain.sasl.jaas.config=${login} ${users.join(' ')};`,
+    'listener.name.client.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;',
     'listener.name.client.ssl.keystore.type=PEM',
-    `listener.name.client.ssl.keystore.key=${inOneLine(key)}`,
-    `listener.name.client.ssl.keystore.certificate.chain=${inOneLine(cert)}`,
+    'listener.name.client.ssl.truststore.type=PEM',
+    `listener.name.client.ssl.client.auth=${identity.clientsCa === undefined ? 'none' : 'required'}`,
+    ...storesOf(identity).map(({ name, value }) => `${name}=${inOneLine(value)}`),
     'authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer',
     `super.users=User:ANONYMOUS;User:${USER.username};User:${SUCCESSOR.username}`,
+  ]
+}
+
+/** The settings that may be changed while it runs. */
+function storesOf({
+  key,
+  cert,
+  clientsCa,
+}: ServerIdentity): readonly { readonly name: string; readonly value: string }[] {
+  return [
+    { name: 'listener.name.client.ssl.keystore.key', value: key },
+    { name: 'listener.name.client.ssl.keystore.certificate.chain', value: cert },
+    ...(clientsCa === undefined
+      ? []
+      : [{ name: 'listener.name.client.ssl.truststore.certificates', value: clientsCa }]),
   ]
 }
 
@@ -197,20 +262,112 @@ function inOneLine(pem: string): string {
   return pem.trim().replaceAll('\n', '\\n')
 }
 
+async function asAdmin(broker: string, change: (admin: Admin) => Promise<void>): Promise<void> {
+  const admin = new Kafka({ brokers: [broker], clientId: 'test-admin', logLevel: logLevel.NOTHING }).admin()
+  try {
+    await admin.connect()
+    await change(admin)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+async function present(admin: Admin, identity: ServerIdentity): Promise<void> {
+  const configEntries = [...storesOf(identity)]
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ type: ConfigResourceTypes.BROKER, name: '1', configEntries }],
+  })
+}
+
+const RIGHTS = [
+  [AclResourceTypes.TOPIC, '*'],
+  [AclResourceTypes.GROUP, '*'],
+  [AclResourceTypes.CLUSTER, 'kafka-cluster'],
+] as const
+
+function rightsOf(username: string) {
+  return RIGHTS.map(([resourceType, resourceName]) => ({
+    resourceType,
+    resourceName,
+    resourcePatternType: ResourcePatternTypes.LITERAL,
+    principal: `User:${username}`,
+    host: '*',
+    operation: AclOperationTypes.ALL,
+    permissionType: AclPermissionTypes.ALLOW,
+  }))
+}
+
+/** How many of its rights the broker knows: it learns of a change a moment after the controller. What came before the change, it knows then. */
+async function countRights(admin: Admin, username: string): Promise<number> {
+  const found = await Promise.all(rightsOf(username).map((right) => admin.describeAcls(right)))
+  return found.filter(({ resources }) => resources.length > 0).length
+}
+
+async function grant(admin: Admin, username: string): Promise<void> {
+  await admin.createAcls({ acl: rightsOf(username) })
+  await poll(() => countRights(admin, username)).until((count) => count === RIGHTS.length)
+}
+
+async function revoke(admin: Admin, username: string): Promise<void> {
+  await admin.deleteAcls({ filters: rightsOf(username) })
+  await poll(() => countRights(admin, username)).until((count) => count === 0)
+}
+
+const [SCRAM_SHA_256, ITERATIONS] = [1, 4096]
+
+/** Sets the password of a user, or removes the user. kafkajs has no such request. */
+async function changeScram(port: number, { username, password }: { username: string; password?: string }) {
+  const [name, salt] = [Buffer.from(username), randomBytes(16)]
+  const known = [...compact(name), SCRAM_SHA_256]
+  const salted = password === undefined ? undefined : pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256')
+  const [deletions, upsertions] = salted
+    ? [NOTHING, [2, ...known, ...int32(ITERATIONS), ...compact(salt), ...compact(salted), 0]]
+    : [[2, ...known, 0], NOTHING]
+  const request = Buffer.from([...ALTER_SCRAM, ...deletions, ...upsertions, 0])
+  const answer = await ask(port, Buffer.concat([int32(request.length), request]), AbortSignal.timeout(ASK_MS_MAX))
+  // After its length, the correlation, tags, throttle time, and one result: its name and its error.
+  const error = answer.readInt16BE(4 + 4 + 1 + 4 + 1 + 1 + name.length)
+  if (error !== 0) throw new Error(`Kafka refused to change ${username}: error ${error}`)
+}
+
+/** AlterUserScramCredentials: key 51, version 0, correlation 7, no client id, no tags. */
+const ALTER_SCRAM = Buffer.from('0033000000000007ffff00', 'hex')
+/** An empty array. */
+const NOTHING = [1]
+const ASK_MS_MAX = 60_000
+
+function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(value)
+  return bytes
+}
+
+/** At most 126 bytes, with their number. */
+function compact(bytes: Uint8Array): readonly number[] {
+  return [bytes.length + 1, ...bytes]
+}
+
 /** ApiVersions in its first version, the first request of every client: size, key 18, version 0, correlation 7, no client id. */
 const API_VERSIONS = Buffer.from('0000000a0012000000000007ffff', 'hex')
 
 /** Does the broker answer requests? Its ports open before it does, and all at the same time. */
-function answers({ ports: [, , ownPort = 0] }: Place, signal: AbortSignal): Promise<boolean> {
+async function answers({ ports: [, , ownPort = 0] }: Place, signal: AbortSignal): Promise<boolean> {
+  await ask(ownPort, API_VERSIONS, signal)
+  return true
+}
+
+/** Sends a request. Resolves with the beginning of the answer. */
+function ask(port: number, request: Buffer, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: HOST, port: ownPort, signal })
+    const socket = connect({ host: HOST, port, signal })
     socket.once('error', reject)
     socket.once('end', () => reject(new Error('closed without an answer')))
-    socket.once('data', () => {
-      resolve(true)
+    socket.once('data', (answer) => {
+      resolve(answer)
       socket.destroy()
     })
-    socket.write(API_VERSIONS)
+    socket.write(request)
   })
 }
 

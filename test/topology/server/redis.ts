@@ -4,7 +4,7 @@ import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectSecurely } from 'node:tls'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { aCertificate, type Certificate } from '../host.ts'
+import { aCertificate, type Certificate, type ServerIdentity } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { HOST } from './port.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
@@ -12,9 +12,9 @@ import { type Place, type ServerProcess, startServer } from './process.ts'
 export interface RedisOptions {
   /** Password that clients must send. Absent = none. */
   readonly password?: string
-  /** Does it accept only TLS? */
-  readonly tls?: boolean
-  /** The only client certificate that it accepts, with its key. Absent = it asks for none. */
+  /** Does it accept only TLS? By this identity, or by one of its own. */
+  readonly tls?: boolean | ServerIdentity
+  /** A client certificate that it accepts. Absent = it asks for none. */
   readonly client?: Certificate
 }
 
@@ -25,6 +25,8 @@ export interface RedisServer extends ServerProcess {
   readonly password: string | undefined
   /** What a TLS client needs: the CA, and the name on the certificate. */
   readonly tls: { readonly ca: string; readonly servername: string } | undefined
+  /** Writes the files of an identity, which it reads again at `CONFIG SET` with the returned words. */
+  writeIdentity(identity: ServerIdentity): Promise<readonly string[]>
 }
 
 /** What a client needs to connect. */
@@ -35,17 +37,17 @@ const NAME = 'redis.example.test'
 /** Starts an empty Redis. */
 export async function startRedis({ password, tls = false, client }: RedisOptions = {}): Promise<RedisServer> {
   const path = binaryOf('redis')
-  const certificate = tls ? aCertificate({ name: NAME }) : undefined
-  const trust = certificate && { ca: certificate.cert, servername: NAME }
+  const identity = typeof tls === 'object' ? tls : tls ? ownIdentity(client) : undefined
+  const trust = identity && { ca: identity.ca, servername: identity.name }
   const server = await startServer({
     name: 'redis',
     async prepare({ folder, port }) {
-      const clients = client ? ['tls-auth-clients yes', 'tls-ca-cert-file client.pem'] : ['tls-auth-clients no']
-      const listening = certificate ? ['port 0', `tls-port ${port}`, ...TLS, ...clients] : [`port ${port}`]
+      const written = identity && (await writeIdentity(folder, identity))
+      const tlsLines = [...(written ?? []), ['tls-auth-clients', identity?.clientsCa ? 'yes' : 'no']]
+      const listening = identity
+        ? ['port 0', `tls-port ${port}`, ...tlsLines.map((line) => line.join(' '))]
+        : [`port ${port}`]
       const lines = [`bind ${HOST}`, ...listening, 'protected-mode no', 'save ""', 'appendonly yes', `dir ${folder}`]
-      if (certificate) await writeFile(join(folder, 'key.pem'), certificate.key, { mode: 0o600 })
-      if (certificate) await writeFile(join(folder, 'cert.pem'), certificate.cert)
-      if (client) await writeFile(join(folder, 'client.pem'), client.cert)
       // In a file, because other users can read the command line.
       if (password) lines.push(`requirepass ${JSON.stringify(password)}`)
       await writeFile(join(folder, 'redis.conf'), `${lines.join('\n')}\n`, { mode: 0o600 })
@@ -55,7 +57,8 @@ export async function startRedis({ password, tls = false, client }: RedisOptions
   })
   const secret = password ? `:${encodeURIComponent(password)}@` : ''
   const url = `${tls ? 'rediss' : 'redis'}://${secret}${HOST}:${server.port}`
-  return { ...server, host: HOST, url, password, tls: trust }
+  const written = async (next: ServerIdentity) => (await writeIdentity(server.folder, next)).flat()
+  return { ...server, host: HOST, url, password, tls: trust, writeIdentity: written }
 }
 
 /** Settings with which the service's client connects to such a server. A call may take far longer than it does, as the machine may be busy. */
@@ -72,8 +75,25 @@ export function redisSettings(
   } as const
 }
 
-/** Paths are relative to the data folder, which is Redis's working directory. */
-const TLS = ['tls-cert-file cert.pem', 'tls-key-file key.pem']
+function ownIdentity(client: Certificate | undefined): ServerIdentity {
+  const own = aCertificate({ name: NAME })
+  return { ...own, ca: own.cert, name: NAME, ...(client && { clientsCa: client.cert }) }
+}
+
+/** Writes the files. Returns the directives that name them. Paths are relative to the data folder, Redis's working directory. */
+async function writeIdentity(
+  folder: string,
+  { key, cert, clientsCa }: ServerIdentity,
+): Promise<readonly (readonly [directive: string, file: string])[]> {
+  await writeFile(join(folder, 'key.pem'), key, { mode: 0o600 })
+  await writeFile(join(folder, 'cert.pem'), cert)
+  if (clientsCa) await writeFile(join(folder, 'clients.pem'), clientsCa)
+  return [
+    ['tls-cert-file', 'cert.pem'],
+    ['tls-key-file', 'key.pem'],
+    ...(clientsCa ? [['tls-ca-cert-file', 'clients.pem'] as const] : []),
+  ]
+}
 
 /** Does Redis answer? Throws when nobody listens, or when it closes the connection. */
 function answers({ port }: Place, { tls, password }: Access, signal: AbortSignal): Promise<boolean> {

@@ -5,7 +5,7 @@ import { get as getPlain } from 'node:http'
 import { get as getSecurely } from 'node:https'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { aCertificate } from '../host.ts'
+import { aCertificate, presented, type ServerIdentity } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { HOST } from './port.ts'
 import { type ServerProcess, startServer } from './process.ts'
@@ -20,6 +20,8 @@ export interface S3Server extends ServerProcess {
   /** Adds an account with the rights on all buckets, to an S3 with accounts. */
   addAccount(credentials: S3Credentials): Promise<void>
   removeAccount(accessKeyId: string): Promise<void>
+  /** Changes its identity. New connections meet it when this resolves. The certificate must be another one. */
+  present(identity: ServerIdentity): Promise<void>
   /** Removes all objects from its buckets. */
   empty(): Promise<void>
 }
@@ -30,12 +32,13 @@ export interface S3Credentials {
 }
 
 export interface S3Options {
-  /** Does it accept only TLS? */
-  readonly tls?: boolean
+  /** Does it accept only TLS? By this identity, or by one of its own. */
+  readonly tls?: boolean | ServerIdentity
   /** Can it have accounts besides the root account? It then answers strangers like Amazon's S3, and else in its own way. */
   readonly hasAccounts?: boolean
 }
 
+const NAME = 's3.example.test'
 const HEALTH = '/health'
 const CREDENTIALS = { accessKeyId: 'platen-test', secretAccessKey: 'platen-test-secret' }
 
@@ -46,15 +49,14 @@ export async function startS3(
 ): Promise<S3Server> {
   const path = binaryOf('s3')
   const endpointOf = (port: number) => `${tls ? 'https' : 'http'}://${HOST}:${port}`
-  const certificate = tls ? aCertificate({ addresses: [HOST] }) : undefined
+  const identity = typeof tls === 'object' ? tls : tls ? ownIdentity() : undefined
   let store = ''
   const server = await startServer({
     name: 's3',
     async prepare({ folder }) {
       store = join(folder, 'store')
       await mkdir(join(folder, 'account'))
-      if (certificate) await writeFile(join(folder, 'key.pem'), certificate.key, { mode: 0o600 })
-      if (certificate) await writeFile(join(folder, 'cert.pem'), certificate.cert)
+      if (identity) await writeIdentity(folder, identity)
       for (const bucket of buckets) await mkdir(join(store, bucket), { recursive: true })
     },
     command: ({ port, folder }) => ({
@@ -72,7 +74,7 @@ export async function startS3(
       ],
       env: { ROOT_ACCESS_KEY: CREDENTIALS.accessKeyId, ROOT_SECRET_KEY: CREDENTIALS.secretAccessKey },
     }),
-    isReady: (place, signal) => answers(`${endpointOf(place.port)}${HEALTH}`, certificate?.cert, signal),
+    isReady: (place, signal) => answers(`${endpointOf(place.port)}${HEALTH}`, identity?.ca, signal),
   })
   const admin = async (...args: readonly string[]) => {
     const env = {
@@ -80,7 +82,7 @@ export async function startS3(
       ADMIN_ACCESS_KEY: CREDENTIALS.accessKeyId,
       ADMIN_SECRET_KEY: CREDENTIALS.secretAccessKey,
       // It takes no certificates.
-      ADMIN_ALLOW_INSECURE: `${tls}`,
+      ADMIN_ALLOW_INSECURE: `${identity !== undefined}`,
     }
     await promisify(execFile)(path, ['admin', ...args], { env })
   }
@@ -89,10 +91,15 @@ export async function startS3(
     endpoint: endpointOf(server.port),
     region: 'us-east-1',
     credentials: CREDENTIALS,
-    tls: certificate && { ca: certificate.cert },
+    tls: identity && { ca: identity.ca },
     addAccount: ({ accessKeyId, secretAccessKey }) =>
       admin('create-user', '--access', accessKeyId, '--secret', secretAccessKey, '--role', 'admin'),
     removeAccount: (accessKeyId) => admin('delete-user', '--access', accessKeyId),
+    async present(next) {
+      await writeIdentity(server.folder, next)
+      process.kill(server.pid(), 'SIGHUP')
+      await presented(server.port, next)
+    },
     async empty() {
       // Its buckets are folders, so a new folder is an empty bucket.
       for (const bucket of buckets) {
@@ -101,6 +108,16 @@ export async function startS3(
       }
     },
   }
+}
+
+function ownIdentity(): ServerIdentity {
+  const own = aCertificate({ name: NAME, addresses: [HOST] })
+  return { ...own, ca: own.cert, name: NAME }
+}
+
+async function writeIdentity(folder: string, { key, cert }: ServerIdentity): Promise<void> {
+  await writeFile(join(folder, 'key.pem'), key, { mode: 0o600 })
+  await writeFile(join(folder, 'cert.pem'), cert)
 }
 
 /** Does it answer? `fetch` takes no certificates. */

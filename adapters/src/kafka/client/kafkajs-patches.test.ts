@@ -23,6 +23,17 @@ test('a group whose coordinator no broker names is asked for again, and other fa
   expect(await askFor(async () => 'broker 1')).toBe('broker 1')
 })
 
+test('metadata that no broker gives are asked for again', async () => {
+  patchKafkajs(manualClock())
+  const ask = (found: object | null) => {
+    const brokerPool = { refreshMetadataIfNecessary: async () => undefined, withBroker: async () => found }
+    const retrier = (step: () => Promise<unknown>) => step()
+    return Cluster.prototype.metadata.call({ brokerPool, retrier })
+  }
+  await expect(ask(null)).rejects.toMatchObject({ retriable: true })
+  expect(await ask({ brokers: [] })).toEqual({ brokers: [] })
+})
+
 const [SASL_HANDSHAKE, API_VERSIONS] = [17, 18]
 /** The answer to the first request, `ApiVersions`: versions 0 and 1 of the requests 17 and 36, which authenticate. */
 const VERSIONS = Buffer.from('0000001a0000000000000000000200110000000100240000000100000000', 'hex')
@@ -63,6 +74,21 @@ test('a failed authentication closes its own socket, and not that of a connectio
   }
   await expect(SaslAuthenticator.prototype.authenticate.call({ connection })).rejects.toThrow(TypeError)
   expect(closed).toEqual(['first'])
+})
+
+test('a connection that is being closed is not authenticated again', async () => {
+  patchKafkajs(manualClock())
+  const sent: unknown[] = []
+  const connection = {
+    host: 'a',
+    port: 1,
+    connectionStatus: 'disconnecting',
+    sasl: { mechanism: 'plain' },
+    send: async (request: unknown) => void sent.push(request),
+  }
+  const again = SaslAuthenticator.prototype.authenticate.call({ connection, saslHandshake: () => 'a handshake' })
+  await expect(again).rejects.toMatchObject({ name: 'KafkaJSConnectionError', retriable: true })
+  expect(sent).toEqual([])
 })
 
 test('a heartbeat is sent although the last one was an hour later by the clock, before it was set back', async () => {

@@ -12,6 +12,7 @@ export function patchKafkajs(clock: Pick<Clock, 'now'>): void {
   patchRequestTimers()
   closeUnauthenticated()
   patchCoordinatorLookup()
+  patchMetadataLookup()
   patchHeartbeatClock(clock)
   keepCommittedOffsets()
 }
@@ -33,6 +34,9 @@ function patchRequestTimers(): void {
  * When authentication fails, for example because the broker answers late, kafkajs begins it again on the same connection. The broker
  * refuses that (ILLEGAL_SASL_STATE), which kafkajs does not retry: a process does not start, and a consumer stops for good. Here the
  * connection is closed, so that the next attempt has one of its own.
+ *
+ * While kafkajs closes a connection, it waits for the answers that are due, and takes the connection for one to authenticate. A request
+ * that comes then would begin a second authentication, too. It fails here as on a connection that is closed already.
  */
 function closeUnauthenticated(): void {
   const prototype: Pick<SaslAuthenticator, 'authenticate' | 'connection'> = SaslAuthenticator.prototype
@@ -42,6 +46,10 @@ function closeUnauthenticated(): void {
     const { connection } = this
     // Meanwhile somebody else may connect again, and that socket is not to be closed.
     const { socket } = connection
+    if (connection.connectionStatus === 'disconnecting') {
+      const broker = `${connection.host}:${connection.port}`
+      throw new kafkajs.KafkaJSConnectionError('The connection is being closed', { broker })
+    }
     try {
       await authenticate.call(this)
     } catch (cause) {
@@ -68,6 +76,21 @@ function patchCoordinatorLookup(): void {
       const isUnknown = cause instanceof Error && cause.name === 'KafkaJSGroupCoordinatorNotFound'
       throw isUnknown ? new kafkajs.KafkaJSError(cause, { retriable: true }) : cause
     }
+  }
+}
+
+/**
+ * When no broker answers with its metadata, for example in time, kafkajs returns null, and callers take that for a defect of ours: a process
+ * does not start. Here it is an error that can be retried.
+ */
+function patchMetadataLookup(): void {
+  const prototype: Pick<Cluster, 'metadata'> = Cluster.prototype
+  const { metadata } = prototype
+  if (metadata.name === 'metadataOrError') return
+  prototype.metadata = async function metadataOrError(this: Cluster, request) {
+    const found = await metadata.call(this, request)
+    if (found === null) throw new kafkajs.KafkaJSError('no broker answered with its metadata', { retriable: true })
+    return found
   }
 }
 

@@ -13,6 +13,8 @@ declare module 'kafkajs/src/cluster/index.js' {
   export default class Cluster {
     /** Finds the coordinator of a group; any broker may answer. */
     findGroupCoordinatorMetadata(request: { readonly groupId: string }): Promise<unknown>
+    /** Asks a broker for its metadata of some topics, or of all. */
+    metadata(request?: { readonly topics?: readonly string[] }): Promise<object | null>
     /** Returns the first or the next offset of each partition, depending on the topic's configuration. */
     fetchTopicsOffset(
       topics: readonly { readonly topic: string; readonly partitions: readonly { readonly partition: number }[] }[],
@@ -55,6 +57,9 @@ declare module 'kafkajs/src/broker/saslAuthenticator/index.js' {
   /** The authentication of one connection to a broker. */
   export default class SaslAuthenticator {
     readonly connection: {
+      readonly host: string
+      readonly port: number
+      readonly connectionStatus: 'connected' | 'disconnecting' | 'disconnected'
       readonly socket: Socket
       /** Waits for the answers that are due, and ends the socket. It can then be connected again. */
       disconnect(): Promise<unknown>
