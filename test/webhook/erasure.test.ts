@@ -1,7 +1,14 @@
 /** How renders are erased, alone and by the order for a tenant, over stores in memory, and over files and a database. */
-import { type ErasureOrder, encodeErasure, erasureKey } from '@platen/contract/erasure.ts'
+import {
+  decodeErasure,
+  type ErasureOrder,
+  encodeErasure,
+  erasureKey,
+  type ListedErasureOrder,
+  listedErasureKey,
+} from '@platen/contract/erasure.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { ERASED_KEPT_DAYS, REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
+import { ERASED_KEPT_DAYS } from '@platen/contract/limit.ts'
 import { type ArtifactAddress, decodeManifest, inputKey, isErased, type RenderRecord } from '@platen/contract/render.ts'
 import { type ErasurePorts, eraseRenders } from '@platen/events/retention/erasure.ts'
 import { rendersInIndex, rendersWithManifest, workOffErasures } from '@platen/events/retention/erasure-order.ts'
@@ -27,6 +34,8 @@ import {
 
 const PERSONAL = { webhookUrl: 'https://hooks.example.com/ada', options: { filename: 'ada.pdf' }, requestId: 'for ada' }
 const ALL = { isWanted: () => true }
+const MINUTE_MS = 60 * 1000
+const HOUR_MS = 60 * MINUTE_MS
 
 let scene: Scene
 afterEach(() => scene[Symbol.asyncDispose]())
@@ -179,12 +188,96 @@ describe.each([
     await workOffErasures({ ...ports, findRenders: (order, signal) => findRenders(order, ports, signal) }, NEVER)
     expect(await existing(scene, [...kept, ...gone])).toEqual([...kept, manifestOf(other)])
     expect(scene.lines.filter(({ level }) => level === 'warn')).toMatchObject([{ fields: { erased: 0, failed: 1 } }])
+    await scene.clock.advance(HOUR_MS)
     await round()
     expect(await existing(scene, kept)).toEqual([manifestOf(stuck)])
   })
+
+  test('listed renders go if they are the tenant’s, those that ran when they have ended, and every id is accounted for', async () => {
+    const [ended, running, foreign] = [aRecord(), aRecord(), aRecord({ account: 'other' })]
+    const [own, kept] = [await end(scene, ended), await end(scene, foreign)]
+    const renders = [ended.id, running.id, foreign.id, aRenderId(NOON - ERASED_KEPT_DAYS * DAY_MS)]
+    const address = await ordered({ renders })
+    await round()
+    expect(await existing(scene, [...own, ...kept])).toEqual([manifestOf(ended), ...kept])
+    expect(await orderAt(address)).toMatchObject({ erased: 1, notFound: 2, unfinished: [running.id] })
+    const late = await end(scene, running)
+    await round()
+    expect(await existing(scene, late)).toEqual(late)
+    await scene.clock.advance(MINUTE_MS)
+    await round()
+    expect(await existing(scene, [...late, ...kept])).toEqual([manifestOf(running), ...kept])
+    expect(await orderAt(address)).toMatchObject({ erased: 2, notFound: 2, unfinished: [] })
+    await scene.clock.advance(ERASED_KEPT_DAYS * DAY_MS)
+    await round()
+    expect(await existing(scene, [address])).toEqual([address])
+    await scene.clock.advance(DAY_MS)
+    await round()
+    expect(await existing(scene, [address])).toEqual([])
+  })
+
+  test('an order that nobody worked off in time is worked off all the same, and can be read for a day', async () => {
+    const record = aRecord()
+    const stored = await end(scene, record)
+    const address = await ordered({ renders: [record.id] })
+    await scene.clock.advance(2 * ERASED_KEPT_DAYS * DAY_MS)
+    await round()
+    expect(await existing(scene, stored)).toEqual([manifestOf(record)])
+    await scene.clock.advance(DAY_MS - 1)
+    await round()
+    expect(await orderAt(address)).toMatchObject({ erased: 1, unfinished: [] })
+    await scene.clock.advance(1)
+    await round()
+    expect(await existing(scene, [address])).toEqual([])
+  })
+
+  test('an id that never gets an outcome keeps an order open until it is too old to get one', async () => {
+    const address = await ordered({ renders: [aRenderId(NOON)] })
+    for (const unfinished of [1, 1, 0]) {
+      await round()
+      expect((await orderAt(address)).unfinished).toHaveLength(unfinished)
+      await scene.clock.advance((ERASED_KEPT_DAYS / 2) * DAY_MS)
+    }
+    expect(await orderAt(address)).toMatchObject({ erased: 0, notFound: 1 })
+  })
+
+  test('an erasure of listed renders that is killed, wherever, is completed and counted by the next round, also of old ones', async () => {
+    for (let steps = 0; ; steps++) {
+      const record = aRecord()
+      const stored = await end(scene, record)
+      await scene.clock.advance(ERASED_KEPT_DAYS * DAY_MS)
+      const address = await ordered({ renders: [record.id] })
+      const ports = aProcess(scene, failingAfter(scene, steps))
+      await workOffErasures({ ...ports, findRenders: (order, signal) => findRenders(order, ports, signal) }, NEVER)
+      const isKilled = (await orderAt(address)).workedOffAt === undefined
+      await scene.clock.advance(HOUR_MS)
+      await round()
+      expect(await existing(scene, stored)).toEqual([manifestOf(record)])
+      expect(await orderAt(address)).toMatchObject({ erased: 1, notFound: 0, unfinished: [] })
+      // What could not be erased was recorded as unfinished.
+      if (!isKilled && steps > stored.length + 7) return
+    }
+  })
+
+  test('of two processes one does a round, until an hour has shown that it never will', async () => {
+    const record = aRecord()
+    const stored = await end(scene, record)
+    await index(scene)
+    const { account, storage } = record
+    const order = { tenant: 'acme', account, storage, orderedAt: NOON, begunAt: NOON, by: 'test' }
+    const address = { bucket: BUCKET, key: erasureKey(order) }
+    await scene.stores.artifacts.put(address, encodeErasure(order), NEVER)
+    await scene.clock.advance(HOUR_MS - 1)
+    await round()
+    expect(await existing(scene, stored)).toEqual(stored)
+    await scene.clock.advance(1)
+    await round()
+    expect(await existing(scene, stored)).toEqual([manifestOf(record)])
+    expect(await orderAt(address)).toMatchObject({ erased: 1, workedOffAt: NOON + HOUR_MS })
+  })
 })
 
-test('a process that removes expired data works off orders, within an hour', async () => {
+test('a process that removes expired data works off orders, within a minute', async () => {
   scene = await openScene(inMemory)
   const record = aRecord()
   const stored = await end(scene, record)
@@ -194,11 +287,34 @@ test('a process that removes expired data works off orders, within an hour', asy
   await scene.stores.artifacts.put({ bucket: BUCKET, key: erasureKey(order) }, encodeErasure(order), NEVER)
   const stopping = new AbortController()
   const process = runRetention(aProcess(scene), stopping.signal)
-  await scene.clock.advance(REMOVE_EVERY_MS)
+  await scene.clock.advance(MINUTE_MS)
   stopping.abort()
   await process
   expect(await existing(scene, stored)).toEqual([manifestOf(record)])
 })
+
+/** Gives an order to erase listed renders of the fixtures' tenant. */
+async function ordered({ renders }: Pick<ListedErasureOrder, 'renders'>): Promise<ArtifactAddress> {
+  const { account, storage } = aRecord()
+  const orderedAt = scene.clock.now()
+  const order: ListedErasureOrder = {
+    tenant: 'acme',
+    account,
+    storage,
+    renders,
+    before: orderedAt,
+    orderedAt,
+    by: 'test',
+  }
+  const address = { bucket: BUCKET, key: listedErasureKey(`uid-${orderedAt}`) }
+  await scene.stores.artifacts.put(address, encodeErasure(order), NEVER)
+  return address
+}
+
+/** An order as it is stored now; of listed renders, if it lists any. */
+async function orderAt(address: ArtifactAddress): Promise<Partial<ListedErasureOrder>> {
+  return decodeErasure((await scene.stores.artifacts.get(address, NEVER)) ?? Buffer.of())
+}
 
 /** Claims a key for a render. */
 async function claimed({ data: _data, ...record }: RenderRecord): Promise<ArtifactAddress> {

@@ -2,15 +2,17 @@
  * Works off erasure orders, in rounds. A round looks at all renders that may be of the order's tenant, and the manifest of each says whether
  * it is. So a render that runs or waits is left to a later round, when it has ended and the expiry index lists it.
  *
- * Any number of processes may do this at once: erasing a render twice is safe.
+ * Any number of processes may do this at once: erasing a render twice is safe. An order says who began a round, so that mostly one does it.
  */
 import {
   decodeErasure,
   ERASURE_PREFIX,
   type ErasureOrder,
   encodeErasure,
+  isListed,
   isOfRound,
   isRoundDue,
+  LISTED_ERASURE_PREFIX,
   lastRoundAt,
 } from '@platen/contract/erasure.ts'
 import { decodeExpiry, EXPIRY_PREFIX, type StoredRender } from '@platen/contract/expiry.ts'
@@ -19,6 +21,7 @@ import { type ArtifactAddress, isErased, MANIFEST_PREFIX } from '@platen/contrac
 import { issuedAt, parseRenderId, type RenderId } from '@platen/contract/render-id.ts'
 import { type Erasure, type ErasurePorts, eraseRenders } from './erasure.ts'
 import { ERASED_TOGETHER_MAX } from './limit.ts'
+import { eraseListed } from './listed-erasure.ts'
 
 export interface ErasureOrderPorts extends ErasurePorts {
   /** All renders that may be of the order's tenant and have a manifest. May yield others, and one more than once. */
@@ -41,17 +44,29 @@ export interface ErasureRound {
 
 /** Does a round of each order that is due. A failure does not stop the other orders, and is tried again with the next call. */
 export async function workOffErasures(ports: ErasureOrderPorts, signal: AbortSignal): Promise<void> {
-  const { artifacts, serviceBucket, clock, log } = ports
-  for await (const address of artifacts.list(serviceBucket, ERASURE_PREFIX, signal)) {
-    try {
-      const bytes = await artifacts.get(address, signal)
-      const order = bytes && decodeErasure(bytes)
-      if (order !== undefined && isRoundDue(order, clock.now())) await eraseTenant({ order, address }, ports, signal)
-    } catch (err) {
-      signal.throwIfAborted()
-      log.warn({ order: address.key, err }, 'erasure order not worked off')
+  const { artifacts, serviceBucket, log } = ports
+  for (const prefix of [LISTED_ERASURE_PREFIX, ERASURE_PREFIX]) {
+    for await (const address of artifacts.list(serviceBucket, prefix, signal)) {
+      try {
+        await workOff(address, ports, signal)
+      } catch (err) {
+        signal.throwIfAborted()
+        log.warn({ order: address.key, err }, 'erasure order not worked off')
+      }
     }
   }
+}
+
+async function workOff(address: ArtifactAddress, ports: ErasureOrderPorts, signal: AbortSignal): Promise<void> {
+  const { artifacts, clock } = ports
+  const bytes = await artifacts.get(address, signal)
+  const begunAt = clock.now()
+  const stored = bytes && decodeErasure(bytes)
+  if (stored === undefined || !isRoundDue(stored, begunAt)) return
+  const order = { ...stored, begunAt }
+  await artifacts.put(address, encodeErasure(order), signal)
+  if (isListed(order)) await eraseListed({ order, address }, ports, signal)
+  else await eraseTenant({ order, address }, ports, signal)
 }
 
 /**
@@ -74,11 +89,12 @@ export async function eraseTenant(
     round.err ??= err
   }
   await removeClaims(order, ports, signal)
-  const { tenant, account, by } = order
+  const { tenant, account, by, erased: erasedBefore = 0 } = order
   const fields = { tenant, account, by, erased: round.erased, failed: round.failed }
   if (round.failed > 0) log.warn({ ...fields, err: round.err }, 'some renders of a tenant not erased')
   else if (isLast) await artifacts.delete(address, signal)
-  else await artifacts.put(address, encodeErasure({ ...order, workedOffAt }), signal)
+  else
+    await artifacts.put(address, encodeErasure({ ...order, workedOffAt, erased: erasedBefore + round.erased }), signal)
   if (isLast) log.info(fields, 'tenant erasure completed')
   else if (round.erased > 0) log.info(fields, 'renders of a tenant erased')
   return round

@@ -39,6 +39,8 @@ export interface Erasure {
   readonly isWanted: (id: RenderId, manifest: Manifest | undefined) => boolean
   /** Where the data of renders without a manifest is, if that is known. */
   readonly storage?: RenderRecord['storage']
+  /** Leaves a tombstone of old renders, too, so that erasing them again finds that they were erased. */
+  readonly keepsTombstones?: boolean
 }
 
 /** What became of renders to erase. */
@@ -60,7 +62,7 @@ export interface ErasedRender {
  * `signal` aborts, and when the expiry index cannot be written: then nothing was erased.
  */
 export async function eraseRenders(
-  { ids, isWanted, storage }: Erasure,
+  { ids, isWanted, storage, keepsTombstones = false }: Erasure,
   ports: ErasurePorts,
   signal: AbortSignal,
 ): Promise<ErasureResult> {
@@ -76,7 +78,7 @@ export async function eraseRenders(
   await forEachConcurrently(new Set(ids), RENDERS_REMOVED_AT_ONCE, async (id) => {
     try {
       const manifest = await readManifest(id, ports, signal)
-      if (isWanted(id, manifest)) found.push(foundOf(id, { manifest, storage, now }, ports))
+      if (isWanted(id, manifest)) found.push(foundOf(id, { manifest, storage, now, keepsTombstones }, ports))
     } catch (cause) {
       fail(id, cause)
     }
@@ -99,25 +101,35 @@ interface Found {
   readonly id: RenderId
   readonly hadManifest: boolean
   readonly tombstone: Manifest
-  /** Whether its record may still be in a queue. */
-  readonly isYoung: boolean
+  /** Whether the tombstone stays: the record may still be in a queue, or the caller asks for it. */
+  readonly isTombstoneKept: boolean
 }
 
 interface Known {
   readonly manifest: Manifest | undefined
   readonly storage: RenderRecord['storage'] | undefined
   readonly now: Instant
+  readonly keepsTombstones: boolean
 }
 
-function foundOf(id: RenderId, { manifest, storage, now }: Known, { serviceBucket }: ErasurePorts): Found {
+function foundOf(
+  id: RenderId,
+  { manifest, storage, now, keepsTombstones }: Known,
+  { serviceBucket }: ErasurePorts,
+): Found {
   // No object has a key that begins with an id. So this storage has nothing of the render.
   const nowhere = { bucket: serviceBucket, prefix: '' }
   return {
     id,
     hadManifest: manifest !== undefined,
     tombstone: tombstoneOf(manifest?.render ?? { id, storage: storage ?? nowhere }, now),
-    isYoung: now - issuedAt(id) < ERASED_KEPT_DAYS * DAY_MS,
+    isTombstoneKept: keepsTombstones || isYoung(id, now),
   }
+}
+
+/** Whether the record of a render may still be in a queue. */
+export function isYoung(id: RenderId, now: Instant): boolean {
+  return now - issuedAt(id) < ERASED_KEPT_DAYS * DAY_MS
 }
 
 /** A damaged manifest is erased like a missing one. */
@@ -141,7 +153,7 @@ async function recordTombstones(
   now: Instant,
   { ports, signal }: { readonly ports: ErasurePorts; readonly signal: AbortSignal },
 ): Promise<void> {
-  const renders = found.filter(({ isYoung }) => isYoung).map(({ tombstone }) => tombstone.render)
+  const renders = found.filter(({ isTombstoneKept }) => isTombstoneKept).map(({ tombstone }) => tombstone.render)
   const [first] = renders
   if (first === undefined) return
   const entries = renders.map(({ id, storage, account }) => ({ id, storage, account }))
@@ -149,9 +161,13 @@ async function recordTombstones(
   await ports.artifacts.put({ bucket: ports.serviceBucket, key }, bytes, signal)
 }
 
-async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, signal: AbortSignal): Promise<void> {
+async function erase(
+  { id, tombstone, isTombstoneKept }: Found,
+  ports: ErasurePorts,
+  signal: AbortSignal,
+): Promise<void> {
   const { artifacts, serviceBucket, ledger, forgetRecords } = ports
-  if (isYoung) {
+  if (isTombstoneKept) {
     await artifacts.put(manifestAddress(id, serviceBucket), encodeManifest(tombstone), signal)
     await removeData(tombstone.render, ports, signal)
   } else {
@@ -159,6 +175,6 @@ async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, sig
   }
   await ledger.forget(id, signal)
   // From now on no renderer begins it.
-  if (isYoung) await ledger.complete(tombstone, signal)
+  if (isTombstoneKept) await ledger.complete(tombstone, signal)
   await forgetRecords?.(id, signal)
 }
