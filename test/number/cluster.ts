@@ -72,6 +72,10 @@ const STORE = [
   `Shards begin ${words(SHARDED_AFTER_MS)} after the start`,
   `a tombstone without them stays ${word(contract.ERASED_KEPT_DAYS)} days`,
   `who erased it | ${word(contract.ERASED_KEPT_DAYS)} days`,
+  // Whoever gave the order has a day to read what was found.
+  `the Erasure | ${word(contract.ERASED_KEPT_DAYS + 1)} days`,
+  `counts as \`unfinished\` for ${word(contract.ERASED_KEPT_DAYS)} days`,
+  `is \`Unfinished\` for ${word(contract.ERASED_KEPT_DAYS)} days`,
   `an order under \`erasure/\` for ${word(contract.ERASED_KEPT_DAYS)} days`,
   // A day that is UTC's, and the hour until the next removal.
   `so up to ${hours(DAY_MS + contract.REMOVE_EVERY_MS)} later`,
