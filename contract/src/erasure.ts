@@ -25,6 +25,15 @@ const MINUTE_MS = 60 * 1000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
+/**
+ * How long nobody else begins a round that somebody is at. Whoever is at a large one says so again after every few hundred renders, which
+ * takes a minute. So another process completes the round of one that died.
+ */
+export const ERASURE_HELD_MS = 10 * MINUTE_MS
+
+/** Wait before the second round of listed renders. Most renders that run at the first have ended by then. */
+export const LISTED_ERASURE_AGAIN_MS = MINUTE_MS
+
 export interface ErasureOrder {
   readonly tenant: string
   /** The tenant's incarnation. Renders of another one are left alone, also if it has the same name. */
@@ -36,11 +45,11 @@ export interface ErasureOrder {
   readonly orderedAt: Instant
   /** For people: who gave the order. */
   readonly by: string
-  /** When somebody last began a round. For an hour nobody else begins one; absent = nobody did, or a version before this field. */
-  readonly begunAt?: Instant
+  /** Somebody is at a round, or failed at it, and nobody else begins one before this; absent = nobody is. */
+  readonly heldUntil?: Instant
   /** When the last complete round began; absent = there was none. */
   readonly workedOffAt?: Instant
-  /** Renders that were erased in all rounds; absent = none, or a version before this field. */
+  /** Renders that were erased in all rounds; a process that is killed may have erased some more. Absent = none. */
   readonly erased?: number
 }
 
@@ -85,6 +94,17 @@ export function decodeErasure(bytes: Uint8Array): ErasureOrder {
   return order as ErasureOrder
 }
 
+/** The order as it is stored while somebody is at a round. */
+export function held<Order extends ErasureOrder>(order: Order, now: Instant): Order {
+  return { ...order, heldUntil: now + ERASURE_HELD_MS }
+}
+
+/** The order as it is stored after a complete round, which began at `workedOffAt`. */
+export function workedOff<Order extends ErasureOrder>(order: Order, workedOffAt: Instant): Omit<Order, 'heldUntil'> {
+  const { heldUntil: _heldUntil, ...free } = order
+  return { ...free, workedOffAt }
+}
+
 /** When the last round may begin. No render that was accepted before the order is unfinished then. */
 export function lastRoundAt({ orderedAt }: Pick<ErasureOrder, 'orderedAt'>): Instant {
   return orderedAt + ERASED_KEPT_DAYS * DAY_MS
@@ -95,12 +115,11 @@ export function lastRoundAt({ orderedAt }: Pick<ErasureOrder, 'orderedAt'>): Ins
  * and a round reads a large part of the expiry index. Listed renders cost little, so their rounds start with a minute and end with hours.
  */
 export function isRoundDue(order: ErasureOrder, now: Instant): boolean {
-  const { orderedAt, begunAt, workedOffAt } = order
+  const { orderedAt, heldUntil = 0, workedOffAt } = order
   if (isListed(order) && isDone(order)) return now >= removedAt(order)
-  // Somebody is at work, or the round failed.
-  if (begunAt !== undefined && begunAt > (workedOffAt ?? 0) && now < begunAt + HOUR_MS) return false
+  if (now < heldUntil) return false
   if (workedOffAt === undefined) return true
-  const [waitMsMin, waitMsMax] = isListed(order) ? [MINUTE_MS, HOUR_MS] : [HOUR_MS, DAY_MS]
+  const [waitMsMin, waitMsMax] = isListed(order) ? [LISTED_ERASURE_AGAIN_MS, HOUR_MS] : [HOUR_MS, DAY_MS]
   return now >= workedOffAt + Math.min(Math.max(workedOffAt - orderedAt, waitMsMin), waitMsMax)
 }
 

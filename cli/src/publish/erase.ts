@@ -10,6 +10,7 @@ import {
   type ErasureOrder,
   encodeErasure,
   erasureKey,
+  held,
   keptInKafkaUntil,
   lastRoundAt,
 } from '@platen/contract/erasure.ts'
@@ -87,8 +88,8 @@ async function eraseByTenant(what: TenantToErase, { stores, by, ports, signal }:
   const found = await accountOf(what, stores)
   // A time in the future would erase what is not accepted yet.
   const before = Math.min(what.before ?? orderedAt, orderedAt)
-  // Begun: the first round is done here, and the processes of the cluster would do it at the same time.
-  const order: ErasureOrder = { tenant, ...found, before, orderedAt, begunAt: orderedAt, by }
+  // Held: the first round is done here, and the processes of the cluster would do it at the same time.
+  const order: ErasureOrder = held({ tenant, ...found, before, orderedAt, by }, orderedAt)
   const address = { bucket: stores.serviceBucket, key: erasureKey(order) }
   // Durable first: from now on retention completes it, whatever becomes of this process.
   await stores.artifacts.put(address, encodeErasure(order), signal)

@@ -2,22 +2,25 @@
  * Works off erasure orders, in rounds. A round looks at all renders that may be of the order's tenant, and the manifest of each says whether
  * it is. So a render that runs or waits is left to a later round, when it has ended and the expiry index lists it.
  *
- * Any number of processes may do this at once: erasing a render twice is safe. An order says who began a round, so that mostly one does it.
+ * Any number of processes may do this at once: erasing a render twice is safe. An order says that somebody is at a round, so that mostly one
+ * is.
  */
 import {
   decodeErasure,
   ERASURE_PREFIX,
   type ErasureOrder,
   encodeErasure,
+  held,
   isListed,
   isOfRound,
   isRoundDue,
   LISTED_ERASURE_PREFIX,
   lastRoundAt,
+  workedOff,
 } from '@platen/contract/erasure.ts'
 import { decodeExpiry, EXPIRY_PREFIX, type StoredRender } from '@platen/contract/expiry.ts'
 import { claimsFolder, decodeClaim } from '@platen/contract/idempotency.ts'
-import { type ArtifactAddress, isErased, MANIFEST_PREFIX } from '@platen/contract/render.ts'
+import { type ArtifactAddress, isErasedCompletely, MANIFEST_PREFIX } from '@platen/contract/render.ts'
 import { issuedAt, parseRenderId, type RenderId } from '@platen/contract/render-id.ts'
 import { type Erasure, type ErasurePorts, eraseRenders } from './erasure.ts'
 import { ERASED_TOGETHER_MAX } from './limit.ts'
@@ -60,18 +63,18 @@ export async function workOffErasures(ports: ErasureOrderPorts, signal: AbortSig
 async function workOff(address: ArtifactAddress, ports: ErasureOrderPorts, signal: AbortSignal): Promise<void> {
   const { artifacts, clock } = ports
   const bytes = await artifacts.get(address, signal)
-  const begunAt = clock.now()
+  const now = clock.now()
   const stored = bytes && decodeErasure(bytes)
-  if (stored === undefined || !isRoundDue(stored, begunAt)) return
-  const order = { ...stored, begunAt }
+  if (stored === undefined || !isRoundDue(stored, now)) return
+  const order = held(stored, now)
   await artifacts.put(address, encodeErasure(order), signal)
   if (isListed(order)) await eraseListed({ order, address }, ports, signal)
   else await eraseTenant({ order, address }, ports, signal)
 }
 
 /**
- * Does one round of a stored order, and records it in the order when nothing failed. The last round removes the order. Throws `Unavailable`
- * when it could not look at all renders; what was erased stays erased.
+ * Does one round of a stored order that is held, and records it in the order when nothing failed. The last round removes the order. Throws
+ * `Unavailable` when it could not look at all renders; what was erased stays erased.
  */
 export async function eraseTenant(
   { order, address }: StoredOrder,
@@ -82,19 +85,24 @@ export async function eraseTenant(
   const workedOffAt = clock.now()
   const isLast = workedOffAt >= lastRoundAt(order)
   const round = { erased: 0, failed: 0, err: undefined as unknown }
+  let worked = order
   for await (const ids of inBatches(order, ports, signal)) {
     const { erased, failed, err } = await eraseRenders({ ids, ...whatOf(order, isLast) }, ports, signal)
     round.erased += erased.length
     round.failed += failed.length
     round.err ??= err
+    worked = held({ ...worked, erased: (worked.erased ?? 0) + erased.length }, clock.now())
+    await artifacts.put(address, encodeErasure(worked), signal)
   }
   await removeClaims(order, ports, signal)
-  const { tenant, account, by, erased: erasedBefore = 0 } = order
+  const { tenant, account, by } = order
   const fields = { tenant, account, by, erased: round.erased, failed: round.failed }
-  if (round.failed > 0) log.warn({ ...fields, err: round.err }, 'some renders of a tenant not erased')
-  else if (isLast) await artifacts.delete(address, signal)
-  else
-    await artifacts.put(address, encodeErasure({ ...order, workedOffAt, erased: erasedBefore + round.erased }), signal)
+  if (round.failed > 0) {
+    log.warn({ ...fields, err: round.err }, 'some renders of a tenant not erased')
+    return round
+  }
+  if (isLast) await artifacts.delete(address, signal)
+  else await artifacts.put(address, encodeErasure(workedOff(worked, workedOffAt)), signal)
   if (isLast) log.info(fields, 'tenant erasure completed')
   else if (round.erased > 0) log.info(fields, 'renders of a tenant erased')
   return round
@@ -103,7 +111,7 @@ export async function eraseTenant(
 function whatOf({ account, storage, orderedAt }: ErasureOrder, isLast: boolean): Omit<Erasure, 'ids'> {
   return {
     isWanted(id, manifest) {
-      if (manifest !== undefined) return manifest.render.account === account && !isErased(manifest)
+      if (manifest !== undefined) return manifest.render.account === account && !isErasedCompletely(manifest)
       // By the last round every render from before the order has ended. Without a manifest, its data was left behind in the folder.
       return isLast && issuedAt(id) < orderedAt
     },

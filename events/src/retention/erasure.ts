@@ -1,9 +1,10 @@
 /**
- * Erases renders before their retention is over. It removes a render in the way of retention, but leaves a tombstone in place of a young
- * manifest: the render may still wait in a queue or run in a renderer, which must not write a manifest any more. The expiry index says
- * when to remove the tombstone, and with it everything that came too late.
+ * Erases renders before their retention is over. It leaves a tombstone in place of the manifest: the render may still wait in a queue or run
+ * in a renderer, which must not write a manifest any more. The expiry index says when to remove the tombstone, and with it everything that
+ * came too late.
  *
- * Erasing again is safe, and is how an interrupted erasure is completed: the tombstone says where everything is.
+ * Erasing again is safe, and is how an interrupted erasure is completed: the tombstone says where everything is, and that something may be
+ * left of it.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
@@ -22,7 +23,7 @@ import {
 } from '@platen/contract/render.ts'
 import { issuedAt, type RenderId } from '@platen/contract/render-id.ts'
 import { RENDERS_REMOVED_AT_ONCE } from './limit.ts'
-import { type RemovalPorts, removeData, removeRender } from './removal.ts'
+import { type RemovalPorts, removeData } from './removal.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -39,8 +40,6 @@ export interface Erasure {
   readonly isWanted: (id: RenderId, manifest: Manifest | undefined) => boolean
   /** Where the data of renders without a manifest is, if that is known. */
   readonly storage?: RenderRecord['storage']
-  /** Leaves a tombstone of old renders, too, so that erasing them again finds that they were erased. */
-  readonly keepsTombstones?: boolean
 }
 
 /** What became of renders to erase. */
@@ -62,7 +61,7 @@ export interface ErasedRender {
  * `signal` aborts, and when the expiry index cannot be written: then nothing was erased.
  */
 export async function eraseRenders(
-  { ids, isWanted, storage, keepsTombstones = false }: Erasure,
+  { ids, isWanted, storage }: Erasure,
   ports: ErasurePorts,
   signal: AbortSignal,
 ): Promise<ErasureResult> {
@@ -78,7 +77,7 @@ export async function eraseRenders(
   await forEachConcurrently(new Set(ids), RENDERS_REMOVED_AT_ONCE, async (id) => {
     try {
       const manifest = await readManifest(id, ports, signal)
-      if (isWanted(id, manifest)) found.push(foundOf(id, { manifest, storage, now, keepsTombstones }, ports))
+      if (isWanted(id, manifest)) found.push(foundOf(id, { manifest, storage, now }, ports))
     } catch (cause) {
       fail(id, cause)
     }
@@ -101,29 +100,24 @@ interface Found {
   readonly id: RenderId
   readonly hadManifest: boolean
   readonly tombstone: Manifest
-  /** Whether the tombstone stays: the record may still be in a queue, or the caller asks for it. */
-  readonly isTombstoneKept: boolean
+  /** Whether its record may still be in a queue. */
+  readonly isYoung: boolean
 }
 
 interface Known {
   readonly manifest: Manifest | undefined
   readonly storage: RenderRecord['storage'] | undefined
   readonly now: Instant
-  readonly keepsTombstones: boolean
 }
 
-function foundOf(
-  id: RenderId,
-  { manifest, storage, now, keepsTombstones }: Known,
-  { serviceBucket }: ErasurePorts,
-): Found {
+function foundOf(id: RenderId, { manifest, storage, now }: Known, { serviceBucket }: ErasurePorts): Found {
   // No object has a key that begins with an id. So this storage has nothing of the render.
   const nowhere = { bucket: serviceBucket, prefix: '' }
   return {
     id,
     hadManifest: manifest !== undefined,
     tombstone: tombstoneOf(manifest?.render ?? { id, storage: storage ?? nowhere }, now),
-    isTombstoneKept: keepsTombstones || isYoung(id, now),
+    isYoung: isYoung(id, now),
   }
 }
 
@@ -153,7 +147,7 @@ async function recordTombstones(
   now: Instant,
   { ports, signal }: { readonly ports: ErasurePorts; readonly signal: AbortSignal },
 ): Promise<void> {
-  const renders = found.filter(({ isTombstoneKept }) => isTombstoneKept).map(({ tombstone }) => tombstone.render)
+  const renders = found.map(({ tombstone }) => tombstone.render)
   const [first] = renders
   if (first === undefined) return
   const entries = renders.map(({ id, storage, account }) => ({ id, storage, account }))
@@ -161,20 +155,15 @@ async function recordTombstones(
   await ports.artifacts.put({ bucket: ports.serviceBucket, key }, bytes, signal)
 }
 
-async function erase(
-  { id, tombstone, isTombstoneKept }: Found,
-  ports: ErasurePorts,
-  signal: AbortSignal,
-): Promise<void> {
+async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, ledger, forgetRecords } = ports
-  if (isTombstoneKept) {
-    await artifacts.put(manifestAddress(id, serviceBucket), encodeManifest(tombstone), signal)
-    await removeData(tombstone.render, ports, signal)
-  } else {
-    await removeRender(tombstone.render, ports, signal)
-  }
+  const address = manifestAddress(id, serviceBucket)
+  await artifacts.put(address, encodeManifest({ ...tombstone, isErasing: true }), signal)
+  await removeData(tombstone.render, ports, signal)
   await ledger.forget(id, signal)
   // From now on no renderer begins it.
-  if (isTombstoneKept) await ledger.complete(tombstone, signal)
+  if (isYoung) await ledger.complete(tombstone, signal)
   await forgetRecords?.(id, signal)
+  // Last: whatever interrupts this before, the next round sees that something may be left.
+  await artifacts.put(address, encodeManifest(tombstone), signal)
 }

@@ -3,12 +3,12 @@
  * tenant's. An id without a manifest may wait, run, or never have been issued. Nothing is done to it until it has an outcome, or is too old
  * to get one.
  *
- * A round says of each render what is stored of it, not what this round did: every erased render leaves a tombstone, which outlives the
- * order. So a round that is repeated, or done by two processes, finds the same.
+ * A round says of each render what is stored of it, not what this round did: every erased render leaves a tombstone. So a round that is
+ * repeated, or done by two processes, finds the same.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import { encodeErasure, isDone, type ListedErasureOrder, lastRoundAt } from '@platen/contract/erasure.ts'
-import type { ArtifactAddress, Manifest } from '@platen/contract/render.ts'
+import { encodeErasure, isDone, type ListedErasureOrder, lastRoundAt, workedOff } from '@platen/contract/erasure.ts'
+import { type ArtifactAddress, isErasedCompletely, type Manifest } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { type ErasurePorts, eraseRenders, isYoung } from './erasure.ts'
 import { ERASED_TOGETHER_MAX } from './limit.ts'
@@ -31,10 +31,9 @@ export async function eraseListed(
     const isWanted = (id: RenderId, manifest: Manifest | undefined) => {
       const state = stateOf(id, manifest, { order, now: workedOffAt })
       states.set(id, state)
-      // Also a tombstone: the erasure that left it may have been interrupted.
-      return state === 'erased'
+      return state === 'erased' && !(manifest && isErasedCompletely(manifest))
     }
-    const { failed, err } = await eraseRenders({ ids, isWanted, keepsTombstones: true }, ports, signal)
+    const { failed, err } = await eraseRenders({ ids, isWanted }, ports, signal)
     for (const id of failed) states.set(id, 'unfinished')
     for (const [id, state] of states) {
       if (state === 'unfinished') found.unfinished.push(id)
@@ -43,7 +42,7 @@ export async function eraseListed(
     if (failed.length > 0)
       log.warn({ tenant, account, by, failed: failed.length, err }, 'some listed renders not erased')
   }
-  const worked = { ...order, workedOffAt, ...found }
+  const worked = { ...workedOff(order, workedOffAt), ...found }
   await artifacts.put(address, encodeErasure(worked), signal)
   const counts = { erased: found.erased, notFound: found.notFound }
   if (isDone(worked)) log.info({ tenant, account, by, ...counts }, 'listed renders erased')
