@@ -1,27 +1,15 @@
 /** What the statuses of tenants say of whatever stands in the way of their settings, and what stays in force meanwhile. */
-import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
-import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { ERASURE_PREFIX } from '@platen/contract/erasure.ts'
-import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import {
-  decodeManifest,
-  encodeManifest,
-  isErased,
-  manifestAddress,
-  type RenderRecord,
-} from '@platen/contract/render.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
-import { type ErasureOrderPorts, workOffErasures } from '@platen/events/retention/erasure-order.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { aManifest, aRecord, NEVER, SILENT } from '../../fixture/build.ts'
-import { healthOf } from '../../health/health.ts'
+import { NEVER } from '../../fixture/build.ts'
 import { poll } from '../../time/poll.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
-import { anApiKey, anErasure, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
-import { OTHERS, type Published, type Rig, startRig, TEAM } from '../rig/rig.ts'
+import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
+import { type Published, type Rig, startRig } from '../rig/rig.ts'
 
 let rig: Rig
 let neighbour: Published
@@ -120,47 +108,17 @@ test('more namespaces than a tenant may have are refused at once', async () => {
 })
 
 test('the erasure of a deleted tenant is ordered before the tenant disappears, if its deletionPolicy says so', async () => {
+  const { s3 } = rig.cluster
   await rig.apply(aTenant('leaver', { deletionPolicy: 'Delete' }), aTenant('keeper', { deletionPolicy: 'Retain' }))
   for (const name of ['leaver', 'keeper']) await rig.says(`tenant/${name}`, { Ready: 'InForce' })
   const { uid } = (await rig.get('tenant', 'leaver')).metadata
   await rig.kubectl('delete', 'tenant', 'leaver', 'keeper')
-  using artifacts = await openArtifacts()
+  const { clock, ids } = { clock: systemClock(), ids: systemIds() }
+  const namespace = { bucket: SERVICE_BUCKET, prefix: '', installation: 'platen' }
+  const options = { ...s3, namespace, isPathStyle: true, clock, ids }
+  using artifacts = await openS3ArtifactStore(options, NEVER)
   const orders = await Array.fromAsync(artifacts.list(SERVICE_BUCKET, ERASURE_PREFIX, NEVER))
   expect(orders.map(({ key }) => key)).toEqual([`erasure/${uid}/all.json`])
-})
-
-test('an Erasure erases what it lists of its tenant, and is ready then', async () => {
-  await rig.apply(aTenant('forgetful'))
-  await rig.says('tenant/forgetful', { Ready: 'InForce' })
-  const { uid: account } = (await rig.get('tenant', 'forgetful')).metadata
-  using artifacts = await openArtifacts()
-  const [own, foreign] = [aRecord({ account }), aRecord({ account: 'other' })]
-  const manifestOf = ({ id }: RenderRecord) => manifestAddress(id, SERVICE_BUCKET)
-  for (const record of [own, foreign])
-    await artifacts.put(manifestOf(record), encodeManifest(aManifest({ record })), NEVER)
-  const renders = [own.id, foreign.id]
-  const erasure = anErasure('gdpr', 'forgetful', { renders })
-  const stranger = inNamespace(anErasure('stranger', 'forgetful', { renders }), OTHERS)
-  await rig.apply(stranger, erasure)
-  const { status } = await poll(() => rig.get('erasure', 'gdpr')).until((found) => found.status?.['unfinished'] === 2)
-  expect(await healthOf([await rig.get('erasure', 'gdpr')])).toMatchObject([
-    { kstatus: { status: 'InProgress' }, argoCd: { status: 'Progressing' } },
-  ])
-  expect(status?.['kafka']).toContainEqual({ topic: 'render.dead', until: expect.stringMatching(/Z$/) })
-  expect(status).toMatchObject({ accountId: account, conditions: [{ reason: 'Ordered' }, { type: 'Reconciling' }] })
-  const ended = rig.kubectl('wait', '--for=condition=Ready', 'erasure/gdpr', `--namespace=${TEAM}`, '--timeout=60s')
-  await workOffErasures(eventsPorts(artifacts), NEVER)
-  expect(await ended).toContain('condition met')
-  const left = await Promise.all([own, foreign].map((record) => artifacts.get(manifestOf(record), NEVER)))
-  expect(left.map((bytes) => isErased(decodeManifest(bytes ?? Buffer.of())))).toEqual([true, false])
-  expect(await healthOf([await rig.get('erasure', 'gdpr')])).toMatchObject([
-    { kstatus: { status: 'Current' }, argoCd: { status: 'Healthy' } },
-  ])
-  const refused = await rig.get('erasure', 'stranger', OTHERS)
-  expect(refused.status?.conditions?.[0]).toMatchObject({
-    reason: 'TenantNotFound',
-    message: `there is no Tenant forgetful that lists ${OTHERS} in spec.namespaces`,
-  })
 })
 
 test('a declared account outlives the Tenant, and its erasure keeps it from the next one', async () => {
@@ -220,17 +178,3 @@ test('the last limits of a plan that is gone outlive the operator, and all that 
   await poll(() => rig.stored('orphan')).until(({ tenant }) => tenant !== undefined)
   await isKept()
 })
-
-/** The artifact store of the operator. */
-function openArtifacts() {
-  const namespace = { bucket: SERVICE_BUCKET, prefix: '', installation: 'platen' }
-  const options = { ...rig.cluster.s3, namespace, isPathStyle: true, clock: systemClock(), ids: systemIds() }
-  return openS3ArtifactStore(options, NEVER)
-}
-
-/** What an events process erases with. Nothing of these renders is in the other stores. */
-function eventsPorts(artifacts: ArtifactStore): ErasureOrderPorts {
-  const clock = systemClock()
-  const stores = { deliveries: memoryDeliveryLog(clock), ledger: memoryRenderLedger(clock) }
-  return { ...stores, artifacts, serviceBucket: SERVICE_BUCKET, clock, log: SILENT, findRenders: async function* () {} }
-}
