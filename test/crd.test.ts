@@ -1,4 +1,5 @@
-/** The definitions of the four kinds hold together, and what the contract has of them is made from them. */
+/** The definitions hold together, and what the contract has of them is made from them. */
+import { ERASURE_RENDERS_MAX } from '@platen/contract/erasure.ts'
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import { ENGINES, renderOptionsSchema } from '@platen/contract/render-options.ts'
 import {
@@ -22,7 +23,8 @@ const UNFILLED = [
   `spec.requestData: ${REQUEST_DATA}`,
 ]
 
-const KINDS = ['Plan', 'Tenant', 'Template', 'ApiKey'] as const
+const SETTINGS = ['Plan', 'Tenant', 'Template', 'ApiKey'] as const
+const KINDS = [...SETTINGS, 'Erasure'] as const
 
 describe.for(KINDS)('the definition of a %s', (kind) => {
   const { schema, status } = readDefinition(kind)
@@ -69,8 +71,16 @@ describe.for(KINDS)('the definition of a %s', (kind) => {
   test('has the conditions that all of them have', () => {
     const told = (of: CrdSchema) => ({ ...of.properties?.['conditions'], description: '' })
     expect(told(status)).toEqual(told(readDefinition('Plan').status))
-    expect(status.properties?.['conditions']?.description).toContain('Propagated')
+    expect(status.properties?.['conditions']?.description).toContain('Reconciling')
   })
+})
+
+test.for(SETTINGS)('the conditions of a %s say whether it is propagated', (kind) => {
+  expect(readDefinition(kind).status.properties?.['conditions']?.description).toContain('Propagated')
+})
+
+test('an Erasure lists as many renders as an order may', () => {
+  expect(readDefinition('Erasure').spec.properties?.['renders']?.['maxItems']).toBe(ERASURE_RENDERS_MAX)
 })
 
 describe('what is said in several places is the same', () => {

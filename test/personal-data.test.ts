@@ -2,8 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
+import { REQUESTS_KEPT } from '@platen/adapters/kafka/limit.ts'
 import { renderTopics } from '@platen/adapters/kafka/topic.ts'
-import { ERASURE_PREFIX } from '@platen/contract/erasure.ts'
+import { ERASURE_PREFIX, LISTED_ERASURE_PREFIX } from '@platen/contract/erasure.ts'
 import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import { DEAD_LETTERS_KEPT_MS, ERASED_KEPT_DAYS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
@@ -30,7 +31,14 @@ test('names every topic', () => {
 })
 
 test('names every prefix of the service in S3', () => {
-  const prefixes = [MANIFEST_PREFIX, EXPIRY_PREFIX, ERASURE_PREFIX, IDEMPOTENCY_PREFIX, 'delivery/']
+  const prefixes = [
+    MANIFEST_PREFIX,
+    EXPIRY_PREFIX,
+    ERASURE_PREFIX,
+    LISTED_ERASURE_PREFIX,
+    IDEMPOTENCY_PREFIX,
+    'delivery/',
+  ]
   expect(prefixes.filter((prefix) => rowsOf(prefix).length === 0)).toEqual([])
 })
 
@@ -55,4 +63,16 @@ test.for([
 test('says how long a tombstone stays', () => {
   expect(ERASED_KEPT_DAYS).toBe(8)
   expect(rowsOf('manifest/').join('\n')).toContain('eight days')
+})
+
+test('an erasure tells of every topic with something of a request, and until when', () => {
+  const kept = rows.filter((row) => row.startsWith('| Kafka, ') && /request|file name/.test(row))
+  expect(REQUESTS_KEPT.map(({ topic }) => rowsOf(topic)[0])).toEqual(expect.arrayContaining(kept))
+  const days = REQUESTS_KEPT.map(({ topic, keptMs }) => [
+    topic,
+    rowsOf(topic)
+      .join('')
+      .includes(`${keptMs / DAY_MS} days`),
+  ])
+  expect(days).toEqual(REQUESTS_KEPT.map(({ topic }) => [topic, true]))
 })

@@ -107,6 +107,8 @@ export interface Manifest {
   readonly eventId?: string
   /** Only of a tombstone: when the render was erased. */
   readonly erasedAt?: Instant
+  /** Only of a tombstone: the erasure was begun and is not completed, so something else of the render may be stored. */
+  readonly isErasing?: true
 }
 
 /** The status view: what a GET can report of a render without the artifact store. */
@@ -160,6 +162,11 @@ export function isAbandoned({ attempt, outcome }: Manifest): boolean {
 /** Whether this is the tombstone of an erased render. Callers are told that the render is no longer kept. */
 export function isErased({ erasedAt }: Manifest): boolean {
   return erasedAt !== undefined
+}
+
+/** Whether nothing but this tombstone is left of the render. The tombstone of an interrupted erasure says that something may be. */
+export function isErasedCompletely(manifest: Manifest): boolean {
+  return isErased(manifest) && manifest.isErasing === undefined
 }
 
 /**

@@ -119,6 +119,19 @@ export const USAGE_EXACT_AFTER_MS = 3600 * SECOND_MS
 /** How often figures that stay the same are written again, so that their time tells whether usage can be read. */
 export const USAGE_CONFIRMED_EVERY_MS = 24 * 3600 * SECOND_MS
 
+/**
+ * How often the operator looks how far an erasure is, at first and at last: after a tenth of its age. Most are over within minutes, some
+ * after eight days. An Erasure without its tenant is looked at as often.
+ */
+export const ERASURE_POLL_MS_MIN = 5 * SECOND_MS
+export const ERASURE_POLL_MS_MAX = 600 * SECOND_MS
+
+/** Erasures that are looked at together. Each waits for one request to the artifact store. */
+export const ERASURE_WORKERS = 4
+
+/** Longest wait before a finished Erasure is looked at again. A timer cannot be longer than 24 days. */
+export const ERASURE_IDLE_MS_MAX = 24 * 3600 * SECOND_MS
+
 /** Wait before an inconclusive publish check is repeated, for example after the machine was too busy. */
 export const CHECK_AGAIN_MS = 60 * SECOND_MS
 

@@ -2,6 +2,7 @@
  * The composition root of an operator. It reads resources from the API server, writes settings to Redis, and writes sources to the
  * artifact store.
  */
+import { REQUESTS_KEPT } from '@platen/adapters/kafka/limit.ts'
 import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
@@ -56,7 +57,7 @@ async function serve(base: Process<Config>): Promise<void> {
         check: threads.check,
         readSealKeyReports: (signal) => readSealKeyReports(redis, signal),
       },
-      settings: { ...config, sealKeys: () => base.latest().sealKeys, serviceBucket },
+      settings: { ...config, sealKeys: () => base.latest().sealKeys, serviceBucket, requestsKept: REQUESTS_KEPT },
       openPublisher: (epoch, signal) =>
         openRedisPublisher({ redis, ids, epoch, format: config.format, onLost: onSettingsLost }, signal),
       readEpoch: (signal) => readEpoch(redis, signal),

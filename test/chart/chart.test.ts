@@ -359,7 +359,7 @@ test.for(['operator', 'team'])('its roles are those of rbac/%s.yaml', async (fil
 
 test('its definitions are those of crds, and stay when the release goes', async () => {
   const definitions = ofKind(await rendered(), 'CustomResourceDefinition')
-  expect(definitions).toHaveLength(4)
+  expect(definitions).toHaveLength(5)
   for (const { metadata, spec } of definitions) {
     const file = join(ROOT, 'crds', `${spec.names.kind.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.yaml`)
     expect(spec).toEqual(parseAllDocuments(readFileSync(file, 'utf8'))[0]?.toJS().spec)

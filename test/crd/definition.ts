@@ -1,10 +1,18 @@
-/** The definitions of the four kinds in `crds`, as the tests read them. */
-import type { Kind } from '@platen/contract/schema/resource.ts'
+/** The definitions in `crds`, as the tests read them. */
 import { parse } from 'yaml'
 import { ROOT, readText } from '../architecture/source-tree.ts'
 
 /** The kinds, and what their files are called here and in the contract. */
-export const DEFINITIONS = { Plan: 'plan', Tenant: 'tenant', Template: 'template', ApiKey: 'api-key' } as const
+export const DEFINITIONS = {
+  Plan: 'plan',
+  Tenant: 'tenant',
+  Template: 'template',
+  ApiKey: 'api-key',
+  Erasure: 'erasure',
+} as const
+
+/** The four kinds of settings, and those that are none. */
+export type DefinedKind = keyof typeof DEFINITIONS
 
 /** Where the definitions are, for `kubectl`. */
 export const DEFINITION_FILES = Object.values(DEFINITIONS).map((name) => `${ROOT}/crds/${name}.yaml`)
@@ -35,7 +43,7 @@ export interface Definition {
 }
 
 /** Reads the definition of a kind. Throws where it has no `spec` or no `status`. */
-export function readDefinition(kind: Kind, text = readText(`crds/${DEFINITIONS[kind]}.yaml`)): Definition {
+export function readDefinition(kind: DefinedKind, text = readText(`crds/${DEFINITIONS[kind]}.yaml`)): Definition {
   // The API server holds it against the schema of definitions when it is applied, which a test does.
   const crd = parse(text) as {
     readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: CrdSchema } }[] }

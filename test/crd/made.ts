@@ -3,15 +3,14 @@
  * those of a request, spelt as resources spell them.
  */
 import { TEMPLATE_OPTION_TEXTS, templateOptionsSchema } from '@platen/contract/resource-value.ts'
-import type { Kind } from '@platen/contract/schema/resource.ts'
 import { Document, isCollection, visit } from 'yaml'
 import { readText } from '../architecture/source-tree.ts'
-import { type CrdSchema, DEFINITIONS, readDefinition } from './definition.ts'
+import { type CrdSchema, DEFINITIONS, type DefinedKind, readDefinition } from './definition.ts'
 
 type Properties = Readonly<Record<string, CrdSchema>>
 
 /** The text of a definition, with its made parts as they are to be. */
-export function definitionText(kind: Kind): string {
+export function definitionText(kind: DefinedKind): string {
   const text = readText(`crds/${DEFINITIONS[kind]}.yaml`)
   if (kind === 'Tenant') return filled(text, 'limits', tenantLimits())
   return kind === 'Template' ? filled(text, 'options', templateOptions()) : text

@@ -1,6 +1,5 @@
 /** A definition in TypeScript: the types of a spec and a status, and the JSON Schema that a spec is held against outside Kubernetes. */
-import type { Kind } from '@platen/contract/schema/resource.ts'
-import { type CrdSchema, DEFINITIONS, fieldsOf, readDefinition } from './definition.ts'
+import { type CrdSchema, DEFINITIONS, type DefinedKind, fieldsOf, readDefinition } from './definition.ts'
 import { definitionText, planLimits } from './made.ts'
 import { declarationOf, type NameOf, quote, type Schema, shapeOf } from './typescript.ts'
 
@@ -9,7 +8,12 @@ type Json = string | number | boolean | readonly Json[] | { readonly [name: stri
 const WIDTH_MAX = 120
 
 /** Types that stand in several places, each declared in the module of one kind. */
-const SHARED: readonly { readonly name: string; readonly of: Kind; readonly at: string; readonly about: string }[] = [
+const SHARED: readonly {
+  readonly name: string
+  readonly of: DefinedKind
+  readonly at: string
+  readonly about: string
+}[] = [
   { name: 'StatusCondition', of: 'Plan', at: 'status.conditions[]', about: 'One statement of a status.' },
   {
     name: 'ConfigMapReference',
@@ -26,7 +30,7 @@ const SHARED: readonly { readonly name: string; readonly of: Kind; readonly at: 
 ]
 
 /** The module of a kind. Throws for a keyword that it does not know how to say. */
-export function sourceOf(kind: Kind): string {
+export function sourceOf(kind: DefinedKind): string {
   const { spec, status } = readDefinition(kind, definitionText(kind))
   const shared = SHARED.map((one) => ({ ...one, schema: fieldAt(one.of, one.at) }))
   const nameOf = namesOf(shared)
@@ -37,11 +41,16 @@ export function sourceOf(kind: Kind): string {
     declarationOf(`${kind}Spec`, spec, nameOf),
     declarationOf(`${kind}Status`, status, nameOf),
   ].join('')
-  const schema = kind.charAt(0).toLowerCase() + kind.slice(1)
-  return [
+  const types = [
     `/** Made from \`crds/${DEFINITIONS[kind]}.yaml\` by \`npx vitest run test/crd.test.ts -u\`; do not edit. */\n`,
     ...importsFor(kind, declared),
     '\n',
+  ]
+  // Only Kubernetes reads it: a folder of manifests refuses the kind.
+  if (kind === 'Erasure') return [...types, `${declared.trimEnd()}\n`].join('')
+  const schema = kind.charAt(0).toLowerCase() + kind.slice(1)
+  return [
+    ...types,
     declared,
     `/** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */\n`,
     `export const ${schema}SpecSchema = ${literalOf(schemaOf(spec), '')} as const\n\n`,
@@ -50,7 +59,7 @@ export function sourceOf(kind: Kind): string {
   ].join('')
 }
 
-function fieldAt(kind: Kind, place: string): CrdSchema {
+function fieldAt(kind: DefinedKind, place: string): CrdSchema {
   const [, schema] = fieldsOf(readDefinition(kind).schema).find(([at]) => at === place) ?? []
   if (schema === undefined) throw new Error(`a ${kind} has no ${place}`)
   return schema
@@ -71,7 +80,7 @@ function namesOf(shared: readonly { readonly name: string; readonly schema: CrdS
 const LIMITS = "Omit<PlanSpec, 'displayName'>"
 
 /** Imports the types that the declarations name. */
-function importsFor(kind: Kind, declared: string): readonly string[] {
+function importsFor(kind: DefinedKind, declared: string): readonly string[] {
   const code = declared.replaceAll(/\/\*\*.*\*\//g, '')
   const imported = (names: readonly string[], file: string) => {
     const named = names.filter((name) => new RegExp(`\\b${name}\\b`).test(code))

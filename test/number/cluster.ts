@@ -12,6 +12,7 @@ import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/api/admission/l
 import { DIRECTORY_ENFORCED_MS_MAX } from '@platen/cli/publish.ts'
 import * as contract from '@platen/contract/limit.ts'
 import { CHARGES_AUDITED_EVERY_MS } from '@platen/events/charge/limit.ts'
+import { ERASURES_LOOKED_FOR_EVERY_MS } from '@platen/events/retention/limit.ts'
 import * as operator from '@platen/operator/limit.ts'
 import { SECRET_AUDIT_READS_PER_SECOND_MAX, SECRETS_GRANT_RETRY_MS } from '@platen/operator/secret/limit.ts'
 import { parse } from 'yaml'
@@ -71,7 +72,12 @@ const VIEWS = [
 const STORE = [
   `Shards begin ${words(SHARDED_AFTER_MS)} after the start`,
   `a tombstone without them stays ${word(contract.ERASED_KEPT_DAYS)} days`,
+  `The first round is within ${words(ERASURES_LOOKED_FOR_EVERY_MS)}, in the embedded`,
   `who erased it | ${word(contract.ERASED_KEPT_DAYS)} days`,
+  // Whoever gave the order has a day to read what was found.
+  `the Erasure | ${word(contract.ERASED_KEPT_DAYS + 1)} days`,
+  `counts as \`unfinished\` for ${word(contract.ERASED_KEPT_DAYS)} days`,
+  `is \`Unfinished\` for ${word(contract.ERASED_KEPT_DAYS)} days`,
   `an order under \`erasure/\` for ${word(contract.ERASED_KEPT_DAYS)} days`,
   // A day that is UTC's, and the hour until the next removal.
   `so up to ${hours(DAY_MS + contract.REMOVE_EVERY_MS)} later`,

@@ -59,6 +59,7 @@ const OF_THE_CALENDAR = [
   'that clock is an hour off',
   '`retentionDays` and at most a day more',
   'eight days, and at most a day more',
+  'nine days, and at most a day more',
   'is over, eight days later and at most one more',
   'until its erasure is over, after eight days and at most another one',
   'is within a minute after the first is gone',

@@ -1,4 +1,4 @@
-/** The definitions of the four kinds on a real API server: what it takes and refuses, which our own reader takes and refuses too. */
+/** The definitions on a real API server: what it takes and refuses, which our own reader takes and refuses too if they are of settings. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
@@ -27,6 +27,7 @@ const PLACES: Readonly<Record<Kind, string>> = {
   Template: `${API}/namespaces/default/templates`,
   ApiKey: `${API}/namespaces/default/apikeys`,
 }
+const ERASURES = `${API}/namespaces/default/erasures`
 const STRICT = 'fieldValidation=Strict'
 
 let kube: KubeApi & AsyncDisposable
@@ -125,6 +126,54 @@ function isAround([outer = '', inner = '']: readonly string[]): boolean {
   return inner.startsWith(outer) && /^[.[]/.test(inner.slice(outer.length))
 }
 
+const ALL = { allRenders: true }
+const ID = '01KAPJ3Q80FVZQ9X2Y4M6N8P0R'
+
+/** Creates an Erasure; a dry run if it has no name. */
+function order(spec: JsonObject, { name }: { readonly name?: string } = {}): Promise<KubeAnswer> {
+  const metadata = { name: name ?? 'tried', namespace: 'default' }
+  const body = {
+    apiVersion: 'platen.dev/v1alpha1',
+    kind: 'Erasure',
+    metadata,
+    spec: { tenantRef: { name: 'acme' }, ...spec },
+  }
+  const query = name === undefined ? `${STRICT}&dryRun=All` : STRICT
+  return kube.request({ method: 'POST', path: `${ERASURES}?${query}`, body })
+}
+
+describe('an Erasure', () => {
+  test.for([
+    [{ renders: [ID] }, undefined],
+    [{ ...ALL, ttlSecondsAfterFinished: 0 }, undefined],
+    [{ renders: [ID], allRenders: false, ttlSecondsAfterFinished: 31_536_000 }, undefined],
+    [{}, 'needs either renders or allRenders: true, not both'],
+    [{ allRenders: false }, 'needs either renders or allRenders: true, not both'],
+    [{ ...ALL, renders: [ID] }, 'needs either renders or allRenders: true, not both'],
+    [{ renders: [] }, 'spec.renders'],
+    [{ renders: [ID, ID] }, 'Duplicate value'],
+    [{ renders: [ID.toLowerCase()] }, 'spec.renders[0]'],
+    [{ ...ALL, ttlSecondsAfterFinished: -1 }, 'spec.ttlSecondsAfterFinished'],
+    [{ ...ALL, ttlSecondsAfterFinished: 31_536_001 }, 'spec.ttlSecondsAfterFinished'],
+    [{ ...ALL, before: 'today' }, 'unknown field "spec.before"'],
+  ] as const)('of %j: %s', async ([spec, refusal]) => {
+    const { status, body } = await order(spec)
+    expect(refusal === undefined ? status : body['message']).toEqual(
+      refusal === undefined ? 201 : expect.stringContaining(refusal),
+    )
+  })
+
+  test('may list a thousand renders and no more, and never changes', async () => {
+    const ids = Array.from({ length: 1001 }, (_, at) => `${ID.slice(0, -4)}${String(at).padStart(4, '0')}`)
+    expect((await order({ renders: ids })).status).toBe(422)
+    expect((await order({ renders: ids.slice(1) }, { name: 'large' })).status).toBe(201)
+    const path = `${ERASURES}/large?${STRICT}`
+    const body = { spec: { ttlSecondsAfterFinished: 1 } }
+    const changed = await kube.request({ method: 'PATCH', path, type: 'application/merge-patch+json', body })
+    expect(changed.body['message']).toContain('cannot be changed')
+  })
+})
+
 describe('kubectl', () => {
   beforeAll(async () => {
     for (const [kind, [least]] of Object.entries(ROWS)) {
@@ -132,6 +181,7 @@ describe('kubectl', () => {
       const row = { ...(least as Row), kind: kind as Kind, name: 'shown' }
       await kube.request({ method: 'POST', path: PLACES[row.kind], body: manifestOf(row, row.spec) })
     }
+    await order(ALL, { name: 'shown' })
   })
 
   test.for([
@@ -139,6 +189,7 @@ describe('kubectl', () => {
     ['ptenant', 'NAME PLAN SUSPENDED USED LIMIT TEMPLATES READY REASON PROPAGATED AGE'],
     ['ptpl', 'NAME TENANT CODE VERSION ENGINE READY REASON AGE'],
     ['pkey', 'NAME TENANT ENVIRONMENT KEY ID EXPIRES READY REASON AGE'],
+    ['erasure', 'NAME TENANT ERASED NOT FOUND UNFINISHED READY REASON AGE'],
   ] as const)('shows of a %s: %s', async ([name, columns]) => {
     const { stdout } = await kube.kubectl(['get', name])
     expect(stdout.split('\n')[0]?.trim().split(/\s+/).join(' ')).toBe(columns)
@@ -160,10 +211,10 @@ describe('kubectl', () => {
     expect(stdout.split('\n')[0]?.trim()).toMatch(/AGE +MESSAGE$/)
   })
 
-  test('shows all four by their category', async () => {
+  test('shows all by their category', async () => {
     const { stdout } = await kube.kubectl(['api-resources', '--categories=platen', '--output=name'])
     expect(stdout.trim().split('\n').sort()).toEqual(
-      ['apikeys', 'plans', 'templates', 'tenants'].map((plural) => `${plural}.platen.dev`),
+      ['apikeys', 'erasures', 'plans', 'templates', 'tenants'].map((plural) => `${plural}.platen.dev`),
     )
   })
 
@@ -180,21 +231,24 @@ describe('kubectl', () => {
     expect(none).toMatchObject({ code: 0, stdout: '' })
   })
 
-  test.for(['Plan', 'Tenant', 'Template', 'ApiKey'] as const)('explains every field of a %s', async (kind) => {
-    const { schema } = readDefinition(kind)
-    const { stdout: names } = await kube.kubectl(['explain', '--recursive', `${kind.toLowerCase()}s`])
-    const { body } = await kube.request({ path: '/openapi/v3/apis/platen.dev/v1alpha1' })
-    const told = JSON.stringify(body)
-    for (const [place, { description = '' }] of fieldsOf(schema).filter(([at]) => !at.startsWith('metadata'))) {
-      expect(told).toContain(JSON.stringify(description))
-      expect(names).toContain(
-        place
-          .replace(/(\[])$/, '')
-          .split('.')
-          .at(-1),
-      )
-    }
-  })
+  test.for(['Plan', 'Tenant', 'Template', 'ApiKey', 'Erasure'] as const)(
+    'explains every field of a %s',
+    async (kind) => {
+      const { schema } = readDefinition(kind)
+      const { stdout: names } = await kube.kubectl(['explain', '--recursive', `${kind.toLowerCase()}s`])
+      const { body } = await kube.request({ path: '/openapi/v3/apis/platen.dev/v1alpha1' })
+      const told = JSON.stringify(body)
+      for (const [place, { description = '' }] of fieldsOf(schema).filter(([at]) => !at.startsWith('metadata'))) {
+        expect(told).toContain(JSON.stringify(description))
+        expect(names).toContain(
+          place
+            .replace(/(\[])$/, '')
+            .split('.')
+            .at(-1),
+        )
+      }
+    },
+  )
 })
 
 describe('a status', () => {

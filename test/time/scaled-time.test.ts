@@ -19,6 +19,7 @@ const ORDERS: readonly (readonly string[])[] = [
   ['DIRECTORY_REPAIR_MS', 'DIRECTORY_AUDIT_MS'],
   ['PUBLISH_RETRY_MS', 'DIRECTORY_AUDIT_MS'],
   ['PROJECTION_RETRY_MS', 'CHARGES_AUDITED_EVERY_MS'],
+  ['ERASURES_LOOKED_FOR_EVERY_MS', 'ERASURE_HELD_MS'],
 ]
 
 describe.for(['as the tests have it', 'as the product has it'] as const)('time %s', (whose) => {

@@ -41,7 +41,16 @@ const DEADLINES: Group = {
   constants: { '/renderer/src/template/limit.ts': ['LIQUID_MS_MAX'], '/api/src/limit.ts': ['ANSWER_STALLED_MS_MAX'] },
 }
 
-export const GROUPS: readonly Group[] = [LEASES, AUDITS, DEADLINES]
+/** How soon erasure orders are found, and how soon their rounds follow. */
+const ERASURES: Group = {
+  divisor: 20,
+  constants: {
+    '/contract/src/erasure.ts': ['ERASURE_HELD_MS', 'LISTED_ERASURE_AGAIN_MS'],
+    '/events/src/retention/limit.ts': ['ERASURES_LOOKED_FOR_EVERY_MS'],
+  },
+}
+
+export const GROUPS: readonly Group[] = [LEASES, AUDITS, DEADLINES, ERASURES]
 
 /** Was this run started with real time? */
 export const isTimeReal = process.env['REAL_TIME'] === '1'

@@ -82,14 +82,14 @@ export function render(service: Pick<Service, 'url'>, key: string, body: unknown
 }
 
 /** Submits an async render and returns its id. Throws unless the answer is 202. */
-export async function submit(service: Service, key: string, body: object): Promise<string> {
+export async function submit(service: Pick<Service, 'url'>, key: string, body: object): Promise<string> {
   const answer = await render(service, key, { ...body, mode: 'async' })
   if (answer.status !== 202) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
   return String(answer.json()['render_id'])
 }
 
 /** GET /api/v1/render/:id. Repeats the request on 429. Throws unless the answer is 200. */
-export async function statusOf(service: Service, key: string, id: string): Promise<StatusRecord> {
+export async function statusOf(service: Pick<Service, 'url'>, key: string, id: string): Promise<StatusRecord> {
   const answer = await request(service, { key, path: `/api/v1/render/${id}` })
   const waitS = Number(answer.headers.get('retry-after'))
   if (answer.status === 429) return await sleep(waitS * 1000).then(() => statusOf(service, key, id))
@@ -100,7 +100,7 @@ export async function statusOf(service: Service, key: string, id: string): Promi
 
 /** Polls like a caller until a render is in one of the states. The time limit of the test ends it. */
 export async function reaches(
-  service: Service,
+  service: Pick<Service, 'url'>,
   render: { key: string; id: string; states: readonly StatusRecord['status'][] },
 ): Promise<StatusRecord> {
   for (let waitMs = POLL_MS; ; waitMs = Math.min(2 * waitMs, STATUS_POLL_MS_MAX)) {
@@ -115,6 +115,6 @@ const POLL_MS = 50
 const STATUS_POLL_MS_MAX = 200
 
 /** Polls until a render has ended. */
-export function ended(service: Service, key: string, id: string): Promise<StatusRecord> {
+export function ended(service: Pick<Service, 'url'>, key: string, id: string): Promise<StatusRecord> {
   return reaches(service, { key, id, states: ['succeeded', 'failed'] })
 }

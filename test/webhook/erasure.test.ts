@@ -1,11 +1,29 @@
 /** How renders are erased, alone and by the order for a tenant, over stores in memory, and over files and a database. */
-import { type ErasureOrder, encodeErasure, erasureKey } from '@platen/contract/erasure.ts'
+import {
+  decodeErasure,
+  ERASURE_HELD_MS,
+  type ErasureOrder,
+  encodeErasure,
+  erasureKey,
+  held,
+  LISTED_ERASURE_AGAIN_MS,
+  type ListedErasureOrder,
+  listedErasureKey,
+} from '@platen/contract/erasure.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { ERASED_KEPT_DAYS, REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
-import { type ArtifactAddress, decodeManifest, inputKey, isErased, type RenderRecord } from '@platen/contract/render.ts'
+import { ERASED_KEPT_DAYS } from '@platen/contract/limit.ts'
+import {
+  type ArtifactAddress,
+  decodeManifest,
+  inputKey,
+  isErased,
+  isErasedCompletely,
+  type RenderRecord,
+} from '@platen/contract/render.ts'
 import { type ErasurePorts, eraseRenders } from '@platen/events/retention/erasure.ts'
 import { rendersInIndex, rendersWithManifest, workOffErasures } from '@platen/events/retention/erasure-order.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
+import { ERASURES_LOOKED_FOR_EVERY_MS } from '@platen/events/retention/limit.ts'
 import { runRetention } from '@platen/events/retention/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aRecord, aRenderId, NEVER, NOON } from '../fixture/build.ts'
@@ -43,8 +61,8 @@ describe.each([
     scene = await openScene(open)
   })
 
-  const round = () => {
-    const ports = aProcess(scene)
+  const round = (changes: Partial<ErasurePorts> = {}) => {
+    const ports = aProcess(scene, changes)
     return workOffErasures({ ...ports, findRenders: (order, signal) => findRenders(order, ports, signal) }, NEVER)
   }
 
@@ -58,7 +76,7 @@ describe.each([
     expect(result).toEqual({ erased: [{ id: record.id, hadManifest: true }], failed: [] })
     expect(await existing(scene, [...stored, ...other])).toEqual([manifestOf(record), ...other])
     const bytes = await scene.stores.artifacts.get(manifestOf(record), NEVER)
-    expect(isErased(decodeManifest(bytes ?? Buffer.of()))).toBe(true)
+    expect(isErasedCompletely(decodeManifest(bytes ?? Buffer.of()))).toBe(true)
     expect(Buffer.from(bytes ?? []).toString()).not.toContain('ada')
     expect(await scene.stores.deliveries.listByRender(record.id, NEVER)).toEqual([])
     expect((await scene.stores.ledger.find(record.id, NEVER))?.state).toMatchObject({ error: { code: 'canceled' } })
@@ -78,7 +96,7 @@ describe.each([
     expect(await indexed(scene)).toEqual([])
   })
 
-  test('an old render leaves no tombstone, and an unknown one no harm', async () => {
+  test('an old render leaves nothing but its tombstone, and an unknown one no harm', async () => {
     const record = aRecord()
     const stored = await end(scene, record)
     await scene.clock.advance(ERASED_KEPT_DAYS * DAY_MS)
@@ -88,8 +106,12 @@ describe.each([
       { id: record.id, hadManifest: true },
       { id: unknown, hadManifest: false },
     ])
+    expect(await existing(scene, stored)).toEqual([manifestOf(record)])
+    expect(await scene.stores.ledger.find(record.id, NEVER)).toBeUndefined()
+    expect((await indexed(scene)).map((ids) => ids.toSorted())).toEqual([[record.id, unknown].toSorted()])
+    await scene.clock.advance((ERASED_KEPT_DAYS + 1) * DAY_MS)
+    await removeExpired(aProcess(scene), NEVER)
     expect(await existing(scene, stored)).toEqual([])
-    expect(await indexed(scene)).toEqual([[unknown]])
   })
 
   test('an erasure that is killed, wherever, leaves no link to a PDF that is gone, and erasing again completes it', async () => {
@@ -111,8 +133,8 @@ describe.each([
       await eraseRenders({ ids: [record.id], ...ALL }, aProcess(scene), NEVER)
       expect(await existing(scene, stored)).toEqual([manifestOf(record)])
       expect(await scene.stores.deliveries.listByRender(record.id, NEVER)).toEqual([])
-      // The index, the tombstone, the objects, the deliveries, and twice the ledger.
-      if (!killed) return expect(steps).toBe(stored.length - 1 + 5)
+      // The index, the tombstone, the objects, the deliveries, twice the ledger, and the tombstone again.
+      if (!killed) return expect(steps).toBe(stored.length - 1 + 6)
     }
   })
 
@@ -175,16 +197,108 @@ describe.each([
       if (address.key === manifestOf(stuck).key) throw new Error('the store says no')
       await scene.stores.artifacts.put(address, ...rest)
     }
-    const ports = aProcess(scene, { artifacts: { ...scene.stores.artifacts, put } })
-    await workOffErasures({ ...ports, findRenders: (order, signal) => findRenders(order, ports, signal) }, NEVER)
+    await round({ artifacts: { ...scene.stores.artifacts, put } })
     expect(await existing(scene, [...kept, ...gone])).toEqual([...kept, manifestOf(other)])
     expect(scene.lines.filter(({ level }) => level === 'warn')).toMatchObject([{ fields: { erased: 0, failed: 1 } }])
+    await scene.clock.advance(ERASURE_HELD_MS)
     await round()
     expect(await existing(scene, kept)).toEqual([manifestOf(stuck)])
   })
+
+  test('listed renders go if they are the tenant’s, those that ran when they have ended, and every id is accounted for', async () => {
+    const [ended, running, foreign] = [aRecord(), aRecord(), aRecord({ account: 'other' })]
+    const [own, kept] = [await end(scene, ended), await end(scene, foreign)]
+    const renders = [ended.id, running.id, foreign.id, aRenderId(NOON - ERASED_KEPT_DAYS * DAY_MS)]
+    const address = await ordered({ renders })
+    await round()
+    expect(await existing(scene, [...own, ...kept])).toEqual([manifestOf(ended), ...kept])
+    expect(await orderAt(address)).toMatchObject({ erased: 1, notFound: 2, unfinished: [running.id] })
+    const late = await end(scene, running)
+    await round()
+    expect(await existing(scene, late)).toEqual(late)
+    await scene.clock.advance(LISTED_ERASURE_AGAIN_MS)
+    await round()
+    expect(await existing(scene, [...late, ...kept])).toEqual([manifestOf(running), ...kept])
+    expect(await orderAt(address)).toMatchObject({ erased: 2, notFound: 2, unfinished: [] })
+    await scene.clock.advance(ERASED_KEPT_DAYS * DAY_MS)
+    await round()
+    expect(await existing(scene, [address])).toEqual([address])
+    await scene.clock.advance(DAY_MS)
+    await round()
+    expect(await existing(scene, [address])).toEqual([])
+  })
+
+  test('an order that nobody worked off in time is worked off all the same, and can be read for a day', async () => {
+    const record = aRecord()
+    const stored = await end(scene, record)
+    const address = await ordered({ renders: [record.id] })
+    await scene.clock.advance(2 * ERASED_KEPT_DAYS * DAY_MS)
+    await round()
+    expect(await existing(scene, stored)).toEqual([manifestOf(record)])
+    await scene.clock.advance(DAY_MS - 1)
+    await round()
+    expect(await orderAt(address)).toMatchObject({ erased: 1, unfinished: [] })
+    await scene.clock.advance(1)
+    await round()
+    expect(await existing(scene, [address])).toEqual([])
+  })
+
+  test('an id that never gets an outcome keeps an order open until it is too old to get one', async () => {
+    const address = await ordered({ renders: [aRenderId(NOON)] })
+    for (const unfinished of [1, 1, 0]) {
+      await round()
+      expect((await orderAt(address)).unfinished).toHaveLength(unfinished)
+      await scene.clock.advance((ERASED_KEPT_DAYS / 2) * DAY_MS)
+    }
+    expect(await orderAt(address)).toMatchObject({ erased: 0, notFound: 1 })
+  })
+
+  test.for(['listed renders', 'a tenant'] as const)(
+    'an erasure of %s that is killed, wherever, is completed by the next round, also of old renders',
+    async (what) => {
+      for (let steps = 0; ; steps++) {
+        const old = aRecord({ id: aRenderId(scene.clock.now()) })
+        await scene.clock.advance(ERASED_KEPT_DAYS * DAY_MS)
+        const records = [old, aRecord({ id: aRenderId(scene.clock.now()) })]
+        const stored = (await Promise.all(records.map((record) => end(scene, record)))).flat()
+        await index(scene)
+        await scene.clock.advance(1)
+        const address = await ordered(what === 'a tenant' ? {} : { renders: records.map(({ id }) => id) })
+        scene.lines.length = 0
+        await round(failingAfter(scene, steps))
+        const isKilled = scene.lines.some(({ level }) => level === 'warn')
+        await scene.clock.advance(ERASURE_HELD_MS)
+        await round()
+        expect(await existing(scene, stored)).toEqual(records.map(manifestOf))
+        for (const { id } of records) expect(await scene.stores.deliveries.listByRender(id, NEVER)).toEqual([])
+        if (what === 'listed renders')
+          expect(await orderAt(address)).toMatchObject({ erased: 2, notFound: 0, unfinished: [] })
+        if (isKilled) continue
+        expect(await orderAt(address)).toMatchObject({ erased: 2 })
+        return
+      }
+    },
+  )
+
+  test('of two processes one does a round, until it has said for ten minutes no more that it does', async () => {
+    const record = aRecord()
+    const stored = await end(scene, record)
+    await index(scene)
+    const { account, storage } = record
+    const order = held({ tenant: 'acme', account, storage, orderedAt: NOON, by: 'test' }, NOON)
+    const address = { bucket: BUCKET, key: erasureKey(order) }
+    await scene.stores.artifacts.put(address, encodeErasure(order), NEVER)
+    await scene.clock.advance(ERASURE_HELD_MS - 1)
+    await round()
+    expect(await existing(scene, stored)).toEqual(stored)
+    await scene.clock.advance(1)
+    await round()
+    expect(await existing(scene, stored)).toEqual([manifestOf(record)])
+    expect(await orderAt(address)).toMatchObject({ erased: 1, workedOffAt: NOON + ERASURE_HELD_MS })
+  })
 })
 
-test('a process that removes expired data works off orders, within an hour', async () => {
+test('a process that removes expired data works off orders, as soon as it looks for them', async () => {
   scene = await openScene(inMemory)
   const record = aRecord()
   const stored = await end(scene, record)
@@ -194,11 +308,27 @@ test('a process that removes expired data works off orders, within an hour', asy
   await scene.stores.artifacts.put({ bucket: BUCKET, key: erasureKey(order) }, encodeErasure(order), NEVER)
   const stopping = new AbortController()
   const process = runRetention(aProcess(scene), stopping.signal)
-  await scene.clock.advance(REMOVE_EVERY_MS)
+  await scene.clock.advance(ERASURES_LOOKED_FOR_EVERY_MS)
   stopping.abort()
   await process
   expect(await existing(scene, stored)).toEqual([manifestOf(record)])
 })
+
+/** Gives an order to erase renders of the fixtures' tenant: those that are listed, or all that were accepted before now. */
+async function ordered({ renders }: Partial<Pick<ListedErasureOrder, 'renders'>>): Promise<ArtifactAddress> {
+  const { account, storage } = aRecord()
+  const orderedAt = scene.clock.now()
+  const order: ErasureOrder = { tenant: 'acme', account, storage, before: orderedAt, orderedAt, by: 'test' }
+  const key = renders === undefined ? erasureKey(order) : listedErasureKey(`uid-${orderedAt}`)
+  const address = { bucket: BUCKET, key }
+  await scene.stores.artifacts.put(address, encodeErasure({ ...order, ...(renders && { renders }) }), NEVER)
+  return address
+}
+
+/** An order as it is stored now; of listed renders, if it lists any. */
+async function orderAt(address: ArtifactAddress): Promise<Partial<ListedErasureOrder>> {
+  return decodeErasure((await scene.stores.artifacts.get(address, NEVER)) ?? Buffer.of())
+}
 
 /** Claims a key for a render. */
 async function claimed({ data: _data, ...record }: RenderRecord): Promise<ArtifactAddress> {

@@ -1,5 +1,6 @@
 /** Limits of what goes through Kafka, each with its unit and the reason for its value. */
 import type { BackOff } from '@platen/contract/back-off.ts'
+import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
 
 const SECOND_MS = 1000
 const KIB = 1024
@@ -112,3 +113,26 @@ export const WEBHOOK_DELAY_HELD_MAX = 256
  * to the next shorter one.
  */
 export const WEBHOOK_DELAY_SLACK_MS = 250
+
+/**
+ * What keeps something of requests that an erasure cannot remove, and for how long unless a topic was created otherwise. It is here, because
+ * the operator shows it and must not load a client of Kafka.
+ */
+export const REQUESTS_KEPT = [
+  {
+    topic: 'render.<engine>.<lane>',
+    keptMs: KAFKA_QUEUE_KEPT_MS,
+    what: 'data of requests up to 200 KiB, file name, webhook URL',
+  },
+  { topic: 'render.events', keptMs: KAFKA_EVENTS_KEPT_MS, what: 'file name, webhook URL, message of a failure' },
+  {
+    topic: 'render.dead',
+    keptMs: DEAD_LETTERS_KEPT_MS,
+    what: 'requests that crashed a renderer or could not be read',
+  },
+  {
+    topic: 'record.newer',
+    keptMs: DEAD_LETTERS_KEPT_MS,
+    what: 'requests and events that an older process set aside during an upgrade or rollback',
+  },
+] as const

@@ -41,7 +41,7 @@ interface Counted {
 /** What can be repaired: all published settings, kinds of them, and Secrets in the cluster. */
 const REPAIRED = ['directory', 'tenants', 'keys', 'templates', 'secrets']
 
-const OPERATIONS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch' } as const
+const OPERATIONS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const
 /** The code of client-go for a request without an answer. */
 const NO_ANSWER = '<error>'
 

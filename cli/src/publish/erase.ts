@@ -3,13 +3,18 @@
  * one line of JSON for audits. Calling it again is safe, and completes what was interrupted.
  */
 import { userInfo } from 'node:os'
-import { KAFKA_QUEUE_KEPT_MS } from '@platen/adapters/kafka/limit.ts'
-import { DEAD_TOPIC, EVENT_TOPIC, NEWER_TOPIC } from '@platen/adapters/kafka/topic.ts'
+import { REQUESTS_KEPT } from '@platen/adapters/kafka/limit.ts'
 import type { Variables } from '@platen/adapters/setting/setting.ts'
 import type { Instant } from '@platen/contract/brand.ts'
-import { type ErasureOrder, encodeErasure, erasureKey, lastRoundAt } from '@platen/contract/erasure.ts'
+import {
+  type ErasureOrder,
+  encodeErasure,
+  erasureKey,
+  held,
+  keptInKafkaUntil,
+  lastRoundAt,
+} from '@platen/contract/erasure.ts'
 import { dayOf } from '@platen/contract/expiry.ts'
-import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -83,7 +88,8 @@ async function eraseByTenant(what: TenantToErase, { stores, by, ports, signal }:
   const found = await accountOf(what, stores)
   // A time in the future would erase what is not accepted yet.
   const before = Math.min(what.before ?? orderedAt, orderedAt)
-  const order: ErasureOrder = { tenant, ...found, before, orderedAt, by }
+  // Held: the first round is done here, and the processes of the cluster would do it at the same time.
+  const order: ErasureOrder = held({ tenant, ...found, before, orderedAt, by }, orderedAt)
   const address = { bucket: stores.serviceBucket, key: erasureKey(order) }
   // Durable first: from now on retention completes it, whatever becomes of this process.
   await stores.artifacts.put(address, encodeErasure(order), signal)
@@ -118,15 +124,14 @@ function audit(fields: object, { clock, printError }: ErasePorts): void {
   printError(`${JSON.stringify({ level: 'info', time: timeOf(clock.now()), ...fields, msg: 'erasure audited' })}\n`)
 }
 
-/** What nobody can remove from Kafka one by one. Kafka deletes whole segments, of a seventh of the retention each. */
+/** What nobody can remove from Kafka one by one. */
 function keptInKafka(now: Instant): string {
-  const until = (keptMs: number) => dayOf(now + keptMs + keptMs / 7)
+  const rows = REQUESTS_KEPT.map(
+    (kept) => `  ${kept.topic.padEnd(22)}  ${dayOf(keptInKafkaUntil(now, kept.keptMs))}  ${kept.what}`,
+  )
   return [
     'records that stay in Kafka until its retention is over, at the latest:',
-    `  render.<engine>.<lane>  ${until(KAFKA_QUEUE_KEPT_MS)}  data of requests up to 200 KiB, file name, webhook URL`,
-    `  ${EVENT_TOPIC}           ${until(KAFKA_EVENTS_KEPT_MS)}  file name, webhook URL, message of a failure`,
-    `  ${DEAD_TOPIC}             ${until(DEAD_LETTERS_KEPT_MS)}  requests that crashed a renderer or could not be read`,
-    `  ${NEWER_TOPIC}            ${until(DEAD_LETTERS_KEPT_MS)}  requests and events that an older process set aside during an upgrade or rollback`,
+    ...rows,
     'none of them has anything of requests that were accepted with requestData: Stored',
     '',
   ].join('\n')

@@ -2,7 +2,7 @@
 export const OPERATIONS = {
   chromium: ['launch'],
   kafka: ['produce', 'health_check'],
-  kubernetes: ['get', 'post', 'put', 'patch'],
+  kubernetes: ['get', 'post', 'put', 'patch', 'delete'],
   redis: ['call'],
   s3: ['put', 'create', 'get', 'has', 'delete', 'list', 'health_check'],
 } as const

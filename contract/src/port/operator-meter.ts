@@ -7,7 +7,7 @@ export const RECONCILE_RESULTS = ['success', 'requeue_after', 'error'] as const
 export type ReconcileResult = (typeof RECONCILE_RESULTS)[number]
 
 /** The methods of requests to the API server. */
-export const REQUEST_METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const
+export const REQUEST_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type RequestMethod = (typeof REQUEST_METHODS)[number]
 
 /** Metrics of the operator. Counting never fails and never waits. */

@@ -2,23 +2,29 @@
  * Works off erasure orders, in rounds. A round looks at all renders that may be of the order's tenant, and the manifest of each says whether
  * it is. So a render that runs or waits is left to a later round, when it has ended and the expiry index lists it.
  *
- * Any number of processes may do this at once: erasing a render twice is safe.
+ * Any number of processes may do this at once: erasing a render twice is safe. An order says that somebody is at a round, so that mostly one
+ * is.
  */
 import {
   decodeErasure,
   ERASURE_PREFIX,
   type ErasureOrder,
   encodeErasure,
+  held,
+  isListed,
   isOfRound,
   isRoundDue,
+  LISTED_ERASURE_PREFIX,
   lastRoundAt,
+  workedOff,
 } from '@platen/contract/erasure.ts'
 import { decodeExpiry, EXPIRY_PREFIX, type StoredRender } from '@platen/contract/expiry.ts'
 import { claimsFolder, decodeClaim } from '@platen/contract/idempotency.ts'
-import { type ArtifactAddress, isErased, MANIFEST_PREFIX } from '@platen/contract/render.ts'
+import { type ArtifactAddress, isErasedCompletely, MANIFEST_PREFIX } from '@platen/contract/render.ts'
 import { issuedAt, parseRenderId, type RenderId } from '@platen/contract/render-id.ts'
 import { type Erasure, type ErasurePorts, eraseRenders } from './erasure.ts'
 import { ERASED_TOGETHER_MAX } from './limit.ts'
+import { eraseListed } from './listed-erasure.ts'
 
 export interface ErasureOrderPorts extends ErasurePorts {
   /** All renders that may be of the order's tenant and have a manifest. May yield others, and one more than once. */
@@ -41,22 +47,34 @@ export interface ErasureRound {
 
 /** Does a round of each order that is due. A failure does not stop the other orders, and is tried again with the next call. */
 export async function workOffErasures(ports: ErasureOrderPorts, signal: AbortSignal): Promise<void> {
-  const { artifacts, serviceBucket, clock, log } = ports
-  for await (const address of artifacts.list(serviceBucket, ERASURE_PREFIX, signal)) {
-    try {
-      const bytes = await artifacts.get(address, signal)
-      const order = bytes && decodeErasure(bytes)
-      if (order !== undefined && isRoundDue(order, clock.now())) await eraseTenant({ order, address }, ports, signal)
-    } catch (err) {
-      signal.throwIfAborted()
-      log.warn({ order: address.key, err }, 'erasure order not worked off')
+  const { artifacts, serviceBucket, log } = ports
+  for (const prefix of [LISTED_ERASURE_PREFIX, ERASURE_PREFIX]) {
+    for await (const address of artifacts.list(serviceBucket, prefix, signal)) {
+      try {
+        await workOff(address, ports, signal)
+      } catch (err) {
+        signal.throwIfAborted()
+        log.warn({ order: address.key, err }, 'erasure order not worked off')
+      }
     }
   }
 }
 
+async function workOff(address: ArtifactAddress, ports: ErasureOrderPorts, signal: AbortSignal): Promise<void> {
+  const { artifacts, clock } = ports
+  const bytes = await artifacts.get(address, signal)
+  const now = clock.now()
+  const stored = bytes && decodeErasure(bytes)
+  if (stored === undefined || !isRoundDue(stored, now)) return
+  const order = held(stored, now)
+  await artifacts.put(address, encodeErasure(order), signal)
+  if (isListed(order)) await eraseListed({ order, address }, ports, signal)
+  else await eraseTenant({ order, address }, ports, signal)
+}
+
 /**
- * Does one round of a stored order, and records it in the order when nothing failed. The last round removes the order. Throws `Unavailable`
- * when it could not look at all renders; what was erased stays erased.
+ * Does one round of a stored order that is held, and records it in the order when nothing failed. The last round removes the order. Throws
+ * `Unavailable` when it could not look at all renders; what was erased stays erased.
  */
 export async function eraseTenant(
   { order, address }: StoredOrder,
@@ -67,18 +85,24 @@ export async function eraseTenant(
   const workedOffAt = clock.now()
   const isLast = workedOffAt >= lastRoundAt(order)
   const round = { erased: 0, failed: 0, err: undefined as unknown }
+  let worked = order
   for await (const ids of inBatches(order, ports, signal)) {
     const { erased, failed, err } = await eraseRenders({ ids, ...whatOf(order, isLast) }, ports, signal)
     round.erased += erased.length
     round.failed += failed.length
     round.err ??= err
+    worked = held({ ...worked, erased: (worked.erased ?? 0) + erased.length }, clock.now())
+    await artifacts.put(address, encodeErasure(worked), signal)
   }
   await removeClaims(order, ports, signal)
   const { tenant, account, by } = order
   const fields = { tenant, account, by, erased: round.erased, failed: round.failed }
-  if (round.failed > 0) log.warn({ ...fields, err: round.err }, 'some renders of a tenant not erased')
-  else if (isLast) await artifacts.delete(address, signal)
-  else await artifacts.put(address, encodeErasure({ ...order, workedOffAt }), signal)
+  if (round.failed > 0) {
+    log.warn({ ...fields, err: round.err }, 'some renders of a tenant not erased')
+    return round
+  }
+  if (isLast) await artifacts.delete(address, signal)
+  else await artifacts.put(address, encodeErasure(workedOff(worked, workedOffAt)), signal)
   if (isLast) log.info(fields, 'tenant erasure completed')
   else if (round.erased > 0) log.info(fields, 'renders of a tenant erased')
   return round
@@ -87,7 +111,7 @@ export async function eraseTenant(
 function whatOf({ account, storage, orderedAt }: ErasureOrder, isLast: boolean): Omit<Erasure, 'ids'> {
   return {
     isWanted(id, manifest) {
-      if (manifest !== undefined) return manifest.render.account === account && !isErased(manifest)
+      if (manifest !== undefined) return manifest.render.account === account && !isErasedCompletely(manifest)
       // By the last round every render from before the order has ended. Without a manifest, its data was left behind in the folder.
       return isLast && issuedAt(id) < orderedAt
     },

@@ -1,9 +1,10 @@
 /**
- * Erases renders before their retention is over. It removes a render in the way of retention, but leaves a tombstone in place of a young
- * manifest: the render may still wait in a queue or run in a renderer, which must not write a manifest any more. The expiry index says
- * when to remove the tombstone, and with it everything that came too late.
+ * Erases renders before their retention is over. It leaves a tombstone in place of the manifest: the render may still wait in a queue or run
+ * in a renderer, which must not write a manifest any more. The expiry index says when to remove the tombstone, and with it everything that
+ * came too late.
  *
- * Erasing again is safe, and is how an interrupted erasure is completed: the tombstone says where everything is.
+ * Erasing again is safe, and is how an interrupted erasure is completed: the tombstone says where everything is, and that something may be
+ * left of it.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
@@ -22,7 +23,7 @@ import {
 } from '@platen/contract/render.ts'
 import { issuedAt, type RenderId } from '@platen/contract/render-id.ts'
 import { RENDERS_REMOVED_AT_ONCE } from './limit.ts'
-import { type RemovalPorts, removeData, removeRender } from './removal.ts'
+import { type RemovalPorts, removeData } from './removal.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -116,8 +117,13 @@ function foundOf(id: RenderId, { manifest, storage, now }: Known, { serviceBucke
     id,
     hadManifest: manifest !== undefined,
     tombstone: tombstoneOf(manifest?.render ?? { id, storage: storage ?? nowhere }, now),
-    isYoung: now - issuedAt(id) < ERASED_KEPT_DAYS * DAY_MS,
+    isYoung: isYoung(id, now),
   }
+}
+
+/** Whether the record of a render may still be in a queue. */
+export function isYoung(id: RenderId, now: Instant): boolean {
+  return now - issuedAt(id) < ERASED_KEPT_DAYS * DAY_MS
 }
 
 /** A damaged manifest is erased like a missing one. */
@@ -141,7 +147,7 @@ async function recordTombstones(
   now: Instant,
   { ports, signal }: { readonly ports: ErasurePorts; readonly signal: AbortSignal },
 ): Promise<void> {
-  const renders = found.filter(({ isYoung }) => isYoung).map(({ tombstone }) => tombstone.render)
+  const renders = found.map(({ tombstone }) => tombstone.render)
   const [first] = renders
   if (first === undefined) return
   const entries = renders.map(({ id, storage, account }) => ({ id, storage, account }))
@@ -151,14 +157,13 @@ async function recordTombstones(
 
 async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, ledger, forgetRecords } = ports
-  if (isYoung) {
-    await artifacts.put(manifestAddress(id, serviceBucket), encodeManifest(tombstone), signal)
-    await removeData(tombstone.render, ports, signal)
-  } else {
-    await removeRender(tombstone.render, ports, signal)
-  }
+  const address = manifestAddress(id, serviceBucket)
+  await artifacts.put(address, encodeManifest({ ...tombstone, isErasing: true }), signal)
+  await removeData(tombstone.render, ports, signal)
   await ledger.forget(id, signal)
   // From now on no renderer begins it.
   if (isYoung) await ledger.complete(tombstone, signal)
   await forgetRecords?.(id, signal)
+  // Last: whatever interrupts this before, the next round sees that something may be left.
+  await artifacts.put(address, encodeManifest(tombstone), signal)
 }

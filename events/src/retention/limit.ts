@@ -6,6 +6,9 @@ const HOUR_MS = 60 * MINUTE_MS
 /** How often the claims of `Idempotency-Key`s are checked in a cluster, where each of them costs a request. */
 export const CLAIMS_REMOVED_EVERY_MS = 24 * HOUR_MS
 
+/** How often erasure orders are looked for in a cluster: two lists, and whoever gave one waits for it. */
+export const ERASURES_LOOKED_FOR_EVERY_MS = MINUTE_MS
+
 /**
  * Renders in one object of the expiry index: about fifty kilobytes, at a small part of the cost of one object each. As many events are read
  * before any of them is done. Kafka gives a thousand of a partition, and more while these are written.

@@ -1,6 +1,7 @@
 /**
  * Retention in a cluster. No database knows there which renders have expired. So a second reader of the event log maintains an expiry
- * index, and the renders it lists are removed once an hour; so are the renders of tenants that are to be erased. Any number of processes may run this at once.
+ * index, and the renders it lists are removed once an hour. Erasure orders are looked for every minute. Any number of processes may run
+ * this at once.
  */
 import { randomFraction } from '@platen/contract/back-off.ts'
 import { REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
@@ -12,7 +13,7 @@ import type { ErasurePorts } from './erasure.ts'
 import { type ErasureOrderPorts, rendersInIndex, workOffErasures } from './erasure-order.ts'
 import { removeExpired } from './expired.ts'
 import { maintainExpiryIndex } from './expiry-index.ts'
-import { CLAIMS_REMOVED_EVERY_MS } from './limit.ts'
+import { CLAIMS_REMOVED_EVERY_MS, ERASURES_LOOKED_FOR_EVERY_MS } from './limit.ts'
 import { type RemovalPorts, removeClaims, removeRegularly } from './removal.ts'
 
 export interface RetentionPorts extends ErasurePorts, RemovalPorts {
@@ -30,13 +31,10 @@ export async function runRetention(ports: RetentionPorts, signal: AbortSignal): 
   // Processes that started together must not remove at the same time.
   const rhythm = (everyMs: number) => ({ ...ports, everyMs, firstAfterMs: everyMs * randomFraction(ports.ids) })
   const erasing: ErasureOrderPorts = { ...ports, findRenders: (order, until) => rendersInIndex(order, ports, until) }
-  const hourly = [
-    (until: AbortSignal) => removeExpired(ports, until),
-    (until: AbortSignal) => workOffErasures(erasing, until),
-  ]
   await Promise.all([
     keepIndex.catch(throwUnlessAborted(signal)),
-    removeRegularly(hourly, rhythm(REMOVE_EVERY_MS), signal),
+    removeRegularly([(until) => removeExpired(ports, until)], rhythm(REMOVE_EVERY_MS), signal),
+    removeRegularly([(until) => workOffErasures(erasing, until)], rhythm(ERASURES_LOOKED_FOR_EVERY_MS), signal),
     removeRegularly([(until) => removeClaims(ports, until)], rhythm(CLAIMS_REMOVED_EVERY_MS), signal),
   ])
 }

@@ -26,6 +26,8 @@ export interface ClusterClient extends Disposable {
   /** Server-side apply: sets fields for `manager` and takes them over from other managers. Creates the object if there is none. */
   readonly apply: (path: string, wanted: ApplyRequest, signal: AbortSignal) => Promise<KubeObject>
   readonly mergePatch: (path: string, patch: object, signal: AbortSignal) => Promise<KubeObject>
+  /** Deletes the object with this uid. Throws `Conflict` when another object has its name by now. */
+  readonly remove: (path: string, uid: string, signal: AbortSignal) => Promise<void>
 }
 
 export interface ListOptions {
@@ -92,6 +94,9 @@ export function openClusterClient({ access, clock, meter, onBrokenConnection }: 
     },
     mergePatch: (path, body, signal) =>
       write({ method: 'PATCH', path, query: STRICT, body, contentType: 'application/merge-patch+json' }, signal),
+    remove: async (path, uid, signal) => {
+      await send({ method: 'DELETE', path, body: { preconditions: { uid } } }, signal)
+    },
     [Symbol.dispose]: () => transport[Symbol.dispose](),
   }
 }

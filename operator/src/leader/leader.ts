@@ -45,6 +45,7 @@ import { keyOfResource, kindOfKey } from '../reconcile/resource-view.ts'
 import { auditSecrets } from '../secret/audit.ts'
 import type { SecretLocation } from '../secret/cluster-secret.ts'
 import { observeSecret } from '../secret/update-secret.ts'
+import { type KeptTopic, runErasures } from './erasure/erasure.ts'
 import { previousSettings } from './recovery.ts'
 import { openSealKeyWatch, type SealKeyWatch } from './seal-key.ts'
 import { openUsageReader } from './usage.ts'
@@ -83,6 +84,8 @@ export interface LeaderSettings {
   readonly sealKeys: () => SealKeys
   /** The bucket for template sources, and for the PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
+  /** The topics of Kafka that keep something of erased renders. */
+  readonly requestsKept: readonly KeptTopic[]
 }
 
 /** Receives the changes of the resource cache. */
@@ -127,6 +130,7 @@ export async function runLeader(
     repairAndAudit(options, background),
     seal.run(() => prepareTenants(resources, work.reconciler), background),
     auditSecrets(work.audit, background).catch(() => undefined),
+    runErasures({ ...options, ...ports, inForce: work.inForce }, background),
     runWorkers({ ...work.workers, clock, log }, background),
   ]
   for (const task of tasks) task.catch((error: unknown) => failed.abort(error))
@@ -221,6 +225,7 @@ function buildLeader(options: LeaderOptions, seal: SealKeyWatch) {
     publication,
     propagation,
     usage,
+    inForce,
     workers: { ...workers, reconcile: (key: string, signal: AbortSignal) => reconciler.reconcile(key, signal) },
     onConfigMapChange: (name: string) => sources.usersOf(name).forEach((key) => reconciler.markDirty(key)),
     sources,

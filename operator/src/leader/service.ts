@@ -78,13 +78,14 @@ function leaseGuardedClient(client: LeaderPorts['client'], { isHeld, lost }: Hel
       return call(...given)
     }
   }
-  const { create, replace, apply, mergePatch } = client
+  const { create, replace, apply, mergePatch, remove } = client
   return {
     ...client,
     create: guarded(create),
     replace: guarded(replace),
     apply: guarded(apply),
     mergePatch: guarded(mergePatch),
+    remove: guarded(remove),
     [Symbol.dispose]: () => client[Symbol.dispose](),
   }
 }

@@ -48,8 +48,8 @@ export interface ResourceCache extends AsyncDisposable {
   readonly isAnswered: () => boolean
 }
 
-/** The kinds that are listed and watched. */
-export const FOLLOWED_KINDS: readonly string[] = [...KINDS, 'ConfigMap']
+/** The kinds that are listed and watched. Erasures are no settings, so this cache does not have them. */
+export const FOLLOWED_KINDS: readonly string[] = [...KINDS, 'ConfigMap', 'Erasure']
 const CONFIG_MAPS = pathOf({ group: '', version: 'v1', plural: 'configmaps' })
 
 export function openResourceCache(options: ResourceCacheOptions): ResourceCache {

@@ -1,7 +1,7 @@
 /** Compiles plans and tenants, and decides who may name a tenant. */
 import type { Instant } from '@platen/contract/brand.ts'
 import { tenantSpecDefaults } from '@platen/contract/crd/tenant.ts'
-import { ERASURE_PREFIX } from '@platen/contract/erasure.ts'
+import { ERASURE_PREFIX, LISTED_ERASURE_PREFIX } from '@platen/contract/erasure.ts'
 import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
 import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
@@ -234,6 +234,7 @@ const SERVICE_PREFIXES = [
   'asset/',
   'delivery/',
   ERASURE_PREFIX,
+  LISTED_ERASURE_PREFIX,
   EXPIRY_PREFIX,
   IDEMPOTENCY_PREFIX,
 ]

@@ -18,6 +18,9 @@ export const MAY: Rights = {
     'apikeys everywhere': 'list watch',
     apikeys: 'patch',
     'apikeys/status': 'apply',
+    'erasures everywhere': 'list watch',
+    erasures: 'delete',
+    'erasures/status': 'patch',
     secrets: 'get create apply patch',
     'secrets in platen': 'create',
     configmaps: 'get',
@@ -29,6 +32,7 @@ export const MAY: Rights = {
   'platform admin': {
     plans: 'get list watch create update patch apply delete clear',
     tenants: 'get list create update patch delete clear',
+    erasures: 'get list watch create delete clear',
   },
   'tenant editor': {
     templates: 'get list watch create update patch apply delete clear',
@@ -51,6 +55,7 @@ export const MAY_NOT: Rights = {
     templates: 'create patch delete',
     apikeys: 'create delete',
     'apikeys/status': 'update',
+    erasures: 'create patch',
     configmaps: 'create patch delete',
     'events everywhere': 'list',
     events: 'patch delete',
@@ -64,6 +69,7 @@ export const MAY_NOT: Rights = {
   'platform admin': {
     'plans/status': 'patch',
     'tenants/status': 'patch',
+    'erasures/status': 'patch',
     templates: 'get create',
     'templates everywhere': 'list',
     'apikeys everywhere': 'list',
@@ -73,6 +79,7 @@ export const MAY_NOT: Rights = {
   },
   'tenant editor': {
     plans: 'get list create patch',
+    erasures: 'get list create delete',
     tenants: 'get list create patch delete',
     'tenants/status': 'patch',
     'templates/status': 'patch apply',
@@ -91,6 +98,7 @@ export const MAY_NOT: Rights = {
     'templates/status': 'patch',
     apikeys: 'create update patch delete clear',
     plans: 'get',
+    erasures: 'get list create',
     tenants: 'list',
     secrets: 'get',
     'templates in team-globex': 'get',

@@ -155,6 +155,7 @@ const RESOURCES: Readonly<Record<string, Resource>> = {
   tenants: { api: PLATEN, kind: 'Tenant', isCluster: true, fields: () => ({ spec: { planRef: { name: 'starter' } } }) },
   templates: { api: PLATEN, kind: 'Template', fields: () => ({ spec: { tenantRef, html } }) },
   apikeys: { api: PLATEN, kind: 'ApiKey', fields: () => ({ spec: { tenantRef, secretName: 'ci-key' } }) },
+  erasures: { api: PLATEN, kind: 'Erasure', fields: () => ({ spec: { tenantRef, allRenders: true } }) },
   secrets: { api: 'v1', kind: 'Secret', fields: () => ({ stringData: { key: 'x' } }) },
   configmaps: { api: 'v1', kind: 'ConfigMap', fields: () => ({ data: { key: 'x' } }) },
   events: { api: 'v1', kind: 'Event', fields: (namespace) => ({ involvedObject: { namespace } }) },

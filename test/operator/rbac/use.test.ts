@@ -9,7 +9,7 @@ import { poll } from '../../time/poll.ts'
 import { OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import { AUDIT_LOG } from '../../topology/server/kube.ts'
-import { aConfigMap, anApiKey, annotated, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
+import { aConfigMap, anApiKey, anErasure, annotated, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Manifest, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 let kube: Awaited<ReturnType<typeof borrowKube>>
@@ -96,6 +96,21 @@ test('the operator uses every right it has and asks for nothing else', async () 
   ] as const) {
     await poll(() => rig.get(kind, name)).until(({ status }) => status?.['rotation'] === at)
   }
+  // Only somebody else says here that it is done.
+  await rig.apply(anErasure('gdpr', 'acme', { allRenders: true, ttlSecondsAfterFinished: 0 }))
+  await poll(() => rig.get('erasure', 'gdpr')).until(({ status }) => status?.['orderedAt'] !== undefined)
+  const done = {
+    type: 'Ready',
+    status: 'True',
+    observedGeneration: 1,
+    lastTransitionTime: at,
+    reason: 'Erased',
+    message: '',
+  }
+  const patch = JSON.stringify({ status: { conditions: [done] } })
+  const finish = ['patch', 'erasure', 'gdpr', `--namespace=${TEAM}`, '--subresource=status', '--type=merge']
+  await rig.kubectl(...finish, `--patch=${patch}`)
+  await poll(() => rig.get('erasure', 'gdpr').catch(() => undefined)).until((found) => found === undefined)
   for (const [kind, name] of [
     ['apikey', 'ci'],
     ['template', 'invoice'],

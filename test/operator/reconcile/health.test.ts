@@ -1,7 +1,8 @@
 /** What deployment tools make of resources in every state that they come to be in, on a real Kubernetes API. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { healthOf } from '../../health/health.ts'
-import { type Applied, anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
+import { poll } from '../../time/poll.ts'
+import { type Applied, anApiKey, anErasure, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Reasons, type Rig, startRig } from '../rig/rig.ts'
 
 let rig: Rig
@@ -93,6 +94,23 @@ test('what is in force without a part of it has failed, and is current as soon a
   expect(await told(template)).toEqual(['template/rich: Current, Healthy'])
 })
 
+test('an Erasure is in progress until it is worked off, and is never taken for failed', async () => {
+  const finalizers = ['example.test/hold']
+  const stray = anErasure('stray', 'nobody', { allRenders: true })
+  const resources = [anErasure('ordered', 'acme', { allRenders: true }), stray]
+  await rig.apply(...resources.map((each) => ({ ...each, metadata: { ...each.metadata, finalizers } })))
+  await isSeen(...resources)
+  expect(await told(...resources)).toEqual(resources.map((resource) => `${placeOf(resource)}: InProgress, Progressing`))
+  expect(await messages(...resources)).toEqual([
+    'no events process has completed a round yet',
+    'there is no Tenant nobody that lists team-acme in spec.namespaces',
+  ])
+  await onTeam(stray, 'delete', '--wait=false')
+  expect(await told(stray)).toEqual(['erasure/stray: Terminating'])
+  for (const resource of resources)
+    await onTeam(resource, 'patch', '--type=merge', '--patch={"metadata":{"finalizers":null}}')
+})
+
 test('what is being deleted is terminating, whatever it was', async () => {
   const finalizers = ['example.test/hold']
   const resources = [aPlan('going'), aTenant('going'), aTemplate('going', 'acme'), anApiKey('going', 'acme')]
@@ -117,12 +135,22 @@ test('what the operator has not seen is in progress: new resources, and new gene
     anApiKey('known', 'acme', { description: 'changed' }),
   ]
   const all = [...unseen, ...changed]
-  await rig.apply(...all)
-  expect(await told(...all)).toEqual(all.map((resource) => `${placeOf(resource)}: InProgress, Progressing`))
+  const erasure = anErasure('unseen', 'acme', { allRenders: true })
+  await rig.apply(...all, erasure)
+  expect(await told(...all, erasure)).toEqual(
+    [...all, erasure].map((resource) => `${placeOf(resource)}: InProgress, Progressing`),
+  )
   await rig.cluster.start()
+  await isSeen(erasure)
   for (const resource of all) await rig.says(placeOf(resource), EVERYWHERE)
   expect(await told(...all)).toEqual(all.map((resource) => `${placeOf(resource)}: Current, Healthy`))
 })
+
+/** Waits until the operator has seen these Erasures. No events process carries them out here. */
+async function isSeen(...erasures: readonly Applied[]): Promise<void> {
+  for (const erasure of erasures)
+    await poll(() => foundAt(erasure)).until(({ status }) => status?.conditions !== undefined)
+}
 
 function onTeam(resource: Applied, verb: string, ...flags: readonly string[]): Promise<string> {
   const { namespace } = resource.metadata

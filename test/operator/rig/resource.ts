@@ -30,6 +30,11 @@ export function anApiKey(name: string, tenant: string, spec: Spec = {}): Applied
   return { ...inTeam('ApiKey', name), spec: { tenantRef: { name: tenant }, ...source, ...spec } }
 }
 
+/** Of the team's namespace. */
+export function anErasure(name: string, tenant: string, spec: Spec): Applied {
+  return { ...inTeam('Erasure', name), spec: { tenantRef: { name: tenant }, ...spec } }
+}
+
 export function aConfigMap(name: string, data: Readonly<Record<string, string>>) {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: TEAM }, data }
 }

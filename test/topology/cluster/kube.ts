@@ -63,7 +63,7 @@ const SECRETS_ROLE = 'platen-operator-secrets'
 
 /** Removes all resources, everything that operators stored next to them, and the namespaces of tests. No controller does it here. */
 export async function emptyKube(kube: KubeApi): Promise<void> {
-  for (const kind of ['apikeys', 'templates', 'tenants', 'plans']) {
+  for (const kind of ['erasures', 'apikeys', 'templates', 'tenants', 'plans']) {
     const path = `/apis/platen.dev/v1alpha1/${kind}`
     for (const { metadata } of await itemsAt(kube, path)) {
       const own =

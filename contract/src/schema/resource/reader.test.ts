@@ -327,6 +327,13 @@ describe('around the spec', () => {
     ])
   })
 
+  test('an Erasure is refused with what to use instead', () => {
+    const spec = { tenantRef: { name: 'acme' }, allRenders: true }
+    expect(faultsOf({ ...manifest('Plan', spec), kind: 'Erasure' })).toEqual([
+      '/kind is an order to a cluster, not a setting: use platen erase',
+    ])
+  })
+
   test.for([
     [{ apiVersion: 'platen.dev/v1' }, '/apiVersion must be one of "platen.dev/v1alpha1"'],
     [{ status: {} }, '/status is not a known field'],

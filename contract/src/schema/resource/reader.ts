@@ -75,6 +75,9 @@ export function resourceReader(): ReadResource {
   return (value) => {
     const kind = value['kind']
     const validate = typeof kind === 'string' ? validators.get(kind) : undefined
+    // In a folder it would stay, and erase again what a tenant of the same name renders later.
+    if (kind === 'Erasure')
+      return { faults: [{ path: '/kind', message: 'is an order to a cluster, not a setting: use platen erase' }] }
     if (validate === undefined)
       return { faults: [{ path: '/kind', message: `must be one of ${[...validators.keys()].join(', ')}` }] }
     const faults = validate(value)

@@ -4,13 +4,14 @@ import { once } from 'node:events'
 import { type IncomingMessage, Agent as PlainAgent, request as requestPlainly } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import type { Socket } from 'node:net'
+import type { RequestMethod } from '@platen/contract/port/operator-meter.ts'
 import { codeOf, isBrokenConnection } from '@platen/contract/thrown.ts'
 import { CLUSTER_IDLE_SOCKET_MS, CLUSTER_REQUESTS_MAX } from '../../limit.ts'
 import type { Access } from '../access.ts'
 import { ClusterError } from '../error.ts'
 
 export interface OutgoingRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH'
+  readonly method: RequestMethod
   /** Includes the query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>

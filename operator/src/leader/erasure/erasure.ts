@@ -1,0 +1,215 @@
+/**
+ * Erasures: orders to erase renders, given by resources of Kubernetes. They are no settings, so nothing is compiled or published, and they
+ * have an informer and a queue of their own: an erasure that takes days delays nothing.
+ *
+ * The operator writes an order to the artifact store and shows how far the events processes are with it. It erases nothing itself. Giving an
+ * order again changes nothing, so a reconcile may begin anew at any time. What the order cannot tell any more once it is removed is in the
+ * status.
+ */
+import type { Instant } from '@platen/contract/brand.ts'
+import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import type { ErasureSpec } from '@platen/contract/crd/erasure.ts'
+import {
+  decodeErasure,
+  type ErasureOrder,
+  encodeErasure,
+  erasureKey,
+  type ListedErasureOrder,
+  lastRoundAt,
+  listedErasureKey,
+} from '@platen/contract/erasure.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+import type { ArtifactAddress } from '@platen/contract/render.ts'
+import { parseRenderId } from '@platen/contract/render-id.ts'
+import type { Uid } from '@platen/contract/resource.ts'
+import type { Tenant } from '@platen/contract/tenant.ts'
+import type { ClusterClient } from '../../cluster/client.ts'
+import { isConflict, isNotFound } from '../../cluster/error.ts'
+import { type Informer, openInformer } from '../../cluster/informer.ts'
+import type { KubeObject } from '../../cluster/object.ts'
+import { pathOf } from '../../cluster/path.ts'
+import { ERASURE_IDLE_MS_MAX, ERASURE_POLL_MS_MAX, ERASURE_POLL_MS_MIN, ERASURE_WORKERS } from '../../limit.ts'
+import { WorkQueue } from '../../queue/work-queue.ts'
+import { runWorkers } from '../../queue/worker.ts'
+import type { ResourceCache } from '../../reconcile/resource-cache.ts'
+import { mergePatchOf } from '../../reconcile/status.ts'
+import { type ErasureView, finishedAtOf, type KeptTopic, type Progress, statusOf } from './status.ts'
+
+export type { KeptTopic } from './status.ts'
+
+export interface ErasureOptions {
+  readonly client: Pick<ClusterClient, 'list' | 'watch' | 'mergePatch' | 'remove'>
+  readonly artifacts: Pick<ArtifactStore, 'create' | 'get'>
+  readonly serviceBucket: string
+  /** The namespace of the operator, where an Erasure may name every tenant. */
+  readonly namespace: string
+  readonly resources: Pick<ResourceCache, 'get'>
+  /** The settings of a tenant in force. */
+  readonly inForce: (uid: Uid) => Tenant | undefined
+  readonly requestsKept: readonly KeptTopic[]
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly meter: Pick<OperatorMeter, 'controller' | 'relisted' | 'watched' | 'unread'>
+}
+
+const COLLECTION = { group: 'platen.dev', version: 'v1alpha1', plural: 'erasures' }
+
+/** Follows all Erasures until `signal` aborts. Never rejects. */
+export async function runErasures(options: ErasureOptions, signal: AbortSignal): Promise<void> {
+  const { clock, ids, log } = options
+  const workers = ERASURE_WORKERS
+  const meter = options.meter.controller('erasure', { workers, readState: () => queue.state() })
+  const queue: WorkQueue = new WorkQueue({ clock, ids, meter })
+  await using erasures: Informer<ErasureView> = openInformer<ErasureView>({
+    ...options,
+    kind: 'Erasure',
+    path: pathOf(COLLECTION),
+    read: viewOf,
+    onChange: ({ key }) => queue.add(key),
+  })
+  const reconcile = async (key: string, until: AbortSignal) => {
+    const view = erasures.get(key)
+    return view && !view.isDeleting ? await reconcileErasure(view, options, until) : undefined
+  }
+  await runWorkers({ queue, workers, reconcile, meter, clock, log }, signal)
+}
+
+/** Its spec matches the schema: the API server accepts nothing else. */
+function viewOf({ metadata, spec, status }: KubeObject): ErasureView {
+  const { name, namespace = '', uid, generation = 1, creationTimestamp = '', deletionTimestamp } = metadata
+  return {
+    metadata: { name, namespace, uid, generation, createdAt: Date.parse(creationTimestamp) },
+    isDeleting: deletionTimestamp !== undefined,
+    spec: spec as ErasureSpec,
+    status: status ?? {},
+  }
+}
+
+/** Orders what is not ordered yet, and writes how far it is. Returns when to look again. Throws `Unavailable` or `ClusterError`. */
+export async function reconcileErasure(
+  view: ErasureView,
+  options: Omit<ErasureOptions, 'ids' | 'log' | 'meter'>,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { clock, requestsKept } = options
+  if (finishedAtOf(view) !== undefined) return await removeAfterTtl(view, options, signal)
+  const progress = await progressOf(view, options, signal)
+  const status = statusOf(view, progress, { now: clock.now(), requestsKept })
+  if (canonicalJson(status) !== canonicalJson(view.status)) {
+    const { name, namespace, uid } = view.metadata
+    const patch = { metadata: { name, namespace, uid }, status: mergePatchOf(view.status, status) }
+    await options.client.mergePatch(pathOfView(view, 'status'), patch, signal).catch(ignoreIfGone)
+  }
+  const age = clock.now() - view.metadata.createdAt
+  return Math.min(Math.max(age / 10, ERASURE_POLL_MS_MIN), ERASURE_POLL_MS_MAX)
+}
+
+async function progressOf(
+  view: ErasureView,
+  options: Omit<ErasureOptions, 'ids' | 'log' | 'meter'>,
+  signal: AbortSignal,
+): Promise<Progress> {
+  const { artifacts, clock } = options
+  const { accountId, orderedAt } = view.status
+  if (accountId !== undefined && orderedAt !== undefined) {
+    const order = await read(addressOf(view, accountId, options), artifacts, signal)
+    if (order !== undefined) return { step: 'ordered', order }
+    // The last round removes the order.
+    if (clock.now() >= lastRoundAt({ orderedAt: Date.parse(orderedAt) })) return { step: 'over' }
+  }
+  const found = tenantOf(view, options)
+  if (!('storage' in found)) return { step: 'waiting', ...found }
+  if (accountId !== undefined && accountId !== found.incarnation)
+    return {
+      step: 'waiting',
+      reason: 'TenantNotFound',
+      message: `the account ${accountId} is that of no Tenant any more`,
+    }
+  const given = orderOf(view, found, clock.now())
+  const address = addressOf(view, found.incarnation, options)
+  await artifacts.create(address, encodeErasure(given), signal)
+  // Another leader may have given it before.
+  return { step: 'ordered', order: (await read(address, artifacts, signal)) ?? given }
+}
+
+type NotFound = Omit<Extract<Progress, { step: 'waiting' }>, 'step'>
+
+/** Only whoever may use the tenant's namespaces, or that of the operator, names it: namespaces often belong to teams. */
+function tenantOf(
+  { metadata: { namespace }, spec }: ErasureView,
+  { resources, inForce, namespace: own }: Pick<ErasureOptions, 'resources' | 'inForce' | 'namespace'>,
+): Tenant | NotFound {
+  const { name } = spec.tenantRef
+  const { resource } = resources.get(`Tenant ${name}`) ?? {}
+  const isListed = resource?.kind === 'Tenant' && resource.spec.namespaces?.includes(namespace) === true
+  if (resource === undefined || (!isListed && namespace !== own)) {
+    const place = namespace === own ? '' : ` that lists ${namespace} in spec.namespaces`
+    return { reason: 'TenantNotFound', message: `there is no Tenant ${name}${place}` }
+  }
+  const message = `Tenant ${name} was never in force, so it has no renders`
+  return inForce(resource.metadata.uid) ?? { reason: 'TenantNotReady', message }
+}
+
+function orderOf(
+  view: ErasureView,
+  { id, incarnation, storage }: Tenant,
+  orderedAt: Instant,
+): ErasureOrder | ListedErasureOrder {
+  const { name, namespace } = view.metadata
+  const order = { tenant: id, account: incarnation, storage, orderedAt, by: `Erasure ${namespace}/${name}` }
+  const { renders } = view.spec
+  return renders === undefined
+    ? { ...order, before: beforeOf(view) }
+    : { ...order, renders: renders.flatMap((text) => parseRenderId(text) ?? []) }
+}
+
+function addressOf(
+  view: ErasureView,
+  account: string,
+  { serviceBucket }: Pick<ErasureOptions, 'serviceBucket'>,
+): ArtifactAddress {
+  const { metadata, spec } = view
+  const key =
+    spec.renders === undefined ? erasureKey({ account, before: beforeOf(view) }) : listedErasureKey(metadata.uid)
+  return { bucket: serviceBucket, key }
+}
+
+/** Kubernetes cuts the time of creation to whole seconds. So this is the end of that second: no render before the creation is left. */
+function beforeOf({ metadata }: ErasureView): Instant {
+  return metadata.createdAt + 1000
+}
+
+async function read(address: ArtifactAddress, artifacts: Pick<ArtifactStore, 'get'>, signal: AbortSignal) {
+  const bytes = await artifacts.get(address, signal)
+  return bytes && decodeErasure(bytes)
+}
+
+/** Deletes a finished Erasure when its time is over. Returns when to look again. */
+async function removeAfterTtl(
+  view: ErasureView,
+  { client, clock }: Pick<ErasureOptions, 'client' | 'clock'>,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { ttlSecondsAfterFinished } = view.spec
+  const finishedAt = finishedAtOf(view)
+  if (finishedAt === undefined || ttlSecondsAfterFinished === undefined) return undefined
+  const waitMs = finishedAt + ttlSecondsAfterFinished * 1000 - clock.now()
+  if (waitMs > 0) return Math.min(waitMs, ERASURE_IDLE_MS_MAX)
+  await client.remove(pathOfView(view), view.metadata.uid, signal).catch(ignoreIfGone)
+  return undefined
+}
+
+/** Somebody has deleted it meanwhile, and may have created another of the name. */
+function ignoreIfGone(error: unknown): undefined {
+  if (isNotFound(error) || isConflict(error)) return undefined
+  throw error
+}
+
+function pathOfView({ metadata: { name, namespace } }: ErasureView, subresource?: 'status'): string {
+  return pathOf({ ...COLLECTION, namespace, name, ...(subresource && { subresource }) })
+}
