@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aFailure, aManifest } from '../../test/fixture/build.ts'
 import { eventIdOf, eventOf, webhookBodyOf } from './event.ts'
-import { renderUuid } from './render-id.ts'
+import { issuedAt, renderUuid } from './render-id.ts'
 
 const key = new Uint8Array(32).fill(7)
 
@@ -10,11 +10,20 @@ test('an event made again from the same manifest has the same id', () => {
   expect(eventOf(manifest, key)).toEqual(eventOf(structuredClone(manifest), key))
 })
 
-test('the id is a UUIDv7 of the time at which the render ended', () => {
+test('the id is a UUIDv7 of the time at which the id of the render was issued', () => {
   const manifest = aManifest({})
-  const { id } = eventOf(manifest, key)
+  const id = eventIdOf(manifest, key)
   expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-  expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(manifest.outcome.finishedAt)
+  expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(issuedAt(manifest.render.id))
+})
+
+test('a render that is made again after a restore has an event of the same id, unless it ends in another way', () => {
+  const manifest = aManifest({})
+  const { outcome } = manifest
+  const again = { ...manifest, outcome: { ...outcome, finishedAt: outcome.finishedAt + 86_400_000 } }
+  const failed = { ...manifest, outcome: aFailure() }
+  expect(eventIdOf(again, key)).toBe(eventIdOf(manifest, key))
+  expect(eventIdOf(failed, key)).not.toBe(eventIdOf(manifest, key))
 })
 
 test('another key gives another id, so an id cannot be made without it', () => {
@@ -24,8 +33,8 @@ test('another key gives another id, so an id cannot be made without it', () => {
 
 test('an event made again by a process with another key has the id that is stored in the manifest', () => {
   const manifest = aManifest({})
-  const stored = { ...manifest, eventId: eventIdOf(manifest, key) }
-  expect(eventOf(stored, new Uint8Array(32))).toEqual(eventOf(manifest, key))
+  const eventId = eventIdOf(manifest, key)
+  expect(eventOf({ ...manifest, eventId }, new Uint8Array(32))).toEqual({ ...eventOf(manifest, key), id: eventId })
 })
 
 test('the body of a webhook has the id of the render as a UUID, and of a success what was made', () => {

@@ -1,7 +1,8 @@
 /** Events: what happened to a render. Webhooks and quota are computed from them. They are kept longer than a month of quota. */
 import { createHmac } from 'node:crypto'
+import type { Instant } from './brand.ts'
 import type { Manifest } from './render.ts'
-import { renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
+import { issuedAt, renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
 import { manifestOfEvent } from './stored-request.ts'
 
 export const EVENT_TYPES = ['render.succeeded', 'render.failed'] as const
@@ -12,8 +13,8 @@ export type EventKey = Uint8Array
 
 export interface RenderEvent {
   /**
-   * A UUIDv7 made from the end of the render and a keyed hash of render id and type. Emitted again after a crash, the event has the same
-   * id, also by a process with another key.
+   * A UUIDv7 made from the id of the render, with its time, and a keyed hash of that id and the type. Emitted again after a crash, or for a
+   * render that is made again after a restore, the event has the same id; after a crash also by a process with another key.
    */
   readonly id: string
   readonly type: EventType
@@ -23,10 +24,11 @@ export interface RenderEvent {
 
 /**
  * The event of a finished render. Pure: the same manifest gives the same event, so readers drop duplicates by `id`. The key is only used for
- * manifests without an event id, which a version before this field wrote.
+ * manifests without an event id. A version before this field wrote them, and made the id with the time at which the render ended.
  */
 export function eventOf({ eventId, ...manifest }: Manifest, key: EventKey): RenderEvent {
-  return { id: eventId ?? eventIdOf(manifest, key), type: typeOf(manifest), manifest: manifestOfEvent(manifest) }
+  const id = eventId ?? keyedId(manifest, manifest.outcome.finishedAt, key)
+  return { id, type: typeOf(manifest), manifest: manifestOfEvent(manifest) }
 }
 
 /**
@@ -34,10 +36,14 @@ export function eventOf({ eventId, ...manifest }: Manifest, key: EventKey): Rend
  * during a rotation it may have another key.
  */
 export function eventIdOf(manifest: Manifest, key: EventKey): string {
+  return keyedId(manifest, issuedAt(manifest.render.id), key)
+}
+
+function keyedId(manifest: Manifest, at: Instant, key: EventKey): string {
   const type = typeOf(manifest)
   const tag = createHmac('sha256', key).update(`event:${type}:`).update(renderIdBytes(manifest.render.id)).digest()
   const bytes = Buffer.alloc(16)
-  bytes.writeUIntBE(manifest.outcome.finishedAt, 0, 6)
+  bytes.writeUIntBE(at, 0, 6)
   tag.copy(bytes, 6, 0, 10)
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)

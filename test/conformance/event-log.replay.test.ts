@@ -2,7 +2,7 @@
 import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import type { EventRange } from '@platen/contract/port/checkpoint.ts'
-import type { EventBatch } from '@platen/contract/port/event-log.ts'
+import type { EventBatch, LogPosition } from '@platen/contract/port/event-log.ts'
 import { expect, test } from 'vitest'
 import { aManifest, anEvent } from '../fixture/build.ts'
 import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
@@ -24,7 +24,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     const starts = [7, 2, 0]
     const begin = async (_partition: number, range: EventRange) => {
       asked.push(range)
-      return starts.shift() ?? 10
+      return { offset: starts.shift() ?? 10 }
     }
     const seen: (readonly string[])[] = []
     let read: string[] = []
@@ -50,7 +50,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     const asked: EventRange[] = []
     const begin = async (_partition: number, range: EventRange) => {
       asked.push(range)
-      return range.end === undefined ? 99 : 3
+      return { offset: range.end === undefined ? 99 : 3 }
     }
     for await (const spans of scene.log.replay(READER, begin, signal)) if (spans.some(({ to }) => to === 4)) break
     expect(asked).toEqual([{ first: 0 }, { first: 0, end: 4 }])
@@ -61,10 +61,10 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     await append(scene.log, 10, signal)
     const asked: EventRange[] = []
     const begin = async (_partition: number, range: EventRange) => {
-      if (asked.push(range) > 1) return range.first
+      if (asked.push(range) > 1) return { offset: range.first }
       const admin = await scene.connection.admin()
       await admin.deleteTopicRecords({ topic: scene.topic, partitions: [{ partition: 0, offset: '5' }] })
-      return 2
+      return { offset: 2 }
     }
     const seen: EventBatch[] = []
     for await (const spans of scene.log.replay(READER, begin, signal)) {
@@ -76,6 +76,33 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     expect(seen.flatMap(({ events }) => events)).toHaveLength(5)
   })
 
+  test.for([
+    { name: 'the event before the position that it is told', isOther: false, asked: [{ first: 0 }], from: 7 },
+    { name: 'another one there', isOther: true, asked: [{ first: 0 }, { first: 0, end: 0 }], from: 0 },
+  ])('begins at $from where it has $name', async ({ isOther, asked, from }, { signal }) => {
+    await using scene = await aLog()
+    await append(scene.log, 7, signal)
+    let before: string | undefined
+    for await (const [span] of scene.log.replay(READER, async () => ({ offset: 0 }), signal)) {
+      before = span?.fingerprint
+      if (span?.to === 7) break
+    }
+    await append(scene.log, 3, signal)
+    const ranges: EventRange[] = []
+    const begin = async (_partition: number, range: EventRange) => {
+      ranges.push(range)
+      return { offset: range.end ?? 7, fingerprint: isOther ? '0123456789abcdef' : before }
+    }
+    const seen: EventBatch[] = []
+    for await (const spans of scene.log.replay(READER, begin, signal)) {
+      seen.push(...spans.filter(({ events }) => events.length > 0))
+      if (seen.at(-1)?.to === 10) break
+    }
+    expect(ranges).toEqual(asked)
+    expect(seen[0]).toMatchObject({ from })
+    expect(seen.flatMap(({ events }) => events)).toHaveLength(10 - from)
+  })
+
   test('tells where each piece begins and ends, without a gap, and comes by where nothing is new', async ({
     signal,
   }) => {
@@ -84,7 +111,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     const heads = new Map<number, number>()
     const idle = new Set<number>()
     let count = 0
-    for await (const spans of scene.log.replay(READER, async () => 0, signal)) {
+    for await (const spans of scene.log.replay(READER, async () => ({ offset: 0 }), signal)) {
       for (const { partition, from, to, events } of spans) {
         expect(from).toBe(heads.get(partition) ?? 0)
         expect(to - from).toBe(events.length)
@@ -101,7 +128,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     await using scene = await aLog()
     const [first] = await append(scene.log, 1, signal)
     const seen: string[] = []
-    for await (const spans of scene.log.replay(READER, async () => 0, signal)) {
+    for await (const spans of scene.log.replay(READER, async () => ({ offset: 0 }), signal)) {
       for (const { events } of spans) for (const { id } of events) seen.push(id)
       if (seen.length === 1) seen.push(...(await append(scene.log, 1, signal)).map(({ id }) => `sent ${id}`))
       if (seen.length === 3) break
@@ -116,7 +143,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     const [after] = await append(scene.log, 1, signal)
     const read: string[] = []
     let to = 0
-    for await (const spans of scene.log.replay(READER, async () => 0, signal)) {
+    for await (const spans of scene.log.replay(READER, async () => ({ offset: 0 }), signal)) {
       for (const span of spans) read.push(...span.events.map(({ id }) => id))
       to = Math.max(to, ...spans.map((span) => span.to))
       if (to === 3) break
@@ -130,13 +157,13 @@ describeOnKafka('the event log on Kafka', (kafka) => {
   test('is shared by processes that come and go, each of which is told where to begin', async ({ signal }) => {
     await using scene = await aLog(4)
     await using other = await kafka.connect()
-    const positions = new Map<number, number>()
-    const begin = async (partition: number) => positions.get(partition) ?? 0
+    const positions = new Map<number, LogPosition>()
+    const begin = async (partition: number) => positions.get(partition) ?? { offset: 0 }
     const seen = new Set<string>()
     const take = (spans: readonly EventBatch[]) => {
       for (const span of spans) {
         for (const { id } of span.events) seen.add(id)
-        positions.set(span.partition, span.to)
+        positions.set(span.partition, { offset: span.to, fingerprint: span.fingerprint })
         span.done()
       }
     }
@@ -165,7 +192,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     await using scene = await aLog()
     await append(scene.log, 5, signal)
     const left = () => scene.log.lag(READER).reduce((sum, { records }) => sum + records, 0)
-    for await (const spans of scene.log.replay(READER, async () => 0, signal)) {
+    for await (const spans of scene.log.replay(READER, async () => ({ offset: 0 }), signal)) {
       if (spans.every(({ to }) => to < 5)) continue
       expect([left(), scene.log.lag('webhooks')]).toEqual([5, []])
       for (const span of spans) span.done()

@@ -108,7 +108,7 @@ describeOnKafka('a record of a newer format on Kafka', (kafka) => {
     for (const reader of ['webhooks', 'quota'] as const)
       for await (const given of log.follow(reader, signal))
         if (seen[reader]?.push(given.event.id) && given.event.id === event.id) break
-    for await (const batches of log.replay('projection', async () => 0, signal)) {
+    for await (const batches of log.replay('projection', async () => ({ offset: 0 }), signal)) {
       seen['projection']?.push(...batches.flatMap(({ events }) => events.map(({ id }) => id)))
       if (seen['projection']?.includes(event.id)) break
     }

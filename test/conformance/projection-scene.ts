@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { EVENT_TOPIC, prepareTopics, renderTopics } from '@platen/adapters/kafka/topic.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/event/projection.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { CHECKPOINT_KEY, redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
@@ -13,7 +14,7 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { AuditableLimiter } from '@platen/contract/port/limiter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/render.ts'
-import { type ProjectionPorts, runProjection } from '@platen/events/charge/projection.ts'
+import { PROJECTION_READER, type ProjectionPorts, runProjection } from '@platen/events/charge/projection.ts'
 import { aFailure, aManifest, anEvent, aRecord, rejectionOf, SILENT } from '../fixture/build.ts'
 import { hurriedClock } from '../time/hurried-clock.ts'
 import { poll } from '../time/poll.ts'
@@ -38,6 +39,8 @@ export interface Scene extends AsyncDisposable {
   /** Resolves when the views contain all appended events. */
   caughtUp(): Promise<void>
   wipe(): Promise<void>
+  /** Makes the event log again, empty. */
+  loseEvents(): Promise<void>
   /** Saves the current state of Redis. `restore` brings it back later, as from a backup. */
   keep(): Promise<void>
   restore(): Promise<void>
@@ -51,7 +54,8 @@ const PARTITIONS = 3
 /** Builds a scene with its own topics and an empty Redis. */
 export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<Scene> {
   const stack = new AsyncDisposableStack()
-  const { prefix } = await kafka.topics('events', { partitions: { ...ONE_PARTITION, events: PARTITIONS } })
+  const settings = await kafka.topics('events', { partitions: { ...ONE_PARTITION, events: PARTITIONS } })
+  const { prefix } = settings
   const connection = stack.use(await kafka.connect())
   const client = stack.use(await redis.emptied())
   const log = kafkaEventLog(connection, { prefix })
@@ -100,6 +104,14 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
       await poll(offsets).until((known) => ends.every(({ partition, high }) => known[partition] === high))
     },
     wipe: async () => void (await client.call((each) => each.flushall(), signal)),
+    async loseEvents() {
+      const admin = await connection.admin()
+      const topics = renderTopics(settings, [PROJECTION_READER]).filter(({ name }) => name === EVENT_TOPIC)
+      const topic = `${prefix}${EVENT_TOPIC}`
+      await admin.deleteTopics({ topics: [topic] })
+      await poll(() => admin.listTopics()).until((names) => !names.includes(topic))
+      await prepareTopics(connection, topics, { settings, signal })
+    },
     async keep() {
       await redis.server().stop()
       await rm(kept(), { recursive: true, force: true })

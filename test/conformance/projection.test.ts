@@ -110,6 +110,30 @@ describeOnKafka('the projection', (kafka) => {
         await isExact(scene)
       })
 
+      test.for([
+        { name: 'no process runs', isRunning: false },
+        { name: 'it runs', isRunning: true },
+      ])(
+        'when Kafka loses events while $name, and has more than before by the time one looks',
+        async ({ isRunning }) => {
+          await using scene = await aScene(kafka, redis)
+          const lose = async () => {
+            await scene.loseEvents()
+            await appendSome(scene, 120)
+          }
+          {
+            await using _first = start(scene.ports)
+            await appendSome(scene)
+            await isExact(scene)
+            if (isRunning) await lose()
+            if (isRunning) await isExact(scene)
+          }
+          if (!isRunning) await lose()
+          await using _second = start(scene.ports)
+          await isExact(scene)
+        },
+      )
+
       test('when Redis is killed while it reads, and comes back', async () => {
         await using scene = await aScene(kafka, redis)
         await using _running = start(scene.ports)

@@ -131,7 +131,8 @@ test('a dead letter', async () => {
   const { 'platen-reason': reason = '', 'platen-topic': topic = '', v } = before?.headers ?? {}
   const { sent, connection } = recording()
   const headers = { v: Buffer.from(v ?? '') }
-  const record = { topic, partition: 0, offset: 3, key: Buffer.from('x'), value: Buffer.from('no record'), headers }
+  const place = { topic, partition: 0, offset: 3, fingerprint: '' }
+  const record = { ...place, key: Buffer.from('x'), value: Buffer.from('no record'), headers }
   await deadLetterRecord(connection, { record, reason, deadTopic: 'render.dead' }, NEVER)
   const [written] = sent[0]?.records ?? []
   const texts = Object.entries(written?.headers ?? {}).map(([name, value]) => [name, String(value)])

@@ -72,6 +72,8 @@ export interface KafkaConnection extends AsyncDisposable, KafkaPorts {
   admin(): Promise<Admin>
   /** Makes a client with its own sockets, for one consumer. */
   client(watch?: ClientWatch): Kafka
+  /** Whether a warning that repeats is to be logged: the same text once in `KAFKA_WARNING_EVERY_MS`, whatever numbers are in it. */
+  isNews(warning: string): boolean
 }
 
 /** What a client reports of itself. */
@@ -90,8 +92,10 @@ export async function connectKafka(
 ): Promise<KafkaConnection> {
   signal.throwIfAborted()
   patchKafkajs(ports.clock)
-  const client = (watch: ClientWatch = {}) => new Kafka(configOf(settings, ports, { watch, isRetried: true }))
-  await probe(settings, ports, signal)
+  const isNews = openNewsFilter(ports.clock)
+  const told = { ...ports, isNews }
+  const client = (watch: ClientWatch = {}) => new Kafka(configOf(settings, told, { watch, isRetried: true }))
+  await probe(settings, told, signal)
   const producer = client().producer({
     createPartitioner: Partitioners.DefaultPartitioner,
     allowAutoTopicCreation: false,
@@ -105,7 +109,7 @@ export async function connectKafka(
       .catch(throwUnavailable)
   }, ports.clock)
   return {
-    ...ports,
+    ...told,
     client,
     async send(topic, records, sendSignal) {
       const messages = records.map(({ key, value, headers }) => ({
@@ -137,13 +141,15 @@ export function throwUnavailable(cause: unknown): never {
 const { msMin: initialRetryTime, msMax: maxRetryTime } = KAFKA_BACK_OFF
 const RETRY = { initialRetryTime, maxRetryTime, factor: 0.2, multiplier: 2 }
 
+type LogPorts = KafkaPorts & Pick<KafkaConnection, 'isNews'>
+
 interface ClientUse {
   readonly watch: ClientWatch
   /** Are refused credentials tried again? */
   readonly isRetried: boolean
 }
 
-function configOf(settings: KafkaSettings, ports: KafkaPorts, { watch, isRetried }: ClientUse): KafkaConfig {
+function configOf(settings: KafkaSettings, ports: LogPorts, { watch, isRetried }: ClientUse): KafkaConfig {
   const { brokers, clientId, sasl, tls, latest = () => settings, onBrokenConnection = () => undefined } = settings
   const { clock } = ports
   return {
@@ -189,29 +195,40 @@ function socketFactoryOf(tls: () => KafkaTls, watch: SocketWatch): NonNullable<K
   }
 }
 
-/** Messages contain names and numbers, so their number has no limit. */
+/** Messages contain names, so their number has no limit. */
 const WARNINGS_KEPT_MAX = 100
-/** Errors that brokers report whenever a member joins or leaves, or somebody else creates a topic. */
-const TRANSIENT = /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors/
+
+function openNewsFilter(clock: Clock): (warning: string) => boolean {
+  const loggedAt = openLruCache<number>(WARNINGS_KEPT_MAX)
+  return (warning) => {
+    const text = warning.replace(/\d+/g, '0')
+    const [last, now] = [loggedAt.get(text), clock.monotonic()]
+    const isNews = last === undefined || now - last > KAFKA_WARNING_EVERY_MS
+    if (isNews) loggedAt.set(text, now)
+    return isNews
+  }
+}
+
+/**
+ * Errors that brokers report whenever a member joins or leaves, or somebody else creates a topic, and those that are logged elsewhere:
+ * missing topics, and crashes of consumers.
+ */
+const TOLD_ELSEWHERE =
+  /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors|does not host this topic-partition|^Crash: |^Restarting the consumer/
 
 /** Takes the log of kafkajs. Errors become one warning each per interval; everything else is logged at debug level. */
-function logEntriesTo({ clock, log }: KafkaPorts, watch: ClientWatch): (entry: LogEntry) => void {
-  const loggedAt = openLruCache<number>(WARNINGS_KEPT_MAX)
+function logEntriesTo({ log, isNews }: LogPorts, watch: ClientWatch): (entry: LogEntry) => void {
   return ({ level, namespace, log: { message, broker, groupId, error } }) => {
     watch.activity?.()
     const fields = { namespace, reason: message, broker, group: groupId, detail: error }
-    const last = loggedAt.get(message)
-    const now = clock.monotonic()
-    const isWarning = level <= logLevel.ERROR && !TRANSIENT.test(String(error))
-    const isNews = isWarning && (last === undefined || now - last > KAFKA_WARNING_EVERY_MS)
-    if (!isNews) return log.debug(fields, 'kafka client reported')
-    loggedAt.set(message, now)
-    log.warn(fields, 'kafka client warned')
+    const isWarning = level <= logLevel.ERROR && !TOLD_ELSEWHERE.test(message) && !TOLD_ELSEWHERE.test(String(error))
+    if (isWarning && isNews(message)) log.warn(fields, 'kafka client warned')
+    else log.debug(fields, 'kafka client reported')
   }
 }
 
 /** Finds out whether the brokers take us. A broker that answers late is asked again; any other failure is reported at once. */
-async function probe(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSignal): Promise<void> {
+async function probe(settings: KafkaSettings, ports: LogPorts, signal: AbortSignal): Promise<void> {
   const deadline = ports.clock.timeout(KAFKA_PREPARE_MS_MAX)
   for (;;) {
     try {
@@ -225,7 +242,7 @@ async function probe(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSi
 }
 
 /** Tries each broker once. */
-async function probeOnce(settings: KafkaSettings, ports: KafkaPorts, signal: AbortSignal): Promise<void> {
+async function probeOnce(settings: KafkaSettings, ports: LogPorts, signal: AbortSignal): Promise<void> {
   const config = configOf(settings, ports, { watch: {}, isRetried: false })
   const admin = new Kafka({ ...config, retry: { ...RETRY, retries: settings.brokers.length - 1 } }).admin()
   try {

@@ -128,7 +128,7 @@ async function offsetsToCommit(connection: KafkaConnection, commit: GroupCommit)
 
 async function commitAsMember(connection: KafkaConnection, commit: GroupCommit, signal: AbortSignal): Promise<void> {
   const client = connection.client()
-  const consumer = groupMember(client, { group: commit.group, fetchWaitMs: 1, shouldRestart: () => false })
+  const consumer = groupMember(client, { group: commit.group, fetchWaitMs: 1 })
   const joined = Promise.withResolvers<Readonly<Record<string, readonly number[]>>>()
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => joined.resolve(payload.memberAssignment))
   consumer.on(consumer.events.CRASH, ({ payload }) => joined.reject(payload.error))

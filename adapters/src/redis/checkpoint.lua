@@ -1,5 +1,6 @@
 -- How far the views in this Redis include the event log.
--- KEYS  1 hash: `beginning`, and the next offset of each partition      2 hash: account -> units charged in a month
+-- KEYS  1 hash: `beginning`, and of each partition the next offset, and under `<partition>:before` that offset with the fingerprint of
+--         the event before it      2 hash: account -> units charged in a month
 local CHECKPOINTS, CHARGED = KEYS[1], KEYS[2]
 
 -- A Redis that was restarted, or that replaced another, may have lost data that it had acknowledged.
@@ -9,6 +10,16 @@ end
 
 local function fence()
   return (redis.call('HGET', CHECKPOINTS, 'beginning') or '') .. ' ' .. server()
+end
+
+local function before()
+  return request.partition .. ':before'
+end
+
+-- A version that does not know fingerprints moves the offset alone.
+local function fingerprint(offset)
+  local at, found = string.match(redis.call('HGET', CHECKPOINTS, before()) or '', '^(%d+) (%x+)$')
+  return tonumber(at) == offset and found or nil
 end
 
 local operations = {}
@@ -21,18 +32,21 @@ function operations.begin()
     offset = request.first
     redis.call('HSET', CHECKPOINTS, request.partition, offset)
   end
-  return {partition = request.partition, offset = offset, fence = fence()}
+  return {partition = request.partition, offset = offset, fingerprint = fingerprint(offset), fence = fence()}
 end
 
 function operations.advance()
   local offset = redis.call('HGET', CHECKPOINTS, request.partition)
   if fence() ~= request.fence or tonumber(offset or -1) ~= request.offset then return nil end
-  if request.to ~= request.offset then redis.call('HSET', CHECKPOINTS, request.partition, request.to) end
+  if request.to ~= request.offset then
+    redis.call('HSET', CHECKPOINTS, request.partition, request.to)
+    if request.fingerprint then redis.call('HSET', CHECKPOINTS, before(), request.to .. ' ' .. request.fingerprint) end
+  end
   for account, units in pairs(request.charged) do
     if units > tonumber(redis.call('HGET', CHARGED, account) or 0) then redis.call('HSET', CHARGED, account, units) end
     redis.call('PEXPIRE', CHARGED, request.keptMs)
   end
-  return {partition = request.partition, offset = request.to, fence = request.fence}
+  return {partition = request.partition, offset = request.to, fingerprint = request.fingerprint, fence = request.fence}
 end
 
 function operations.charged()

@@ -23,8 +23,8 @@ export function redisCheckpoints(redis: RedisConnection): Checkpoints {
         signal,
       )) as Checkpoint
     },
-    async advance(checkpoint, { to, period, charged }, signal) {
-      const applied = { to, charged: Object.fromEntries(charged), keptMs: CHARGES_KEPT_MS }
+    async advance(checkpoint, { to, fingerprint, period, charged }, signal) {
+      const applied = { to, fingerprint, charged: Object.fromEntries(charged), keptMs: CHARGES_KEPT_MS }
       const call = { keys: keysOf(period), request: { operation: 'advance', ...checkpoint, ...applied } }
       return (await script.run(call, signal)) as Checkpoint | undefined
     },

@@ -30,12 +30,16 @@ export interface Checkpoint {
   readonly partition: number
   /** The offset of the first event that is not applied. */
   readonly offset: number
+  /** Tells the event before it from the one that another log has there; absent if it is not known. */
+  readonly fingerprint?: string | undefined
   /** Identifies the start of the projection and the store. */
   readonly fence: string
 }
 
 export interface Applied {
   readonly to: number
+  /** Of the event before `to`. */
+  readonly fingerprint?: string | undefined
   /** The current month, and the charge totals of accounts with new charges in it, each under a name. */
   readonly period: string
   readonly charged: ReadonlyMap<string, number>

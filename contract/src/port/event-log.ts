@@ -30,13 +30,20 @@ export interface ReplayableLog {
 }
 
 /**
- * Resolves to the offset of the event to start with, from `first` on. Called without `end`, it may name one that the log does not have.
- * Then it is called again, with the offset after the last event.
+ * Resolves to the position of the event to start with, from `first` on. Called without `end`, it may name one that the log does not have.
+ * Then it is called again with `end`, the offset after the last event; or with `first` as `end`, if the log has another event before that
+ * position than was read there: the log is an older copy, or a new one.
  */
 export type ReplayStart = (
   partition: number,
   range: { readonly first: number; readonly end?: number },
-) => Promise<number>
+) => Promise<LogPosition>
+
+export interface LogPosition {
+  readonly offset: number
+  /** Of the event before it. Absent = it is not known, so that another log is not noticed. */
+  readonly fingerprint?: string | undefined
+}
 
 /** Consecutive events of one partition. */
 export interface EventBatch {
@@ -44,6 +51,8 @@ export interface EventBatch {
   /** The offset of its start, and the offset after its end. */
   readonly from: number
   readonly to: number
+  /** Of the event before `to`. */
+  readonly fingerprint?: string | undefined
   /** The readable events in between. */
   readonly events: readonly RenderEvent[]
   /** Marks the batch as processed. Only the log's own tools show this; a restart uses `begin`. */

@@ -57,11 +57,12 @@ async function project(ports: ProjectionPorts, signal: AbortSignal): Promise<voi
     const before = held.get(partition)
     if (before !== undefined && checkpoint.offset < before.offset) {
       meter.rebuildStarted()
-      const reason = 'redis lost the checkpoint of the partition'
+      const reason =
+        range.end === undefined ? 'redis lost the checkpoint of the partition' : 'kafka lost events of the partition'
       log.warn({ partition, reason, offset: checkpoint.offset, before: before.offset }, 'rebuilding redis projection')
     }
     held.set(partition, checkpoint)
-    return checkpoint.offset
+    return checkpoint
   }
   for await (const batches of events.replay(PROJECTION_READER, begin, signal)) {
     const advanced = await retryWhileUnavailable(() => applyAll(ports, batches, { held, signal }), retry)
@@ -96,7 +97,7 @@ async function applyAll(
     return known
   }
   return await Promise.all(
-    batches.map(async ({ partition, events, to }) => {
+    batches.map(async ({ partition, events, to, fingerprint }) => {
       const accounts = new Set(
         events.filter((event) => isCharged(event, period)).map(({ manifest }) => manifest.render.account),
       )
@@ -108,7 +109,7 @@ async function applyAll(
       )
       const checkpoint = held.get(partition)
       if (checkpoint === undefined) return undefined
-      return await checkpoints.advance(checkpoint, { to, period, charged: new Map(charged) }, signal)
+      return await checkpoints.advance(checkpoint, { to, fingerprint, period, charged: new Map(charged) }, signal)
     }),
   )
 }

@@ -20,8 +20,9 @@ function told(resource: Resource, status: object): ResourceView {
   return { resource, isDeleting: false, finalizers: [], status: packStatus(status), resourceVersion: '1' }
 }
 
-function recovered(declared: ResourceView, published = NOTHING) {
-  const { tenants, templates } = previousSettings({ views: [declared], published, serviceBucket: 'platen' })
+function recovered(declared: ResourceView, published = NOTHING, others: readonly ResourceView[] = []) {
+  const views = [...others, declared]
+  const { tenants, templates } = previousSettings({ views, published, serviceBucket: 'platen' })
   const { uid } = declared.resource.metadata
   return { tenant: tenants.get(uid)?.settings, template: templates.get(uid)?.settings }
 }
@@ -40,21 +41,38 @@ test.for([
   expect(tenant?.limits).toEqual(isKept ? effective : undefined)
 })
 
+const [INVOICE, DIGEST] = ['invoice' as TemplateCode, 'a'.repeat(64) as TemplateDigest]
+const TEMPLATE: Template = {
+  tenant: ACME,
+  code: INVOICE,
+  name: 'Invoice',
+  version: 1,
+  variablesSchema: { type: 'object' },
+  digest: DIGEST,
+  engines: ['react_pdf'],
+}
+const PUBLISHED: DirectorySnapshot = { ...NOTHING, templates: new Map([[ACME, new Map([[INVOICE, TEMPLATE]])]]) }
+
 test('a template is known by the digest its status tells, whichever code it asks for by now', () => {
-  const [code, digest] = ['invoice' as TemplateCode, 'a'.repeat(64) as TemplateDigest]
-  const template: Template = {
-    tenant: ACME,
-    code,
-    name: 'Invoice',
-    version: 1,
-    variablesSchema: { type: 'object' },
-    digest,
-    engines: ['react_pdf'],
-  }
-  const snapshot = { ...NOTHING, templates: new Map([[ACME, new Map([[code, template]])]]) }
   const resource = aTemplateResource({ spec: { code: 'taken' } })
-  expect(recovered(told(resource, { digest }), snapshot).template).toBe(template)
-  expect(recovered(told(resource, { digest: 'b'.repeat(64) }), snapshot).template).toBeUndefined()
+  expect(recovered(told(resource, { digest: DIGEST }), PUBLISHED).template).toBe(TEMPLATE)
+  expect(recovered(told(resource, { digest: 'b'.repeat(64) }), PUBLISHED).template).toBeUndefined()
+})
+
+test.for([
+  { name: 'is what is published under its code', status: {}, isKept: true },
+  { name: 'of another code has nothing of it', status: {}, code: 'letter', isKept: false },
+  { name: 'of a new account has nothing of the old one', status: {}, incarnation: 'another', isKept: false },
+  { name: 'that was judged has nothing of another resource', status: { observedGeneration: 1 }, isKept: false },
+])('a template that is applied again $name', ({ status, code, incarnation, isKept }) => {
+  const tenant = aTenantResource()
+  const { account } = tenant.metadata
+  const inForce = { id: ACME, incarnation: incarnation ?? account, limits: DEFAULT_LIMITS, suspended: false }
+  const storage = { bucket: 'platen', prefix: '' }
+  const snapshot = { ...PUBLISHED, tenants: new Map([[ACME, { ...inForce, storage }]]) }
+  const resource = aTemplateResource({ spec: { code: code ?? INVOICE } })
+  const { template } = recovered(told(resource, status), snapshot, [told(tenant, {})])
+  expect(template).toBe(isKept ? TEMPLATE : undefined)
 })
 
 test.for([

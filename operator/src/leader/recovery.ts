@@ -1,7 +1,7 @@
 /** Finds the settings in force when an operator starts, from Redis and from the statuses. Pure. */
 import { tenantSpecDefaults } from '@platen/contract/crd/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
+import type { Resource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
 import {
   DEFAULT_LIMITS,
   type Limits,
@@ -10,6 +10,7 @@ import {
   type Tenant,
   type TenantId,
 } from '@platen/contract/tenant.ts'
+import { codeOf } from '@platen/settings/compile/source.ts'
 import { settingsOf } from '@platen/settings/compile/template.ts'
 import { storageOf } from '@platen/settings/compile/tenant.ts'
 import type { CompilationOptions } from '../compilation/state.ts'
@@ -31,6 +32,7 @@ interface RecoveryInput {
 export function previousSettings({ views, published, serviceBucket }: RecoveryInput): CompilationOptions['previous'] {
   const tenants = new Map<Uid, { readonly settings: Tenant }>()
   const templates = new Map<Uid, { readonly settings: Template }>()
+  const declared = new Map(views.flatMap(({ resource }) => accountEntries(resource)))
   for (const { resource, status } of views) {
     const { uid } = resource.metadata
     if (resource.kind === 'Tenant') {
@@ -40,11 +42,19 @@ export function previousSettings({ views, published, serviceBucket }: RecoveryIn
     }
     if (resource.kind === 'Template') {
       const told = unpackStatus(status)
-      const settings = publishedTemplate(resource, told, published) ?? templateFromStatus(resource, told)
+      const settings =
+        publishedTemplate(resource, told, published) ??
+        templateFromStatus(resource, told) ??
+        templateBeforeLoss(resource, { status: told, published, declared })
       if (settings !== undefined) templates.set(uid, { settings })
     }
   }
   return { plans: new Map(), tenants, templates, apiKeys: new Map() }
+}
+
+/** The name of a Tenant, and the account that it declares or has by its uid. */
+function accountEntries(resource: Resource): readonly (readonly [string, string])[] {
+  return resource.kind === 'Tenant' ? [[resource.metadata.name, resource.metadata.account]] : []
 }
 
 function publishedTenant({ metadata }: TenantResource, { tenants }: DirectorySnapshot): Tenant | undefined {
@@ -93,4 +103,27 @@ function templateFromStatus(resource: TemplateResource, status: Status): Templat
   const isOfNow = isConditionTrue(status, 'Accepted', generation) && isConditionTrue(status, 'Compiled', generation)
   // We wrote this digest.
   return digest !== undefined && isOfNow ? settingsOf(resource, digest as TemplateDigest) : undefined
+}
+
+interface BeforeLoss {
+  readonly status: Status
+  readonly published: DirectorySnapshot
+  /** The accounts of the declared Tenants, by name. */
+  readonly declared: ReadonlyMap<string, string>
+}
+
+/**
+ * Finds what is published under the code of a template that no operator has judged yet. Resources that are applied again after a loss of
+ * etcd have no status, and renders go on until they are checked. Only for the account that it was published for: another customer may
+ * have the name of the Tenant by now.
+ */
+function templateBeforeLoss(
+  resource: TemplateResource,
+  { status, published: { tenants, templates }, declared }: BeforeLoss,
+): Template | undefined {
+  if (status.observedGeneration !== undefined) return undefined
+  const { name } = resource.spec.tenantRef
+  // A tenant's id is its resource's name.
+  const id = name as TenantId
+  return tenants.get(id)?.incarnation === declared.get(name) ? templates.get(id)?.get(codeOf(resource)) : undefined
 }

@@ -50,8 +50,8 @@ const GUARDS: readonly Guard[] = [
     mutant: {
       name: 'gives an event an id by chance',
       file: '/contract/src/event.ts',
-      find: 'id: eventId ?? eventIdOf(manifest, key)',
-      replace: 'id: crypto.randomUUID()',
+      find: 'eventId ?? keyedId(manifest, manifest.outcome.finishedAt, key)',
+      replace: 'crypto.randomUUID()',
     },
     run: redeliver('after manifest, before event'),
   },

@@ -1,8 +1,8 @@
 /** How resources come to their end: what of them is in force goes first, and nothing of it comes back under the same name. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { poll } from '../../time/poll.ts'
-import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
-import { type Rig, startRig, TEAM } from '../rig/rig.ts'
+import { aConfigMap, anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
+import { type Published, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 let rig: Rig
 beforeAll(async () => {
@@ -114,4 +114,23 @@ test('a resource that was replaced while no operator runs has nothing of the one
   await rig.says('apikey/twin', { Ready: 'InForce' })
   const { keys } = await rig.publishes('twin', (published) => published.keys[0]?.hash !== before.keys[0]?.hash)
   expect(keys).toHaveLength(1)
+})
+
+test('a template that is applied again while no operator runs stays in force until it is checked', async () => {
+  const name = 'again'
+  const source = (from: string) => ({ html: { template: { configMapKeyRef: { name: from, key: 'page.html' } } } })
+  await rig.apply(aTenant(name), aConfigMap('again', { 'page.html': '<p>before</p>' }))
+  await rig.apply(aTemplate(name, name, source('again')))
+  await rig.says(`template/${name}`, { Ready: 'InForce' })
+  const { templates: before } = await rig.publishes(name, ({ templates }) => templates.length > 0)
+  await rig.cluster.kill()
+  await remove('template', name)
+  await rig.apply(aTemplate(name, name, source('later')))
+  await rig.cluster.start()
+  await rig.says(`template/${name}`, { Ready: 'ConfigMapNotFound' })
+  expect((await rig.stored(name)).templates).toEqual(before)
+  await rig.apply(aConfigMap('later', { 'page.html': '<p>after</p>' }))
+  await rig.says(`template/${name}`, { Ready: 'InForce' })
+  const isNew = ({ templates }: Published) => templates[0] !== undefined && templates[0].digest !== before[0]?.digest
+  expect((await rig.publishes(name, isNew)).templates).toHaveLength(1)
 })

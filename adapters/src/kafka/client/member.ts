@@ -1,4 +1,5 @@
 /** Makes a kafkajs consumer, with the timeouts that all our groups use. */
+import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Consumer, Kafka } from 'kafkajs'
 import {
   KAFKA_BACK_OFF,
@@ -13,12 +14,12 @@ export interface MemberSettings {
   readonly group: string
   /** How long the broker may hold a fetch that finds nothing. */
   readonly fetchWaitMs: number
-  /** Whether it joins again by itself after a failure. */
-  readonly shouldRestart: () => boolean
+  /** Present = it joins again by itself after a failure, until `closing` aborts. */
+  readonly restarts?: { readonly clock: Clock; readonly closing: AbortSignal }
 }
 
 /** Makes a consumer that is not connected yet. */
-export function groupMember(client: Kafka, { group, fetchWaitMs, shouldRestart }: MemberSettings): Consumer {
+export function groupMember(client: Kafka, { group, fetchWaitMs, restarts }: MemberSettings): Consumer {
   return client.consumer({
     groupId: group,
     sessionTimeout: KAFKA_SESSION_MS,
@@ -32,7 +33,17 @@ export function groupMember(client: Kafka, { group, fetchWaitMs, shouldRestart }
       initialRetryTime: KAFKA_BACK_OFF.msMin,
       maxRetryTime: KAFKA_BACK_OFF.msMax,
       retries: 5,
-      restartOnFailure: async () => shouldRestart(),
+      restartOnFailure: async (error) => restarts !== undefined && (await mayRestart(error, restarts)),
     },
   })
+}
+
+/**
+ * Whether a consumer that failed is started again. kafkajs would start one that fails at once, as where its topic is missing, ten times a
+ * second.
+ */
+async function mayRestart(error: Error, { clock, closing }: NonNullable<MemberSettings['restarts']>): Promise<boolean> {
+  const hasRetried = error.name === 'KafkaJSNumberOfRetriesExceeded'
+  if (!hasRetried) await clock.sleep(KAFKA_BACK_OFF.msMax, closing).catch(() => undefined)
+  return !closing.aborted
 }

@@ -24,6 +24,7 @@ import {
   KAFKA_SILENCE_MS_MAX,
 } from '../limit.ts'
 import { type Lag, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
+import type { Position } from '../partition/watermark.ts'
 import { Assignment } from './assignment.ts'
 import type { ConsumedRecord, ConsumerSettings, GroupConsumer } from './group-consumer.ts'
 import { type PartitionStart, readStarts } from './start.ts'
@@ -69,8 +70,7 @@ class Member implements GroupConsumer {
       {
         group: settings.group,
         fetchWaitMs: KAFKA_FETCH_WAIT_MS,
-        // Else a consumer that fails while it is being closed would start again.
-        shouldRestart: () => !this.#closing.signal.aborted,
+        restarts: { clock: connection.clock, closing: this.#closing.signal },
       },
     )
   }
@@ -114,12 +114,12 @@ class Member implements GroupConsumer {
     return this.#assignment.waiting()
   }
 
-  seek(topic: string, number: number, offset: number | undefined): void {
+  seek(topic: string, number: number, position: Position | undefined): void {
     const partition = this.#assignment.find({ topic, partition: number })
     if (partition === undefined) return
     const opened = this.#assignment.reopen(partition)
-    if (offset === undefined) this.#await(opened)
-    else this.#fetchFrom(opened, offset)
+    if (position === undefined) this.#await(opened)
+    else this.#fetchFrom(opened, opened.startAt(position, undefined))
   }
 
   async commit(signal: AbortSignal): Promise<void> {
@@ -249,8 +249,7 @@ class Member implements GroupConsumer {
     if (start === undefined) return
     const last = this.#assignment.watermarkOf(waiting).last()
     const partition = last !== undefined && last.offset >= start.end ? this.#replace(waiting, last) : waiting
-    partition.startAt(start.position, start.committed)
-    this.#fetchFrom(partition, start.position.offset - (start.position.fingerprint === undefined ? 0 : 1))
+    this.#fetchFrom(partition, partition.startAt(start.position, start.committed))
   }
 
   #fetchFrom(partition: Partition, offset: number): void {
@@ -298,7 +297,8 @@ class Member implements GroupConsumer {
   #startOver(before: Partition, missing: Witness): void {
     const isCommitted = missing.offset === (before.committed ?? 0) - 1
     const partition = this.#replace(before, missing)
-    if (isCommitted) this.#fetchFrom(partition, 0)
+    partition.hasOtherLog = true
+    if (isCommitted && !this.#settings.isSeeking) this.#fetchFrom(partition, 0)
     else this.#await(partition)
   }
 
@@ -325,8 +325,10 @@ class Member implements GroupConsumer {
   }
 
   #resumeIfRoom(partition: Partition): void {
-    const isStarted = this.#assignment.nextOffset(partition) !== undefined
-    if (isStarted && partition.isPaused && !partition.isFull()) this.#resume(partition)
+    const next = this.#assignment.nextOffset(partition)
+    // In the pause, the topic may have been made again, with more records than were read of the old one.
+    if (next !== undefined && partition.isPaused && !partition.isFull())
+      this.#fetchFrom(partition, partition.checkFrom(next))
   }
 
   #pause(partition: Partition): void {
@@ -375,8 +377,9 @@ class Member implements GroupConsumer {
 
   #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {
     this.#touch()
-    const [{ log }, { group }, isClosing] = [this.#connection, this.#settings, this.#closing.signal.aborted]
-    if (restart || !isClosing) log.warn({ group, err: error }, 'consumer crashed, restarting')
+    const [{ log, isNews }, { group }, isClosing] = [this.#connection, this.#settings, this.#closing.signal.aborted]
+    const isTold = !isNews(`${group} ${error.message}`)
+    if (!isTold && (restart || !isClosing)) log.warn({ group, err: error }, 'consumer crashed, restarting')
     if (restart) return
     // For a caller that waits for the join; after that nobody waits.
     this.#joined.reject(error)

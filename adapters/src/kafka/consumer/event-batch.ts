@@ -7,6 +7,7 @@ import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Codec } from '@platen/contract/schema/codec.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
 import { REPLAY_IDLE_MS } from '../limit.ts'
+import type { Position } from '../partition/watermark.ts'
 import type { ConsumedRecord, GroupConsumer } from './group-consumer.ts'
 import { isForAnotherReader, type SetAsideSender, setAsideRecord } from './set-aside.ts'
 
@@ -25,54 +26,52 @@ interface Replay extends SetAsideSender {
 export async function* eventBatches(replay: Replay, signal: AbortSignal): AsyncGenerator<readonly EventBatch[]> {
   const { connection, consumer, arrival } = replay
   const { clock } = connection
-  /** Of each partition, the offset after the last batch. */
-  const nextOffsets = new Map<number, number>()
+  /** Of each partition, the position after the last batch. */
+  const positions: Positions = new Map()
   let idleDueAt = clock.monotonic() + REPLAY_IDLE_MS
   for (;;) {
     signal.throwIfAborted()
     if (consumer.awaitingSeek().length > 0) {
       const retry = { ...connection, dependency: 'kafka', operation: 'seek', signal }
-      await retryWhileUnavailable(() => seekPartitions(replay, nextOffsets), retry)
+      await retryWhileUnavailable(() => seekPartitions(replay, positions), retry)
     }
     const includesIdle = clock.monotonic() >= idleDueAt
     if (includesIdle) idleDueAt = clock.monotonic() + REPLAY_IDLE_MS
-    const buffered = takeBuffered(replay, nextOffsets, includesIdle)
+    const buffered = takeBuffered(replay, positions, includesIdle)
     if (buffered.length > 0) yield await Promise.all(buffered.map((each) => eventBatchOf(replay, each, signal)))
     else await raceFirst([(over) => arrival.wait(over), (over) => clock.sleep(REPLAY_IDLE_MS, over)], signal)
   }
 }
 
+type Positions = Map<number, Position>
+
 /** Seeks each waiting partition to its start. Throws `Unavailable`; some partitions may then still wait. */
-async function seekPartitions(
-  { connection, topic, consumer, begin }: Replay,
-  nextOffsets: Map<number, number>,
-): Promise<void> {
+async function seekPartitions({ connection, topic, consumer, begin }: Replay, positions: Positions): Promise<void> {
   const admin = await connection.admin()
   const rangesNow = async () => {
     const offsets = await admin.fetchTopicOffsets(topic).catch(throwUnavailable)
     return new Map(offsets.map(({ partition, low, high }) => [partition, { first: Number(low), end: Number(high) }]))
   }
   const ranges = await rangesNow()
-  const placed = consumer.awaitingSeek().map(async ({ partition }) => {
+  const placed = consumer.awaitingSeek().map(async ({ partition, hasOtherLog }) => {
     const before = ranges.get(partition)
     // The partition was added after the offsets were read.
     if (before === undefined) return
-    const offset = await begin(partition, { first: before.first })
+    const { first } = before
+    const begun = await begin(partition, { first, ...(hasOtherLog && { end: first }) })
     // Others may have read further since the end offset was read.
-    const now = offset > before.end ? (await rangesNow()).get(partition) : before
-    const known = now !== undefined && offset > now.end ? await begin(partition, now) : offset
-    consumer.seek(topic, partition, known)
-    nextOffsets.set(partition, known)
+    const now = begun.offset > before.end ? (await rangesNow()).get(partition) : before
+    const { offset, fingerprint } = now !== undefined && begun.offset > now.end ? await begin(partition, now) : begun
+    // The first event has none before it to compare.
+    const position = { offset, fingerprint: offset === first ? undefined : fingerprint }
+    consumer.seek(topic, partition, position)
+    positions.set(partition, position)
   })
   await Promise.all(placed)
 }
 
 /** Takes the buffered records. With `includesIdle`, also returns empty batches for partitions without records. */
-function takeBuffered(
-  replay: Replay,
-  nextOffsets: Map<number, number>,
-  includesIdle: boolean,
-): readonly BufferedRecords[] {
+function takeBuffered(replay: Replay, positions: Positions, includesIdle: boolean): readonly BufferedRecords[] {
   const { consumer, topic } = replay
   const waiting = new Set(consumer.awaitingSeek().map(({ partition }) => partition))
   const ours = consumer.lag().flatMap(({ partition }) => (waiting.has(partition) ? [] : [partition]))
@@ -83,17 +82,19 @@ function takeBuffered(
     else before.push(record)
   }
   return [...records].flatMap(([partition, each]) => {
-    const from = nextOffsets.get(partition)
+    const from = positions.get(partition)
     if (from === undefined) return []
-    const to = (each.at(-1)?.offset ?? from - 1) + 1
-    nextOffsets.set(partition, to)
-    return [{ records: each, range: { partition, from, to } }]
+    const last = each.at(-1)
+    const to = last === undefined ? from : { offset: last.offset + 1, fingerprint: last.fingerprint }
+    positions.set(partition, to)
+    const { offset, fingerprint } = to
+    return [{ records: each, range: { partition, from: from.offset, to: offset, fingerprint } }]
   })
 }
 
 interface BufferedRecords {
   readonly records: readonly ConsumedRecord[]
-  readonly range: Pick<EventBatch, 'partition' | 'from' | 'to'>
+  readonly range: Pick<EventBatch, 'partition' | 'from' | 'to' | 'fingerprint'>
 }
 
 /** Decodes the events. Those of a newer format are set aside, so that nothing computed from the log stays without them. */

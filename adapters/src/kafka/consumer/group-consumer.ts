@@ -1,6 +1,6 @@
 /** What a member of a consumer group offers to those who read records through it. */
 import type { Lag, StoredRecord } from '../partition/partition.ts'
-import type { Watermark } from '../partition/watermark.ts'
+import type { Position, Watermark } from '../partition/watermark.ts'
 
 export interface ConsumerSettings {
   /** Full names, with the prefix. Every member of a group must consume the same topics. */
@@ -31,10 +31,13 @@ export interface GroupConsumer extends AsyncDisposable {
    * uncommitted records again. Throws `Unavailable`.
    */
   commit(signal: AbortSignal): Promise<void>
-  /** With `isSeeking`: the partitions that wait for `seek`. `onRecords` is called when there may be more of them. */
-  awaitingSeek(): readonly { readonly topic: string; readonly partition: number }[]
-  /** Restarts a partition at an offset; without an offset it waits for `seek` again. Drops its buffered records. */
-  seek(topic: string, partition: number, offset: number | undefined): void
+  /**
+   * With `isSeeking`: the partitions that wait for `seek`, and whether that is because the log has another record before the position of
+   * the last one. `onRecords` is called when there may be more of them.
+   */
+  awaitingSeek(): readonly { readonly topic: string; readonly partition: number; readonly hasOtherLog: boolean }[]
+  /** Restarts a partition at a position; without one it waits for `seek` again. Drops its buffered records. */
+  seek(topic: string, partition: number, position: Position | undefined): void
   /** False after a silence so long that only a new process helps. A consumer that cannot reach a broker retries, and is alive. */
   isAlive(): boolean
   lag(): readonly Lag[]

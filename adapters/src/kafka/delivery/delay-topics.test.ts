@@ -33,7 +33,15 @@ function aTimer({ msPerLook = 0 } = {}) {
     const [offset, entry] = [...inTopic(topic).entries()].find(([, each]) => !each.isTaken) ?? []
     if (offset === undefined || entry === undefined) return undefined
     entry.isTaken = true
-    const own = { topic, partition: 0, offset, key: null, headers: {}, value: Buffer.from(entry.value) }
+    const own = {
+      topic,
+      partition: 0,
+      offset,
+      key: null,
+      headers: {},
+      fingerprint: '',
+      value: Buffer.from(entry.value),
+    }
     return { ...own, done: () => undefined, requeue: () => undefined }
   }
   const send: DelayPorts['connection']['send'] = async (topic, records) => {

@@ -20,6 +20,8 @@ export interface StoredRecord {
   readonly key: Buffer | null
   readonly value: Buffer | null
   readonly headers: Readonly<Record<string, Buffer | undefined>>
+  /** Tells it from the record at the same offset of another log. */
+  readonly fingerprint: string
 }
 
 export interface Partition {
@@ -29,11 +31,18 @@ export interface Partition {
   committed: number | undefined
   /** Is fetching paused until there is room? */
   isPaused: boolean
+  /** Was it opened again because its log is another one than before? */
+  hasOtherLog: boolean
   /**
-   * Fetching begins here, or at the record before if its fingerprint is known; everything before is done. Until the records that are known
-   * of the log were fetched again, nothing may be committed.
+   * Everything before this position is done. Returns the offset to fetch from: there, or at the record before if its fingerprint is known.
+   * Until the records that are known of the log were fetched again, nothing may be committed.
    */
-  startAt(start: Position, committed: number | undefined): void
+  startAt(start: Position, committed: number | undefined): number
+  /**
+   * Returns where to fetch after a pause, given the next offset: at the last record fetched, to see whether the log still has it. Until
+   * then, nothing may be committed.
+   */
+  checkFrom(next: number): number
   /** Returns a known record that is not in the log that was fetched: it is another log, such as an older copy. */
   missing(messages: readonly KafkaMessage[], highWatermark: number): Witness | undefined
   /** Buffers the fetched records, except known ones. Returns how many were added. */
@@ -70,6 +79,7 @@ export function openPartition(topic: string, partition: number, watermark: Water
     partition,
     committed: undefined,
     isPaused: false,
+    hasOtherLog: false,
     startAt({ offset, fingerprint }, committed) {
       const last = watermark.last()
       watermark.pass(offset)
@@ -78,6 +88,13 @@ export function openPartition(topic: string, partition: number, watermark: Water
         ...(fingerprint === undefined ? [] : [{ offset: offset - 1, fingerprint }]),
         ...(last !== undefined && last.offset >= offset ? [last] : []),
       ])
+      return fingerprint === undefined ? offset : offset - 1
+    },
+    checkFrom(next) {
+      const last = watermark.last()
+      if (last?.offset !== next - 1) return next
+      search.begin([last])
+      return last.offset
     },
     missing: (messages, highWatermark) => search.missing(messages, highWatermark),
     add(messages, highWatermark) {
@@ -148,7 +165,7 @@ function openBuffer() {
 function storedAs(position: { topic: string; partition: number }, message: KafkaMessage): StoredRecord {
   return {
     ...position,
-    offset: Number(message.offset),
+    ...witnessOf(message),
     key: message.key,
     value: message.value,
     headers: Object.fromEntries(

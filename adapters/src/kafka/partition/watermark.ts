@@ -20,7 +20,7 @@ export interface Watermark {
   pendingCount(): number
   /** The record with the highest offset that was ever fetched. All that is known here holds only for a log that contains it. */
   last(): Witness | undefined
-  /** Every record below this offset is done: it is committed. */
+  /** Every record below this offset is done: it is committed. While nothing was fetched, it may be lower than before. */
   pass(offset: number): void
   /** The partition was revoked: the next fetch may begin at any offset. Records in hand or done stay known. */
   reset(): void
@@ -88,6 +88,8 @@ export function openWatermark(): Watermark {
     last: () => last,
     pass(offset) {
       next = Math.max(next ?? 0, offset)
+      // Without a fetched record, a lower offset than before belongs to another log, such as that of a topic that was made again.
+      if (last === undefined) low = offset
       if (offset <= low) return
       low = offset
       for (const each of known.keys()) if (each < low) known.delete(each)
