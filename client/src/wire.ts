@@ -185,7 +185,9 @@ export interface ErrorBody {
 }
 
 export interface ErrorDetail {
-  /** JSON pointer into the request body. */
+  /** The part of the request that has the fault. */
+  readonly in: 'body' | 'query'
+  /** In the body, a JSON pointer; in the query, the name of the parameter. */
   readonly path: string
   readonly message: string
 }

@@ -254,8 +254,12 @@ export function reasonsOf(code: ErrorCode): readonly [Reason, ...Reason[]] {
   return isKeyOf(SEVERAL_REASONS, code) ? SEVERAL_REASONS[code] : [lowerCase(code)]
 }
 
-/** One fault in a request. `path` is a JSON pointer into the body. `message` never contains the offending value. */
+/**
+ * One fault in a request. `path` is a JSON pointer into the body, which `in` need not name, or the name of a query parameter. `message`
+ * never contains the offending value.
+ */
 export interface ErrorDetail {
+  readonly in?: 'body' | 'query'
   readonly path: string
   readonly message: string
 }
