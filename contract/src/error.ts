@@ -124,6 +124,13 @@ export const HTTP_ERRORS = {
     operations: ['createRender'],
     summary: 'The request body is not declared as plain UTF-8 `application/json`.',
   },
+  RANGE_NOT_SATISFIABLE: {
+    status: 416,
+    retryable: false,
+    fault: 'caller',
+    operations: [],
+    summary: 'The `Range` begins after the end of the document; `Content-Range` says how long it is.',
+  },
   VALIDATION_FAILED: {
     status: 422,
     retryable: false,
