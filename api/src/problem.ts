@@ -49,7 +49,8 @@ export function isRefusal(error: unknown): boolean {
 /** Returns the body of a refusal. */
 export function problemBody({ code, reason, message, details }: Problem, requestId: string): ErrorBody {
   const error = { code, reason, message, request_id: requestId }
-  return { error: details.length === 0 ? error : { ...error, details: [...details] } }
+  if (details.length === 0) return { error }
+  return { error: { ...error, details: details.map((detail) => ({ in: 'body', ...detail })) } }
 }
 
 /** Returns the refusal for an unavailable port. */
@@ -62,8 +63,9 @@ export function unavailable(cause?: unknown): ServiceError {
 
 /** Returns the refusal of a request that does not match its schema. The message names the first fault, and the details name all. */
 export function malformed(details: readonly ErrorDetail[]): ServiceError {
-  const [{ path, message } = { path: '', message: 'is not acceptable' }] = details
-  return new ServiceError('INVALID_PAYLOAD', `The request is malformed: ${path || 'the body'} ${message}.`, { details })
+  const [{ in: part, path, message } = { path: '', message: 'is not acceptable' }] = details
+  const place = part === 'query' ? `the query parameter ${path}` : path || 'the body'
+  return new ServiceError('INVALID_PAYLOAD', `The request is malformed: ${place} ${message}.`, { details })
 }
 
 /** Tells whether a port failed to answer, or not in time, or with something that only a process of a newer version can read. */

@@ -158,7 +158,7 @@ describe('an address', () => {
 
 describe('an error', () => {
   test('has everything that the service says', async () => {
-    const details = [{ path: '/data/number', message: 'must be string' }]
+    const details = [{ in: 'body', path: '/data/number', message: 'must be string' }]
     const body = { error: { code: 'VALIDATION_FAILED', message: 'data does not fit', request_id: 'r', details } }
     const { client } = aClient([json(body, 422, { 'x-request-id': 'r', 'x-service-render-id': ID })])
     const error = await errorOf(client.render(INPUT))

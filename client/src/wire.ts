@@ -189,7 +189,9 @@ export interface ErrorBody {
 }
 
 export interface ErrorDetail {
-  /** JSON pointer into the request body. */
+  /** The part of the request that has the fault. */
+  readonly in: 'body' | 'query'
+  /** In the body, a JSON pointer; in the query, the name of the parameter. */
   readonly path: string
   readonly message: string
 }
@@ -209,6 +211,7 @@ export type ErrorCode =
   | 'RENDER_EXPIRED'
   | 'PAYLOAD_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'RANGE_NOT_SATISFIABLE'
   | 'VALIDATION_FAILED'
   | 'IDEMPOTENCY_MISMATCH'
   | 'RATE_LIMITED'
@@ -236,6 +239,7 @@ export type ErrorReason =
   | 'render_expired'
   | 'payload_too_large'
   | 'unsupported_media_type'
+  | 'range_not_satisfiable'
   | 'invalid_data'
   | 'invalid_options'
   | 'engine_without_source'

@@ -124,6 +124,13 @@ export const HTTP_ERRORS = {
     operations: ['createRender'],
     summary: 'The request body is not declared as plain UTF-8 `application/json`.',
   },
+  RANGE_NOT_SATISFIABLE: {
+    status: 416,
+    retryable: false,
+    fault: 'caller',
+    operations: [],
+    summary: 'The `Range` begins after the end of the document; `Content-Range` says how long it is.',
+  },
   VALIDATION_FAILED: {
     status: 422,
     retryable: false,
@@ -254,8 +261,12 @@ export function reasonsOf(code: ErrorCode): readonly [Reason, ...Reason[]] {
   return isKeyOf(SEVERAL_REASONS, code) ? SEVERAL_REASONS[code] : [lowerCase(code)]
 }
 
-/** One fault in a request. `path` is a JSON pointer into the body. `message` never contains the offending value. */
+/**
+ * One fault in a request. `path` is a JSON pointer into the body, which `in` need not name, or the name of a query parameter. `message`
+ * never contains the offending value.
+ */
 export interface ErrorDetail {
+  readonly in?: 'body' | 'query'
   readonly path: string
   readonly message: string
 }

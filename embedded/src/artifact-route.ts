@@ -1,51 +1,66 @@
 /** Serves the PDFs that `pdf_url` points to. In a cluster the object store does this itself. */
+import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { FileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import type { buildApp } from '@platen/api/app.ts'
+import { selectBytes } from '@platen/contract/byte-range.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { contentDisposition } from '@platen/contract/file-name.ts'
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import { pdfDigestIn } from '@platen/contract/render.ts'
+
+/** Files known to be whole. A reader that shows a document page by page asks for it in many ranges. */
+const CHECKED_FILES_MAX = 10_000
 
 /**
  * Adds GET and HEAD /artifacts/*. The URL is the permission: the route checks its signature and nothing else. Before the first byte is
- * sent, the PDF is compared with the digest in its name, which is the digest in its manifest. The file is read in pieces, so a slow reader
- * costs the memory of one piece and not of the document.
+ * sent, the PDF is compared with the digest in its name, which is the digest in its manifest: once, and again when its file has changed.
+ * The file is read in pieces, so a slow reader costs the memory of one piece and not of the document.
  */
 export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: FileArtifactStore): void {
-  app.get('/artifacts/*', { schema: { hide: true } }, async (request, reply) => {
-    const grant = artifacts.resolve(request.url)
-    if (grant === 'forged') throw new ServiceError('NOT_FOUND', 'There is no such document.')
-    if (grant === 'expired') {
-      throw new ServiceError('RENDER_EXPIRED', 'This link has expired; GET the render again for a new one.')
-    }
-    const file = await artifacts.open(grant.address)
-    if (file === undefined) throw new ServiceError('RENDER_EXPIRED', 'The document is no longer kept.')
-    await using stack = new AsyncDisposableStack()
-    stack.defer(() => file.close())
-    const { digest, bytes } = await contentOf(file)
-    if (digest !== pdfDigestIn(grant.address.key)) {
-      throw new Error(`the PDF at ${grant.address.bucket}/${grant.address.key} differs from the stored one`)
-    }
-    // From here on the stream closes the file.
-    stack.move()
-    return await reply
-      .header('content-type', 'application/pdf')
-      .header('content-length', bytes)
-      .header('cache-control', 'private, no-store')
-      .header('x-content-type-options', 'nosniff')
-      .header('content-disposition', contentDisposition(grant.filename))
-      .send(file.createReadStream({ start: 0, end: bytes - 1 }))
+  const checked = openLruCache<true>(CHECKED_FILES_MAX)
+  const requireWhole = async (file: FileHandle, sha256: string) => {
+    const { dev, ino, size, ctimeNs } = await file.stat({ bigint: true })
+    const version = [sha256, dev, ino, size, ctimeNs].join()
+    if (checked.get(version)) return
+    if ((await digestOf(file)) !== sha256) throw new Error(`the PDF ${sha256} differs from the stored one`)
+    checked.set(version, true)
+  }
+
+  // The HEAD route that Fastify would add reads the whole file.
+  const options = { method: ['GET', 'HEAD'], url: '/artifacts/*', exposeHeadRoute: false, schema: { hide: true } }
+  app.route({
+    ...options,
+    handler: async (request, reply) => {
+      const grant = artifacts.resolve(request.url)
+      if (grant === 'forged') throw new ServiceError('NOT_FOUND', 'There is no such document.')
+      if (grant === 'expired') {
+        throw new ServiceError('RENDER_EXPIRED', 'This link has expired; GET the render again for a new one.')
+      }
+      const sha256 = pdfDigestIn(grant.address.key)
+      assert(sha256 !== undefined, 'only URLs of PDFs are signed')
+      const file = await artifacts.open(grant.address)
+      if (file === undefined) throw new ServiceError('RENDER_EXPIRED', 'The document is no longer kept.')
+      await using stack = new AsyncDisposableStack()
+      stack.defer(() => file.close())
+      const { status, headers, range } = selectBytes(request, { sha256, bytes: (await file.stat()).size })
+      if (status !== 304) await requireWhole(file, sha256)
+      reply
+        .code(status)
+        .headers({ ...headers, 'content-disposition': contentDisposition(grant.filename) })
+        .type('application/pdf')
+      if (range === undefined) return await reply.send()
+      // From here on the stream closes the file.
+      stack.move()
+      return await reply.send(file.createReadStream(range))
+    },
   })
 }
 
-/** Returns the SHA-256 in hex, and the length. */
-async function contentOf(file: FileHandle): Promise<{ digest: string; bytes: number }> {
+/** Returns the SHA-256 in hex. */
+async function digestOf(file: FileHandle): Promise<string> {
   const hash = createHash('sha256')
-  let bytes = 0
-  for await (const piece of file.createReadStream({ start: 0, autoClose: false })) {
-    hash.update(piece)
-    bytes += piece.length
-  }
-  return { digest: hash.digest('hex'), bytes }
+  for await (const piece of file.createReadStream({ start: 0, autoClose: false })) hash.update(piece)
+  return hash.digest('hex')
 }

@@ -1,7 +1,7 @@
 /** The client as it is published: compiled, and run by the Node that a caller may have. */
 import { execFile } from 'node:child_process'
 import { access, constants, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { ROOT } from '../architecture/source-tree.ts'
 
@@ -16,15 +16,20 @@ export async function buildClient(): Promise<void> {
   await mkdir(join(ROOT, 'out'), { recursive: true })
   const folder = await mkdtemp(join(ROOT, 'out/client-'))
   try {
-    const build = ['run', '--silent', 'build', '--workspace', '@platen/client', '--', '--outDir', folder]
-    await run('npm', build, { cwd: ROOT })
-    const made = await readdir(folder)
-    await mkdir(dist, { recursive: true })
+    const build = ['run', '--silent', 'build', '--workspace', '@platen/client']
+    await run('npm', build, { cwd: ROOT, env: { ...process.env, OUT: folder } })
+    const made = await filesBelow(folder)
+    await mkdir(join(dist, 'cjs'), { recursive: true })
     for (const name of made) await rename(join(folder, name), join(dist, name))
-    for (const name of await readdir(dist)) if (!made.includes(name)) await rm(join(dist, name), { recursive: true })
+    for (const name of await filesBelow(dist)) if (!made.includes(name)) await rm(join(dist, name))
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+async function filesBelow(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name)))
 }
 
 /** The Node of this machine, with which it runs npm; the service brings its own. */

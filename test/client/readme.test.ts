@@ -7,9 +7,8 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ROOT, readText } from '../architecture/source-tree.ts'
-import { READER_LIVE, readerManifests } from '../fixture/manifests.ts'
-import { startEmbedded } from '../topology/embedded.ts'
-import type { Service } from '../topology/service.ts'
+import { shared } from '../fixture/lifetime.ts'
+import { startExamples } from '../topology/embedded.ts'
 import { buildClient, machineNode } from './built.ts'
 
 const run = promisify(execFile)
@@ -19,17 +18,15 @@ const DELIVERY_ID = '0190a3c4-61aa-7c3d-8e4f-5a6b7c8d9e0f'
 
 const blocks = Array.from(readText('client/README.md').matchAll(/^```js\n([\s\S]*?)^```$/gm), ([, code = '']) => code)
 
-let service: Service
+const service = shared(startExamples)
 let folder = ''
 beforeAll(async () => {
   await buildClient()
-  service = await startEmbedded({ PLATEN_CHROMIUM: 'none' }, readerManifests())
   // Below the root, where the client is found by its name.
   await mkdir(join(ROOT, 'out'), { recursive: true })
   folder = await mkdtemp(join(ROOT, 'out/readme-'))
 })
 afterAll(async () => {
-  await service[Symbol.asyncDispose]()
   await rm(folder, { recursive: true })
 })
 
@@ -37,9 +34,11 @@ test('renders PDFs, lists templates and tells what is wrong', async () => {
   const caller = blocks.filter((code) => !code.includes('verifyWebhook'))
   expect(caller.length).toBe(3)
   await writeFile(join(folder, 'caller.mjs'), caller.join('\n'))
-  const env = { PATH: process.env['PATH'], PLATEN_URL: service.url(), PLATEN_API_KEY: READER_LIVE }
+  const env = { PATH: process.env['PATH'], PLATEN_URL: service().url(), PLATEN_API_KEY: service().key }
   const { stdout } = await run(await machineNode(), ['caller.mjs'], { cwd: folder, env })
-  expect(stdout).toMatch(/^invoice 3\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/)
+  expect(stdout).toMatch(
+    /^certificate 1\ninvoice 1\nletter 1\nreport 1\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
+  )
   for (const name of ['invoice.pdf', 'invoice-2.pdf']) {
     expect((await readFile(join(folder, name))).subarray(0, 5).toString()).toBe('%PDF-')
   }

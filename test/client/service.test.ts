@@ -94,7 +94,14 @@ describe('an error', () => {
   test('names the fields that are at fault', async () => {
     const error = await errorOf(aClient().render({ template: 'invoice', data: { number: 7, rows: [] } }))
     expect(error).toMatchObject({ code: 'VALIDATION_FAILED', status: 422 })
-    expect(error.details).toEqual([{ path: '/data/number', message: expect.stringContaining('string') }])
+    const message = expect.stringContaining('string')
+    expect(error.details).toEqual([{ in: 'body', path: '/data/number', message }])
+  })
+
+  test('names the query parameter that is at fault', async () => {
+    const error = await errorOf(aClient().listTemplates({ perPage: 101 }))
+    expect(error).toMatchObject({ code: 'INVALID_PAYLOAD', status: 400 })
+    expect(error.details).toEqual([{ in: 'query', path: 'per_page', message: 'must be <= 100' }])
   })
 
   test('says when the next render is admitted', async () => {

@@ -4,7 +4,7 @@ import { DEFAULT_TRAFFIC_LIMITS } from '@platen/adapters/setting/limit.ts'
 import * as admission from '@platen/api/admission/limit.ts'
 import * as body from '@platen/api/body/limit.ts'
 import * as api from '@platen/api/limit.ts'
-import { PDF_URL_MS } from '@platen/api/route/limit.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX, PDF_URL_MS } from '@platen/api/route/limit.ts'
 import { BODY_PIECE_BYTES_MIN } from '@platen/api/traffic/limit.ts'
 import * as contract from '@platen/contract/limit.ts'
 import { TRACESTATE_CHARS_MAX, TRACESTATE_MEMBERS_MAX } from '@platen/contract/trace.ts'
@@ -19,6 +19,7 @@ const REQUEST = [
   `| connections at once | ${digits(traffic.connections)} |`,
   `headers and body | received within ${s(api.REQUEST_RECEIVE_MS_MAX)} |`,
   `| a body | ${mib(contract.BODY_BYTES_MAX)} |`,
+  `${mib(contract.BODY_BYTES_MAX)} in a body | 413`,
   `| bodies of running requests | ${mib(body.BODIES_OF_ONE_KEY_BYTES_MAX)} of a key, ${mib(body.BODIES_BYTES_MAX)} of a process |`,
   `the bodies of running requests take at most ${mib(body.BODIES_OF_ONE_KEY_BYTES_MAX)} for a key and ${mib(body.BODIES_BYTES_MAX)} for an API process`,
   `| bodies in a minute | ${mib(traffic.keyBytes)} of a key; a piece of less than ${kib(BODY_PIECE_BYTES_MIN)} counts as ${kib(BODY_PIECE_BYTES_MIN)} |`,
@@ -49,6 +50,7 @@ const LINK = [
 ]
 
 const IDEMPOTENCY = [
+  `A key has at most ${digits(IDEMPOTENCY_KEY_CHARS_MAX)} characters`,
   `(of \`Idempotency-Key\`) that are older than ${words(contract.IDEMPOTENCY_MS)}`,
   `${words(contract.IDEMPOTENCY_MS)} or two after the request`,
   `SHA-256 of the body | ${words(contract.IDEMPOTENCY_MS)} or two`,

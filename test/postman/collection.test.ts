@@ -7,8 +7,7 @@ import { expect, test } from 'vitest'
 import { readText } from '../architecture/source-tree.ts'
 import { rejectionOf } from '../fixture/build.ts'
 import { aFolder, shared } from '../fixture/lifetime.ts'
-import { READER_LIVE, readerManifests } from '../fixture/manifests.ts'
-import { startEmbedded } from '../topology/embedded.ts'
+import { startExamples } from '../topology/embedded.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
 import { collectionOf, type OpenApi } from './collection.ts'
 
@@ -31,13 +30,13 @@ test('it has a request for every operation of callers', () => {
   expect(requestsIn(collectionOf(document))).toEqual(expect.arrayContaining(summaries))
 })
 
-const service = shared(() => startEmbedded({ PLATEN_CHROMIUM: 'none', ...LOOPBACK_ALLOWED }, readerManifests()))
+const service = shared(() => startExamples(LOOPBACK_ALLOWED))
 
-test('every request of it is answered as documented', async () => {
+test('every request of it is answered as documented by the service on its examples', async () => {
   await using receiver = await aReceiver()
   const executions = await runNewman({
     base_url: `${service().url()}/api/v1`,
-    api_key: READER_LIVE,
+    api_key: service().key,
     webhook_url: `${receiver.url}/hook`,
   })
   expect(executions.flatMap(faultsOf)).toEqual([])

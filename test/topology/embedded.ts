@@ -1,7 +1,7 @@
 /** The embedded topology: the service as `npm start` runs it, in its own process and with its own folders. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -77,6 +77,14 @@ export async function startEmbedded(env: Record<string, string> = {}, text = man
     },
   }
   return service
+}
+
+/** Starts the service on the manifests of `examples`, as a reader of the documents does. `key` is the key that it makes for acme. */
+export async function startExamples(env: Record<string, string> = {}): Promise<EmbeddedService & { key: string }> {
+  const manifestsDir = join(ROOT, 'examples')
+  const service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_MANIFESTS_DIR: manifestsDir, ...env })
+  const key = await readFile(join(service.dataDir, 'keys/team-acme.live-key'), 'utf8')
+  return { ...service, manifestsDir, key: key.trim() }
 }
 
 async function openStores(dataDir: string, signal: AbortSignal): Promise<Stores> {

@@ -83,7 +83,7 @@ describe('admission refuses', () => {
     const { error } = answer.json()
     expect(error.code).toBe('INVALID_PAYLOAD')
     expect(error.message).toContain(path)
-    expect(error.details).toContainEqual({ path, message: expect.stringContaining(message) })
+    expect(error.details).toContainEqual({ in: 'body', path, message: expect.stringContaining(message) })
     expect(await isQueueEmpty(api)).toBe(true)
   })
 
@@ -124,7 +124,7 @@ describe('admission refuses', () => {
     const again = await api.post({ ...ASYNC, options: { margin: { top: 5 } } }, { 'idempotency-key': 'a' })
     expect(again.headers['idempotent-replayed']).toBe('true')
     expect((await api.post({ ...ASYNC, data: null })).json().error.details).toEqual([
-      { path: '/data', message: 'must be object' },
+      { in: 'body', path: '/data', message: 'must be object' },
     ])
   })
 
@@ -135,7 +135,7 @@ describe('admission refuses', () => {
     const answer = await api.post({ ...ASYNC, data })
     expect(answer.statusCode).toBe(422)
     expect(answer.json().error.details).toHaveLength(20)
-    expect(answer.json().error.details[0]).toEqual({ path: '/data/f0', message: 'must be number' })
+    expect(answer.json().error.details[0]).toEqual({ in: 'body', path: '/data/f0', message: 'must be number' })
     expect(answer.body).not.toContain('hunter2')
   })
 

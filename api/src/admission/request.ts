@@ -1,5 +1,6 @@
 /** Step 2 of admission: checks the form of a request, by its schema and by rules that a schema cannot express. */
 import { cidrsOf } from '@platen/contract/address.ts'
+import type { ErrorDetail } from '@platen/contract/error.ts'
 import type { Mode } from '@platen/contract/render.ts'
 import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
@@ -17,10 +18,17 @@ export const compileRequestSchema: FastifySchemaCompiler<object> = ({ schema, ht
   if (httpPart === 'body') return () => true
   const validate = compileValidator(schema)
   return (raw: unknown) => {
-    const value = httpPart === 'querystring' ? withNumbers(raw) : raw
-    const details = validate(value)
-    return details.length === 0 ? { value } : { error: malformed(details) }
+    const isQuery = httpPart === 'querystring'
+    const value = isQuery ? withNumbers(raw) : raw
+    const faults = validate(value)
+    if (faults.length === 0) return { value }
+    return { error: malformed(isQuery ? faults.map(inQuery) : faults) }
   }
+}
+
+/** Names the parameter: parameters are not nested, so the pointer has one step. */
+function inQuery({ path, message }: ErrorDetail): ErrorDetail {
+  return { in: 'query', path: path.slice(1), message }
 }
 
 function withNumbers(query: unknown): unknown {

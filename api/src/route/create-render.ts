@@ -269,9 +269,31 @@ const REPLAYED: HeaderSchemas = {
   },
 }
 
+/** What the template `invoice` of the example manifests takes. */
+const INVOICE = {
+  number: '2026-0042',
+  issuedOn: '2026-11-25',
+  dueOn: '2026-12-09',
+  locale: 'en-GB',
+  currency: 'EUR',
+  seller: {
+    name: 'Acme Print & Paper',
+    address: ['1 Mill Lane', 'Dublin'],
+    vatId: 'IE1234567T',
+    email: 'office@acme.example',
+    bank: 'Bank of Dublin',
+    iban: 'IE29 AIBK 9311 5212 3456 78',
+  },
+  buyer: { name: 'Globex Logistics', address: ['2 Harbour Road', 'Cork'] },
+  rows: [{ title: 'Letterheads', quantity: 1000, unitPrice: 0.12, taxRate: 23, amount: 120 }],
+  net: 120,
+  taxes: [{ rate: 23, base: 120, amount: 27.6 }],
+  total: 147.6,
+}
+
 const EXAMPLES: readonly RenderRequest[] = [
-  { template: 'invoice', data: { number: '2026-0042' }, options: { filename: 'invoice-2026-0042.pdf' } },
-  { template: 'invoice', data: { number: '2026-0042' }, mode: 'async', webhook_url: 'https://example.com/hooks/pdf' },
+  { template: 'invoice', data: INVOICE, options: { filename: 'invoice-2026-0042.pdf' } },
+  { template: 'invoice', data: INVOICE, mode: 'async', webhook_url: 'https://example.com/hooks/pdf' },
 ]
 
 const ACCEPTED: Accepted = {

@@ -60,19 +60,23 @@ describe('GET /templates', () => {
   })
 
   test.for([
-    ['page=0', '/page', 'must be >= 1'],
-    ['page=-1', '/page', 'must be integer'],
-    ['page=1.5', '/page', 'must be integer'],
-    ['page=one', '/page', 'must be integer'],
-    ['page=', '/page', 'must be integer'],
-    ['page=1&page=2', '/page', 'must be integer'],
-    ['page=99999999999999999999', '/page', 'must be integer'],
-    ['page=1000001', '/page', 'must be <= 1000000'],
-    ['per_page=0', '/per_page', 'must be >= 1'],
-    ['per_page=101', '/per_page', 'must be <= 100'],
-  ])('refuses %s with 400 and the place', async ([query, path, message]) => {
+    ['page=0', 'page', 'must be >= 1'],
+    ['page=-1', 'page', 'must be integer'],
+    ['page=1.5', 'page', 'must be integer'],
+    ['page=one', 'page', 'must be integer'],
+    ['page=', 'page', 'must be integer'],
+    ['page=1&page=2', 'page', 'must be integer'],
+    ['page=99999999999999999999', 'page', 'must be integer'],
+    ['page=1000001', 'page', 'must be <= 1000000'],
+    ['per_page=0', 'per_page', 'must be >= 1'],
+    ['per_page=101', 'per_page', 'must be <= 100'],
+  ])('refuses %s with 400 and the parameter', async ([query, path, message]) => {
     const answer = await anApi().get(`${PATH}?${query}`)
     expect(answer.statusCode).toBe(400)
-    expect(answer.json().error).toMatchObject({ code: 'INVALID_PAYLOAD', details: [{ path, message }] })
+    expect(answer.json().error).toMatchObject({
+      code: 'INVALID_PAYLOAD',
+      message: `The request is malformed: the query parameter ${path} ${message}.`,
+      details: [{ in: 'query', path, message }],
+    })
   })
 })

@@ -190,9 +190,17 @@ export const errorBodySchema = {
             title: 'ErrorDetail',
             type: 'object',
             additionalProperties: false,
-            required: ['path', 'message'],
+            required: ['in', 'path', 'message'],
             properties: {
-              path: { type: 'string', description: 'JSON pointer into the request body.' },
+              in: {
+                type: 'string',
+                enum: ['body', 'query'],
+                description: 'The part of the request that has the fault.',
+              },
+              path: {
+                type: 'string',
+                description: 'In the body, a JSON pointer; in the query, the name of the parameter.',
+              },
               message: { type: 'string' },
             },
           },
