@@ -121,6 +121,18 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
     expect(await sizeOf({ template: 'wide', options: { page_size: { width: 300, height: 200 } } })).toEqual([300, 200])
   })
 
+  test('a page is as large as its size says, also that of a template that says none', async () => {
+    const sizeOf = async (options: object) =>
+      (await pdfOf({ template: 'american', engine, data: { sum: 1 }, options })).size
+    // Chromium prints whole points, to a three-hundredth of an inch.
+    const sides = (width: number, height: number) => [expect.closeTo(width, 0), expect.closeTo(height, 0)]
+    expect(await sizeOf({})).toEqual(sides(595.28, 841.89))
+    expect(await sizeOf({ orientation: 'landscape' })).toEqual(sides(841.89, 595.28))
+    expect(await sizeOf({ page_size: 'A4' })).toEqual(sides(595.28, 841.89))
+    expect(await sizeOf({ page_size: 'LETTER' })).toEqual(sides(612, 792))
+    expect(await sizeOf({ page_size: 'LETTER', orientation: 'landscape' })).toEqual(sides(792, 612))
+  })
+
   test('a margin that leaves no room is named, with the page', async () => {
     const options = { page_size: 'A6', margin: 500 }
     const answer = await render(service, ACME_LIVE, { template: 'corner', data: {}, engine, options })
