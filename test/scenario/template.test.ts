@@ -42,7 +42,7 @@ const LOCALE = {
 }
 
 const SCRIPT = "<p id='out'>still</p><script>document.getElementById('out').textContent = 'moved by script'</script>"
-const scripted = { html: { template: { inline: SCRIPT }, javascriptEnabled: true } }
+const scripted = { engine: 'Html', html: { template: { inline: SCRIPT }, javascriptEnabled: true } }
 
 /** Two addresses of this machine, at which nothing listens; the operator has opened the network of the first alone. */
 const [OPEN, CLOSED] = ['127.77.7.7', '127.78.7.7']

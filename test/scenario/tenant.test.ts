@@ -7,7 +7,7 @@ import {
   ACME_LIVE,
   ACME_TEST,
   GLOBEX_LIVE,
-  html,
+  htmlOnly,
   invoice,
   key,
   liveKey,
@@ -186,7 +186,7 @@ describe('a change in the folder', () => {
     await publish('growing.yaml', [...resources, template('growing', 'letter', PAGE)])
     await lists(secret)
     expect((await render(service, secret, { template: 'letter', data: {} })).status).toBe(200)
-    await publish('growing.yaml', [...resources, template('growing', 'letter', html('<p>html alone</p>'))])
+    await publish('growing.yaml', [...resources, template('growing', 'letter', htmlOnly('<p>html alone</p>'))])
     const post = () => render(service, secret, { template: 'letter', data: {} })
     // The plan has no html engine.
     expect((await poll(post).until(({ status }) => status !== 200)).status).toBe(402)

@@ -18,15 +18,6 @@ export function findTemplate({ templates }: DirectorySnapshot, tenant: Tenant, c
   return template
 }
 
-/**
- * Returns the engine of a render: that of the request, else that of the template, else `react_pdf`, or `html` if the template has nothing
- * else.
- */
-export function engineOf(asked: Engine | undefined, { engine, engines }: Template): Engine {
-  const isHtmlAlone = engines.includes('html') && !engines.includes('react_pdf')
-  return asked ?? engine ?? (isHtmlAlone ? 'html' : 'react_pdf')
-}
-
 /** Checks the plan, then the template, then the installation. In this order, a caller who must pay learns it first. */
 export function requireEngine(
   engine: Engine,

@@ -47,6 +47,7 @@ test('a template is known by the digest its status tells, whichever code it asks
     code,
     name: 'Invoice',
     version: 1,
+    engine: 'react_pdf',
     variablesSchema: { type: 'object' },
     digest,
     engines: ['react_pdf'],
