@@ -235,6 +235,7 @@ export type ErrorReason =
   | 'invalid_data'
   | 'invalid_options'
   | 'engine_without_source'
+  | 'engine_not_installed'
   | 'idempotency_mismatch'
   | 'rate_limited'
   | 'html_rate_limit_exceeded'

@@ -119,6 +119,12 @@ describe('another tenant', () => {
   })
 })
 
+test('an engine that the installation does not have is refused, and no later answer is promised', async () => {
+  const answer = await render(service, ACME_LIVE, { template: 'invoice', data: { number: '1' }, engine: 'html' })
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([422, null])
+  expect(answer.json()['error']).toMatchObject({ code: 'VALIDATION_FAILED', reason: 'engine_not_installed' })
+})
+
 describe('a suspended tenant', () => {
   test('is refused new renders with the reason, and reads what it has', async () => {
     const secret = newKey()

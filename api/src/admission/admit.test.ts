@@ -2,6 +2,7 @@ import { cidrsOf } from '@platen/contract/address.ts'
 import { describe, expect, test } from 'vitest'
 import { anApi, isQueueEmpty, queued } from '../../../test/fixture/api.ts'
 import { aTemplate } from '../../../test/fixture/build.ts'
+import type { EngineStatus } from '../ports.ts'
 
 const ASYNC = { template: 'invoice', data: {}, mode: 'async' }
 const SYNC = { template: 'invoice', data: {} }
@@ -108,9 +109,16 @@ describe('admission refuses', () => {
     ['an unknown template', { ...ASYNC, template: 'offer' }, {}, 'TEMPLATE_NOT_FOUND', 'no published template'],
     ['data that does not fit', ASYNC, { templates: [picky] }, 'VALIDATION_FAILED', 'variables_schema'],
     [
-      'an engine this installation lacks',
+      'an engine that this installation does not have',
       ASYNC,
-      { ports: { isEngineAvailable: () => false } },
+      { ports: { engineStatus: (): EngineStatus => 'missing' } },
+      'VALIDATION_FAILED',
+      'does not have the engine react_pdf',
+    ],
+    [
+      'an engine that takes no renders now',
+      ASYNC,
+      { ports: { engineStatus: (): EngineStatus => 'unavailable' } },
       'RENDER_UNAVAILABLE',
       'no renderer of the engine react_pdf',
     ],

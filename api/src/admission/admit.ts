@@ -44,7 +44,7 @@ export async function admit(request: AdmissionRequest, ports: ApiPorts): Promise
   requireActive(tenant)
   const template = findTemplate(ports.directory.current(), tenant, body.template)
   const engine = body.engine ?? template.engine
-  requireEngine(engine, { limits: tenant.limits, template, isAvailable: ports.isEngineAvailable(engine) })
+  requireEngine(engine, { limits: tenant.limits, template, status: ports.engineStatus(engine) })
   await requireFit(template, body.data, { checks: ports.checks, signal })
   return recordOf(request, ports, { mode, template, engine, webhookUrl })
 }
