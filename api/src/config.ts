@@ -21,7 +21,7 @@ export const SETTINGS = table({
   brand: brandSetting('The word in header names (`X-Service-Render-Id`) and key prefixes (`service_live_`).'),
   engines: setting('PLATEN_ENGINES', ENGINE_LIST, {
     default: 'react_pdf,html',
-    description: 'Engines that this installation has renderers for; requests for other engines are answered 503.',
+    description: 'Engines that this installation has renderers for; requests for other engines are answered 422.',
   }),
   replicas: optional('PLATEN_API_REPLICAS', REPLICAS, {
     default: 'the last number known from Redis',

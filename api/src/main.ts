@@ -50,7 +50,7 @@ async function serve(own: Process<Config>): Promise<void> {
     checks: stack.use(openBodyChecks(clock)),
     keys: () => own.latest().idKeys,
     meter,
-    isEngineAvailable: (engine) => config.engines.includes(engine),
+    engineStatus: (engine) => (config.engines.includes(engine) ? 'available' : 'missing'),
     settings: {
       brand: config.brand,
       format: config.format,

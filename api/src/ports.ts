@@ -17,6 +17,9 @@ import type { Engine } from '@platen/contract/render-options.ts'
 import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
 import type { BodyChecks } from './body/check/body-checks.ts'
 
+/** `missing`: this installation does not have the engine, so waiting does not help. */
+export type EngineStatus = 'available' | 'unavailable' | 'missing'
+
 export interface ApiPorts {
   readonly directory: Directory
   readonly limiter: Limiter
@@ -34,8 +37,8 @@ export interface ApiPorts {
   readonly log: Log
   readonly meter: ApiMeter
   readonly tracer: Tracer
-  /** Tells whether this installation renders with the engine. */
-  isEngineAvailable(engine: Engine): boolean
+  /** Tells whether the engine takes renders now. */
+  engineStatus(engine: Engine): EngineStatus
   /** Tells whether requests may be sent here. `detail` is shown to anybody who asks, so it contains no secret. */
   isReady(): Readiness
   /** Tells whether this process should be kept. Looks at nothing outside the process. */

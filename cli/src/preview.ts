@@ -181,7 +181,7 @@ function compileSelected(
   return { template, configMaps, compiled, conditions }
 }
 
-/** Returns the engine asked for, else the template's own, else react_pdf. Throws `UsageError` when the template has no source for it. */
+/** Returns the engine asked for, else the template's own. Throws `UsageError` when the template has no source for it. */
 function chooseEngine(template: TemplateResource, asked: Engine | undefined): Engine {
   const engines = enginesByDefault(template)
   const engine = engines.find((name) => asked === undefined || name === asked)

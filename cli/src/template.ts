@@ -9,15 +9,14 @@ import { DEFAULT_LIMITS, type TenantId } from '@platen/contract/tenant.ts'
 import type { Compiled } from '@platen/settings/compile/compile.ts'
 import { labelOf, type Finding as Refusal } from '@platen/settings/compile/condition.ts'
 import { type ConfigMaps, resolveSource } from '@platen/settings/compile/source.ts'
-import { enginesOf } from '@platen/settings/compile/template.ts'
+import { defaultEngineOf, enginesOf } from '@platen/settings/compile/template.ts'
 import type { Diagnostic } from './diagnostic/diagnostic.ts'
 import type { Locations } from './diagnostic/location.ts'
 import type { Preview, PreviewInput } from './renderer.ts'
 
 /** Returns the engines a template has a source for. The first one is the default. */
 export function enginesByDefault(template: TemplateResource): readonly Engine[] {
-  const { engine } = template.spec
-  const own = engine && ENGINE_VALUES[engine]
+  const own = ENGINE_VALUES[defaultEngineOf(template)]
   return enginesOf(template).toSorted((one, other) => Number(other === own) - Number(one === own))
 }
 

@@ -9,7 +9,7 @@ export interface RenderRequest {
   readonly template: string
   /** The payload. It must conform to the template's variables_schema. */
   readonly data: Readonly<Record<string, unknown>>
-  /** Overrides the engine of the template. If neither names an engine, react_pdf. */
+  /** Overrides the engine of the template, which is react_pdf if the template names none. */
   readonly engine?: Engine
   /** sync (default) returns the PDF; async returns a render id. */
   readonly mode?: 'sync' | 'async'
@@ -243,6 +243,7 @@ export type ErrorReason =
   | 'invalid_data'
   | 'invalid_options'
   | 'engine_without_source'
+  | 'engine_not_installed'
   | 'idempotency_mismatch'
   | 'rate_limited'
   | 'html_rate_limit_exceeded'

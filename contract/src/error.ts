@@ -137,7 +137,7 @@ export const HTTP_ERRORS = {
     fault: 'caller',
     operations: ['createRender'],
     summary:
-      "`data` does not fit the template's `variables_schema`, the options do not fit the document, or the template has no source for the requested engine.",
+      "`data` does not fit the template's `variables_schema`, the options do not fit the document, the template has no source for the engine, or the installation does not have the engine.",
   },
   IDEMPOTENCY_MISMATCH: {
     status: 422,
@@ -239,7 +239,7 @@ export type ErrorCode = HttpErrorCode | FailureCode
 const SEVERAL_REASONS = {
   INVALID_PAYLOAD: ['invalid_fields', 'invalid_body', 'invalid_http'],
   PAYMENT_REQUIRED: ['suspended', 'quota_exhausted', 'engine_not_in_plan'],
-  VALIDATION_FAILED: ['invalid_data', 'invalid_options', 'engine_without_source'],
+  VALIDATION_FAILED: ['invalid_data', 'invalid_options', 'engine_without_source', 'engine_not_installed'],
   RENDER_UNAVAILABLE: ['unavailable', 'engine_unavailable'],
 } as const satisfies Partial<Record<HttpErrorCode, readonly string[]>>
 

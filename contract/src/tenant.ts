@@ -97,8 +97,8 @@ export interface Template {
   readonly code: TemplateCode
   readonly name: string
   readonly version: number
-  /** The template's own engine, if it names one. */
-  readonly engine?: Engine
+  /** The engine for requests that name none. */
+  readonly engine: Engine
   readonly variablesSchema: JsonObject
   readonly digest: TemplateDigest
   /** The engines it has a source for. */

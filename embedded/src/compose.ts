@@ -238,10 +238,14 @@ function health({
   webhooks,
   diskSpace,
   databaseFailed,
-}: HealthInput): Health & Pick<ApiPorts, 'isEngineAvailable'> {
+}: HealthInput): Health & Pick<ApiPorts, 'engineStatus'> {
   return {
-    isEngineAvailable: (engine) =>
-      diskSpace.isSufficient() && ['starting', 'running'].includes(renderer.states()[engine]),
+    engineStatus(engine) {
+      const state = renderer.states()[engine]
+      if (state === 'missing') return state
+      const isStarted = state === 'starting' || state === 'running'
+      return isStarted && diskSpace.isSufficient() ? 'available' : 'unavailable'
+    },
     isReady() {
       const engines = renderer.states()
       const ready = !databaseFailed.aborted && diskSpace.isSufficient() && Object.values(engines).includes('running')

@@ -63,6 +63,16 @@ describe('platen check', () => {
     )
   })
 
+  test('wants the engine of a template that has only an html source, and says which', async () => {
+    const page = `${templateHead('letter')}  html: {template: {inline: "<p>"}}\n`
+    await writeFile(join(folder, 'all.yaml'), [PLAN, TENANT, page].join('---\n'))
+    const { code, out } = await platen('check', folder)
+    expect(code).toBe(1)
+    expect(out).toContain(
+      'all.yaml:15:3: Template team-acme/letter: /spec/engine: must be Html, because the template has only an html source; the default is ReactPdf\n',
+    )
+  })
+
   test('warns of what is no fault', async () => {
     const both = `${template(GOOD)}  html: {template: {inline: "<p>"}, javascriptEnabled: true}\n`
     await writeFile(join(folder, 'all.yaml'), [PLAN, TENANT, both].join('---\n'))
@@ -115,9 +125,9 @@ describe('platen check', () => {
       TENANT,
       `${templateHead('good')}  reactPdf:\n    source:\n${block('inline', LETTER, 6)}  html: {template: {inline: "<p>"}}\n${sample}`,
       `${templateHead('crowded')}  reactPdf:\n    source:\n${block('inline', crowded, 6)}${sample}`,
-      `${templateHead('misfit')}  variablesSchema: {type: object, required: [number]}\n  html: {template: {inline: "<p>"}}\n${sample}`,
-      `${templateHead('endless')}  html:\n    template:\n${block('inline', `${endless}${'word '.repeat(2000)}`, 6)}${sample}`,
-      `${templateHead('unknown-data')}  html: {template: {inline: "<p>"}}\n`,
+      `${templateHead('misfit')}  engine: Html\n  variablesSchema: {type: object, required: [number]}\n  html: {template: {inline: "<p>"}}\n${sample}`,
+      `${templateHead('endless')}  engine: Html\n  html:\n    template:\n${block('inline', `${endless}${'word '.repeat(2000)}`, 6)}${sample}`,
+      `${templateHead('unknown-data')}  engine: Html\n  html: {template: {inline: "<p>"}}\n`,
     ]
     await writeFile(join(folder, 'all.yaml'), texts.join('---\n'))
     const { code, out } = await platen('check', folder)
@@ -147,7 +157,7 @@ describe('platen check', () => {
   })
 
   test('leaves html out with a note where there is no browser', async () => {
-    const html = `${templateHead('letter')}  html: {template: {inline: "<p>"}}\n  sampleData: {}\n`
+    const html = `${templateHead('letter')}  engine: Html\n  html: {template: {inline: "<p>"}}\n  sampleData: {}\n`
     const plan = PLAN.replace('spec: {}', 'spec: {htmlEngineEnabled: true}')
     await writeFile(join(folder, 'all.yaml'), [plan, TENANT, html].join('---\n'))
     const { code, out } = await platenWith({ PLATEN_CHROMIUM: 'none' }, 'check', folder)

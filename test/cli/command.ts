@@ -37,6 +37,8 @@ export const SAMPLE = '  sampleData:\n    name: Ada\n'
 export const HTML = '<h1>Report</h1>\n<p>Dear {{ name }}, this is html.</p>\n'
 export const reactPdf = (source = LETTER) => `  reactPdf:\n    source:\n${block('inline', source, 6)}`
 export const html = (source = HTML) => `  html:\n    template:\n${block('inline', source, 6)}`
+/** What a template with an html source only must say. */
+export const ENGINE_HTML = '  engine: Html\n'
 
 /** A plan with html, and a tenant on it. */
 export const PLATFORM = [PLAN.replace('spec: {}', 'spec: {htmlEngineEnabled: true}'), TENANT].join('---\n')

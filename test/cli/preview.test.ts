@@ -11,6 +11,7 @@ import { PLAN, TENANT, templateHead } from '../fixture/manifests.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import {
   block,
+  ENGINE_HTML,
   type Folder,
   HTML,
   html,
@@ -71,7 +72,7 @@ describe('a preview', () => {
       'react_pdf',
       reactPdf(LETTER.replace('<Text>', '<Image src={data.name} /><Text>').replace('Text }', 'Text, Image }')),
     ],
-    ['html', html('<img src="{{ name }}">')],
+    ['html', `${ENGINE_HTML}${html('<img src="{{ name }}">')}`],
   ] as const)('in %s fetches from the hosts its template lists, as the service does', async ([, source]) => {
     const egress = '  egress: {allowedHosts: [127.77.7.7]}\n'
     await folder.write('letter.yaml', `${head}${egress}${source}  sampleData:\n    name: https://127.77.7.7/\n`)
@@ -100,7 +101,7 @@ describe('a preview', () => {
     await folder.write('letter.yaml', `${head}${reactPdf()}${html(HTML)}${SAMPLE}`)
     expect((await preview('letter')).out).toContain('(react_pdf; --engine html renders its other source)')
     expect((await preview('letter', '--engine', 'html', '-o', 'html.pdf')).out).toContain(' ms (html)\n')
-    await folder.write('letter.yaml', `${head}  engine: Html\n${reactPdf()}${html(HTML)}${SAMPLE}`)
+    await folder.write('letter.yaml', `${head}${ENGINE_HTML}${reactPdf()}${html(HTML)}${SAMPLE}`)
     expect((await preview('letter', '-o', 'own.pdf')).out).toContain(
       '(html; --engine react_pdf renders its other source)',
     )
@@ -238,7 +239,9 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
     const page = block('page', '<p>\n{{ name | upcsae }}\n</p>\n', 2)
     const map = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: parts, namespace: team-acme}\ndata:\n${page}`
     await folder.write('parts.yaml', `# parts\n---\n${map}`)
-    expect(await told(`${head}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`)).toMatch(
+    expect(
+      await told(`${head}${ENGINE_HTML}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`),
+    ).toMatch(
       /^parts\.yaml:9:5: Template team-acme\/letter: template_error: template\.html:2:1: there is no filter upcsae \(did you mean upcase\?\)\n {7}8 \| <p>\n {4}> {2}9 \| \{\{ name \| upcsae \}\}\n {9}\| \^\n {6}10 \| <\/p>\n$/,
     )
   })
@@ -248,9 +251,11 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
     ['folded', '>\n        <b>\n\n        {% nope %}\n'],
   ] as const)('of a %s source is told by the line of the field, with the source beside it', async ([, source]) => {
     expect(
-      await told(`${head}  html:\n    template: {}\n${SAMPLE}`.replace('{}', `\n      inline: ${source}`)),
+      await told(
+        `${head}${ENGINE_HTML}  html:\n    template: {}\n${SAMPLE}`.replace('{}', `\n      inline: ${source}`),
+      ),
     ).toMatch(
-      /^letter\.yaml:8:15: Template team-acme\/letter: template_error: template\.html:2:1: .*\n {6}1 \| <b>\n {4}> 2 \| \{% nope %\}\n {8}\| \^\n$/,
+      /^letter\.yaml:9:15: Template team-acme\/letter: template_error: template\.html:2:1: .*\n {6}1 \| <b>\n {4}> 2 \| \{% nope %\}\n {8}\| \^\n$/,
     )
   })
 
@@ -276,9 +281,9 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
   })
 
   test('of a source that is not there is told', async () => {
-    expect(await told(`${head}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`)).toBe(
-      'letter.yaml:1:1: Template team-acme/letter: ConfigMapNotFound: there is no ConfigMap team-acme/parts\n',
-    )
+    expect(
+      await told(`${head}${ENGINE_HTML}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`),
+    ).toBe('letter.yaml:1:1: Template team-acme/letter: ConfigMapNotFound: there is no ConfigMap team-acme/parts\n')
   })
 
   test('of an endless template is told by the deadline of its plan', async () => {
@@ -300,20 +305,20 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
 describe('what the service would hold against it', () => {
   test('is a warning: html that the plan has not', async () => {
     await folder.write('platform.yaml', [PLAN, TENANT].join('---\n'))
-    await folder.write('letter.yaml', `${head}${html(HTML)}${SAMPLE}`)
+    await folder.write('letter.yaml', `${head}${ENGINE_HTML}${html(HTML)}${SAMPLE}`)
     const { code, out } = await previewLetter()
     expect(code).toBe(0)
     expect(out.split('\n').slice(1)).toEqual([
-      'letter.yaml:7:5: warning: Template team-acme/letter: EngineNotInPlan: the limits of Tenant acme have no htmlEngineEnabled: html renders are refused with 402',
+      'letter.yaml:8:5: warning: Template team-acme/letter: EngineNotInPlan: the limits of Tenant acme have no htmlEngineEnabled: html renders are refused with 402',
       '',
     ])
   })
 
   test('is a warning: page JavaScript that the plan has not', async () => {
-    await folder.write('letter.yaml', `${head}${html(HTML)}    javascriptEnabled: true\n${SAMPLE}`)
+    await folder.write('letter.yaml', `${head}${ENGINE_HTML}${html(HTML)}    javascriptEnabled: true\n${SAMPLE}`)
     const { code, out } = await previewLetter()
     expect(code).toBe(0)
-    expect(out).toContain('letter.yaml:11:24: warning: Template team-acme/letter: JavaScriptNotInPlan: ')
+    expect(out).toContain('letter.yaml:12:24: warning: Template team-acme/letter: JavaScriptNotInPlan: ')
     expect(out.trimEnd().split('\n')).toHaveLength(2)
   })
 
@@ -368,7 +373,7 @@ test('a preview that is interrupted cleans up and says so', async () => {
 })
 
 test('without a browser html is not rendered, and the command says what to do', async () => {
-  await folder.write('letter.yaml', `${head}${html(HTML)}${SAMPLE}`)
+  await folder.write('letter.yaml', `${head}${ENGINE_HTML}${html(HTML)}${SAMPLE}`)
   const told = 'there is no Chromium to render html: renderer/install-chromium.sh installs it'
   const { code, err } = await folder.platen(['preview', '.', 'letter'], { env: { PLATEN_CHROMIUM: 'none' } })
   expect([code, err]).toEqual([2, `platen: ${told}\n`])

@@ -2,6 +2,7 @@
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { hashKey, readMeta } from '@platen/adapters/redis/directory/layout.ts'
 import { KINDS, type Kind, type LaterFields } from '@platen/adapters/redis/directory/value.ts'
+import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import { FORMAT, FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { DEFAULT_LIMITS, type Limits, type Template, type Tenant } from '@platen/contract/tenant.ts'
@@ -26,6 +27,14 @@ function without(limit: string): DirectorySnapshot {
     const known = Object.entries(tenant.limits).filter(([name]) => name !== limit)
     return { ...tenant, limits: Object.fromEntries(known) as unknown as Limits }
   })
+}
+
+/** Builds the snapshot of an operator that writes the engine of a template only if the template names one. */
+function withoutEngine(): DirectorySnapshot {
+  const snapshot = ofAccounts(1, ACCOUNTS)
+  const unnamed = ({ engine: _engine, ...template }: Template) => template as Template
+  const templates = [...snapshot.templates].map(([id, codes]) => [id, mapped(codes, unnamed)] as const)
+  return { ...snapshot, templates: new Map(templates) }
 }
 
 /** Builds the snapshot of an operator that knows additional fields, at every depth. */
@@ -61,7 +70,8 @@ const OLDER = Object.keys(DEFAULT_LIMITS).map((limit) => {
   return [`an operator that does not know ${limit}`, without(limit), KNOWN_OF_OLDER] as const
 })
 const NEWER = ['an operator that knows more fields', withMore(), KNOWN_OF_NEWER] as const
-const OPERATORS = [...OLDER, NEWER]
+const NAMELESS = ['an operator that writes no engine', withoutEngine(), KNOWN_OF_OLDER] as const
+const OPERATORS = [...OLDER, NAMELESS, NEWER]
 
 describeOnRedis('the directory in Redis during a rollout', (redis) => {
   test.for(OPERATORS)(
@@ -136,7 +146,12 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
     expect([snapshot.tenants.size, snapshot.keys.size, snapshot.templates.size]).toEqual([2, 2, 2])
     await connection.call((client) => client.flushall(), signal)
     await (await aPublisher(connection)).publish(snapshot, signal)
-    const before = Object.fromEntries(KINDS.map((kind) => [kind, values[hashKey(kind)]]))
+    const { templates, ...others } = Object.fromEntries(KINDS.map((kind) => [kind, values[hashKey(kind)]]))
+    // It writes no engine if the template names none, and reads one.
+    const named = Object.entries(templates ?? {}).map(([name, text]) => {
+      return [name, canonicalJson({ engine: 'react_pdf', ...JSON.parse(String(text)) })] as const
+    })
+    const before = { ...others, templates: Object.fromEntries(named) }
     expect(await valuesIn(connection, signal), 'the version before must read what is published').toEqual(before)
   })
 

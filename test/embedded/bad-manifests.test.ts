@@ -12,7 +12,7 @@ const tenant = (spec: string) => `${API}\nkind: Tenant\nmetadata: {name: bad}\ns
 const key = (spec: string) =>
   `${API}\nkind: ApiKey\nmetadata: {name: bad, namespace: team-acme}\nspec: {tenantRef: {name: acme}, ${spec}}\n`
 const template = (spec: string) =>
-  `${API}\nkind: Template\nmetadata: {name: bad, namespace: team-acme}\nspec: {tenantRef: {name: acme}, html: {template: {inline: "<p>"}}, ${spec}}\n`
+  `${API}\nkind: Template\nmetadata: {name: bad, namespace: team-acme}\nspec: {tenantRef: {name: acme}, engine: Html, html: {template: {inline: "<p>"}}, ${spec}}\n`
 const schema = (properties: string) => template(`variablesSchema: {type: object, ${properties}}`)
 const sha256 = `"sha256:${'0a'.repeat(32)}"`
 /** Of ten thousand million words. */
@@ -65,6 +65,10 @@ const BAD: readonly (readonly [what: string, Bad])[] = [
     manifest(tenant('planRef: {name: starter}, storage: {prefix: ../}'), 'does not have the required form'),
   ],
   ['a tenant declared twice', manifest(PLATFORM.split('---\n')[1] ?? '', 'is declared already in all.yaml')],
+  [
+    'a template of html alone that names no engine',
+    manifest(template('').replace('engine: Html, ', ''), 'must be Html, because the template has only an html source'),
+  ],
   ['a template of a code that is taken', resource(template('code: letter'), 'has the code letter: choose another')],
   [
     'a template of another tenant',

@@ -25,7 +25,7 @@ export const PLATFORM = [PLAN, TENANT, KEY].join('---\n')
 
 /** A template that greets as told, by an html source. */
 export function letter(text: string): string {
-  return `${templateHead('letter')}  html: {template: {inline: "${text}"}}\n`
+  return `${templateHead('letter')}  engine: Html\n  html: {template: {inline: "${text}"}}\n`
 }
 
 export interface Line {

@@ -5,7 +5,7 @@ import { sha256 } from '@platen/contract/canonical-json.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
-import { KEY, PLAN, TENANT } from '../fixture/manifests.ts'
+import { KEY, PLAN, TENANT, templateHead } from '../fixture/manifests.ts'
 import { type Folder, letter, letters, makeFolder, PLATFORM } from './followed-folder.ts'
 
 const ACME = 'acme' as TenantId
@@ -15,6 +15,8 @@ beforeEach(async () => {
   folder = ofTest(await makeFolder())
 })
 
+const page = (source: string) =>
+  `${templateHead('page')}  reactPdf: {source: {inline: "import { Document } from '@react-pdf/renderer'; ${source}"}}\n`
 const versioned = (version: number) => letter('Dear').replace('spec:\n', `spec:\n  version: ${version}\n`)
 const versionOf = ({
   current,
@@ -102,8 +104,9 @@ describe('after a restart', () => {
     expect(service.current()).toMatchObject({ templates: new Map(), keys: new Map() })
   })
 
-  test('limits that were kept by a version that had fewer have their defaults', async () => {
+  test('settings that were kept by a version that had fewer have their defaults', async () => {
     await folder.write('all.yaml', PLATFORM)
+    await folder.write('page.yaml', page('export default () => <Document />'))
     const before = await (async () => {
       await using service = await folder.follow()
       return service.current()
@@ -111,11 +114,14 @@ describe('after a restart', () => {
     const path = join(folder.dataDir, 'last-good')
     const [digest, json = ''] = (await readFile(path, 'utf8')).split('\n', 2)
     const version = Array.from({ length: 100 }, (_, i) => i).find((i) => sha256(`${i} ${json}`) === digest)
-    const older = json.replaceAll(/"asyncFairShare":\d+,/g, '')
-    expect(older).not.toBe(json)
+    const older = [/"asyncFairShare":\d+,/g, /"engine":"react_pdf",/g].reduce((text, field) => {
+      expect(text).toMatch(field)
+      return text.replaceAll(field, '')
+    }, json)
     await writeFile(path, `${sha256(`${version} ${older}`)}\n${older}\n`)
-    // Its plan is gone, so that what was kept stays in force.
+    // Its plan is gone, and its template is broken, so that what was kept stays in force.
     await folder.write('all.yaml', [TENANT, KEY].join('---\n'))
+    await folder.write('page.yaml', page('export default ('))
     await using service = await folder.follow()
     expect(service.current()).toEqual(before)
   })

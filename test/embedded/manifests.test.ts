@@ -12,7 +12,7 @@ import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
 import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
-import { template as aTemplate, html, manifestOf, PLAN, plan, TENANT } from '../fixture/manifests.ts'
+import { template as aTemplate, htmlOnly, manifestOf, PLAN, plan, TENANT } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
 import { type Folder, letter, letters, makeFolder, PLATFORM } from './followed-folder.ts'
 
@@ -38,7 +38,7 @@ const GLOBEX = TENANT.replaceAll('acme', 'globex')
 /** A template of acme that no count of steps ends: it ends with its thread. */
 function hanging(name: string): string {
   const source = 'export default () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'
-  const html = /html: .*$/m
+  const html = /engine: Html\n  html: .*$/m
   return template('')
     .replace('letter', name)
     .replace(html, `sampleData: {}\n  reactPdf: {source: {inline: "${source}"}}`)
@@ -271,7 +271,7 @@ describe('a tenant', () => {
 })
 
 const LARGE = aTemplate('acme', 'large', {
-  ...html('<p>'),
+  ...htmlOnly('<p>'),
   sampleData: { rows: Array.from({ length: READ_AT_ONCE_CHARS_MAX / 4 }, () => ['x']) },
 })
 const BROKEN = aTemplate('acme', 'broken', { html: 'no object' })

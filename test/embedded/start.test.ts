@@ -93,11 +93,20 @@ function linesOf(log: string): readonly unknown[] {
     .map((line) => JSON.parse(line))
 }
 
-test('without a browser html alone is answered 503, and readiness says why', async () => {
+test('without a browser html alone is refused, and readiness says why', async () => {
   await using service = await startEmbedded({ PLATEN_CHROMIUM: 'none', PLATEN_METRICS_PORT: '0' })
   const html = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), engine: 'html' })
-  expect([html.status, html.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
-  expect(html.headers.get('retry-after')).toMatch(/^\d+$/)
+  expect([html.status, html.json()]).toMatchObject([
+    422,
+    {
+      error: {
+        code: 'VALIDATION_FAILED',
+        reason: 'engine_not_installed',
+        message: 'This installation does not have the engine html.',
+      },
+    },
+  ])
+  expect(html.headers.get('retry-after')).toBeNull()
   expect((await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })).status).toBe(200)
   const ready = await fetch(`${service.probesUrl()}/readyz`)
   expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining('"html":"missing"')])

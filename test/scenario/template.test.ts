@@ -44,7 +44,7 @@ const LOCALE = {
 }
 
 const SCRIPT = "<p id='out'>still</p><script>document.getElementById('out').textContent = 'moved by script'</script>"
-const scripted = { html: { template: { inline: SCRIPT }, javascriptEnabled: true } }
+const scripted = { engine: 'Html', html: { template: { inline: SCRIPT }, javascriptEnabled: true } }
 
 /** Two addresses of this machine, at which nothing listens; the operator has opened the network of the first alone. */
 const [OPEN, CLOSED] = ['127.77.7.7', '127.78.7.7']
@@ -121,6 +121,18 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
       792, 612,
     ])
     expect(await sizeOf({ template: 'wide', options: { page_size: { width: 300, height: 200 } } })).toEqual([300, 200])
+  })
+
+  test('a page is as large as its size says, also that of a template that says none', async () => {
+    const sizeOf = async (options: object) =>
+      (await pdfOf({ template: 'american', engine, data: { sum: 1 }, options })).size
+    // Chromium prints whole points, to a three-hundredth of an inch.
+    const sides = (width: number, height: number) => [expect.closeTo(width, 0), expect.closeTo(height, 0)]
+    expect(await sizeOf({})).toEqual(sides(595.28, 841.89))
+    expect(await sizeOf({ orientation: 'landscape' })).toEqual(sides(841.89, 595.28))
+    expect(await sizeOf({ page_size: 'A4' })).toEqual(sides(595.28, 841.89))
+    expect(await sizeOf({ page_size: 'LETTER' })).toEqual(sides(612, 792))
+    expect(await sizeOf({ page_size: 'LETTER', orientation: 'landscape' })).toEqual(sides(792, 612))
   })
 
   test('a margin that leaves no room is named, with the page', async () => {

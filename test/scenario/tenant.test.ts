@@ -7,7 +7,7 @@ import {
   ACME_LIVE,
   ACME_TEST,
   GLOBEX_LIVE,
-  html,
+  htmlOnly,
   invoice,
   key,
   liveKey,
@@ -119,6 +119,12 @@ describe('another tenant', () => {
   })
 })
 
+test('an engine that the installation does not have is refused, and no later answer is promised', async () => {
+  const answer = await render(service, ACME_LIVE, { template: 'invoice', data: { number: '1' }, engine: 'html' })
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([422, null])
+  expect(answer.json()['error']).toMatchObject({ code: 'VALIDATION_FAILED', reason: 'engine_not_installed' })
+})
+
 describe('a suspended tenant', () => {
   test('is refused new renders with the reason, and reads what it has', async () => {
     const secret = newKey()
@@ -186,7 +192,7 @@ describe('a change in the folder', () => {
     await publish('growing.yaml', [...resources, template('growing', 'letter', PAGE)])
     await lists(secret)
     expect((await render(service, secret, { template: 'letter', data: {} })).status).toBe(200)
-    await publish('growing.yaml', [...resources, template('growing', 'letter', html('<p>html alone</p>'))])
+    await publish('growing.yaml', [...resources, template('growing', 'letter', htmlOnly('<p>html alone</p>'))])
     const post = () => render(service, secret, { template: 'letter', data: {} })
     // The plan has no html engine.
     expect((await poll(post).until(({ status }) => status !== 200)).status).toBe(402)

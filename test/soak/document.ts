@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { HTML, invoiceData, TSX } from '../bench/invoice.ts'
 import { aSquare } from '../fixture/asset.ts'
-import { html, key, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
+import { html, htmlOnly, key, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
 
 /** One request, and what is to come of it. */
 export interface SoakRender {
@@ -85,23 +85,23 @@ export default () => <Document><Page>{Array.from({ length: 60_000 }, (_, at) => 
     expected: ['render_timeout', 'template_error', 'page_limit', '200'],
   },
   'endless-script': {
-    source: html('<script>for (;;);</script>'),
+    source: htmlOnly('<script>for (;;);</script>'),
     expected: ['render_timeout'],
   },
   'endless-layout': {
-    source: html(`${'<div style="columns:2;height:10px">'.repeat(25)}${'word '.repeat(2000)}`),
+    source: htmlOnly(`${'<div style="columns:2;height:10px">'.repeat(25)}${'word '.repeat(2000)}`),
     expected: ['render_timeout'],
   },
   'hungry-script': {
-    source: html('<script>const all = []; for (;;) all.push(new Array(1e6).fill(all.length + 0.5))</script>'),
+    source: htmlOnly('<script>const all = []; for (;;) all.push(new Array(1e6).fill(all.length + 0.5))</script>'),
     expected: ['render_crashed', 'render_timeout', 'template_error'],
   },
   'many-pages': {
-    source: html('{% for page in (1..2200) %}<p style="break-after:page">{{ page }}{% endfor %}'),
+    source: htmlOnly('{% for page in (1..2200) %}<p style="break-after:page">{{ page }}{% endfor %}'),
     expected: ['page_limit', 'render_timeout'],
   },
   'hungry-template': {
-    source: html('{% for one in (1..count) %}{{ one }}{% endfor %}'),
+    source: htmlOnly('{% for one in (1..count) %}{{ one }}{% endfor %}'),
     expected: ['template_error', 'render_timeout'],
   },
 }
@@ -115,7 +115,7 @@ export const RESOURCES = [
     key(name, 'live', LIVE[at] ?? ''),
     template(name, 'invoice', { ...tsx(TSX), ...html(HTML) }),
     template(name, 'letter', { ...tsx(LETTER_TSX), ...html(LETTER_HTML), ...ASSETS }),
-    template(name, 'chart', { html: { template: { inline: CHART_HTML }, javascriptEnabled: true } }),
+    template(name, 'chart', { engine: 'Html', html: { template: { inline: CHART_HTML }, javascriptEnabled: true } }),
   ]),
   key('duck', 'test', TEST),
   tenant('hostile', 'hostile'),
@@ -124,7 +124,7 @@ export const RESOURCES = [
 ]
 
 function withScripts(source: object): object {
-  return 'html' in source ? { html: { ...(source.html as object), javascriptEnabled: true } } : source
+  return 'html' in source ? { ...source, html: { ...(source.html as object), javascriptEnabled: true } } : source
 }
 
 /** One in ten is hostile, the others take turns. Which it is follows from the number alone. */

@@ -2,6 +2,7 @@ import { cidrsOf } from '@platen/contract/address.ts'
 import { describe, expect, test } from 'vitest'
 import { anApi, isQueueEmpty, queued } from '../../../test/fixture/api.ts'
 import { aTemplate } from '../../../test/fixture/build.ts'
+import type { EngineStatus } from '../ports.ts'
 
 const ASYNC = { template: 'invoice', data: {}, mode: 'async' }
 const SYNC = { template: 'invoice', data: {} }
@@ -94,16 +95,30 @@ describe('admission refuses', () => {
     [
       'react_pdf without a source',
       { ...ASYNC, engine: 'react_pdf' },
-      { ...html, templates: [aTemplate({ engines: ['html'] })] },
+      { ...html, templates: [aTemplate({ engine: 'html', engines: ['html'] })] },
       'VALIDATION_FAILED',
       'no source',
+    ],
+    [
+      'no engine, where the template has no source for its own',
+      ASYNC,
+      { ...html, templates: [aTemplate({ engines: ['html'] })] },
+      'VALIDATION_FAILED',
+      'no source for the engine react_pdf',
     ],
     ['an unknown template', { ...ASYNC, template: 'offer' }, {}, 'TEMPLATE_NOT_FOUND', 'no published template'],
     ['data that does not fit', ASYNC, { templates: [picky] }, 'VALIDATION_FAILED', 'variables_schema'],
     [
-      'an engine this installation lacks',
+      'an engine that this installation does not have',
       ASYNC,
-      { ports: { isEngineAvailable: () => false } },
+      { ports: { engineStatus: (): EngineStatus => 'missing' } },
+      'VALIDATION_FAILED',
+      'does not have the engine react_pdf',
+    ],
+    [
+      'an engine that takes no renders now',
+      ASYNC,
+      { ports: { engineStatus: (): EngineStatus => 'unavailable' } },
       'RENDER_UNAVAILABLE',
       'no renderer of the engine react_pdf',
     ],
@@ -190,7 +205,7 @@ describe('the engine of a render', () => {
     [{ engines: ['react_pdf', 'html'], engine: 'html' }, {}, 'html'],
     [{ engines: ['react_pdf', 'html'], engine: 'html' }, { engine: 'react_pdf' }, 'react_pdf'],
     [{ engines: ['react_pdf', 'html'] }, { engine: 'html' }, 'html'],
-    [{ engines: ['html'] }, {}, 'html'],
+    [{ engines: ['html'] }, { engine: 'html' }, 'html'],
   ] as const)('of a template %o asked for with %o is %s', async ([template, asked, engine]) => {
     const api = anApi({ tenant: { limits: { htmlEngineEnabled: true } }, templates: [aTemplate(template)] })
     await api.post({ ...ASYNC, ...asked })

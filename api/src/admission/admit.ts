@@ -17,7 +17,7 @@ import { type Caller, scopeOf } from './authenticate.ts'
 import { requireFit } from './data.ts'
 import { INLINE_DATA_BYTES_MAX } from './limit.ts'
 import { modeOf, webhookUrlOf } from './request.ts'
-import { engineOf, findTemplate, requireEngine } from './template.ts'
+import { findTemplate, requireEngine } from './template.ts'
 
 export interface AdmissionRequest {
   readonly caller: Caller
@@ -43,8 +43,8 @@ export async function admit(request: AdmissionRequest, ports: ApiPorts): Promise
   const webhookUrl = webhookUrlOf(body, { tenant, policy: ports.settings.webhooks })
   requireActive(tenant)
   const template = findTemplate(ports.directory.current(), tenant, body.template)
-  const engine = engineOf(body.engine, template)
-  requireEngine(engine, { limits: tenant.limits, template, isAvailable: ports.isEngineAvailable(engine) })
+  const engine = body.engine ?? template.engine
+  requireEngine(engine, { limits: tenant.limits, template, status: ports.engineStatus(engine) })
   await requireFit(template, body.data, { checks: ports.checks, signal })
   return recordOf(request, ports, { mode, template, engine, webhookUrl })
 }

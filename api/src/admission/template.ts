@@ -4,6 +4,7 @@ import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Limits, Template, TemplateCode, Tenant } from '@platen/contract/tenant.ts'
 import { UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
+import type { EngineStatus } from '../ports.ts'
 
 /** Returns the tenant's published template with this code. Throws `TEMPLATE_NOT_FOUND`. */
 export function findTemplate({ templates }: DirectorySnapshot, tenant: Tenant, code: string): Template {
@@ -18,19 +19,10 @@ export function findTemplate({ templates }: DirectorySnapshot, tenant: Tenant, c
   return template
 }
 
-/**
- * Returns the engine of a render: that of the request, else that of the template, else `react_pdf`, or `html` if the template has nothing
- * else.
- */
-export function engineOf(asked: Engine | undefined, { engine, engines }: Template): Engine {
-  const isHtmlAlone = engines.includes('html') && !engines.includes('react_pdf')
-  return asked ?? engine ?? (isHtmlAlone ? 'html' : 'react_pdf')
-}
-
 /** Checks the plan, then the template, then the installation. In this order, a caller who must pay learns it first. */
 export function requireEngine(
   engine: Engine,
-  { limits, template, isAvailable }: { limits: Limits; template: Template; isAvailable: boolean },
+  { limits, template, status }: { limits: Limits; template: Template; status: EngineStatus },
 ): void {
   if (engine === 'html' && !limits.htmlEngineEnabled) {
     throw new ServiceError('PAYMENT_REQUIRED', 'The html engine is not part of the plan.', {
@@ -44,7 +36,13 @@ export function requireEngine(
       details: [{ path: '/engine', message }],
     })
   }
-  if (!isAvailable) {
+  if (status === 'missing') {
+    throw new ServiceError('VALIDATION_FAILED', `This installation does not have the engine ${engine}.`, {
+      reason: 'engine_not_installed',
+      details: [{ path: '/engine', message: 'must be an engine that this installation has' }],
+    })
+  }
+  if (status === 'unavailable') {
     throw new ServiceError('RENDER_UNAVAILABLE', `There is no renderer of the engine ${engine} just now.`, {
       reason: 'engine_unavailable',
       headers: { 'retry-after': `${UNAVAILABLE_RETRY_AFTER_S}` },

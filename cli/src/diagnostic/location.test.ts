@@ -34,6 +34,7 @@ spec:
         {{ name }}
     header: {configMapKeyRef: {name: parts, key: header.html}}
     footer: {inline: "<p>\\n{{ page }}"}
+  engine: Html
 `
 const PARTS = `\
 apiVersion: v1
@@ -149,7 +150,7 @@ describe('a fault', () => {
   })
 
   test('of a secret is not', () => {
-    expect(told.at(-1)).toEqual({ file: 'all.yaml', line: 19, column: 19 })
+    expect(told.at(-1)).toEqual({ file: 'all.yaml', line: 20, column: 19 })
     expect(JSON.stringify(told)).not.toContain('service_live_1')
   })
 })

@@ -33,7 +33,7 @@ export interface TemplateSpec {
   readonly version?: number
   /** False takes the template out of the list and refuses renders of it. Default is true. */
   readonly published?: boolean
-  /** The engine for requests that name none. The template must have a source for it. Default is ReactPdf, or Html if the template has only an html source. */
+  /** The engine for requests that name none. The template must have a source for it. Default is ReactPdf. */
   readonly engine?: 'ReactPdf' | 'Html'
   /** JSON Schema 2020-12 of the data of a request, with type: object. If absent, any object is accepted. */
   readonly variablesSchema?: JsonObject
@@ -312,6 +312,7 @@ export const templateSpecSchema = {
 export const templateSpecDefaults = {
   version: 1,
   published: true,
+  engine: 'ReactPdf',
   html: { javascriptEnabled: false },
   locale: 'en-US',
   fonts: { weight: 400, style: 'Normal' },

@@ -27,7 +27,7 @@ export const renderRequestSchema = {
     engine: {
       type: 'string',
       enum: ENGINES,
-      description: 'Overrides the engine of the template. If neither names an engine, react_pdf.',
+      description: 'Overrides the engine of the template, which is react_pdf if the template names none.',
     },
     mode: { type: 'string', enum: MODES, description: 'sync (default) returns the PDF; async returns a render id.' },
     async: {

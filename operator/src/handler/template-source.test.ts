@@ -14,7 +14,7 @@ function aTemplate(html = '<h1>{{ number }}</h1>'): TemplateResource {
   return {
     kind: 'Template',
     metadata: { name: 'invoice', namespace: 'team-acme', uid: 'u1' as Uid, generation: 1, createdAt: 0 },
-    spec: { tenantRef: { name: 'acme' }, html: { template: { inline: html } } },
+    spec: { tenantRef: { name: 'acme' }, engine: 'Html', html: { template: { inline: html } } },
   }
 }
 

@@ -47,6 +47,7 @@ const TEMPLATE: Template = {
   code: INVOICE,
   name: 'Invoice',
   version: 1,
+  engine: 'react_pdf',
   variablesSchema: { type: 'object' },
   digest: DIGEST,
   engines: ['react_pdf'],

@@ -160,7 +160,7 @@ describe('a template', () => {
 
   test('that has nothing but html is published under a plan without it, and is not ready', () => {
     const { reactPdf: _reactPdf, ...spec } = good.spec
-    const page = { ...good, spec: { ...spec, html: { template: { inline: '<p>' } } } }
+    const page = { ...good, spec: { ...spec, engine: 'Html' as const, html: { template: { inline: '<p>' } } } }
     const result = compiled([page])
     expect(result.snapshot.templates.get(ACME)?.size).toBe(1)
     expect(condition(result, page, 'Ready')).toMatchObject({ status: 'False', reason: 'EngineNotInPlan' })

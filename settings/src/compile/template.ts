@@ -1,5 +1,6 @@
 /** Compiles templates to what the API lists and what renderers use. */
 import type { JsonObject } from '@platen/contract/brand.ts'
+import { templateSpecDefaults } from '@platen/contract/crd/template.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
@@ -183,11 +184,10 @@ function allowEngines({ spec }: TemplateResource, { id, limits }: Tenant): Findi
 
 /** The settings of a sound template, with the digest of its source. */
 export function settingsOf(resource: TemplateResource, digest: TemplateDigest): Template {
-  const { engine } = resource.spec
   return {
     tenant: tenantIdOf(resource),
     ...titleOf(resource),
-    ...(engine !== undefined && { engine: ENGINE_VALUES[engine] }),
+    engine: ENGINE_VALUES[defaultEngineOf(resource)],
     variablesSchema: schemaOf(resource),
     digest,
     engines: enginesOf(resource),
@@ -201,7 +201,7 @@ export function enginesOf({ spec }: TemplateResource): readonly Engine[] {
 
 /** The engine of a template for requests that name none, as a resource spells it. */
 export function defaultEngineOf({ spec }: TemplateResource): NonNullable<TemplateSpec['engine']> {
-  return spec.engine ?? (spec.reactPdf ? 'ReactPdf' : 'Html')
+  return spec.engine ?? templateSpecDefaults.engine
 }
 
 function schemaOf({ spec }: TemplateResource): JsonObject {

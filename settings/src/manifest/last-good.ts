@@ -51,12 +51,15 @@ export async function loadLastGood(dataDir: string, read: ReadResource): Promise
       ...NO_PREVIOUS,
       plans: inForce(plans.map(([uid, limits]) => [uid, complete(limits)])),
       tenants: inForce(tenants.map(([uid, tenant]) => [uid, { ...tenant, limits: complete(tenant.limits) }])),
-      templates: inForce(templates),
+      templates: inForce(templates.map(([uid, template]) => [uid, { ...TEMPLATE_DEFAULTS, ...template }])),
       apiKeys: inForce(apiKeys),
     },
     checks: new Map(sound.map((key) => [key, []])),
   }
 }
+
+/** A version that stored the engine of a template only if the template named one may have stored these. */
+const TEMPLATE_DEFAULTS = { engine: 'react_pdf' } as const
 
 /** A version with fewer limits may have stored these. */
 function complete(limits: Limits): Limits {

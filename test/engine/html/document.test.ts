@@ -129,7 +129,7 @@ describe('a document', () => {
 describe('the page', () => {
   const a5 = '<style>@page { size: A5; margin: 3cm }</style>'
   test.for<[string, RenderOptions, string, string]>([
-    ['is A4 upright when nobody says anything', {}, '', '596x842'],
+    ['is A4 upright when nobody says anything', {}, '', '595x842'],
     ['is what the source says', {}, a5, '420x595'],
     ['is what the options say', { page_size: 'LETTER' }, a5, '612x792'],
     ['is what the options say of one side', { page_size: { width: 300, height: 400 } }, a5, '300x400'],

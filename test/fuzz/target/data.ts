@@ -79,7 +79,7 @@ function plainCheck(candidate: JsonObject): (value: JsonObject) => boolean | und
 function aTemplate(variablesSchema: JsonObject): Template {
   // Brands are put on by what validates input; fixtures are valid by being written here.
   const ids = { tenant: 'acme' as TenantId, code: 'invoice' as TemplateCode, digest: 'a'.repeat(64) as TemplateDigest }
-  return { ...ids, name: 'Invoice', version: 1, variablesSchema, engines: ['react_pdf'] }
+  return { ...ids, name: 'Invoice', version: 1, engine: 'react_pdf', variablesSchema, engines: ['react_pdf'] }
 }
 
 function bytesOf(value: JsonObject): Uint8Array {

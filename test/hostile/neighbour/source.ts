@@ -1,5 +1,5 @@
 /** Attacks by templates, schemas and other resources: what they cost where they are checked, and where they are rendered. */
-import { html, liveKey, template, tenant, tsx } from '../../fixture/manifests.ts'
+import { htmlOnly, liveKey, template, tenant, tsx } from '../../fixture/manifests.ts'
 import { type Attack, attacksOf, NEIGHBOUR_LIVE } from './attacker.ts'
 
 /** Statements that do not end by themselves, or not soon. */
@@ -60,19 +60,19 @@ const entries = (of: Readonly<Record<string, string>>) =>
 /** What its attacks by renders need: templates that pass the publish check, as they do harm only when they are asked to. */
 export const TEMPLATES: Readonly<Record<string, object>> = {
   plain: tsx(`${IMPORTS}export default () => { ${PAGE} }`),
-  page: html('<p>a</p>'),
+  page: htmlOnly('<p>a</p>'),
   rows: tsx(
     `${IMPORTS}export default ({ data }) => <Document><Page>{(data.rows ?? []).map((row, at) => <Text key={at}>{row}</Text>)}</Page></Document>`,
   ),
   checked: { ...tsx(`${IMPORTS}export default () => { ${PAGE} }`), variablesSchema: branching(8, 8) },
   ...Object.fromEntries(entries(LOOPS).map(({ text, at }) => [codeOf('loop', at), whenAsked(text)])),
   ...Object.fromEntries(
-    entries(LIQUID).map(({ text, at }) => [codeOf('liquid', at), html(`{% if isOn %}${text}{% endif %}a`)]),
+    entries(LIQUID).map(({ text, at }) => [codeOf('liquid', at), htmlOnly(`{% if isOn %}${text}{% endif %}a`)]),
   ),
   ...Object.fromEntries(
     entries(PAGES).map(({ text, at }) => [
       codeOf('page', at),
-      { html: { template: { inline: `{% if isOn %}${text}{% endif %}a` }, javascriptEnabled: true } },
+      { engine: 'Html', html: { template: { inline: `{% if isOn %}${text}{% endif %}a` }, javascriptEnabled: true } },
     ]),
   ),
 }
@@ -139,17 +139,17 @@ export const SOURCE_ATTACKS: readonly Attack[] = [
     published(`templates with ${name} in their component`, inComponent(text)),
   ]),
   ...entries(LOOPS).flatMap(({ name, at }) => renders(name, codeOf('loop', at))),
-  ...entries(LIQUID).map(({ name, text }) => published(`templates of Liquid with ${name}`, html(text))),
+  ...entries(LIQUID).map(({ name, text }) => published(`templates of Liquid with ${name}`, htmlOnly(text))),
   ...entries(LIQUID).flatMap(({ name, at }) => renders(`Liquid with ${name}`, codeOf('liquid', at), 'html')),
   ...entries(PAGES).flatMap(({ name, at }) => renders(name, codeOf('page', at), 'html')),
   ...Object.entries(SCHEMAS).map(([name, schema]) =>
-    published(`schemas with ${name}`, { ...html('a'), variablesSchema: { type: 'object', ...schema } }),
+    published(`schemas with ${name}`, { ...htmlOnly('a'), variablesSchema: { type: 'object', ...schema } }),
   ),
-  published('five hundred templates', html('a'), 500),
-  published('sample data that nests', { ...html('a'), sampleData: { a: nested(500) } }),
-  published('sample data of a megabyte', { ...html('a'), sampleData: { a: times(100_000, () => 'x') } }),
+  published('five hundred templates', htmlOnly('a'), 500),
+  published('sample data that nests', { ...htmlOnly('a'), sampleData: { a: nested(500) } }),
+  published('sample data of a megabyte', { ...htmlOnly('a'), sampleData: { a: times(100_000, () => 'x') } }),
   published('templates without a source', {}),
-  published('hundreds of fonts', { ...html('a'), fonts: times(64, (at) => ({ family: `f${at}`, asset: 'none' })) }),
+  published('hundreds of fonts', { ...htmlOnly('a'), fonts: times(64, (at) => ({ family: `f${at}`, asset: 'none' })) }),
   ...attacksOf(
     {
       'keys by the hundred': ({ declare }) => declare(...times(300, (at) => liveKey('attacker', `k${at}`, `k${at}`))),

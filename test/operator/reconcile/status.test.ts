@@ -50,7 +50,11 @@ test('a tenant with a template and a key is published, and says so', async () =>
       apiVersion: API_VERSION,
       kind: 'Template',
       metadata: { name: 'invoice', namespace: TEAM },
-      spec: { tenantRef: { name: 'acme' }, html: { template: { inline: '<h1>Invoice {{ number }}</h1>' } } },
+      spec: {
+        tenantRef: { name: 'acme' },
+        engine: 'Html',
+        html: { template: { inline: '<h1>Invoice {{ number }}</h1>' } },
+      },
     },
   ]
   const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })

@@ -21,7 +21,8 @@ export function aTenant(name: string, spec: Spec = {}): Applied {
 /** With an html source, where it is given no other. */
 export function aTemplate(name: string, tenant: string, spec: Spec = {}): Applied {
   const source = 'html' in spec || 'reactPdf' in spec ? {} : { html: { template: { inline: '<h1>{{ number }}</h1>' } } }
-  return { ...inTeam('Template', name), spec: { tenantRef: { name: tenant }, ...source, ...spec } }
+  const engine = 'reactPdf' in spec ? {} : { engine: 'Html' }
+  return { ...inTeam('Template', name), spec: { tenantRef: { name: tenant }, ...engine, ...source, ...spec } }
 }
 
 /** Generated into the Secret `<name>-key`, where it is not brought along. */

@@ -12,7 +12,15 @@ const options = (given: JsonObject) => ({ ...template, options: given })
 
 export const TEMPLATE_ROWS: readonly Row[] = [
   taken('of TSX', template),
-  taken('of HTML', { tenantRef, html }),
+  taken('of HTML', { tenantRef, engine: 'Html', html }),
+  refused(
+    'of HTML alone that names no engine',
+    { tenantRef, html },
+    {
+      field: 'spec.engine',
+      says: 'must be Html, because the template has only an html source; the default is ReactPdf',
+    },
+  ),
   taken('with everything', {
     tenantRef,
     code: 'invoice_a4',
@@ -35,7 +43,7 @@ export const TEMPLATE_ROWS: readonly Row[] = [
   refused(
     'of the other engine that it has no source for',
     { tenantRef, html, engine: 'ReactPdf' },
-    { field: 'spec.engine', says: 'names an engine that the template has no source for' },
+    { field: 'spec.engine', says: 'must be Html, because the template has only an html source' },
   ),
   taken('with a source of 128 KiB', { tenantRef, reactPdf: { source: { inline: 'a'.repeat(131_072) } } }),
   refused('with a name that is no code, and no code', template, {
@@ -98,7 +106,7 @@ export const TEMPLATE_ROWS: readonly Row[] = [
     before: { ...template, version: 2 },
   }),
   ...refusedFor(template, [
-    ['of an engine that it has no source for', 'engine', 'Html', 'names an engine that the template has no source for'],
+    ['of an engine that it has no source for', 'engine', 'Html', 'must be ReactPdf, because the template has only'],
     ['of an engine that there is not', 'engine', 'react_pdf', 'Unsupported value'],
     ['with a code that is none', 'code', 'Invoice', 'should match'],
     ['with too long a code', 'code', 'a'.repeat(129), '128'],

@@ -69,7 +69,7 @@ const source = (place: string, around: (source: JsonObject) => JsonObject): read
   [`${place}.inline`, SOURCES, NO_SOURCES, around({})],
   ...reference(`${place}.configMapKeyRef`, around(referring)),
 ]
-const html = { tenantRef, html: { template: { inline: 'x' } } }
+const html = { tenantRef, engine: 'Html', html: { template: { inline: 'x' } } }
 const hook = { ...LEAST.Tenant, webhookSecretRef: { namespace: 'team-acme', name: 'hook', key: 'secret' } }
 const sized = { ...LEAST.Template, options: { pageSize: { width: 100, height: 100 } } }
 const sided = { ...LEAST.Template, options: { margin: { top: 0 } } }
@@ -162,7 +162,7 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
     ...source('reactPdf.source', (source) => ({ tenantRef, reactPdf: { source } })),
     ['html', [{ template: { inline: '<p>' } }], [{}, { header: { inline: '<p>' } }, { template: '<p>' }]],
     ...['template', 'header', 'footer'].flatMap((part) =>
-      source(`html.${part}`, (source) => ({ tenantRef, html: { ...html.html, [part]: source } })),
+      source(`html.${part}`, (source) => ({ ...html, html: { ...html.html, [part]: source } })),
     ),
     ['html.javascriptEnabled', BOOLEANS, NO_BOOLEANS, html],
     ['options', [{}], [{ filename: 'a.pdf' }, { page_size: 'A4' }, null]],

@@ -9,6 +9,8 @@ const read = resourceReader()
 const tenantRef = { name: 'acme' }
 const sha256 = `sha256:${'0a'.repeat(32)}`
 const reactPdf = { source: { inline: 'x' } }
+const html = { template: { inline: 'x' } }
+const NEEDS_HTML = '/spec/engine must be Html, because the template has only an html source; the default is ReactPdf'
 const asset = { name: 'logo.png', inline: 'QUJD' }
 const font = { family: 'Inter', asset: 'logo.png' }
 const LEAST = { Template: { tenantRef, reactPdf }, ApiKey: { tenantRef, secretName: 'ci-key' } } as const
@@ -42,16 +44,14 @@ describe('a fault is told by its place', () => {
       '/spec/webhooks/allowCidrs/1 must be the first address of a block and its prefix length, such as 10.0.0.0/8 or fd00::/8',
     ],
     ['Template', { tenantRef }, '/spec needs reactPdf, html or both'],
+    ['Template', { tenantRef, engine: 'Html' }, '/spec needs reactPdf, html or both'],
     [
       'Template',
       { tenantRef, reactPdf, engine: 'Html' },
-      '/spec/engine names an engine that the template has no source for',
+      '/spec/engine must be ReactPdf, because the template has only a reactPdf source',
     ],
-    [
-      'Template',
-      { tenantRef, html: { template: { inline: 'x' } }, engine: 'ReactPdf' },
-      '/spec/engine names an engine that the template has no source for',
-    ],
+    ['Template', { tenantRef, html, engine: 'ReactPdf' }, NEEDS_HTML],
+    ['Template', { tenantRef, html }, NEEDS_HTML],
     [
       'Template',
       { tenantRef, reactPdf: { source: {} } },

@@ -102,11 +102,15 @@ function isBlock(text: string): boolean {
 const MAPPED_IPV4 = cidrsOf(['::ffff:0:0/96'])
 
 function templateRules({ name }: ResourceManifest['metadata'], spec: TemplateSpec): readonly ErrorDetail[] {
-  const { code = name, engine, reactPdf, html, locale } = spec
-  const hasSource = engine === undefined || (engine === 'Html' ? html : reactPdf) !== undefined
+  const { code = name, engine = templateSpecDefaults.engine, reactPdf, html, locale } = spec
   return [
     ...rule('/spec', 'needs reactPdf, html or both', { isBroken: reactPdf === undefined && html === undefined }),
-    ...rule('/spec/engine', 'names an engine that the template has no source for', { isBroken: !hasSource }),
+    ...rule('/spec/engine', 'must be Html, because the template has only an html source; the default is ReactPdf', {
+      isBroken: reactPdf === undefined && html !== undefined && engine !== 'Html',
+    }),
+    ...rule('/spec/engine', 'must be ReactPdf, because the template has only a reactPdf source', {
+      isBroken: reactPdf !== undefined && html === undefined && engine !== 'ReactPdf',
+    }),
     ...rule('/spec/locale', LANGUAGE_TAG.fault, {
       isBroken: locale !== undefined && !LANGUAGE_TAG.isValid(locale),
     }),

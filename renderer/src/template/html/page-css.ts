@@ -29,12 +29,17 @@ const SIZES = {
 
 /** Page and margins if neither options nor source set them: A4 portrait with 1 cm on each side, in inches for Chromium. */
 export const PAGE_DEFAULT = {
-  paperWidth: SIZES.A4.width / 72,
-  paperHeight: SIZES.A4.height / 72,
+  paperWidth: inchesOf(SIZES.A4.width),
+  paperHeight: inchesOf(SIZES.A4.height),
   marginTop: 1 / 2.54,
   marginRight: 1 / 2.54,
   marginBottom: 1 / 2.54,
   marginLeft: 1 / 2.54,
+}
+
+/** Rounds to whole points. Chromium does so with the lengths of `@page`, but rounds these up, and made A4 a point wider than `size: A4`. */
+function inchesOf(points: number): number {
+  return Math.round(points) / 72
 }
 
 /** The page settings of the document itself, as CSS. '' if it sets none. */

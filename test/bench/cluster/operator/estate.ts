@@ -99,7 +99,7 @@ function templateOf(number: number): Placed {
   ])
   const source =
     number % 4 === 0
-      ? { html: { template: { inline: `${HTML}<!-- ${name} -->` } } }
+      ? { engine: 'Html', html: { template: { inline: `${HTML}<!-- ${name} -->` } } }
       : { reactPdf: { source: { inline: `${TSX}// ${name}\n` } } }
   return placed('templates', {
     kind: 'Template',
