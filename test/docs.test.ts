@@ -136,7 +136,7 @@ Generated from \`contract/src/error.ts\` by \`npx vitest run test/docs.test.ts -
 
 Every refusal has the body \`{"error": {"code": …, "reason": …, "message": …, "request_id": …}}\`.
 The message says what to do. The reason says in one word why, for programs: it tells apart what has the same code. More reasons may be added.
-If the form of a request or its data has faults, \`details\` lists them: \`in\` says whether the fault is in the \`body\` or in the \`query\`, and \`path\` is a JSON pointer or the name of the parameter.
+If the form of a request or its data has faults, \`details\` lists them: \`in\` says where it is. In the \`body\`, \`path\` is a JSON pointer; in \`query\`, \`header\` or \`path\`, it is the name of the parameter or header.
 Neither repeats a value from the request.
 
 The column *retry* says whether the same request, unchanged, may succeed later.

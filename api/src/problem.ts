@@ -63,9 +63,14 @@ export function unavailable(cause?: unknown): ServiceError {
 
 /** Returns the refusal of a request that does not match its schema. The message names the first fault, and the details name all. */
 export function malformed(details: readonly ErrorDetail[]): ServiceError {
-  const [{ in: part, path, message } = { path: '', message: 'is not acceptable' }] = details
-  const place = part === 'query' ? `the query parameter ${path}` : path || 'the body'
-  return new ServiceError('INVALID_PAYLOAD', `The request is malformed: ${place} ${message}.`, { details })
+  const [{ in: part = 'body', path, message } = { path: '', message: 'is not acceptable' }] = details
+  const places = {
+    body: path || 'the body',
+    query: `the query parameter ${path}`,
+    header: `the header ${path}`,
+    path: `the path parameter ${path}`,
+  }
+  return new ServiceError('INVALID_PAYLOAD', `The request is malformed: ${places[part]} ${message}.`, { details })
 }
 
 /** Tells whether a port failed to answer, or not in time, or with something that only a process of a newer version can read. */

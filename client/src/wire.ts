@@ -190,8 +190,8 @@ export interface ErrorBody {
 
 export interface ErrorDetail {
   /** The part of the request that has the fault. */
-  readonly in: 'body' | 'query'
-  /** In the body, a JSON pointer; in the query, the name of the parameter. */
+  readonly in: 'body' | 'query' | 'header' | 'path'
+  /** In the body, a JSON pointer; else the name of the parameter or header. */
   readonly path: string
   readonly message: string
 }

@@ -261,12 +261,16 @@ export function reasonsOf(code: ErrorCode): readonly [Reason, ...Reason[]] {
   return isKeyOf(SEVERAL_REASONS, code) ? SEVERAL_REASONS[code] : [lowerCase(code)]
 }
 
+/** The parts of a request that may be at fault, as OpenAPI calls them. */
+export const REQUEST_PARTS = ['body', 'query', 'header', 'path'] as const
+
 /**
- * One fault in a request. `path` is a JSON pointer into the body, which `in` need not name, or the name of a query parameter. `message`
- * never contains the offending value.
+ * One fault in a request. `path` is a JSON pointer into the body, or the name of a parameter or header. `message` never contains the
+ * offending value.
  */
 export interface ErrorDetail {
-  readonly in?: 'body' | 'query'
+  /** Absent = in the body. */
+  readonly in?: (typeof REQUEST_PARTS)[number]
   readonly path: string
   readonly message: string
 }

@@ -8,9 +8,9 @@ import { selectBytes } from '@platen/contract/byte-range.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { contentDisposition } from '@platen/contract/file-name.ts'
 import { openLruCache } from '@platen/contract/lru-cache.ts'
-import { pdfDigestIn } from '@platen/contract/render.ts'
+import { type ArtifactAddress, pdfDigestIn } from '@platen/contract/render.ts'
 
-/** Files known to be whole. A reader that shows a document page by page asks for it in many ranges. */
+/** Files known to be whole, with some 200 bytes of memory each. A viewer asks for a document in many ranges. */
 const CHECKED_FILES_MAX = 10_000
 
 /**
@@ -20,11 +20,11 @@ const CHECKED_FILES_MAX = 10_000
  */
 export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: FileArtifactStore): void {
   const checked = openLruCache<true>(CHECKED_FILES_MAX)
-  const requireWhole = async (file: FileHandle, sha256: string) => {
+  const requireWhole = async (file: FileHandle, { bucket, key }: ArtifactAddress, sha256: string) => {
     const { dev, ino, size, ctimeNs } = await file.stat({ bigint: true })
     const version = [sha256, dev, ino, size, ctimeNs].join()
     if (checked.get(version)) return
-    if ((await digestOf(file)) !== sha256) throw new Error(`the PDF ${sha256} differs from the stored one`)
+    if ((await digestOf(file)) !== sha256) throw new Error(`the PDF at ${bucket}/${key} differs from the stored one`)
     checked.set(version, true)
   }
 
@@ -45,7 +45,7 @@ export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: File
       await using stack = new AsyncDisposableStack()
       stack.defer(() => file.close())
       const { status, headers, range } = selectBytes(request, { sha256, bytes: (await file.stat()).size })
-      if (status !== 304) await requireWhole(file, sha256)
+      if (status !== 304) await requireWhole(file, grant.address, sha256)
       reply
         .code(status)
         .headers({ ...headers, 'content-disposition': contentDisposition(grant.filename) })

@@ -84,7 +84,8 @@ describe('an Idempotency-Key', () => {
     const api = anApi()
     const answer = await api.post(ASYNC, { 'idempotency-key': key })
     expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'INVALID_PAYLOAD'])
-    expect(answer.json().error.message).toContain('idempotency-key')
+    expect(answer.json().error.message).toContain('the header idempotency-key')
+    expect(answer.json().error.details).toMatchObject([{ in: 'header', path: 'idempotency-key' }])
     expect(await isQueueEmpty(api)).toBe(true)
   })
 

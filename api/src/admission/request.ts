@@ -1,6 +1,6 @@
 /** Step 2 of admission: checks the form of a request, by its schema and by rules that a schema cannot express. */
 import { cidrsOf } from '@platen/contract/address.ts'
-import type { ErrorDetail } from '@platen/contract/error.ts'
+import type { REQUEST_PARTS } from '@platen/contract/error.ts'
 import type { Mode } from '@platen/contract/render.ts'
 import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
@@ -15,20 +15,23 @@ import { malformed } from '../problem.ts'
  */
 export const compileRequestSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   // The body was validated when it was parsed.
-  if (httpPart === 'body') return () => true
+  const part = PARTS[httpPart ?? ''] ?? 'body'
+  if (part === 'body') return () => true
   const validate = compileValidator(schema)
   return (raw: unknown) => {
-    const isQuery = httpPart === 'querystring'
-    const value = isQuery ? withNumbers(raw) : raw
+    const value = part === 'query' ? withNumbers(raw) : raw
     const faults = validate(value)
     if (faults.length === 0) return { value }
-    return { error: malformed(isQuery ? faults.map(inQuery) : faults) }
+    // Parameters and headers are not nested, so the pointer is a name.
+    return { error: malformed(faults.map(({ path, message }) => ({ in: part, path: path.slice(1), message }))) }
   }
 }
 
-/** Names the parameter: parameters are not nested, so the pointer has one step. */
-function inQuery({ path, message }: ErrorDetail): ErrorDetail {
-  return { in: 'query', path: path.slice(1), message }
+/** What Fastify calls the parts of a request, and what OpenAPI calls them. */
+const PARTS: Readonly<Record<string, (typeof REQUEST_PARTS)[number]>> = {
+  querystring: 'query',
+  headers: 'header',
+  params: 'path',
 }
 
 function withNumbers(query: unknown): unknown {

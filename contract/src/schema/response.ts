@@ -4,7 +4,7 @@
  */
 import type { FromSchema } from 'json-schema-to-ts'
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '../delivery.ts'
-import { FAILURES, HTTP_ERRORS, type HttpErrorCode, reasonsOf, WARNINGS } from '../error.ts'
+import { FAILURES, HTTP_ERRORS, type HttpErrorCode, REQUEST_PARTS, reasonsOf, WARNINGS } from '../error.ts'
 import { EVENT_TYPES } from '../event.ts'
 
 const REASONS = [...new Set((Object.keys(HTTP_ERRORS) as HttpErrorCode[]).flatMap(reasonsOf))]
@@ -194,12 +194,12 @@ export const errorBodySchema = {
             properties: {
               in: {
                 type: 'string',
-                enum: ['body', 'query'],
+                enum: REQUEST_PARTS,
                 description: 'The part of the request that has the fault.',
               },
               path: {
                 type: 'string',
-                description: 'In the body, a JSON pointer; in the query, the name of the parameter.',
+                description: 'In the body, a JSON pointer; else the name of the parameter or header.',
               },
               message: { type: 'string' },
             },
