@@ -33,11 +33,11 @@ export interface RotationScene extends AsyncDisposable {
   readonly receiver: Receiver
   readonly load: Load
   /** What the files contain now. */
-  secret(): Secret
+  readonly secret: () => Secret
   /** Changes the files, and waits until every process that reads these settings says so. */
-  change(values: Secret, readers?: readonly Deployable[]): Promise<void>
+  readonly change: (values: Secret, readers?: readonly Deployable[]) => Promise<void>
   /** Replaces a process of each deployable, as a rollout does: the one whose turn it is. */
-  rollOut(...names: readonly Deployable[]): Promise<void>
+  readonly rollOut: (...names: readonly Deployable[]) => Promise<void>
 }
 
 export interface Load {
