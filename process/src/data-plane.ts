@@ -1,7 +1,7 @@
 /** Opens what every process of the data plane needs, in order of dependency. The process closes it in reverse order. */
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
-import { prepareTopics, renderTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
+import { prepareTopics, renderTopics, requireTopics, type TopicSettings } from '@platen/adapters/kafka/topic.ts'
 import { openTracer } from '@platen/adapters/otel/open-tracer.ts'
 import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
 import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
@@ -63,13 +63,16 @@ export async function openDataPlane<Config extends DataPlaneConfig>(
     latest: () => process.latest().kafka.connection,
     onBrokenConnection: () => process.dependencies.connectionBroke('kafka'),
   }
-  const kafka = measureKafka(stack.use(await connectKafka(kafkaSettings, { clock, log }, starting)), process)
+  const connected = stack.use(await connectKafka(kafkaSettings, { clock, log }, starting))
+  const all = [...renderTopics(topics, EVENT_READERS), ...webhookTopics(topics)]
+  let arePrepared = false
+  const check = async () =>
+    arePrepared ? requireTopics(connected, all, topics) : (await connected.admin()).describeCluster()
+  const kafka = measureKafka(connected, check, process)
   const settingsRedis = stack.use(await redis.duplicate(REDIS_SETTINGS_CALL_MS_MAX, starting))
   const directory = stack.use(await openRedisDirectory({ redis: settingsRedis, clock, log, reader }, starting))
-  await prepareTopics(kafka, [...renderTopics(topics, EVENT_READERS), ...webhookTopics(topics)], {
-    settings: topics,
-    signal: starting,
-  })
+  await prepareTopics(kafka, all, { settings: topics, signal: starting })
+  arePrepared = true
   return { ...process, kafka, topics: { ...topics, format: config.format }, directory, tracer }
 }
 

@@ -9,6 +9,7 @@ import type { Dependencies } from '@platen/adapters/prometheus/dependency.ts'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DependencyMeter } from '@platen/contract/port/dependency-meter.ts'
+import type { Log } from '@platen/contract/port/log.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 
 /** Time between two checks, and how long one may take. A dashboard shows the result after a scrape, which comes later still. */
@@ -17,6 +18,7 @@ const CHECK_EVERY_MS = 5000
 export interface Measured {
   readonly dependencies: Dependencies
   readonly clock: Clock
+  readonly log: Log
   /** Ends the checks. */
   readonly stack: AsyncDisposableStack
 }
@@ -33,9 +35,13 @@ export function measureStore(
   return { artifacts: measuredStore(artifacts, watchDependency('s3', check, measured)), serviceBucket }
 }
 
-/** Measures the sending of records, and checks the brokers. What consumers fetch is measured as lag. */
-export function measureKafka(kafka: KafkaConnection, measured: Measured): KafkaConnection {
-  const meter = watchDependency('kafka', async () => (await kafka.admin()).describeCluster(), measured)
+/** Measures the sending of records, and checks the brokers and topics. What consumers fetch is measured as lag. */
+export function measureKafka(
+  kafka: KafkaConnection,
+  check: () => Promise<unknown>,
+  measured: Measured,
+): KafkaConnection {
+  const meter = watchDependency('kafka', check, measured)
   return {
     ...kafka,
     send: (topic, records, signal) => meter.measure('produce', () => kafka.send(topic, records, signal), signal),
@@ -57,7 +63,7 @@ export function measureRedis(redis: RedisConnection, { dependencies }: Measured)
 function watchDependency<Name extends 's3' | 'kafka'>(
   name: Name,
   check: (signal: AbortSignal) => Promise<unknown>,
-  { dependencies, clock, stack }: Measured,
+  { dependencies, clock, log, stack }: Measured,
 ): DependencyMeter<Name> {
   const closing = new AbortController()
   const { signal } = closing
@@ -70,11 +76,14 @@ function watchDependency<Name extends 's3' | 'kafka'>(
       const limited = AbortSignal.any([signal, clock.timeout(CHECK_EVERY_MS)])
       // Clients may go on trying for longer than a check may take.
       const answer = meter.measure('health_check', () => raceAbort(check(limited), limited), limited)
-      const hasAnswered = await answer.then(
-        () => true,
-        () => false,
+      const failure = await answer.then(
+        () => undefined,
+        (err: unknown) => ({ err }),
       )
-      if (!signal.aborted) isUp = hasAnswered
+      if (signal.aborted) return
+      if (isUp && failure !== undefined) log.warn({ dependency: name, ...failure }, 'dependency check failed')
+      if (!isUp && failure === undefined) log.info({ dependency: name }, 'dependency available again')
+      isUp = failure === undefined
     }
   }
   const done = run()

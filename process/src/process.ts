@@ -94,7 +94,7 @@ export async function openProcess<Config extends BaseConfig>(
   gaugeSettings(metrics, followed)
   const probes = stack.use(await openProbes({ host: config.host, port: config.metricsPort, metrics, log }))
   const dependencies = dependencyMeters(metrics, clock)
-  const measured = { dependencies, clock, stack }
+  const measured = { dependencies, clock, log, stack }
   const onBroken = (name: 's3' | 'redis') => () => dependencies.connectionBroke(name)
   const storePorts = { clock, ids, latest: () => latest().s3, onBrokenConnection: onBroken('s3') }
   const opened = await openArtifactStore(config, storePorts, starting)

@@ -73,7 +73,7 @@ export interface KafkaConnection extends AsyncDisposable, KafkaPorts {
   /** Makes a client with its own sockets, for one consumer. */
   client(watch?: ClientWatch): Kafka
   /** Whether a warning that repeats is to be logged: the same text once in `KAFKA_WARNING_EVERY_MS`, whatever numbers are in it. */
-  isNews(warning: string): boolean
+  readonly isNews: (warning: string) => boolean
 }
 
 /** What a client reports of itself. */

@@ -153,6 +153,27 @@ async function commitFirstOffsets(
   await Promise.all(lacking.map((commit) => commitInGroup(connection, commit, signal)))
 }
 
+/**
+ * Throws `KafkaUnfit` with the names of topics that are missing: somebody has deleted them, or Kafka came back empty. Rejects as kafkajs
+ * does if no broker answers.
+ */
+export async function requireTopics(
+  connection: Pick<KafkaConnection, 'admin'>,
+  topics: readonly Topic[],
+  { prefix }: Pick<TopicSettings, 'prefix'>,
+): Promise<void> {
+  const admin = await connection.admin()
+  const wanted = topics.map((topic) => ({ ...topic, name: prefix + topic.name }))
+  const missing = await admin
+    .fetchTopicMetadata({ topics: wanted.map(({ name }) => name) })
+    // It does not say which one.
+    .then(() => [])
+    .catch((cause: unknown) => (isNew(cause) ? missingOf(admin, wanted) : throwUnavailable(cause)))
+  if (missing.length === 0) return
+  const names = missing.map(({ name }) => name).join(', ')
+  throw new KafkaUnfit(`these topics are missing in Kafka: ${names}; a process that starts creates them`)
+}
+
 /** The first offset of the log, if the group has none. */
 function firstOffset(committed: number | undefined, low: number): number | undefined {
   return committed === undefined ? low : undefined

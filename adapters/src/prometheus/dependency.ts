@@ -25,7 +25,7 @@ export function dependencyMeters(metrics: Metrics, clock: Pick<Clock, 'monotonic
   const states = new Map<Dependency, () => boolean>()
   const up: Gauge = new Gauge({
     name: 'platen_dependency_up',
-    help: '1 while the dependency answers this process, else 0. Redis must take writes as well; whether S3 takes them, failed calls of `put` and `create` show.',
+    help: '1 while the dependency answers this process, else 0. Redis must take writes as well, and Kafka must have all topics; whether S3 takes them, failed calls of `put` and `create` show.',
     labelNames: ['dependency'],
     registers: [metrics.registry],
     collect() {

@@ -42,8 +42,11 @@ export function groupMember(client: Kafka, { group, fetchWaitMs, restarts }: Mem
  * Whether a consumer that failed is started again. kafkajs would start one that fails at once, as where its topic is missing, ten times a
  * second.
  */
-async function mayRestart(error: Error, { clock, closing }: NonNullable<MemberSettings['restarts']>): Promise<boolean> {
-  const hasRetried = error.name === 'KafkaJSNumberOfRetriesExceeded'
+async function mayRestart(
+  { name }: Error,
+  { clock, closing }: NonNullable<MemberSettings['restarts']>,
+): Promise<boolean> {
+  const hasRetried = name === 'KafkaJSNumberOfRetriesExceeded'
   if (!hasRetried) await clock.sleep(KAFKA_BACK_OFF.msMax, closing).catch(() => undefined)
   return !closing.aborted
 }
