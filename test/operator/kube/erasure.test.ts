@@ -8,13 +8,15 @@ import { healthOf } from '../../health/health.ts'
 import { placesInCluster } from '../../scenario/stored-text.ts'
 import { poll } from '../../time/poll.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
+import { recordsOf } from '../../topology/cluster/record.ts'
 import { openClusterStores } from '../../topology/cluster/store.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../../topology/receiver.ts'
 import { hasServer } from '../../topology/server/binary.ts'
+import type { ServerProcess } from '../../topology/server/process.ts'
 import { startS3 } from '../../topology/server/s3.ts'
-import { ended, reaches, request, submit } from '../../topology/service.ts'
+import { ended, reaches, statusOf as recordOf, request, submit } from '../../topology/service.ts'
 import { anApiKey, anErasure, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
 import { type Found, OTHERS, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
@@ -68,6 +70,8 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
   const statusOf = async (id: string, key = ACME) =>
     (await request(service, { key, path: `/api/v1/render/${id}` })).status
   const statusesOf = (ids: readonly string[]) => Promise.all(ids.map((id) => statusOf(id)))
+  const deliveriesOf = async (id: string) =>
+    JSON.stringify((await request(service, { key: ACME, path: `/api/v1/render/${id}/deliveries` })).json())
   const until = (name: string, isWanted: (status: NonNullable<Found['status']>) => boolean) =>
     poll(() => rig.get('erasure', name)).until(({ status = {} }) => isWanted(status))
   const becomesReady = (name: string) =>
@@ -94,7 +98,10 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
     const renders = [...ids, foreign]
     for (const id of ids) expect((await ended(service, ACME, id)).status).toBe('succeeded')
     const { pdf_url: kept } = await ended(service, GLOBEX, foreign)
-    await receiver.until(3)
+    // Recorded, too, which is later than received.
+    const isDelivered = async () =>
+      (await Promise.all(ids.map(deliveriesOf))).every((text) => text.includes('"status":"delivered"'))
+    await poll(isDelivered).until(Boolean)
     expect(await placesInCluster(word, rig.cluster, signal)).not.toEqual([])
     await kafka.kill()
     const [first, second] = rig.cluster.processes('events')
@@ -143,6 +150,26 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
     expect(await placesInCluster(word, rig.cluster, signal)).toEqual([])
   })
 
+  test('of a render that crashed its renderers leaves nothing of the request with the dead letter', {
+    timeout: 600_000,
+  }, async ({ signal }) => {
+    const word = 'noether-0123456789'
+    const id = await submit(service, ACME, aRequest(word, { isEndless: true }))
+    const [renderer] = rig.cluster.processes('renderer')
+    const hasFailed = async () => (await recordOf(service, ACME, id)).status === 'failed'
+    while ((await poll(async () => ((await hasFailed()) ? 'failed' : isBusy(renderer))).until(Boolean)) !== 'failed') {
+      await renderer?.kill()
+      await renderer?.start()
+    }
+    const isDead = async () => (await recordsOf(rig.cluster)).some(({ topic }) => topic === 'render.dead')
+    await poll(isDead).until(Boolean)
+    expect(await placesInCluster(word, rig.cluster, signal)).not.toEqual([])
+    await rig.apply(anErasure('crashed', 'acme', { renders: [id] }))
+    expect(await becomesReady('crashed')).toContain('condition met')
+    expect(await statusOf(id)).toBe(410)
+    expect(await placesInCluster(word, rig.cluster, signal)).toEqual([])
+  })
+
   test('of a tenant takes what was accepted before it was created, and nothing of later or of others', async () => {
     const before = await submit(service, ACME, aRequest('before'))
     const foreign = await submit(service, GLOBEX, aRequest('babbage'))
@@ -161,8 +188,10 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
   test('does nothing for a tenant that does not list its namespace', async () => {
     const id = await submit(service, ACME, aRequest('kept'))
     await ended(service, ACME, id)
-    for (const spec of [{ renders: [id] }, { allRenders: true }]) {
-      const name = `stranger-${Object.keys(spec)}`.toLowerCase()
+    for (const [name, spec] of [
+      ['stranger', { renders: [id] }],
+      ['strangers', { allRenders: true }],
+    ] as const) {
       await rig.apply(inNamespace(anErasure(name, 'acme', spec), OTHERS))
       const { status } = await poll(() => rig.get('erasure', name, OTHERS)).until(
         (found) => found.status?.conditions !== undefined,
@@ -182,6 +211,12 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
     return names.filter((name) => name.endsWith('.pdf') && ids.some((id) => name.includes(id)))
   }
 })
+
+/** Whether a renderer is at a render. Not while it starts. */
+async function isBusy(renderer: ServerProcess | undefined): Promise<boolean> {
+  const scraped = await fetch(`http://127.0.0.1:${renderer?.ports[1]}/metrics`)
+  return /^platen_slots_busy\{.*\} 1$/m.test(await scraped.text())
+}
 
 /** A request with this word wherever a request has words of its own. */
 function aRequest(word: string, data: object = {}) {
