@@ -1,6 +1,8 @@
 /** Erasures on a whole cluster: ordered at a real Kubernetes API, carried out by events processes, while processes and servers fail. */
 import { readdirSync } from 'node:fs'
+import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { hashOfKey } from '@platen/contract/api-key.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ofTest } from '../../fixture/lifetime.ts'
 import { LETTER_TSX, liveOf, tsx, UNLIMITED } from '../../fixture/manifests.ts'
@@ -14,9 +16,8 @@ import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-prox
 import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../../topology/receiver.ts'
 import { hasServer } from '../../topology/server/binary.ts'
-import type { ServerProcess } from '../../topology/server/process.ts'
 import { startS3 } from '../../topology/server/s3.ts'
-import { ended, reaches, statusOf as recordOf, request, submit } from '../../topology/service.ts'
+import { ended, reaches, request, submit } from '../../topology/service.ts'
 import { anApiKey, anErasure, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
 import { type Found, OTHERS, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
@@ -150,17 +151,21 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
     expect(await placesInCluster(word, rig.cluster, signal)).toEqual([])
   })
 
-  test('of a render that crashed its renderers leaves nothing of the request with the dead letter', {
-    timeout: 600_000,
-  }, async ({ signal }) => {
+  test('of a render that crashed its renderers leaves nothing of the request with the dead letter', async ({
+    signal,
+  }) => {
     const word = 'noether-0123456789'
     const id = await submit(service, ACME, aRequest(word, { isEndless: true }))
     const [renderer] = rig.cluster.processes('renderer')
-    const hasFailed = async () => (await recordOf(service, ACME, id)).status === 'failed'
-    while ((await poll(async () => ((await hasFailed()) ? 'failed' : isBusy(renderer))).until(Boolean)) !== 'failed') {
+    const ledger = redisRenderLedger(rig.redis)
+    const stateNow = async () => (await ledger.find(id as RenderId, signal))?.state
+    for (const attempt of [1, 2, 3]) {
+      // An attempt counts from its claim on.
+      await poll(stateNow).until((state) => state?.status === 'running' && state.attempt === attempt)
       await renderer?.kill()
       await renderer?.start()
     }
+    expect((await ended(service, ACME, id)).status).toBe('failed')
     const isDead = async () => (await recordsOf(rig.cluster)).some(({ topic }) => topic === 'render.dead')
     await poll(isDead).until(Boolean)
     expect(await placesInCluster(word, rig.cluster, signal)).not.toEqual([])
@@ -211,12 +216,6 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
     return names.filter((name) => name.endsWith('.pdf') && ids.some((id) => name.includes(id)))
   }
 })
-
-/** Whether a renderer is at a render. Not while it starts. */
-async function isBusy(renderer: ServerProcess | undefined): Promise<boolean> {
-  const scraped = await fetch(`http://127.0.0.1:${renderer?.ports[1]}/metrics`)
-  return /^platen_slots_busy\{.*\} 1$/m.test(await scraped.text())
-}
 
 /** A request with this word wherever a request has words of its own. */
 function aRequest(word: string, data: object = {}) {
