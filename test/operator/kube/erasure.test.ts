@@ -1,6 +1,8 @@
 /** Erasures on a whole cluster: ordered at a real Kubernetes API, carried out by events processes, while processes and servers fail. */
 import { readdirSync } from 'node:fs'
+import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { hashOfKey } from '@platen/contract/api-key.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ofTest } from '../../fixture/lifetime.ts'
 import { LETTER_TSX, liveOf, tsx, UNLIMITED } from '../../fixture/manifests.ts'
@@ -8,6 +10,7 @@ import { healthOf } from '../../health/health.ts'
 import { placesInCluster } from '../../scenario/stored-text.ts'
 import { poll } from '../../time/poll.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
+import { recordsOf } from '../../topology/cluster/record.ts'
 import { openClusterStores } from '../../topology/cluster/store.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
@@ -68,6 +71,8 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
   const statusOf = async (id: string, key = ACME) =>
     (await request(service, { key, path: `/api/v1/render/${id}` })).status
   const statusesOf = (ids: readonly string[]) => Promise.all(ids.map((id) => statusOf(id)))
+  const deliveriesOf = async (id: string) =>
+    JSON.stringify((await request(service, { key: ACME, path: `/api/v1/render/${id}/deliveries` })).json())
   const until = (name: string, isWanted: (status: NonNullable<Found['status']>) => boolean) =>
     poll(() => rig.get('erasure', name)).until(({ status = {} }) => isWanted(status))
   const becomesReady = (name: string) =>
@@ -94,7 +99,10 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
     const renders = [...ids, foreign]
     for (const id of ids) expect((await ended(service, ACME, id)).status).toBe('succeeded')
     const { pdf_url: kept } = await ended(service, GLOBEX, foreign)
-    await receiver.until(3)
+    // Recorded, too, which is later than received.
+    const isDelivered = async () =>
+      (await Promise.all(ids.map(deliveriesOf))).every((text) => text.includes('"status":"delivered"'))
+    await poll(isDelivered).until(Boolean)
     expect(await placesInCluster(word, rig.cluster, signal)).not.toEqual([])
     await kafka.kill()
     const [first, second] = rig.cluster.processes('events')
@@ -143,6 +151,30 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
     expect(await placesInCluster(word, rig.cluster, signal)).toEqual([])
   })
 
+  test('of a render that crashed its renderers leaves nothing of the request with the dead letter', async ({
+    signal,
+  }) => {
+    const word = 'noether-0123456789'
+    const id = await submit(service, ACME, aRequest(word, { isEndless: true }))
+    const [renderer] = rig.cluster.processes('renderer')
+    const ledger = redisRenderLedger(rig.redis)
+    const stateNow = async () => (await ledger.find(id as RenderId, signal))?.state
+    for (const attempt of [1, 2, 3]) {
+      // An attempt counts from its claim on.
+      await poll(stateNow).until((state) => state?.status === 'running' && state.attempt === attempt)
+      await renderer?.kill()
+      await renderer?.start()
+    }
+    expect((await ended(service, ACME, id)).status).toBe('failed')
+    const isDead = async () => (await recordsOf(rig.cluster)).some(({ topic }) => topic === 'render.dead')
+    await poll(isDead).until(Boolean)
+    expect(await placesInCluster(word, rig.cluster, signal)).not.toEqual([])
+    await rig.apply(anErasure('crashed', 'acme', { renders: [id] }))
+    expect(await becomesReady('crashed')).toContain('condition met')
+    expect(await statusOf(id)).toBe(410)
+    expect(await placesInCluster(word, rig.cluster, signal)).toEqual([])
+  })
+
   test('of a tenant takes what was accepted before it was created, and nothing of later or of others', async () => {
     const before = await submit(service, ACME, aRequest('before'))
     const foreign = await submit(service, GLOBEX, aRequest('babbage'))
@@ -161,8 +193,10 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
   test('does nothing for a tenant that does not list its namespace', async () => {
     const id = await submit(service, ACME, aRequest('kept'))
     await ended(service, ACME, id)
-    for (const spec of [{ renders: [id] }, { allRenders: true }]) {
-      const name = `stranger-${Object.keys(spec)}`.toLowerCase()
+    for (const [name, spec] of [
+      ['stranger', { renders: [id] }],
+      ['strangers', { allRenders: true }],
+    ] as const) {
       await rig.apply(inNamespace(anErasure(name, 'acme', spec), OTHERS))
       const { status } = await poll(() => rig.get('erasure', name, OTHERS)).until(
         (found) => found.status?.conditions !== undefined,
