@@ -22,10 +22,10 @@ export interface RenderEvent {
 }
 
 /**
- * The event of a finished render. Pure: the same manifest gives the same event, so readers drop duplicates by `id`. The key is only used for
- * manifests without an event id, which a version before this field wrote.
+ * The event of a finished render, whether it is removed or not. Pure: the same manifest gives the same event, so readers drop duplicates by
+ * `id`. The key is only used for manifests without an event id, which a version before this field wrote.
  */
-export function eventOf({ eventId, ...manifest }: Manifest, key: EventKey): RenderEvent {
+export function eventOf({ eventId, removedAt: _removedAt, ...manifest }: Manifest, key: EventKey): RenderEvent {
   return { id: eventId ?? eventIdOf(manifest, key), type: typeOf(manifest), manifest: manifestOfEvent(manifest) }
 }
 

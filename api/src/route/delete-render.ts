@@ -92,7 +92,7 @@ async function outcomeSoon(id: RenderId, ports: ApiPorts): Promise<Manifest | un
   }
 }
 
-/** The storage and the retention may have changed since the request. They count only until the record completes the manifest. */
+/** Storage and retention may have changed since the request. The record corrects them in the manifest. */
 function canceledRender(id: RenderId, { tenant, key }: Caller, template: CanceledRender['template']): CanceledRender {
   return {
     id,
