@@ -57,9 +57,12 @@ const remove = (id: string, secret = ACME) =>
   request(service, { key: secret, path: `/api/v1/render/${id}`, method: 'DELETE' })
 const asked = (id: string, secret = ACME) => request(service, { key: secret, path: `/api/v1/render/${id}` })
 
-function seen({ status, body, json }: RenderAnswer): unknown {
+/** What an answer says, to compare it. */
+function seen(answer: RenderAnswer): unknown {
+  const { status, body } = answer
   if (body.length === 0) return status
-  return status === 410 ? [status, (json()['error'] as { code: string }).code] : [status, json()]
+  const said = answer.json()
+  return status === 410 ? [status, (said['error'] as { code: string }).code] : [status, said]
 }
 
 /** Starts a render that ends only with its deadline. Resolves when it runs. */

@@ -42,8 +42,8 @@ async function accepted(): Promise<readonly string[]> {
   return [...running, await submit(cluster.at(0), LIVE, LETTER)]
 }
 
-function expectCanceled({ status, json }: RenderAnswer): void {
-  expect([status, json()]).toMatchObject([200, { status: 'failed', error: { code: 'canceled' } }])
+function expectCanceled(answer: RenderAnswer): void {
+  expect([answer.status, answer.json()]).toMatchObject([200, { status: 'failed', error: { code: 'canceled' } }])
 }
 
 /** In the end, each has one whole manifest and one event, nothing is charged or reserved, and the slots are free. */
@@ -93,12 +93,12 @@ test('Kafka is away: renders are canceled at once, and told of when it is back',
 
 test('S3 is away: callers are told so, and nothing is canceled until it is back', async ({ signal }) => {
   const ids = await accepted()
-  await s3.pause()
+  s3.pause()
   for (const answer of await Promise.all(ids.map(remove))) {
     expect([answer.status, answer.json()]).toMatchObject([503, { error: { code: 'RENDER_UNAVAILABLE' } }])
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/)
   }
-  await s3.resume()
+  s3.resume()
   for (const id of ids) expect(['queued', 'running']).toContain((await statusOf(cluster.at(0), LIVE, id)).status)
   for (const id of ids) expectCanceled(await remove(id))
   await expectEnded(ids, signal)
