@@ -33,7 +33,7 @@ describe('a request that leads nowhere', () => {
     ['TRACE', '/api/v1/render', 'POST'],
     ['QUERY', '/api/v1/render', 'POST'],
     ['PROPFIND', '/api/v1/render', 'POST'],
-    ['POST', '/api/v1/render/01KAJHYV7NF3S8G9TWQ2MZXC4R', 'GET, HEAD'],
+    ['POST', '/api/v1/render/01KAJHYV7NF3S8G9TWQ2MZXC4R', 'DELETE, GET, HEAD'],
     ['DELETE', '/api/v1/templates?page=1', 'GET, HEAD'],
     ['POST', '/livez', 'GET, HEAD'],
   ] as const)('is 405 for %s %s, with Allow', async ([method, path, allow]) => {

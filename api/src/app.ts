@@ -19,6 +19,7 @@ import { describe } from './openapi.ts'
 import type { ApiPorts } from './ports.ts'
 import { isRefusal, problemBody, problemOf, unavailable } from './problem.ts'
 import { createRenderRoute } from './route/create-render.ts'
+import { deleteRenderRoute } from './route/delete-render.ts'
 import { getRenderRoute } from './route/get-render.ts'
 import { healthRoutes } from './route/health.ts'
 import { listDeliveriesRoute } from './route/list-deliveries.ts'
@@ -195,6 +196,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
       api.register(async (others) => {
         others.addHook('onRequest', async (request) => throttle.request(callerOf(request).key.hash))
         getRenderRoute(others, ports)
+        deleteRenderRoute(others, ports)
         listTemplatesRoute(others, ports)
         listDeliveriesRoute(others, ports)
         redeliverRoute(others, ports)

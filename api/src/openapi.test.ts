@@ -61,6 +61,7 @@ describe('the OpenAPI document', () => {
         .map(([name]) => name)
         .toSorted(),
     ).toEqual([
+      'delete /api/v1/render/{id}',
       'get /api/v1/render/{id}',
       'get /api/v1/render/{id}/deliveries',
       'get /api/v1/templates',

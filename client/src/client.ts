@@ -85,6 +85,11 @@ export interface Client {
   /** Reads the status record of a render. */
   getRender(renderId: string, options?: CallOptions): Promise<RenderRecord>
   /**
+   * Cancels a render that waits or runs, and removes the PDF of one that has ended. Resolves with the record of the canceled render, or with
+   * undefined if the render is removed, now or before.
+   */
+  deleteRender(renderId: string, options?: CallOptions): Promise<RenderRecord | undefined>
+  /**
    * Polls until the render has ended. Rejects with the failure code of a failed render. `timeoutMs` limits the whole wait. Default: 10
    * minutes.
    */
@@ -132,6 +137,14 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
     render: (input, call) => send({ ...renderCall(url, { ...input, mode: 'sync' }, call), read: pdfReader(brand) }),
     renderAsync: (input, call) => send({ ...renderCall(url, { ...input, mode: 'async' }, call), read: readAccepted }),
     getRender: (renderId, call) => get(`render/${encodeURIComponent(renderId)}`, call),
+    deleteRender: (renderId, call = {}) =>
+      send<RenderRecord | undefined>({
+        ...call,
+        method: 'DELETE',
+        url: url(`render/${encodeURIComponent(renderId)}`),
+        isRepeatable: true,
+        read: async (response) => (response.status === 204 ? undefined : await readJson<RenderRecord>(response)),
+      }).catch(undefinedIfRemoved),
     waitForRender: (renderId, call = {}) =>
       pollUntilSucceeded(
         (left) => get<RenderRecord>(`render/${encodeURIComponent(renderId)}`, { ...call, ...left }),
@@ -186,6 +199,12 @@ async function readJson<T>(response: Response): Promise<T> {
   } catch (cause) {
     throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is not JSON', status: response.status, cause })
   }
+}
+
+/** Also after a first attempt whose answer was lost. */
+function undefinedIfRemoved(error: unknown): undefined {
+  if (error instanceof PlatenError && error.code === 'RENDER_EXPIRED') return undefined
+  throw error
 }
 
 async function readBytes(response: Response): Promise<Uint8Array> {

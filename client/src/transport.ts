@@ -27,7 +27,7 @@ export interface CallOptions {
 }
 
 export interface Call<T> extends CallOptions {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */

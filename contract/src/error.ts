@@ -18,7 +18,7 @@ export interface ErrorEntry {
 }
 
 /** The operations that need an API key, by their ids in the OpenAPI document. */
-const KEYED = ['createRender', 'getRender', 'listTemplates', 'listDeliveries', 'redeliver'] as const
+const KEYED = ['createRender', 'getRender', 'deleteRender', 'listTemplates', 'listDeliveries', 'redeliver'] as const
 export type Operation = (typeof KEYED)[number] | 'getOpenApi'
 
 /** The code of a refusal. */
@@ -71,7 +71,7 @@ export const HTTP_ERRORS = {
     status: 404,
     retryable: false,
     fault: 'caller',
-    operations: ['getRender', 'listDeliveries'],
+    operations: ['getRender', 'deleteRender', 'listDeliveries'],
     summary: 'No render of this id was issued to this tenant and environment.',
   },
   DELIVERY_NOT_FOUND: {
@@ -107,8 +107,8 @@ export const HTTP_ERRORS = {
     status: 410,
     retryable: false,
     fault: 'caller',
-    operations: ['getRender'],
-    summary: 'The render is past its retention, or did not finish within a day.',
+    operations: ['getRender', 'deleteRender'],
+    summary: 'The render is past its retention, was deleted, or did not finish within a day.',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
@@ -214,7 +214,7 @@ export const FAILURES = {
   canceled: {
     retryable: false,
     fault: 'caller',
-    summary: 'The caller went away, or the render was never confirmed as queued.',
+    summary: 'The render was deleted before it ended, its caller went away, or it was never confirmed as queued.',
   },
   internal: { retryable: false, fault: 'operator', summary: 'A defect of the service.' },
 } as const satisfies Record<string, ErrorEntry>

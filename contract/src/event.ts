@@ -23,10 +23,11 @@ export interface RenderEvent {
 }
 
 /**
- * The event of a finished render. Pure: the same manifest gives the same event, so readers drop duplicates by `id`. The key is only used for
- * manifests without an event id. A version before this field wrote them, and made the id with the time at which the render ended.
+ * The event of a finished render, whether it is removed or not. Pure: the same manifest gives the same event, so readers drop duplicates by
+ * `id`. The key is only used for manifests without an event id. A version before this field wrote them, and made the id with the time at
+ * which the render ended.
  */
-export function eventOf({ eventId, ...manifest }: Manifest, key: EventKey): RenderEvent {
+export function eventOf({ eventId, removedAt: _removedAt, ...manifest }: Manifest, key: EventKey): RenderEvent {
   const id = eventId ?? keyedId(manifest, manifest.outcome.finishedAt, key)
   return { id, type: typeOf(manifest), manifest: manifestOfEvent(manifest) }
 }

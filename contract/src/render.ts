@@ -95,8 +95,9 @@ export type Outcome =
   | { readonly status: 'failed'; readonly finishedAt: Instant; readonly durationMs: number; readonly error: Failure }
 
 /**
- * The truth about a finished render: one object in the artifact store. It is created only if absent, and never changed. Only an erasure
- * replaces it, by a tombstone.
+ * The truth about a finished render: one object in the artifact store. It is created only if absent, and its outcome never changes. It is
+ * replaced by a tombstone when the render is erased, by a copy that says so when its caller removes it, and a cancellation by the whole
+ * manifest.
  */
 export interface Manifest {
   readonly render: Omit<RenderRecord, 'data' | 'lane' | 'deadlineMs' | 'javascriptEnabled'>
@@ -109,6 +110,10 @@ export interface Manifest {
   readonly erasedAt?: Instant
   /** Only of a tombstone: the erasure was begun and is not completed, so something else of the render may be stored. */
   readonly isErasing?: true
+  /** Only of a cancellation: when the API canceled the render. */
+  readonly canceledAt?: Instant
+  /** When the caller removed the ended render. Its PDF and its input are deleted; what follows from its outcome stays due. */
+  readonly removedAt?: Instant
 }
 
 /** The status view: what a GET can report of a render without the artifact store. */
@@ -118,8 +123,8 @@ export interface RenderView {
   readonly acceptedAt: Instant
   readonly state: { readonly status: 'queued' } | { readonly status: 'running'; readonly attempt: number } | Outcome
   /**
-   * The source learnt of the render only by a claim, for example after it lost its data. Only the manifest says whether the render has
-   * ended.
+   * The source learnt of the render only by a claim, for example after it lost its data, or the render was canceled. Only the manifest says
+   * whether the render has ended.
    */
   readonly mayHaveEnded?: true
 }
@@ -155,11 +160,16 @@ export function manifestOf(record: RenderRecord, attempt: number, outcome: Outco
  * Whether the API abandoned this render and answered 503 for it. Such a manifest causes no event, no webhook and no charge, because the
  * caller was told that nothing was accepted.
  */
-export function isAbandoned({ attempt, outcome }: Manifest): boolean {
-  return attempt === 0 && outcome.status === 'failed' && outcome.error.code === 'canceled'
+export function isAbandoned(manifest: Manifest): boolean {
+  return manifest.attempt === 0 && isCanceled(manifest) && manifest.canceledAt === undefined
 }
 
-/** Whether this is the tombstone of an erased render. Callers are told that the render is no longer kept. */
+/** Whether nobody wanted the render any more before it ended. */
+export function isCanceled({ outcome }: Manifest): boolean {
+  return outcome.status === 'failed' && outcome.error.code === 'canceled'
+}
+
+/** Whether this is the tombstone of an erased render. */
 export function isErased({ erasedAt }: Manifest): boolean {
   return erasedAt !== undefined
 }
@@ -167,6 +177,11 @@ export function isErased({ erasedAt }: Manifest): boolean {
 /** Whether nothing but this tombstone is left of the render. The tombstone of an interrupted erasure says that something may be. */
 export function isErasedCompletely(manifest: Manifest): boolean {
   return isErased(manifest) && manifest.isErasing === undefined
+}
+
+/** Whether the render was erased or removed. Callers are told that it is no longer kept, and nothing of it may stay in the store. */
+export function isDeleted(manifest: Manifest): boolean {
+  return isErased(manifest) || manifest.removedAt !== undefined
 }
 
 /**
@@ -190,6 +205,35 @@ export function tombstoneOf(
     },
     erasedAt,
   }
+}
+
+/** What the API knows of a render that it cancels. */
+export type CanceledRender = Pick<
+  RenderRecord,
+  'id' | 'tenant' | 'account' | 'environment' | 'storage' | 'retentionDays'
+> & { readonly template?: TemplateCode | undefined }
+
+/** What callers see of a render that was canceled. */
+export const CANCELED: Failure = { code: 'canceled', message: 'the render was canceled by its caller' }
+
+/**
+ * The cancellation of a render that no renderer has begun: it stands in place of the manifest, so that nobody can write another outcome. It
+ * has only what the API knows. The renderer that gets the record replaces it by the whole manifest, and publishes that. Versions before
+ * this field take it for the manifest of an abandoned render.
+ */
+export function cancellationOf({ template: code, ...known }: CanceledRender, canceledAt: Instant): Manifest {
+  const unknown = unknownRender(known.id)
+  return {
+    render: { ...unknown, ...known, template: { ...unknown.template, ...(code !== undefined && { code }) } },
+    attempt: 0,
+    outcome: { status: 'failed', finishedAt: canceledAt, durationMs: 0, error: CANCELED },
+    canceledAt,
+  }
+}
+
+/** The manifest of a removed render. It keeps what webhook and charge may still need, and no file name. */
+export function removedManifestOf(manifest: Manifest, removedAt: Instant): Manifest {
+  return { ...manifest, render: { ...manifest.render, options: {} }, removedAt }
 }
 
 /** A manifest as it was read, or a tombstone with what the record of its render knows and the tombstone may not. */

@@ -51,6 +51,18 @@ describe('a caller', () => {
     },
   )
 
+  test('cancels a render that has not ended, and removes one that has, also twice', async () => {
+    const client = aClient()
+    const { renderId: running } = await client.renderAsync({ template: 'busy', data: { rounds: 1e15 } })
+    const canceled = await client.deleteRender(running)
+    expect(canceled).toMatchObject({ render_id: running, status: 'failed', error: { code: 'canceled' } })
+    expect(await client.deleteRender(running)).toEqual(canceled)
+    const { renderId } = await client.render({ template: 'invoice', data: invoice(1) })
+    for (let times = 0; times < 2; times++) expect(await client.deleteRender(renderId)).toBeUndefined()
+    expect((await errorOf(client.getRender(renderId))).code).toBe('RENDER_EXPIRED')
+    expect((await errorOf(client.deleteRender('none'))).code).toBe('RENDER_NOT_FOUND')
+  })
+
   test('asks twice under one key and gets one render', async () => {
     const input = { template: 'invoice', data: invoice(1) }
     const first = await aClient().render(input, { idempotencyKey: 'order-1' })

@@ -24,6 +24,7 @@ export const KNOWN: Readonly<
     names: ['header idempotency-key'],
   },
   'GET /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['path id'] },
+  'DELETE /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['path id'] },
   'GET /api/v1/templates': { types: { '200': 'TemplateList' }, names: ['query page', 'query per_page'] },
   'GET /api/v1/render/{id}/deliveries': { types: { '200': 'DeliveryList' }, names: ['path id'] },
   'POST /api/v1/deliveries/{id}/redeliver': { types: { '202': 'Redelivery' }, names: ['path id'] },

@@ -105,6 +105,34 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
       await ledger.forget(aRenderId(), signal)
     })
 
+    test('tells the holder of a canceled render, whoever claims it next, and readers', async ({ signal }) => {
+      const [waiting, running, unknown] = [aRecord(), aRecord(), aRecord()]
+      await ledger.markQueued(waiting, signal)
+      const claim = await granted(ledger.claim(running, LEASE, signal))
+      expect(await ledger.isCanceled(running.id, signal)).toBe(false)
+      const ids = [waiting.id, running.id, unknown.id]
+      for (let times = 0; times < 2; times++)
+        expect(await Promise.all(ids.map((id) => ledger.cancel(id, signal)))).toEqual([false, true, false])
+      for (const id of ids) expect(await ledger.isCanceled(id, signal)).toBe(true)
+      expect(await ledger.find(waiting.id, signal)).toMatchObject({ state: { status: 'queued' }, mayHaveEnded: true })
+      expect(await ledger.find(running.id, signal)).toMatchObject({ state: { status: 'running' }, mayHaveEnded: true })
+      expect(await ledger.renew(claim, LEASE, signal)).toBe(true)
+      await harness.advance(LEASE.leaseMs)
+      expect(await ledger.cancel(running.id, signal)).toBe(false)
+      for (const record of [waiting, running, unknown])
+        expect(await ledger.claim(record, OTHER, signal)).toMatchObject({ kind: 'granted', isCanceled: true })
+    })
+
+    test('does not cancel a render that has ended', async ({ signal }) => {
+      const record = aRecord()
+      await granted(ledger.claim(record, LEASE, signal))
+      const manifest = aManifest({ record })
+      await ledger.complete(manifest, signal)
+      expect(await ledger.cancel(record.id, signal)).toBe(false)
+      expect((await ledger.find(record.id, signal))?.state).toStrictEqual(manifest.outcome)
+      expect(await ledger.claim(record, OTHER, signal)).toStrictEqual({ kind: 'settled' })
+    })
+
     test('lets nobody claim what another holds, and says until when', async ({ signal }) => {
       const record = aRecord()
       await granted(ledger.claim(record, LEASE, signal))
@@ -262,13 +290,13 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
 }
 
 type Step =
-  | { readonly kind: 'open' | 'settle' }
+  | { readonly kind: 'open' | 'settle' | 'cancel' }
   | { readonly kind: 'claim'; readonly owner: string }
   | { readonly kind: 'renew'; readonly which: number }
   | { readonly kind: 'wait'; readonly ms: number }
 
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('open', 'settle') }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('open', 'settle', 'cancel') }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('claim'), owner: fc.constantFrom('a', 'b') }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('renew'), which: fc.nat(3) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(1, 7_500, 15_000) }) },
@@ -284,16 +312,23 @@ async function walk(
   const claims: { readonly claim: Claim; readonly owner: string }[] = []
   let holder: { readonly owner: string; until: number } | undefined
   let before: Status | undefined
+  let isCanceled = false
 
   for (const step of steps) {
     const now = harness.clock.now()
     if (step.kind === 'open') await ledger.markQueued(record, signal)
     if (step.kind === 'settle') await ledger.complete(aManifest({ record }), signal)
+    if (step.kind === 'cancel') {
+      const isOpen = before === undefined || !isTerminal(before)
+      expect(await ledger.cancel(record.id, signal)).toBe(isOpen && holder !== undefined && holder.until > now)
+      isCanceled ||= isOpen
+    }
     if (step.kind === 'wait') await harness.advance(step.ms)
     if (step.kind === 'claim') {
       const answer = await ledger.claim(record, { owner: step.owner, leaseMs: 15_000 }, signal)
       expect(answer.kind).toBe(expectedAnswer(step.owner))
       if (answer.kind === 'granted') {
+        expect(answer.isCanceled === true).toBe(isCanceled)
         expect(answer.claim.attempt).toBe(claims.length + 1)
         expect(answer.claim.fence).toBeGreaterThan(claims.at(-1)?.claim.fence ?? -1)
         claims.push({ claim: answer.claim, owner: step.owner })

@@ -8,6 +8,7 @@ import * as browser from '@platen/renderer/browser/limit.ts'
 import * as engine from '@platen/renderer/engine/limit.ts'
 import { EGRESS_RENDER_BYTES_MAX } from '@platen/renderer/limit.ts'
 import { ENGINE_START_MS_MAX } from '@platen/renderer/port/availability.ts'
+import { CANCELED_POLL_MS } from '@platen/renderer/worker/limit.ts'
 import { ASYNC_PER_BULK } from '@platen/renderer/worker/slots.ts'
 import { MANIFEST_DOCUMENTS_MAX, MANIFEST_FILE_BYTES_MAX } from '@platen/settings/manifest/limit.ts'
 import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE, TEMPLATE_CHECK_MS_MAX } from '@platen/settings/publish/limit.ts'
@@ -29,6 +30,7 @@ const RENDER = [
   `that lost renders had reserved stay reserved for ${words(contract.QUEUE_AGE_MS_MAX)}, and are then free`,
   `as if it had ended ${words(contract.QUEUE_AGE_MS_MAX)} after it was accepted`,
   `warnings | ${words(contract.VIEW_KEPT_MS)} at most`,
+  `asks Redis every ${words(CANCELED_POLL_MS)} whether a render that it runs is canceled`,
   `Slots take ${word(ASYNC_PER_BULK)} renders of \`async\` for one of \`bulk\``,
   `one render of the bulk lane for each ${word(ASYNC_PER_BULK)} of those`,
   `S + A ÷ ${digits(ASYNC_PER_BULK)} of \`bulk\`: one for each ${word(ASYNC_PER_BULK)} of those`,

@@ -136,9 +136,10 @@ function entryOf({ name, description, schema }: Parameter): { key: string; value
 }
 
 function scriptOf(name: string, { responses }: Operation, isLater: boolean): readonly string[] {
-  // Whoever asks for a PDF and does not wait is answered otherwise than whoever waits; all else has one good answer.
+  // Whoever asks for a PDF and does not wait is answered otherwise than whoever waits; so is whoever deletes a render that has ended, as
+  // those of this collection have. All else has one good answer.
   const good = Object.keys(responses).filter((status) => Number(status) < 300)
-  const status = (isLater ? good.at(-1) : good[0]) ?? ''
+  const status = (isLater || name.startsWith('DELETE ') ? good.at(-1) : good[0]) ?? ''
   const type = Object.keys(responses[status]?.content ?? {})[0]
   const afterwards = AFTERWARDS[name] ?? []
   const isPolling = afterwards.some((line) => line.includes('again()'))

@@ -47,6 +47,8 @@ export interface Call {
   readonly key: string
   /** Default: that of renders. */
   readonly path?: string
+  /** Default: POST with a body, else GET. */
+  readonly method?: string
   /** Sent as JSON, a string as it is. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -56,9 +58,16 @@ export interface Call {
 
 /** Sends one request with a key. */
 export async function request(service: Pick<Service, 'url'>, call: Call): Promise<RenderAnswer> {
-  const { key, path = '/api/v1/render', body, headers, signal = null } = call
+  const {
+    key,
+    path = '/api/v1/render',
+    body,
+    headers,
+    signal = null,
+    method = body === undefined ? 'GET' : 'POST',
+  } = call
   const response = await fetch(`${service.url()}${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
+    method,
     headers: {
       authorization: `Bearer ${key}`,
       ...(body !== undefined && { 'content-type': 'application/json' }),

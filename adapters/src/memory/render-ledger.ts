@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import type { Instant } from '@platen/contract/brand.ts'
+import { cancelableLedger } from '@platen/contract/cancelable-ledger.ts'
 import { LEDGER_ENDED_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -25,7 +26,7 @@ export function memoryRenderLedger(clock: Clock): ErasableRenderLedger {
   const open = new Map<RenderId, Entry>()
   const ended = openLruCache<RenderView>(LEDGER_ENDED_MAX)
 
-  return {
+  const ledger: Parameters<typeof cancelableLedger>[0] = {
     async markQueued(record, signal) {
       signal.throwIfAborted()
       if (ended.peek(record.id) === undefined && !open.has(record.id)) open.set(record.id, entryOf(record))
@@ -68,6 +69,10 @@ export function memoryRenderLedger(clock: Clock): ErasableRenderLedger {
       ended.drop(id)
     },
   }
+  return cancelableLedger(ledger, async (id) => {
+    const hold = open.get(id)?.hold
+    return hold !== undefined && hold.until > clock.now()
+  })
 }
 
 function entryOf({ id, template, acceptedAt }: RenderRecord): Entry {

@@ -1,6 +1,7 @@
 -- The state of one render. It counts attempts and grants claims, because all renderers share Redis.
 -- KEYS[1]  hash: view (id, template and time of acceptance, as JSON) once the render was marked as queued or has ended; claimed (the same
---          from a claim); attempts; returned (attempts that were given back); owner and lapse (end) of the claim; outcome (as JSON)
+--          from a claim); attempts; returned (attempts that were given back); owner and lapse (end) of the claim; outcome (as JSON);
+--          canceled, if the render is to be ended
 local RENDER = KEYS[1]
 
 local function get(field)
@@ -27,7 +28,8 @@ function operations.claim()
   redis.call('HSET', RENDER, 'attempts', attempts + 1, 'owner', request.owner, 'lapse', now + request.leaseMs)
   redis.call('HSETNX', RENDER, 'claimed', request.view)
   redis.call('PEXPIRE', RENDER, request.keptMs)
-  return {kind = 'granted', claim = {id = request.id, fence = attempts + 1, attempt = attempts + 1}}
+  local claim = {id = request.id, fence = attempts + 1, attempt = attempts + 1}
+  return {kind = 'granted', claim = claim, isCanceled = get('canceled') and true or nil}
 end
 
 -- Redis may have come back empty, or older than the claim. The holder then keeps its claim and continues.
@@ -45,6 +47,17 @@ function operations.release()
   redis.call('HDEL', RENDER, 'owner', 'lapse')
 end
 
+function operations.cancel()
+  if get('outcome') then return false end
+  redis.call('HSET', RENDER, 'canceled', 1)
+  redis.call('PEXPIRE', RENDER, request.keptMs)
+  return tonumber(get('lapse') or 0) > now
+end
+
+function operations.isCanceled()
+  return get('canceled') ~= false
+end
+
 function operations.complete()
   if get('outcome') then return nil end
   redis.call('HSET', RENDER, 'view', request.view, 'outcome', request.outcome)
@@ -54,7 +67,9 @@ end
 
 function operations.find()
   local view, claimed, attempts = get('view'), get('claimed'), tonumber(get('attempts') or 0)
-  if view then return {view = view, attempts = attempts, outcome = get('outcome') or nil} end
+  if view then
+    return {view = view, attempts = attempts, outcome = get('outcome') or nil, mayHaveEnded = get('canceled') and true or nil}
+  end
   return claimed and {view = claimed, attempts = attempts, mayHaveEnded = true} or nil
 end
 

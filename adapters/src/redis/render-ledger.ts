@@ -35,6 +35,12 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Erasab
     async release({ id, fence }, owner, signal) {
       await run(id, { operation: 'release', fence, owner }, signal)
     },
+    async cancel(id, signal) {
+      return (await run(id, { operation: 'cancel', keptMs: VIEW_KEPT_MS }, signal)) === true
+    },
+    async isCanceled(id, signal) {
+      return (await run(id, { operation: 'isCanceled' }, signal)) === true
+    },
     async complete(manifest, signal) {
       const { state, ...view } = viewOf(manifest)
       const ending = { view: JSON.stringify(view), outcome: JSON.stringify(state), keptMs: ENDED_KEPT_MS }

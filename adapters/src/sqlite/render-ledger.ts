@@ -3,6 +3,7 @@
  * in a crash is still found as queued.
  */
 import type { Instant } from '@platen/contract/brand.ts'
+import { cancelableLedger } from '@platen/contract/cancelable-ledger.ts'
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ClaimResult, ErasableRenderLedger, Lease } from '@platen/contract/port/render-ledger.ts'
@@ -66,6 +67,13 @@ export interface SqliteRenderLedger extends ErasableRenderLedger {
  */
 export function sqliteRenderLedger(database: Database, clock: Clock): SqliteRenderLedger {
   database.post([{ sql: RELEASE_ALL }])
+  return cancelableLedger(ledgerIn(database, clock), async (id, signal) => {
+    const [[state] = []] = await database.run([{ sql: STATE, values: [id] }], signal)
+    return typeof state?.['owner'] === 'string' && integerIn(state, 'lease_until') > clock.now()
+  })
+}
+
+function ledgerIn(database: Database, clock: Clock): Omit<SqliteRenderLedger, 'cancel' | 'isCanceled'> {
   return {
     async markQueued(record, signal) {
       signal.throwIfAborted()

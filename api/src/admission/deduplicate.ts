@@ -5,7 +5,7 @@
  * The source of truth is a claim in the artifact store (`contract/idempotency.ts`). It ties the key to a render id before that render is
  * queued. The result of the render is read from its manifest and the ledger, as always. So no crash leaves anything to repair here.
  *
- * A render was given up if it was answered 503 or its caller left. Then its manifest says so, and the next request takes over the key
+ * A render was given up if it was answered 503, its caller left, or its caller deleted it. Then its manifest says so, and the next request takes over the key
  * with a claim of the next number. Of any number of such requests, only one can create that claim. An async render that may or may not
  * have reached the queue is queued again under its own id. Everything behind the queue treats both as one render. A sync render that
  * nobody waits for any more is abandoned first, so that it costs nothing.
@@ -23,7 +23,7 @@ import {
 } from '@platen/contract/idempotency.ts'
 import { IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import { inputKey, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
+import { inputKey, isCanceled, isDeleted, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { withoutRequest } from '@platen/contract/stored-request.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
@@ -164,9 +164,9 @@ async function earlierSync(
   return outcome && { kind: 'ended', record: outcome.render, manifest: outcome }
 }
 
-/** Tells whether the render was given up: the caller received an error, or left before the answer. */
-function isGivenUp({ outcome }: Manifest): boolean {
-  return outcome.status === 'failed' && outcome.error.code === 'canceled'
+/** Tells whether the render was given up: the caller received an error, left before the answer, or deleted the render. */
+function isGivenUp(manifest: Manifest): boolean {
+  return isCanceled(manifest) || isDeleted(manifest)
 }
 
 function mayBeUnderWay({ claimedAt, record }: IdempotencyClaim, now: number): boolean {

@@ -98,7 +98,10 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
  * Records when the stored objects of a render must be removed. Nothing else records it, because no event follows. If a renderer ends the
  * render after all, this does not shorten how long it is kept. Never throws: an object that is not removed is small.
  */
-async function recordExpiry(record: RenderRecord, { artifacts, clock, log, settings }: ApiPorts): Promise<void> {
+export async function recordExpiry(
+  record: Manifest['render'],
+  { artifacts, clock, log, settings }: ApiPorts,
+): Promise<void> {
   const day = dayOf(expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
   const { key, bytes } = expiryObjectOf(day, [{ id: record.id, storage: record.storage, account: record.account }])
   try {

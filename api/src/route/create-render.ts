@@ -249,7 +249,7 @@ const IDEMPOTENCY_KEY = {
   type: 'string',
   pattern: `^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`,
   description:
-    'A key of your choice for this request. For 24 hours, the same body with the same key gets the same answer and makes only one render.',
+    'A key of your choice for this request. For 24 hours, the same body with the same key gets the same answer and makes only one render. A DELETE of that render frees the key.',
 } as const
 
 const RATE: HeaderSchemas = {

@@ -9,7 +9,15 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { fileNameOf } from '@platen/contract/file-name.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { logWith, traceIdOf } from '@platen/contract/log-fields.ts'
-import { expiryOf, type Failure, isErased, type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
+import {
+  expiryOf,
+  type Failure,
+  isDeleted,
+  isTerminal,
+  type Manifest,
+  type RenderView,
+  viewOf,
+} from '@platen/contract/render.ts'
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -37,37 +45,42 @@ export function renderOf(request: FastifyRequest, text: string, { keys }: Pick<A
 }
 
 async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
-  const mayWait = ports.clock.now() - issuedAt(id) < QUEUE_AGE_MS_MAX
+  const isYoung = mayWait(id, ports)
   const view = await viewInLedger(id, ports)
   // The ledger may have missed the end of a render, and does not know how long it is kept. Every render ends within a day and is kept for
   // at least that day. After it, only the manifest counts.
-  if (view !== undefined && mayWait && isViewEnough(view)) return recordOf(view)
-  const manifest = await readManifest(id, ports)
-  if (manifest !== undefined && isErased(manifest)) throw notKept()
+  if (view !== undefined && isYoung && isViewEnough(view)) return recordOf(view)
+  const failed = view?.state.status === 'failed' && view.state.error.code !== 'canceled' ? view : undefined
+  const manifest = await readManifest(id, ports).catch((error: unknown) => {
+    // It is damaged or away. The view says how the render failed, or that nobody can know that any more.
+    if (failed === undefined) throw error
+    return undefined
+  })
+  if (manifest !== undefined && isDeleted(manifest)) throw notKept()
   if (manifest !== undefined && !isExpired(manifest, ports)) return await recordOfManifest(manifest, ports)
-  if (mayWait && view?.mayHaveEnded === true) return recordOf(view)
-  if (mayWait) return { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
+  if (isYoung && failed !== undefined) return recordOf(failed)
+  if (isYoung && view?.mayHaveEnded === true) return recordOf(view)
+  if (isYoung) return { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
   throw notKept()
 }
 
-/** Does not tell whether the render was erased, expired or never finished: its data is gone either way. */
-function notKept(): ServiceError {
+/** Whether a render of this id may wait or run. After a day every render has ended. */
+export function mayWait(id: RenderId, { clock }: Pick<ApiPorts, 'clock'>): boolean {
+  return clock.now() - issuedAt(id) < QUEUE_AGE_MS_MAX
+}
+
+/** Does not tell whether the render was erased, removed, expired or never finished: its data is gone either way. */
+export function notKept(): ServiceError {
   return new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
 }
 
-/**
- * Whether the view is the answer. Only the manifest says where the PDF is, whether the ledger missed an end, and what was erased. If the
- * view was made from the event of a stored request, it also has no message.
- */
+/** Whether the view is the answer. Only the manifest says where the PDF is, whether the ledger missed an end, and what was deleted. */
 function isViewEnough({ state, mayHaveEnded }: RenderView): boolean {
-  if (mayHaveEnded === true) return false
-  return state.status === 'failed'
-    ? state.error.code !== 'canceled' && state.error.message !== ''
-    : state.status !== 'succeeded'
+  return mayHaveEnded !== true && !isTerminal(state.status)
 }
 
 /** The ledger is only a view. Without it, the manifest still has the answer. */
-async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Promise<RenderView | undefined> {
+export async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Promise<RenderView | undefined> {
   try {
     return await ledger.find(id, clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
@@ -78,7 +91,7 @@ async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Pro
 }
 
 /** Tells whether the retention of the render is over. */
-function isExpired({ render, outcome }: Manifest, { clock }: ApiPorts): boolean {
+export function isExpired({ render, outcome }: Manifest, { clock }: ApiPorts): boolean {
   return expiryOf(render, outcome.finishedAt) <= clock.now()
 }
 
@@ -92,9 +105,10 @@ async function recordOfManifest(manifest: Manifest, { artifacts, clock }: ApiPor
   return { ...record, pdf_url: url }
 }
 
-/** Converts the view to its wire form, without the URL. */
-function recordOf({ id, template, acceptedAt, state }: RenderView): StatusRecord {
-  const record = { render_id: id, template, status: state.status, created_at: timeOf(acceptedAt) }
+/** Converts the view to its wire form, without the URL. A cancellation may not know the template. */
+export function recordOf({ id, template, acceptedAt, state }: RenderView): StatusRecord {
+  const named = { render_id: id, ...(template !== '' && { template }) }
+  const record = { ...named, status: state.status, created_at: timeOf(acceptedAt) }
   switch (state.status) {
     case 'queued':
     case 'running':

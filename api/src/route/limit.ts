@@ -12,5 +12,10 @@ export const IDEMPOTENCY_KEY_CHARS_MAX = 255
 /** `Retry-After` of an accepted render before the first poll, in seconds. */
 export const POLL_RETRY_AFTER_S = 1
 
+/**
+ * How long a canceled render may take to end by itself: a renderer notices within half a second, ends the document and stores the outcome.
+ */
+export const CANCELED_WAIT_MS = 2 * SECOND_MS
+
 /** How long a `pdf_url` is valid. */
 export const PDF_URL_MS = 10 * 60 * SECOND_MS

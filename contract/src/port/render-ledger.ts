@@ -26,6 +26,14 @@ export interface RenderLedger {
    * count towards `RENDER_ATTEMPTS_MAX`. Does nothing if the claim is lost. Idempotent.
    */
   release(claim: Claim, owner: string, signal: AbortSignal): Promise<void>
+  /**
+   * Asks whoever holds the render, or claims it later, to end it. Resolves to whether somebody holds it now. False if it has ended. A claim
+   * that begins after it resolved is told, and a `find` says that only the manifest knows the state. Idempotent. A ledger that loses its
+   * data loses this, too.
+   */
+  cancel(id: RenderId, signal: AbortSignal): Promise<boolean>
+  /** Whether `cancel` was called for this render. May be forgotten once it has ended. */
+  isCanceled(id: RenderId, signal: AbortSignal): Promise<boolean>
   /** Records the outcome from the manifest and ends the claim. The first outcome stays. Idempotent. */
   complete(manifest: Manifest, signal: AbortSignal): Promise<void>
   /** What is known of a render, or undefined if nothing is. A ledger that can lose data marks what it is not sure of. */
@@ -53,7 +61,8 @@ export interface Claim {
 }
 
 export type ClaimResult =
-  | { readonly kind: 'granted'; readonly claim: Claim }
+  /** `isCanceled`: the render must not begin, but end as canceled. */
+  | { readonly kind: 'granted'; readonly claim: Claim; readonly isCanceled?: true }
   /** Somebody holds it until then, unless the claim is renewed. */
   | { readonly kind: 'held'; readonly until: Instant }
   /** It has ended. Its manifest says how. */

@@ -52,6 +52,11 @@ export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedg
       await memory.release(claim, owner, signal)
       await disk.release(claim, owner, signal)
     },
+    async cancel(id, signal) {
+      const isHeld = await Promise.all([memory.cancel(id, signal), disk.cancel(id, signal)])
+      return isHeld.includes(true)
+    },
+    isCanceled: async (id, signal) => (await memory.isCanceled(id, signal)) || (await disk.isCanceled(id, signal)),
     async complete(manifest, signal) {
       await disk.complete(manifest, signal)
       // Ends the claim, and keeps it ended in case the render is delivered again.

@@ -68,7 +68,9 @@ async function publishMissedOutcome(id: RenderId, recovery: Recovery, signal: Ab
   if (view !== undefined && isTerminal(view.state.status)) return false
   const manifest = await read(id, recovery, signal)
   if (manifest === undefined || isErased(manifest)) return false
-  const event = isAbandoned(manifest) ? undefined : events.append(eventOf(manifest, eventKey()), signal)
+  // Of a cancellation the record is still in the queue, and its renderer publishes the event; a sync render has lost its record.
+  const hasEvent = !isAbandoned(manifest) && manifest.canceledAt === undefined
+  const event = hasEvent ? events.append(eventOf(manifest, eventKey()), signal) : undefined
   await Promise.all([event, limiter.complete(manifest, signal)])
   await ledger.complete(manifest, signal)
   return true

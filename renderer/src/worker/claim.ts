@@ -3,7 +3,7 @@ import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Claim, ClaimResult, Lease } from '@platen/contract/port/render-ledger.ts'
 import { throwUnlessAborted } from '@platen/contract/race.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
-import { CLAIM_LEASE_MS, CLAIM_RELEASE_MS_MAX, CLAIM_RENEW_MS } from './limit.ts'
+import { CANCELED_POLL_MS, CLAIM_LEASE_MS, CLAIM_RELEASE_MS_MAX, CLAIM_RENEW_MS } from './limit.ts'
 import type { Worker } from './port.ts'
 
 /** Claims the render as soon as the engine can begin it. Counts the attempt. */
@@ -19,11 +19,13 @@ export async function claimRender(worker: Worker, record: RenderRecord): Promise
 export interface ClaimRenewal extends AsyncDisposable {
   /** Aborts when the claim is lost to another renderer. */
   readonly claimLost: AbortSignal
+  /** Aborts when the caller has canceled the render. */
+  readonly canceled: AbortSignal
 }
 
 /** Renews a claim until it is disposed. An unavailable ledger does no harm until the lease expires. */
 export function renewClaim(worker: Worker, record: RenderRecord, claim: Claim): ClaimRenewal {
-  const [over, lost] = [new AbortController(), new AbortController()]
+  const [over, lost, canceled] = [new AbortController(), new AbortController(), new AbortController()]
   const renew = async () => {
     while (!over.signal.aborted) {
       await worker.clock.sleep(CLAIM_RENEW_MS, over.signal)
@@ -31,12 +33,20 @@ export function renewClaim(worker: Worker, record: RenderRecord, claim: Claim): 
       if (!isHeld) return lost.abort(new Error('the claim was taken over'))
     }
   }
-  const renewing = renew().catch(throwUnlessAborted(over.signal))
+  const watch = async () => {
+    while (!over.signal.aborted) {
+      await worker.clock.sleep(CANCELED_POLL_MS, over.signal)
+      const isCanceled = await worker.ledger.isCanceled(claim.id, over.signal).catch(() => false)
+      if (isCanceled) return canceled.abort(new Error('the render was canceled'))
+    }
+  }
+  const working = [renew(), watch()].map((work) => work.catch(throwUnlessAborted(over.signal)))
   return {
     claimLost: lost.signal,
+    canceled: canceled.signal,
     async [Symbol.asyncDispose]() {
       over.abort()
-      await renewing
+      await Promise.all(working)
       // If the render has ended, there is no claim to release.
       if (worker.drain.aborted) await release(worker, record, claim)
     },

@@ -9,6 +9,7 @@ const interruptions = (which: Partial<Interruptions>): Interruptions => ({
   deadline: calm,
   callerGone: calm,
   claimLost: calm,
+  canceled: calm,
   ...which,
 })
 
@@ -28,7 +29,18 @@ describe('the end of an attempt', () => {
     ],
     ['the caller gone', new Error('aborted'), { callerGone: fired }, 'canceled'],
     ['the caller gone and the deadline past', new Error('aborted'), { callerGone: fired, deadline: fired }, 'canceled'],
-    ['the claim lost', new Error('aborted'), { claimLost: fired, deadline: fired, callerGone: fired }, 'lost'],
+    [
+      'the render canceled, and the deadline past',
+      new Error('aborted'),
+      { canceled: fired, deadline: fired },
+      'canceled',
+    ],
+    [
+      'the claim lost',
+      new Error('aborted'),
+      { claimLost: fired, deadline: fired, callerGone: fired, canceled: fired },
+      'lost',
+    ],
   ])('%s', ([, error, which, wanted]) => {
     const verdict = classifyError(error, interruptions(which), 25_000)
     expect(verdict.kind === 'failed' ? verdict.error.code : verdict.kind).toBe(wanted)

@@ -1,7 +1,7 @@
 /** Decides what the end of an attempt means: failed for good, try again, or no longer ours. Pure. */
 import { FAILURES, isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
-import type { Failure } from '@platen/contract/render.ts'
+import { CANCELED, type Failure } from '@platen/contract/render.ts'
 
 export type Verdict =
   | { readonly kind: 'failed'; readonly error: Failure }
@@ -16,11 +16,14 @@ export interface Interruptions {
   readonly callerGone: AbortSignal
   /** The claim was lost to another renderer. */
   readonly claimLost: AbortSignal
+  /** The caller has canceled the render. */
+  readonly canceled: AbortSignal
 }
 
 /** Classifies the error of an attempt. Interruptions come first: errors that an engine throws while it is being stopped mean nothing. */
 export function classifyError(error: unknown, interruptions: Interruptions, deadlineMs: number): Verdict {
   if (interruptions.claimLost.aborted) return { kind: 'lost' }
+  if (interruptions.canceled.aborted) return { kind: 'failed', error: CANCELED }
   if (interruptions.callerGone.aborted)
     return failed('canceled', 'the caller closed the connection before the render ended')
   if (interruptions.deadline.aborted) {

@@ -10,6 +10,12 @@ export const CLAIM_LEASE_MS = 15 * SECOND_MS
 /** Three renewals per lease, so that two lost renewals do no harm. */
 export const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3
 
+/**
+ * How often a running render is checked for whether its caller has canceled it: so it is stopped within a second. Most renders end before
+ * their first check.
+ */
+export const CANCELED_POLL_MS = SECOND_MS / 2
+
 /** Bytes of assets that one renderer process caches (LRU). */
 export const ASSET_CACHE_BYTES_MAX = 128 * MIB
 

@@ -82,7 +82,7 @@ export function retryingPorts(
   const pdfs: Pick<ArtifactStore, 'put'> = { put: (address, bytes) => artifacts.put(address, bytes, forceStop) }
   return {
     ledger: retrying(ports.ledger, ['claim', 'complete'], { ...policy, dependency: 'render ledger' }),
-    artifacts: retrying(artifacts, ['get', 'create', 'delete'], ofStore),
+    artifacts: retrying(artifacts, ['get', 'create', 'put', 'delete'], ofStore),
     pdfs: retrying(pdfs, ['put'], ofStore),
     source: retrying(openWorkSource(artifacts, serviceBucket), ['workOf', 'withRequest'], ofStore),
     events: retrying(ports.events, ['append'], { ...whileServing, dependency: 'event log' }),

@@ -19,8 +19,9 @@ import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import { inSpan, type Span } from '@platen/contract/port/tracer.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
+  CANCELED,
   type Failure,
-  isErased,
+  isDeleted,
   type Manifest,
   manifestOf,
   type Outcome,
@@ -80,14 +81,14 @@ async function runStages(worker: Worker, accepted: RenderRecord): Promise<Ending
     await using claim = renewClaim(worker, record, answer.claim)
     // An earlier attempt may have died after it wrote its manifest and before it published its event.
     const earlier = attempt > 1 ? await findManifest(worker, record) : undefined
-    if (earlier !== undefined) return endingOf(await publishOutcome(worker, earlier))
-    const refusal = refusalOf(worker, record)
+    if (earlier !== undefined) return endingOf(await publishOutcome(worker, record, earlier))
+    const refusal = answer.isCanceled ? CANCELED : refusalOf(worker, record)
     if (refusal !== undefined) return await fail(worker, record, { attempt, error: refusal })
-    const result = await render(worker, record, { attempt, claimLost: claim.claimLost })
+    const result = await render(worker, record, { attempt, claim })
     if (result.kind === 'retry' || result.kind === 'lost') continue
     // The caller gets the bytes before anything is flushed.
     await replyToCaller(worker, record, result)
-    const manifest = await publishOutcome(worker, await store(worker, record, { attempt, result }))
+    const manifest = await publishOutcome(worker, record, await store(worker, record, { attempt, result }))
     span.end({ error: errorOf(manifest) })
     return endingOf(manifest)
   }
@@ -132,7 +133,7 @@ async function endUnclaimed(
     case 'held':
       return { kind: 'deferred', until: answer.until }
     case 'settled':
-      return endingOf(await publishOutcome(worker, await requireManifest(worker, record)))
+      return endingOf(await publishOutcome(worker, record, await requireManifest(worker, record)))
     case 'exhausted':
       return await fail(worker, record, { attempt: answer.attempts, error: crashed(answer.attempts) })
   }
@@ -161,7 +162,7 @@ async function fail(
 ): Promise<Ending> {
   await replyToCaller(worker, record, { kind: 'failed', error, durationMs: 0 })
   const manifest = await recordOutcome(worker, record, { attempt, outcome: failedOutcome(worker, error) })
-  return endingOf(await publishOutcome(worker, manifest))
+  return endingOf(await publishOutcome(worker, record, manifest))
 }
 
 function failedOutcome({ clock }: Worker, error: Failure): Outcome {
@@ -230,7 +231,7 @@ async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error:
 }
 
 /**
- * Deletes the data that only this render needed. Of an erased render, deletes everything: whoever erased it may not have known where it is
+ * Deletes the data that only this render needed. Of a deleted render, deletes everything: whoever erased it may not have known where it is
  * stored, or a killed renderer stored a PDF later. If the store is unavailable, retention deletes it later together with the render.
  */
 async function removeStored(
@@ -241,7 +242,7 @@ async function removeStored(
   const { bucket, prefix } = record.storage
   try {
     await source.removeInput(record, forceStop)
-    if (!isErased(manifest)) return
+    if (!isDeleted(manifest)) return
     for await (const address of artifacts.list(bucket, renderPrefix(prefix, record.id), forceStop))
       await artifacts.delete(address, forceStop)
   } catch (err) {

@@ -8,6 +8,7 @@ import { inSpan } from '@platen/contract/port/tracer.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   type ArtifactAddress,
+  CANCELED,
   completedBy,
   decodeManifest,
   encodeManifest,
@@ -71,7 +72,7 @@ export async function recordOutcome(
   record: RenderRecord,
   { attempt, outcome }: { readonly attempt: number; readonly outcome: Outcome },
 ): Promise<Manifest> {
-  const { source, artifacts, meter, tracer, settings, forceStop } = worker
+  const { source, artifacts, settings, forceStop } = worker
   let manifest = manifestOf(await source.withRequest(record, forceStop), attempt, outcome)
   manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
   const encoded = encodeManifest(manifest, settings.format)
@@ -80,7 +81,28 @@ export async function recordOutcome(
     const pdf = pdfOf(outcome)
     if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)
   }
-  meter.ended(record, manifest.outcome, tracer.exportedTraceId(record.trace))
+  // Whoever completes a cancellation counts it.
+  if (manifest.canceledAt === undefined) countEnded(worker, record, manifest)
+  return manifest
+}
+
+function countEnded({ meter, tracer }: Worker, record: RenderRecord, { outcome }: Manifest): void {
+  meter.ended(record, outcome, tracer.exportedTraceId(record.trace))
+}
+
+/**
+ * Replaces a cancellation by the manifest of its render, and tells a sync caller. Two renderers may do this at once, and write the same. An
+ * erasure at this very moment may be overwritten; its order finds the render again.
+ */
+async function completeCancellation(worker: Worker, record: RenderRecord, { outcome }: Manifest): Promise<Manifest> {
+  const { source, artifacts, settings, forceStop } = worker
+  // An attempt, because a manifest of none is that of an abandoned render.
+  let manifest = manifestOf(await source.withRequest(record, forceStop), 1, outcome)
+  manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
+  const address = manifestAddress(record.id, settings.serviceBucket)
+  await artifacts.put(address, encodeManifest(manifest, settings.format), forceStop)
+  countEnded(worker, record, manifest)
+  await replyToCaller(worker, record, { kind: 'failed', error: CANCELED, durationMs: 0 })
   return manifest
 }
 
@@ -92,8 +114,9 @@ function pdfOf(outcome: Outcome): ArtifactAddress | undefined {
  * Publishes what follows from a manifest: the event (unless the render was abandoned or erased), the charge or refund, and the status view.
  * The view comes last. So a store that keeps all three in order shows no render as ended before it was charged.
  */
-export async function publishOutcome(worker: Worker, manifest: Manifest): Promise<Manifest> {
+export async function publishOutcome(worker: Worker, record: RenderRecord, found: Manifest): Promise<Manifest> {
   const { ledger, limiter, forceStop } = worker
+  const manifest = found.canceledAt === undefined ? found : await completeCancellation(worker, record, found)
   await Promise.all([
     isAbandoned(manifest) ? undefined : appendEvent(worker, manifest),
     limiter.complete(manifest, forceStop),

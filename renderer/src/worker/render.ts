@@ -5,6 +5,7 @@ import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Span } from '@platen/contract/port/tracer.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
 import type { Rendering } from '../port/engine.ts'
+import type { ClaimRenewal } from './claim.ts'
 import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
 import { beforeDeadline, type Worker } from './port.ts'
 
@@ -18,11 +19,11 @@ export type Interrupted = Exclude<Verdict, { kind: 'failed' }>
 
 const NEVER = new AbortController().signal
 
-/** Fetches the inputs of the render and runs the engine. `claimLost` aborts when the claim is lost. */
+/** Fetches the inputs of the render and runs the engine, until an interruption. */
 export async function render(
   worker: Worker,
   record: RenderRecord,
-  { attempt, claimLost }: { readonly attempt: number; readonly claimLost: AbortSignal },
+  { attempt, claim: { claimLost, canceled } }: { readonly attempt: number; readonly claim: ClaimRenewal },
 ): Promise<RenderResult | Interrupted> {
   const { clock, engine, source, limiter, replies, forceStop } = worker
   // Limits the waits for a store before and after the engine. The template has its own deadline, and fetching does not count against it.
@@ -45,13 +46,13 @@ export async function render(
     const traceId = worker.tracer.exportedTraceId(record.trace)
     worker.meter.begun(record, { attempt, waitedMs: clock.now() - record.acceptedAt, traceId })
     worker.log.debug(fields, 'render started')
-    const rendering = await engine.render(work, AbortSignal.any([deadline, callerGone, claimLost, forceStop]))
+    const rendering = await engine.render(work, AbortSignal.any([deadline, callerGone, claimLost, canceled, forceStop]))
     tracePhases(worker, rendering, span)
     refuseOversize(rendering.pdf)
     return { kind: 'rendered', ...rendering, durationMs: durationMs(), storeDeadline }
   } catch (error) {
     forceStop.throwIfAborted()
-    const verdict = classifyError(error, { deadline, callerGone, claimLost }, record.deadlineMs)
+    const verdict = classifyError(error, { deadline, callerGone, claimLost, canceled }, record.deadlineMs)
     span.end({ error: verdict.kind === 'failed' ? verdict.error.code : verdict.kind })
     logVerdict(worker, verdict, { ...fields, err: error })
     return verdict.kind === 'failed' ? { ...verdict, durationMs: durationMs() } : verdict

@@ -77,7 +77,11 @@ async function render(engine: RenderEngine, work: RenderWork): Promise<void> {
       work.assets.some(({ name }) => name.endsWith('.jpg')),
     )
   } catch (error) {
-    const verdict = classifyError(error, { deadline, callerGone: NEVER, claimLost: NEVER }, DEADLINE_MS)
+    const verdict = classifyError(
+      error,
+      { deadline, callerGone: NEVER, claimLost: NEVER, canceled: NEVER },
+      DEADLINE_MS,
+    )
     if (verdict.kind !== 'failed' || verdict.error.code === 'internal') throw error
     quotesNothing(verdict.error.message, work.template)
   }

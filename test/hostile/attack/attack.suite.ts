@@ -64,7 +64,7 @@ async function attempt(engine: RenderEngine, { work, deadlineMs }: Attack): Prom
     const { pdf } = await engine.render(asked, deadline)
     return { ending: 'renders', text: textOf(pdf) }
   } catch (error) {
-    const verdict = classifyError(error, { deadline, callerGone: NEVER, claimLost: NEVER }, deadlineMs)
+    const verdict = classifyError(error, { deadline, callerGone: NEVER, claimLost: NEVER, canceled: NEVER }, deadlineMs)
     if (verdict.kind === 'lost') throw error
     const { code, message } = verdict.kind === 'failed' ? verdict.error : crashed(1)
     return { ending: code, text: message }

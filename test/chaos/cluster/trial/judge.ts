@@ -65,8 +65,11 @@ function everyIdEnds({ issued, facts: { manifests }, exchanges }: Evidence): rea
   return issued.flatMap((id) => {
     const manifest = manifests.get(id)
     if (manifest === undefined) return [`${id} has no manifest`]
-    // This outcome belongs to refused requests, but this request was accepted.
-    if (manifest.outcome.error?.code === 'canceled') return [`${id} was accepted and given up`]
+    if (manifest.canceledAt !== undefined) return [`${id} is canceled, and no renderer has said so`]
+    // This outcome belongs to refused requests, but this request was accepted. Or its caller has canceled it.
+    const isDeleted = exchanges.some(({ kind, render }) => kind === 'delete' && render === id)
+    if (manifest.outcome.error?.code === 'canceled' && !isDeleted) return [`${id} was accepted and given up`]
+    if (manifest.removedAt !== undefined && isDeleted) return []
     return isTerminal(last.get(id)) ? [] : [`${id} has ended and is shown as ${last.get(id)?.status}`]
   })
 }
@@ -78,9 +81,9 @@ function oneEnding({ facts: { manifests, events } }: Evidence): readonly string[
   return [...untold.map(({ render }) => `${render.id} has no event`), ...wrong]
 }
 
-/** False for refused requests, which have no event. */
-function isTold({ outcome }: Ending): boolean {
-  return outcome.error?.code !== 'canceled'
+/** False for refused requests, which have no event. They never began. */
+function isTold({ attempt, outcome }: Ending): boolean {
+  return attempt > 0 || outcome.error?.code !== 'canceled'
 }
 
 function manyIds(id: string, events: readonly TellingOf[]): readonly string[] {
@@ -89,8 +92,8 @@ function manyIds(id: string, events: readonly TellingOf[]): readonly string[] {
 }
 
 function otherEndings(manifest: Ending | undefined, events: readonly TellingOf[]): readonly string[] {
-  // The event has its id beside the manifest, and not in it.
-  const { eventId, ...told } = manifest ?? {}
+  // The event has its id beside the manifest, and not in it. A removal may come before or after it.
+  const { eventId, removedAt: _removedAt, ...told } = manifest ?? {}
   const expected = JSON.stringify(told)
   return events
     .filter((event) => event.id !== eventId || JSON.stringify(event.manifest) !== expected)
@@ -122,9 +125,11 @@ function endsStand({ exchanges, facts: { manifests } }: Evidence): readonly stri
   })
 }
 
-function everyIdKnown({ exchanges }: Evidence): readonly string[] {
+function everyIdKnown({ exchanges, facts: { manifests } }: Evidence): readonly string[] {
+  const isRemoved = (id: string | undefined) => manifests.get(id ?? '')?.removedAt !== undefined
   return exchanges
-    .filter(({ kind, status }) => kind === 'get' && (status === 404 || status === 410))
+    .filter(({ kind }) => kind === 'get' || kind === 'delete')
+    .filter(({ render, status }) => status === 404 || (status === 410 && !isRemoved(render)))
     .map(({ render, status }) => `${render} was answered ${status}`)
 }
 

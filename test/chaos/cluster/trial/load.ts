@@ -5,7 +5,7 @@ import type { TrialTenant } from '../rig/rig.ts'
 
 /** One request and its result. Times of `performance.now()`. */
 export interface Exchange {
-  readonly kind: 'sync' | 'async' | 'get'
+  readonly kind: 'sync' | 'async' | 'get' | 'delete'
   readonly begunAt: number
   readonly endedAt: number
   /** 0 = the connection broke. */
@@ -13,7 +13,7 @@ export interface Exchange {
   readonly hasRetryAfter: boolean
   /** The render that the request created or asked about, if known. */
   readonly render?: string
-  /** The state in a GET answer with status 200. */
+  /** The state in an answer to GET or DELETE with status 200. */
   readonly shown?: Shown
   /** Body of a refusal. */
   readonly complaint?: string
@@ -57,7 +57,9 @@ const PAUSE_MS = IS_LONG ? 300 : 1500
 /** With more open renders than this, callers wait. The test is not about long queues. */
 const OPEN_MAX = 200
 const ROUNDS = IS_LONG ? 300_000 : 100_000
-const TERMINAL = ['succeeded', 'failed']
+const TERMINAL = ['succeeded', 'failed', 'removed']
+/** What a caller knows of a render that it removed: every later GET is answered 410. */
+const REMOVED: Shown = { status: 'removed', finishedAt: undefined }
 
 /** Starts the callers. */
 export function beginLoad(options: LoadOptions): Load {
@@ -71,7 +73,8 @@ export function beginLoad(options: LoadOptions): Load {
   const send = async ({ kind, render, body }: Pick<Exchange, 'kind' | 'render'> & { body?: object }) => {
     const begunAt = performance.now()
     const path = render === undefined ? '/api/v1/render' : `/api/v1/render/${render}`
-    const answer = await exchange(`${options.url()}${path}`, tenant.key, body)
+    const method = kind === 'get' ? 'GET' : kind === 'delete' ? 'DELETE' : 'POST'
+    const answer = await exchange(`${options.url()}${path}`, { method, key: tenant.key, body })
     const whole: Exchange = { kind, begunAt, endedAt: performance.now(), ...(render && { render }), ...answer }
     exchanges.push(whole)
     return whole
@@ -88,9 +91,10 @@ export function beginLoad(options: LoadOptions): Load {
     if (render !== undefined && !known.has(render)) known.set(render, undefined)
     return status
   }
-  const get = async (id: string) => {
-    const { shown } = await send({ kind: 'get', render: id })
+  const ask = async (kind: 'get' | 'delete', id: string) => {
+    const { shown, status } = await send({ kind, render: id })
     if (shown !== undefined) known.set(id, shown)
+    if (status === 204 || status === 410) known.set(id, REMOVED)
   }
   const call = async (mode: 'sync' | 'async') => {
     while (!over.signal.aborted) {
@@ -102,14 +106,23 @@ export function beginLoad(options: LoadOptions): Load {
   const watch = async () => {
     while (!over.signal.aborted) {
       const id = [...known.keys()][Math.floor(random() * known.size)]
-      if (id !== undefined) await get(id)
+      if (id !== undefined) await ask('get', id)
       await sleep(pauseMs / 4)
+    }
+  }
+  /** Takes renders back, most of which wait or run. */
+  const regret = async () => {
+    while (!over.signal.aborted) {
+      await pause()
+      const id = openOnes().at(-1)
+      if (id !== undefined) await ask('delete', id)
     }
   }
   const callers = [
     ...Array.from({ length: SYNC_CALLERS }, () => call('sync')),
     ...Array.from({ length: ASYNC_CALLERS }, () => call('async')),
     watch(),
+    regret(),
   ]
   return {
     exchanges,
@@ -117,7 +130,7 @@ export function beginLoad(options: LoadOptions): Load {
     open: openOnes,
     probe: () => post('sync'),
     async poll() {
-      for (const id of openOnes()) await get(id)
+      for (const id of openOnes()) await ask('get', id)
     },
     async stop() {
       over.abort()
@@ -133,10 +146,13 @@ export function isTerminal(shown: Shown | undefined): boolean {
 
 type Answer = Pick<Exchange, 'status' | 'hasRetryAfter' | 'render' | 'shown' | 'complaint'>
 
-async function exchange(url: string, key: string, body: object | undefined): Promise<Answer> {
+async function exchange(
+  url: string,
+  { method, key, body }: { readonly method: string; readonly key: string; readonly body: object | undefined },
+): Promise<Answer> {
   try {
     const response = await fetch(url, {
-      method: body === undefined ? 'GET' : 'POST',
+      method,
       headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     })

@@ -17,6 +17,10 @@ import type { Post } from '../rig/rig.ts'
 export interface Ending {
   /** The id of its event. */
   readonly eventId?: string
+  /** The API canceled the render, and no renderer has made a manifest of that yet. */
+  readonly canceledAt?: number
+  /** Its caller removed the render. */
+  readonly removedAt?: number
   readonly render: {
     readonly id: string
     readonly tenant: string
@@ -26,6 +30,7 @@ export interface Ending {
     readonly period: string
     readonly webhookUrl?: string
   }
+  readonly attempt: number
   readonly outcome: {
     readonly status: 'succeeded' | 'failed'
     readonly finishedAt: number

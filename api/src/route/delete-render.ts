@@ -1,0 +1,164 @@
+/**
+ * DELETE /render/:id: cancels a render that waits or runs, and removes what is kept of one that has ended.
+ *
+ * The manifest decides, as for every end of a render: whoever creates it first says how the render ended. The ledger is told before that.
+ * From then on no renderer begins the render, and the one that has it ends it and writes the manifest itself, because only the record has
+ * all of it. A sync caller may have its PDF already while the outcome is being stored, so that renderer gets a moment. If nobody has the
+ * render, or no outcome comes, a cancellation is created in place of the manifest; the renderer that gets the record completes it.
+ *
+ * Each step can be repeated. So after a 503, or if the caller or this process died, another DELETE finishes what this one began.
+ */
+import { logWith, traceIdOf } from '@platen/contract/log-fields.ts'
+import {
+  type CanceledRender,
+  cancellationOf,
+  encodeManifest,
+  isCanceled,
+  isDeleted,
+  isErased,
+  type Manifest,
+  manifestAddress,
+  removedManifestOf,
+  renderPrefix,
+  viewOf,
+} from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
+import type { FastifyInstance } from 'fastify'
+import { type Caller, callerOf } from '../admission/authenticate.ts'
+import { pollManifest, readManifest } from '../admission/manifest.ts'
+import { recordExpiry } from '../admission/submit.ts'
+import { PORT_CALL_MS_MAX } from '../limit.ts'
+import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
+import type { ApiPorts } from '../ports.ts'
+import { isUnavailable, logTolerated, unavailable } from '../problem.ts'
+import { isExpired, mayWait, notKept, recordOf, renderOf, viewInLedger } from './get-render.ts'
+import { CANCELED_WAIT_MS } from './limit.ts'
+
+export function deleteRenderRoute(app: FastifyInstance, given: ApiPorts): void {
+  app.delete<{ Params: { id: string } }>('/render/:id', { schema: description() }, async (request, reply) => {
+    const log = logWith(given.log, { requestId: request.id, traceId: traceIdOf(request.trace) })
+    const ports = { ...given, log }
+    const id = renderOf(request, request.params.id, ports)
+    const manifest = (await readManifest(id, ports)) ?? (await cancel(id, callerOf(request), ports))
+    if (isErased(manifest) || isExpired(manifest, ports)) throw notKept()
+    if (isCanceled(manifest)) {
+      if (manifest.canceledAt !== undefined) await complete(manifest, ports)
+      return await reply.send(recordOf(viewOf(manifest)))
+    }
+    await remove(manifest, ports)
+    return await reply.code(204).send()
+  })
+}
+
+/** Cancels a render that has no outcome yet. Returns the outcome that counts. */
+async function cancel(id: RenderId, caller: Caller, ports: ApiPorts): Promise<Manifest> {
+  if (!mayWait(id, ports)) throw notKept()
+  const [view, isHeld] = [await viewInLedger(id, ports), await mayBeHeld(id, ports)]
+  const awaited = isHeld ? await outcomeSoon(id, ports) : undefined
+  if (awaited !== undefined) return awaited
+  const { artifacts, clock, settings } = ports
+  const manifest = cancellationOf(canceledRender(id, caller, view?.template), clock.now())
+  const creating = artifacts.create(
+    manifestAddress(id, settings.serviceBucket),
+    encodeManifest(manifest, settings.format),
+    clock.timeout(PORT_CALL_MS_MAX),
+  )
+  const [isOurs] = await Promise.all([creating, recordExpiry(manifest.render, ports)])
+  if (isOurs) return manifest
+  const other = await readManifest(id, ports)
+  if (other === undefined) throw unavailable()
+  return other
+}
+
+/** Tells the ledger. Returns whether a renderer may have the render. */
+async function mayBeHeld(id: RenderId, { ledger, clock, log }: ApiPorts): Promise<boolean> {
+  try {
+    return await ledger.cancel(id, clock.timeout(PORT_CALL_MS_MAX))
+  } catch (err) {
+    if (!isUnavailable(err)) throw err
+    logTolerated(log, { render: id, err }, 'renderer not told of a cancellation')
+    return true
+  }
+}
+
+async function outcomeSoon(id: RenderId, ports: ApiPorts): Promise<Manifest | undefined> {
+  const over = ports.clock.timeout(CANCELED_WAIT_MS)
+  try {
+    return await pollManifest(id, ports, over)
+  } catch (error) {
+    if (over.aborted) return undefined
+    throw error
+  }
+}
+
+/** Storage and retention may have changed since the request. The record corrects them in the manifest. */
+function canceledRender(id: RenderId, { tenant, key }: Caller, template: CanceledRender['template']): CanceledRender {
+  return {
+    id,
+    tenant: tenant.id,
+    account: tenant.incarnation,
+    environment: key.environment,
+    storage: tenant.storage,
+    retentionDays: tenant.limits.retentionDays,
+    template,
+  }
+}
+
+/** Frees the reservation and shows the end. The renderer that gets the record does so again. */
+async function complete(manifest: Manifest, { ledger, limiter, clock, log }: ApiPorts): Promise<void> {
+  const signal = clock.timeout(PORT_CALL_MS_MAX)
+  const results = await Promise.allSettled([limiter.complete(manifest, signal), ledger.complete(manifest, signal)])
+  for (const each of results) {
+    if (each.status === 'rejected')
+      logTolerated(log, { render: manifest.render.id, err: each.reason }, 'canceled render not completed')
+  }
+}
+
+/** Removes PDF and input. The manifest comes first: from then on nobody is shown a link that leads nowhere. */
+async function remove(manifest: Manifest, ports: ApiPorts): Promise<void> {
+  const { artifacts, clock, settings } = ports
+  const { id, storage } = manifest.render
+  const signal = clock.timeout(PORT_CALL_MS_MAX)
+  const isRepeated = isDeleted(manifest)
+  // The renderer may not have published this outcome yet, and a view must not show the render meanwhile.
+  await mayBeHeld(id, ports)
+  if (!isRepeated) {
+    const removed = encodeManifest(removedManifestOf(manifest, clock.now()), settings.format)
+    await artifacts.put(manifestAddress(id, settings.serviceBucket), removed, signal)
+  }
+  for await (const address of artifacts.list(storage.bucket, renderPrefix(storage.prefix, id), signal))
+    await artifacts.delete(address, signal)
+  if (isRepeated) throw notKept()
+}
+
+function description(): object {
+  return {
+    operationId: 'deleteRender',
+    tags: ['render'],
+    summary: 'Cancel or remove a render',
+    description:
+      'A render that waits or runs is canceled: it fails with the reason `canceled` and costs nothing. One that has ended is removed: its PDF is deleted, and every later request for it is answered 410.',
+    security: KEY_REQUIRED,
+    params: { type: 'object', properties: { id: { type: 'string', description: 'The `render_id`.' } } },
+    response: {
+      200: {
+        description: 'The render was canceled, now or before. Its webhook is sent as for every end of a render.',
+        headers: COMMON_HEADERS,
+        ...statusRecordSchema,
+        examples: [EXAMPLE],
+      },
+      204: { description: 'The render had ended and is removed.', headers: COMMON_HEADERS, type: 'null' },
+      ...refusals('deleteRender'),
+    },
+  }
+}
+
+const EXAMPLE: StatusRecord = {
+  render_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',
+  template: 'invoice',
+  status: 'failed',
+  created_at: '2026-11-21T12:00:00.000Z',
+  finished_at: '2026-11-21T12:00:03.187Z',
+  error: { code: 'canceled', reason: 'canceled', message: 'the render was canceled by its caller' },
+}
