@@ -50,6 +50,7 @@ describe('the OpenAPI document', () => {
     ).toEqual([
       'get /api/v1/render/{id}',
       'get /api/v1/render/{id}/deliveries',
+      'get /api/v1/renders',
       'get /api/v1/templates',
       'get /livez',
       'get /openapi.json',

@@ -19,6 +19,7 @@ import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
+import { sqliteRenderList } from '@platen/adapters/sqlite/render-list.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import type { ServiceLog } from '@platen/adapters/system/log.ts'
@@ -218,6 +219,7 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
     keys: () => keys,
     log,
     tracer,
+    list: sqliteRenderList(database, clock),
     ledger: ledgerByLane({ memory: memoryRenderLedger(clock), disk: ledger }),
     replies: memoryReplyChannel(),
     directory,

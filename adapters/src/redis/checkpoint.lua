@@ -1,5 +1,6 @@
 -- How far the views in this Redis include the event log.
--- KEYS  1 hash: `beginning`, and the next offset of each partition      2 hash: account -> units charged in a month
+-- KEYS  1 hash: `beginning`, `partitions` (how many), the next offset of each partition, `caughtUp:` of each (the server that has it all)
+--       2 hash: account -> units charged in a month
 local CHECKPOINTS, CHARGED = KEYS[1], KEYS[2]
 
 -- A Redis that was restarted, or that replaced another, may have lost data that it had acknowledged.
@@ -21,6 +22,7 @@ function operations.begin()
     offset = request.first
     redis.call('HSET', CHECKPOINTS, request.partition, offset)
   end
+  if request.partitions then redis.call('HSET', CHECKPOINTS, 'partitions', request.partitions) end
   return {partition = request.partition, offset = offset, fence = fence()}
 end
 
@@ -28,11 +30,20 @@ function operations.advance()
   local offset = redis.call('HGET', CHECKPOINTS, request.partition)
   if fence() ~= request.fence or tonumber(offset or -1) ~= request.offset then return nil end
   if request.to ~= request.offset then redis.call('HSET', CHECKPOINTS, request.partition, request.to) end
+  if request.isCaughtUp then redis.call('HSET', CHECKPOINTS, 'caughtUp:' .. request.partition, server()) end
   for account, units in pairs(request.charged) do
     if units > tonumber(redis.call('HGET', CHARGED, account) or 0) then redis.call('HSET', CHARGED, account, units) end
     redis.call('PEXPIRE', CHARGED, request.keptMs)
   end
   return {partition = request.partition, offset = request.to, fence = request.fence}
+end
+
+function operations.isComplete()
+  local partitions, current = tonumber(redis.call('HGET', CHECKPOINTS, 'partitions') or 0), server()
+  for partition = 0, partitions - 1 do
+    if redis.call('HGET', CHECKPOINTS, 'caughtUp:' .. partition) ~= current then return false end
+  end
+  return partitions > 0
 end
 
 function operations.charged()
@@ -46,4 +57,4 @@ function operations.forget()
 end
 
 local answer = operations[request.operation]()
-return answer and cjson.encode(answer)
+if answer ~= nil then return cjson.encode(answer) end

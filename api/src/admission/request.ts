@@ -10,25 +10,29 @@ import { malformed } from '../problem.ts'
 
 /**
  * Compiles the schemas of routes for Fastify. Values are not coerced, with one exception: in a query, where every value is text, digits
- * become a number. A fault is `INVALID_PAYLOAD`.
+ * become a number if one is asked for. A fault is `INVALID_PAYLOAD`.
  */
 export const compileRequestSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   // The body was validated when it was parsed.
   if (httpPart === 'body') return () => true
   const validate = compileValidator(schema)
   return (raw: unknown) => {
-    const value = httpPart === 'querystring' ? withNumbers(raw) : raw
+    const value = httpPart === 'querystring' ? withNumbers(raw, schema) : raw
     const details = validate(value)
     return details.length === 0 ? { value } : { error: malformed(details) }
   }
 }
 
-function withNumbers(query: unknown): unknown {
+function withNumbers(query: unknown, { properties = {} }: QuerySchema): unknown {
   const entries = Object.entries(query ?? {}).map(([name, value]) => {
-    const isNumber = typeof value === 'string' && /^\d{1,15}$/.test(value)
+    const isNumber = properties[name]?.type === 'integer' && typeof value === 'string' && /^\d{1,15}$/.test(value)
     return [name, isNumber ? Number(value) : value]
   })
   return Object.fromEntries(entries)
+}
+
+interface QuerySchema {
+  readonly properties?: Readonly<Record<string, { readonly type?: string } | undefined>>
 }
 
 /** Returns the requested mode; sync by default. Throws `INVALID_PAYLOAD` if `mode` and `async` contradict each other. */

@@ -9,7 +9,15 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { fileNameOf } from '@platen/contract/file-name.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { logWith, traceIdOf } from '@platen/contract/log-fields.ts'
-import { expiryOf, type Failure, isErased, type Manifest, type RenderView, viewOf } from '@platen/contract/render.ts'
+import {
+  expiryOf,
+  type Failure,
+  isErased,
+  labelsOf,
+  type Manifest,
+  type RenderView,
+  viewOf,
+} from '@platen/contract/render.ts'
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -93,8 +101,8 @@ async function recordOfManifest(manifest: Manifest, { artifacts, clock }: ApiPor
 }
 
 /** Converts the view to its wire form, without the URL. */
-function recordOf({ id, template, acceptedAt, state }: RenderView): StatusRecord {
-  const record = { render_id: id, template, status: state.status, created_at: timeOf(acceptedAt) }
+function recordOf({ id, template, acceptedAt, state, ...labels }: RenderView): StatusRecord {
+  const record = { render_id: id, template, ...labelsOf(labels), status: state.status, created_at: timeOf(acceptedAt) }
   switch (state.status) {
     case 'queued':
     case 'running':
@@ -137,7 +145,13 @@ function description(): object {
   }
 }
 
-const CREATED = { render_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R', template: 'invoice', created_at: '2026-11-21T12:00:00.000Z' }
+const CREATED = {
+  render_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',
+  template: 'invoice',
+  reference: 'order-2026-0042',
+  metadata: { customer: 'c-17' },
+  created_at: '2026-11-21T12:00:00.000Z',
+}
 const EXAMPLES: readonly StatusRecord[] = [
   { ...CREATED, status: 'queued' },
   {

@@ -33,10 +33,16 @@ export interface ReplayableLog {
  * Resolves to the offset of the event to start with, from `first` on. Called without `end`, it may name one that the log does not have.
  * Then it is called again, with the offset after the last event.
  */
-export type ReplayStart = (
-  partition: number,
-  range: { readonly first: number; readonly end?: number },
-) => Promise<number>
+export type ReplayStart = (partition: number, range: ReplayRange) => Promise<number>
+
+export interface ReplayRange {
+  readonly first: number
+  readonly end?: number
+  /** The offset after the last event that was written a moment ago. Others may have read further since. */
+  readonly written: number
+  /** How many partitions the log has. */
+  readonly partitions: number
+}
 
 /** Consecutive events of one partition. */
 export interface EventBatch {

@@ -57,10 +57,11 @@ async function seekPartitions(
     const before = ranges.get(partition)
     // The partition was added after the offsets were read.
     if (before === undefined) return
-    const offset = await begin(partition, { first: before.first })
+    const log = { written: before.end, partitions: ranges.size }
+    const offset = await begin(partition, { first: before.first, ...log })
     // Others may have read further since the end offset was read.
     const now = offset > before.end ? (await rangesNow()).get(partition) : before
-    const known = now !== undefined && offset > now.end ? await begin(partition, now) : offset
+    const known = now !== undefined && offset > now.end ? await begin(partition, { ...now, ...log }) : offset
     consumer.seek(topic, partition, known)
     nextOffsets.set(partition, known)
   })
