@@ -26,7 +26,7 @@ export const referenceSchema = {
   type: 'string',
   minLength: 1,
   maxLength: REFERENCE_CHARS_MAX,
-  pattern: `^${LABEL_CHARACTER}+$`,
+  pattern: `^${LABEL_CHARACTER}*$`,
   description:
     'Your own name for what the render is of, such as an order number: text without control characters and characters that change its direction. Renders are listed by it; it need not be unique.',
 } as const
