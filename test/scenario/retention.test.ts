@@ -239,7 +239,9 @@ describe('platen erase', () => {
       )
       expect(receiver.received.map(({ path }) => path)).toContain(`/${word}`)
       const labels = { reference: word, metadata: { who: word } }
-      expect(receiver.received.map(({ body: sent }) => JSON.parse(sent))).toContainEqual(expect.objectContaining(labels))
+      expect(receiver.received.map(({ body: sent }) => JSON.parse(sent))).toContainEqual(
+        expect.objectContaining(labels),
+      )
       expect(await listed()).toMatchObject([200, { renders: [{ render_id: id, ...labels, status: 'succeeded' }] }])
       if (!isOfCluster(service)) await service.stop()
       expect(await placesOf(word, service, signal)).not.toEqual([])

@@ -19,7 +19,7 @@ import type { TemplateCode } from '@platen/contract/tenant.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
 import { PRUNE_ROWS_MAX } from './limit.ts'
-import { LIST_COLUMNS, labelsIn, listValuesOf } from './render-list.ts'
+import { LIST_COLUMNS, labelsIn, listValuesOf } from './render-ledger/render-list.ts'
 
 const OPEN = `INSERT INTO render (id, template, accepted_at, status, expires_at, storage, ${LIST_COLUMNS})
   VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`

@@ -9,8 +9,8 @@ import { type Labels, type Manifest, type Metadata, type Outcome, STATUSES } fro
 import type { IdScope, RenderId } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
-import type { Row } from './connection.ts'
-import { type Database, integerIn, textIn } from './database.ts'
+import type { Row } from '../connection.ts'
+import { type Database, integerIn, textIn } from '../database.ts'
 
 /** The columns of a render that only the list reads, with their values. */
 export const LIST_COLUMNS = 'scope, engine, reference, metadata'
