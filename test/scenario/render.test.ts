@@ -164,7 +164,7 @@ describe('a render', () => {
 
 describe('the list of renders', () => {
   const list = (key: string, filters: Record<string, string>) =>
-    request(service, { key, path: `/api/v1/renders?${new URLSearchParams(filters)}` })
+    request(service, { key, path: `/api/v1/renders?${new URLSearchParams(filters).toString()}` })
   const idsOf = async (filters: Record<string, string>, key = ACME_LIVE) => {
     const answer = await list(key, filters)
     expect(answer.status).toBe(200)

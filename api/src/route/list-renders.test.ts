@@ -60,7 +60,7 @@ describe('GET /renders', () => {
     const api = anApi()
     const [id, later] = [await ended(api, 60, { reference: '42' }), await ended(api, 0, { reference: '42' })]
     const idsOf = async (query: string) =>
-      ((await api.get(`${PATH}?${query}`)).json() as RenderPage).renders.map(({ render_id }) => render_id)
+      (await api.get(`${PATH}?${query}`)).json<RenderPage>().renders.map(({ render_id }) => render_id)
     expect(await idsOf('reference=42')).toEqual([later, id])
     expect(await idsOf('reference=42&created_before=2026-11-21T13:00:00%2B01:00')).toEqual([id])
     expect(await idsOf('created_after=2026-11-21T12:00:00Z')).toEqual([later])

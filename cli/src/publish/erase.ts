@@ -123,8 +123,8 @@ function keptInKafka(now: Instant): string {
   const until = (keptMs: number) => dayOf(now + keptMs + keptMs / 7)
   return [
     'records that stay in Kafka until its retention is over, at the latest:',
-    `  render.<engine>.<lane>  ${until(KAFKA_QUEUE_KEPT_MS)}  data of requests up to 200 KiB, file name, webhook URL`,
-    `  ${EVENT_TOPIC}           ${until(KAFKA_EVENTS_KEPT_MS)}  file name, webhook URL, message of a failure`,
+    `  render.<engine>.<lane>  ${until(KAFKA_QUEUE_KEPT_MS)}  data of requests up to 200 KiB, file name, webhook URL, labels`,
+    `  ${EVENT_TOPIC}           ${until(KAFKA_EVENTS_KEPT_MS)}  file name, webhook URL, labels, message of a failure`,
     `  ${DEAD_TOPIC}             ${until(DEAD_LETTERS_KEPT_MS)}  requests that crashed a renderer or could not be read`,
     `  ${NEWER_TOPIC}            ${until(DEAD_LETTERS_KEPT_MS)}  requests and events that an older process set aside during an upgrade or rollback`,
     'none of them has anything of requests that were accepted with requestData: Stored',
