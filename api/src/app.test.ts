@@ -13,7 +13,7 @@ describe('a request that leads nowhere', () => {
   test.for([
     ['GET', '/'],
     ['GET', '/api/v1'],
-    ['GET', '/api/v1/renders'],
+    ['GET', '/api/v1/rendered'],
     ['GET', '/api/v1/render/a/b'],
     ['GET', '/API/V1/templates'],
     ['GET', '/api/v1/templates//'],

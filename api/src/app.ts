@@ -23,6 +23,7 @@ import { deleteRenderRoute } from './route/delete-render.ts'
 import { getRenderRoute } from './route/get-render.ts'
 import { healthRoutes } from './route/health.ts'
 import { listDeliveriesRoute } from './route/list-deliveries.ts'
+import { listRendersRoute } from './route/list-renders.ts'
 import { listTemplatesRoute } from './route/list-templates.ts'
 import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
@@ -197,6 +198,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         others.addHook('onRequest', async (request) => throttle.request(callerOf(request).key.hash))
         getRenderRoute(others, ports)
         deleteRenderRoute(others, ports)
+        listRendersRoute(others, ports)
         listTemplatesRoute(others, ports)
         listDeliveriesRoute(others, ports)
         redeliverRoute(others, ports)

@@ -4,11 +4,13 @@
  */
 import { randomUUID } from 'node:crypto'
 import { fallbackLimiter } from '@platen/adapters/fallback/limiter.ts'
+import { listedRenderLedger } from '@platen/adapters/fallback/listed-ledger.ts'
 import { kafkaDeliveryReader } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import { openDataPlane } from '@platen/process/data-plane.ts'
@@ -22,7 +24,7 @@ if (import.meta.main) await runProcess({ deployable: 'api', settings: SETTINGS, 
 /** Serves until the stop. Then no new requests are taken, and the running ones are answered. */
 async function serve(own: Process<Config>): Promise<void> {
   const base = await openDataPlane(own, { reader: randomUUID() })
-  const { config, clock, redis, kafka, topics, directory, metrics, serviceBucket, starting, stack } = base
+  const { config, clock, log, redis, kafka, topics, directory, metrics, serviceBucket, starting, stack } = base
   // Whole PDFs pass through it. On the limiter's connection, every request would wait behind them.
   const replyRedis = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
   const health = {
@@ -33,6 +35,7 @@ async function serve(own: Process<Config>): Promise<void> {
     // Always alive: the process waits for unavailable services or works without them. A new process would not find them either.
     isAlive: () => true,
   }
+  const list = redisRenderList(redis)
   const meter = apiMeter(metrics, { directory: () => directory.state() })
   const app = buildApp({
     ...base,
@@ -43,7 +46,8 @@ async function serve(own: Process<Config>): Promise<void> {
       replicas: () => config.replicas ?? directory.readers(),
       onFailure: () => meter.limiterFailed(),
     }),
-    ledger: redisRenderLedger(redis),
+    ledger: listedRenderLedger(redisRenderLedger(redis), { list, log }),
+    list,
     replies: stack.use(await openRedisReplyChannel(replyRedis, starting)),
     queue: stack.use(kafkaRenderQueue(kafka, topics)),
     deliveries: kafkaDeliveryReader({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),

@@ -64,6 +64,7 @@ describe('the OpenAPI document', () => {
       'delete /api/v1/render/{id}',
       'get /api/v1/render/{id}',
       'get /api/v1/render/{id}/deliveries',
+      'get /api/v1/renders',
       'get /api/v1/templates',
       'get /livez',
       'get /openapi.json',

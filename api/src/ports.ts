@@ -9,6 +9,7 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { RenderList } from '@platen/contract/port/render-list.ts'
 import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { Tracer } from '@platen/contract/port/tracer.ts'
@@ -25,6 +26,7 @@ export interface ApiPorts {
   readonly limiter: Limiter
   readonly queue: RenderQueue
   readonly ledger: RenderLedger
+  readonly list: RenderList
   readonly artifacts: ArtifactStore
   readonly replies: ReplyChannel
   readonly deliveries: Pick<DeliveryLog, 'find' | 'listByRender' | 'redeliver'>

@@ -5,10 +5,14 @@ import { type Call, type CallOptions, makeTransport, type Transport } from './tr
 import type {
   Delivery,
   DeliveryList,
+  Engine,
+  ListedRender,
   Redelivery,
   RenderAccepted,
+  RenderList,
   RenderRecord,
   RenderRequest,
+  RenderStatus,
   Template,
   TemplateList,
 } from './wire.ts'
@@ -67,6 +71,34 @@ export interface ListOptions extends CallOptions {
   readonly perPage?: number
 }
 
+/** Which renders to list. The filters apply together. */
+export interface RenderFilters {
+  readonly status?: RenderStatus
+  /** Template code. */
+  readonly template?: string
+  readonly engine?: Engine
+  /** The whole `reference` of the request. */
+  readonly reference?: string
+  /** Accepted at this time or later. */
+  readonly createdAfter?: Date
+  /** Accepted before this time. */
+  readonly createdBefore?: Date
+}
+
+export interface RenderListOptions extends RenderFilters, CallOptions {
+  /** 1 to 100. Default: 20. */
+  readonly limit?: number
+  /** `nextCursor` of the page before, which had the same filters. */
+  readonly cursor?: string
+}
+
+/** One page of renders. It may have fewer than the limit, also if there are more. */
+export interface RenderPage {
+  readonly renders: readonly ListedRender[]
+  /** Absent on the last page. */
+  readonly nextCursor: string | undefined
+}
+
 /** One page of templates. */
 export interface TemplatePage {
   readonly templates: readonly Template[]
@@ -96,6 +128,10 @@ export interface Client {
   waitForRender(renderId: string, options?: CallOptions): Promise<SucceededRender>
   /** Downloads the PDF of a succeeded render. `pdf_url` is valid for ten minutes; after that, read the record again. */
   downloadPdf(record: Pick<RenderRecord, 'pdf_url'>, options?: CallOptions): Promise<Uint8Array>
+  /** Reads one page of the renders that are still kept, the newest first. */
+  listRenders(options?: RenderListOptions): Promise<RenderPage>
+  /** Iterates over all these renders. It requests the next page when it is needed. */
+  allRenders(options?: Omit<RenderListOptions, 'cursor'>): AsyncIterableIterator<ListedRender>
   /** Reads one page of the templates, ordered by code. */
   listTemplates(options?: ListOptions): Promise<TemplatePage>
   /** Iterates over all templates. It requests the next page when it is needed. */
@@ -155,6 +191,8 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
       if (pdf_url === undefined) throw new TypeError('the record has no pdf_url: only a render that succeeded has one')
       return await send({ ...call, method: 'GET', url: pdf_url, isForeign: true, isRepeatable: true, read: readBytes })
     },
+    listRenders: (call = {}) => listRenders(send, url, call),
+    allRenders: (call = {}) => eachRender((cursor) => listRenders(send, url, { ...call, ...cursor })),
     listTemplates: (call = {}) => page(call),
     allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
     async listDeliveries(renderId, call) {
@@ -270,6 +308,36 @@ function isSucceeded(record: RenderRecord): record is SucceededRender {
 function failureOf({ error, render_id }: RenderRecord): PlatenError {
   const { code, reason, message } = error ?? { code: 'internal', reason: 'internal', message: 'the render failed' }
   return new PlatenError({ code, reason, message, renderId: render_id })
+}
+
+async function listRenders(
+  send: Transport,
+  url: (path: string) => string,
+  { limit, cursor, status, template, engine, reference, createdAfter, createdBefore, ...call }: RenderListOptions,
+): Promise<RenderPage> {
+  const times = { created_after: createdAfter?.toISOString(), created_before: createdBefore?.toISOString() }
+  const all = { limit, cursor, status, template, engine, reference, ...times }
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) query.set(name, `${value}`)
+  const { renders, next_cursor: nextCursor } = await send({
+    ...call,
+    method: 'GET',
+    url: url(`renders?${query}`),
+    isRepeatable: true,
+    read: readJson<RenderList>,
+  })
+  return { renders, nextCursor }
+}
+
+async function* eachRender(
+  page: (from: { readonly cursor?: string }) => Promise<RenderPage>,
+): AsyncGenerator<ListedRender, void, undefined> {
+  let from: { readonly cursor?: string } | undefined = {}
+  while (from !== undefined) {
+    const { renders, nextCursor }: RenderPage = await page(from)
+    yield* renders
+    from = nextCursor === undefined ? undefined : { cursor: nextCursor }
+  }
 }
 
 async function listPage(

@@ -7,7 +7,10 @@ export {
   type ListOptions,
   type RenderCallOptions,
   type RenderedPdf,
+  type RenderFilters,
   type RenderInput,
+  type RenderListOptions,
+  type RenderPage,
   type SucceededRender,
   type TemplatePage,
 } from './client.ts'

@@ -18,6 +18,10 @@ export interface RenderRequest {
   readonly options?: RenderOptions
   /** https URL that receives the signed event of this render. */
   readonly webhook_url?: string
+  /** Your own name for what the render is of, such as an order number: text without control characters and characters that change its direction. Renders are listed by it; it need not be unique. */
+  readonly reference?: string
+  /** Up to 16 texts of your own. You get them back with the status, in lists and in webhooks. */
+  readonly metadata?: Readonly<Record<string, string>>
 }
 
 export type Engine = 'react_pdf' | 'html'
@@ -67,6 +71,10 @@ export interface RenderRecord {
   readonly render_id: string
   /** Template code. Absent only while nothing but the id of a queued render is known. */
   readonly template?: string
+  /** `reference` of the request. */
+  readonly reference?: string
+  /** `metadata` of the request. */
+  readonly metadata?: Readonly<Record<string, string>>
   readonly status: RenderStatus
   /** Only while status is succeeded. Valid for ten minutes; every GET returns a new one. */
   readonly pdf_url?: string
@@ -110,6 +118,41 @@ export type FailureCode =
 
 /** Warnings of a succeeded render. More may be added. */
 export type WarningCode = 'missing_glyph' | 'javascript_disabled'
+
+/** Answer to GET /renders: one page. */
+export interface RenderList {
+  readonly renders: readonly ListedRender[]
+  /** The `cursor` of the next page. Absent on the last page. */
+  readonly next_cursor?: string
+}
+
+/** A render in a list. Its status record has more. */
+export interface ListedRender {
+  /** ULID. */
+  readonly render_id: string
+  /** Template code. */
+  readonly template: string
+  /** The engine that renders. */
+  readonly engine: Engine
+  /** `reference` of the request. */
+  readonly reference?: string
+  /** `metadata` of the request. */
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly status: RenderStatus
+  readonly pdf_size_bytes?: number
+  /** RFC 3339, UTC. */
+  readonly created_at: string
+  /** RFC 3339, UTC. */
+  readonly finished_at?: string
+  /** Only while status is failed. The status record also has the message. */
+  readonly error?: ListedFailure
+}
+
+export interface ListedFailure {
+  readonly code: FailureCode
+  /** The same as code. */
+  readonly reason: FailureCode
+}
 
 /** Answer to GET /templates: one page. */
 export interface TemplateList {
@@ -259,3 +302,4 @@ export type ErrorReason =
   | 'canceled'
   | 'unavailable'
   | 'engine_unavailable'
+  | 'list_incomplete'

@@ -18,7 +18,15 @@ export interface ErrorEntry {
 }
 
 /** The operations that need an API key, by their ids in the OpenAPI document. */
-const KEYED = ['createRender', 'getRender', 'deleteRender', 'listTemplates', 'listDeliveries', 'redeliver'] as const
+const KEYED = [
+  'createRender',
+  'getRender',
+  'deleteRender',
+  'listRenders',
+  'listTemplates',
+  'listDeliveries',
+  'redeliver',
+] as const
 export type Operation = (typeof KEYED)[number] | 'getOpenApi'
 
 /** The code of a refusal. */
@@ -182,7 +190,7 @@ export const HTTP_ERRORS = {
     fault: 'operator',
     operations: KEYED,
     headers: ['Retry-After'],
-    summary: 'No renderer is available just now; nothing was charged. `Retry-After` is sent.',
+    summary: 'No renderer, or no list of renders, is available just now; nothing was charged. `Retry-After` is sent.',
   },
 } as const satisfies Record<string, HttpErrorEntry>
 
@@ -240,7 +248,7 @@ const SEVERAL_REASONS = {
   INVALID_PAYLOAD: ['invalid_fields', 'invalid_body', 'invalid_http'],
   PAYMENT_REQUIRED: ['suspended', 'quota_exhausted', 'engine_not_in_plan'],
   VALIDATION_FAILED: ['invalid_data', 'invalid_options', 'engine_without_source', 'engine_not_installed'],
-  RENDER_UNAVAILABLE: ['unavailable', 'engine_unavailable'],
+  RENDER_UNAVAILABLE: ['unavailable', 'engine_unavailable', 'list_incomplete'],
 } as const satisfies Partial<Record<HttpErrorCode, readonly string[]>>
 
 type Several = typeof SEVERAL_REASONS

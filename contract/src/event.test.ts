@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aFailure, aManifest } from '../../test/fixture/build.ts'
+import { aFailure, aManifest, aRecord } from '../../test/fixture/build.ts'
 import { eventIdOf, eventOf, webhookBodyOf } from './event.ts'
 import { issuedAt, renderUuid } from './render-id.ts'
 
@@ -50,6 +50,12 @@ test('the body of a webhook has the id of the render as a UUID, and of a success
     bytes: 1234,
     artifact_id: outcome.status === 'succeeded' && outcome.pdf.sha256,
   })
+})
+
+test('the body of a webhook has the labels of the render', () => {
+  const labels = { reference: 'order 7/é', metadata: { customer: 'c-1', note: '' } }
+  const body = JSON.parse(webhookBodyOf(eventOf(aManifest({ record: aRecord(labels) }), key)))
+  expect(body).toMatchObject(labels)
 })
 
 test('the body of a webhook says of a failure what went wrong, in any script', () => {

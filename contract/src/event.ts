@@ -1,7 +1,7 @@
 /** Events: what happened to a render. Webhooks and quota are computed from them. They are kept longer than a month of quota. */
 import { createHmac } from 'node:crypto'
 import type { Instant } from './brand.ts'
-import type { Manifest } from './render.ts'
+import { labelsOf, type Manifest } from './render.ts'
 import { issuedAt, renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
 import { manifestOfEvent } from './stored-request.ts'
 
@@ -59,7 +59,13 @@ function typeOf({ outcome }: Manifest): EventType {
 export function webhookBodyOf({ manifest }: RenderEvent): string {
   const { render, outcome } = manifest
   const { id: render_id, template } = render
-  const event = { id: renderUuid(render_id), render_id, template: template.code, status: outcome.status }
+  const event = {
+    id: renderUuid(render_id),
+    render_id,
+    template: template.code,
+    ...labelsOf(render),
+    status: outcome.status,
+  }
   if (outcome.status === 'failed') {
     const { code, message } = outcome.error
     return JSON.stringify({ ...event, error_code: code, error_reason: code, error_message: message })

@@ -56,6 +56,14 @@ export const FILENAME_CHARS_MAX = 200
 export const LOCALE_CHARS_MAX = 35
 export const TIME_ZONE_CHARS_MAX = 64
 
+/** Characters of `reference`: room for a URN, and small enough for a key of an index. */
+export const REFERENCE_CHARS_MAX = 128
+
+/** Keys of `metadata`, and characters of each key and value: what payment services allow, so that callers copy it over. */
+export const METADATA_KEYS_MAX = 16
+export const METADATA_KEY_CHARS_MAX = 40
+export const METADATA_VALUE_CHARS_MAX = 500
+
 /** Longest side of a page in points: PDF readers refuse more than 200 inches. */
 export const PAGE_SIDE_PT_MAX = 14_400
 

@@ -87,6 +87,11 @@ export function renderIdBytes(id: RenderId): Uint8Array {
   return decode(id)
 }
 
+/** The id of 16 bytes that this service has written. */
+export function renderIdOf(bytes: Uint8Array): RenderId {
+  return encode(Buffer.from(bytes))
+}
+
 /** The UUID spelling of an id: `id` in webhook bodies. */
 export function renderUuid(id: RenderId): string {
   return uuidOf(decode(id))

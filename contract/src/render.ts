@@ -51,6 +51,10 @@ export interface RenderRecord {
   /** Where its PDF goes; `prefix` ends in `/`. */
   readonly storage: { readonly bucket: string; readonly prefix: string }
   readonly webhookUrl?: string
+  /** The caller's own name for what this render is of, by which it is found again. Need not be unique. */
+  readonly reference?: string
+  /** What else the caller wants back with the status. */
+  readonly metadata?: Metadata
   readonly requestId: string
   /** The span that caused what is done next with the render. Absent = its request belongs to no trace. */
   readonly trace?: TraceContext
@@ -60,6 +64,16 @@ export interface RenderRecord {
   readonly period: string
   /** How long PDF and manifest are kept, from the plan at acceptance: a later change does not break ids that were issued. */
   readonly retentionDays: number
+}
+
+export type Metadata = Readonly<Record<string, string>>
+
+/** What a caller attaches to a render and gets back with its status, in lists and in webhooks. */
+export type Labels = Pick<RenderRecord, 'reference' | 'metadata'>
+
+/** The labels of a render, without absent ones. */
+export function labelsOf({ reference, metadata }: Labels): Labels {
+  return { ...(reference !== undefined && { reference }), ...(metadata !== undefined && { metadata }) }
 }
 
 export interface Pdf {
@@ -117,7 +131,7 @@ export interface Manifest {
 }
 
 /** The status view: what a GET can report of a render without the artifact store. */
-export interface RenderView {
+export interface RenderView extends Labels {
   readonly id: RenderId
   readonly template: TemplateCode
   readonly acceptedAt: Instant
@@ -129,7 +143,8 @@ export interface RenderView {
   readonly mayHaveEnded?: true
 }
 
-export type Status = RenderView['state']['status']
+export const STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const
+export type Status = (typeof STATUSES)[number]
 
 const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const satisfies Record<Status, number>
 
@@ -193,7 +208,12 @@ export function tombstoneOf(
   render: Manifest['render'] | { readonly id: RenderId; readonly storage: RenderRecord['storage'] },
   erasedAt: Instant,
 ): Manifest {
-  const { webhookUrl: _webhookUrl, ...known } = { ...unknownRender(render.id), ...render }
+  const {
+    webhookUrl: _webhookUrl,
+    reference: _reference,
+    metadata: _metadata,
+    ...known
+  } = { ...unknownRender(render.id), ...render }
   return {
     render: { ...known, options: {}, requestId: '', retentionDays: ERASED_KEPT_DAYS },
     attempt: 0,
@@ -242,7 +262,7 @@ export function completedBy(record: RenderRecord, manifest: Manifest): Manifest 
   return erasedAt === undefined ? manifest : tombstoneOf(manifestOf(record, 0, manifest.outcome).render, erasedAt)
 }
 
-function unknownRender(id: RenderId): Omit<Manifest['render'], 'storage'> & Pick<RenderRecord, 'webhookUrl'> {
+function unknownRender(id: RenderId): Omit<Manifest['render'], 'storage'> & Labels & Pick<RenderRecord, 'webhookUrl'> {
   return {
     id,
     // Empty names, which no tenant and no template has.
@@ -299,7 +319,7 @@ function parsed(bytes: Uint8Array): unknown {
 /** The status view made from a manifest, for a render that the ledger has forgotten. */
 export function viewOf(manifest: Manifest): RenderView {
   const { id, template, acceptedAt } = manifest.render
-  return { id, template: template.code, acceptedAt, state: manifest.outcome }
+  return { id, template: template.code, acceptedAt, ...labelsOf(manifest.render), state: manifest.outcome }
 }
 
 /** Prefix of manifests, and of nothing else, in the service's own bucket, whatever storage the tenant has. */

@@ -10,11 +10,13 @@ const STORED = { requestData: 'Stored', data: { stored: { bucket: 'platen', key:
 const REQUEST = {
   options: { filename: 'lovelace.pdf', page_size: 'A4' },
   webhookUrl: 'https://example.com/lovelace',
+  reference: 'lovelace/7',
+  metadata: { customer: 'Ada lovelace' },
 } as const
 
 test.for<[string, Partial<RenderRecord>]>([
-  ['with file name and webhook URL', REQUEST],
-  ['with neither', { options: { page_size: 'A4' } }],
+  ['with file name, webhook URL and labels', REQUEST],
+  ['with none of them', { options: { page_size: 'A4' } }],
   ['with a file name of two lines, which an older release let in', { options: { filename: 'a\nb.pdf' } }],
 ])('a stored request %s comes back as it was, and its record has none of it meanwhile', ([, fields]) => {
   const record = aRecord({ ...STORED, ...fields })

@@ -1,13 +1,13 @@
 /**
- * The request of a render whose tenant has `requestData: Stored`. Its data, file name and webhook URL are one object in the folder of the
- * render, and its manifest has the last two when it has ended. Both can be erased. Queue records, events and dead letters cannot, so they
- * have nothing of the request but the address of that object.
+ * The request of a render whose tenant has `requestData: Stored`. Its data, file name, webhook URL and labels are one object in the folder of
+ * the render, and its manifest has all but the data when it has ended. Both can be erased. Queue records, events and dead letters cannot,
+ * so they have nothing of the request but the address of that object.
  */
 import assert from 'node:assert/strict'
-import type { Manifest, RenderRecord } from './render.ts'
+import { type Labels, labelsOf, type Manifest, type RenderRecord } from './render.ts'
 
 /** What a caller sent that may be personal. */
-export interface StoredRequest {
+export interface StoredRequest extends Labels {
   /** JSON text. */
   readonly data: Uint8Array
   readonly filename?: string
@@ -15,13 +15,13 @@ export interface StoredRequest {
 }
 
 /** The fields by which a record, a claim and a manifest hold a request. */
-type RequestFields = Pick<RenderRecord, 'options' | 'webhookUrl' | 'requestData'>
+type RequestFields = Labels & Pick<RenderRecord, 'options' | 'webhookUrl' | 'requestData'>
 
 const LINE_END = 0x0a
 
 /** Encodes a request: a line of JSON, then the data. So the data, which may be large, are parsed by nobody but the engine. */
-export function encodeRequest(data: Uint8Array, { options, webhookUrl }: RequestFields): Uint8Array {
-  const line = JSON.stringify({ filename: options.filename, webhookUrl })
+export function encodeRequest(data: Uint8Array, { options, webhookUrl, ...render }: RequestFields): Uint8Array {
+  const line = JSON.stringify({ filename: options.filename, webhookUrl, ...labelsOf(render) })
   return Buffer.concat([Buffer.from(line), Buffer.of(LINE_END), data])
 }
 
@@ -37,18 +37,19 @@ export function decodeRequest(bytes: Uint8Array): StoredRequest {
 /** A record or claim as it leaves the process: without the request, if that is stored. */
 export function withoutRequest<Render extends RequestFields>(render: Render): Render {
   if (render.requestData !== 'Stored') return render
-  const { webhookUrl: _webhookUrl, ...rest } = render
+  const { webhookUrl: _webhookUrl, reference: _reference, metadata: _metadata, ...rest } = render
   const { filename: _filename, ...options } = render.options
   // The fields that are gone are optional.
   return { ...rest, options } as Render
 }
 
 /** The record of a render with its request. */
-export function withRequest(record: RenderRecord, { filename, webhookUrl }: StoredRequest): RenderRecord {
+export function withRequest(record: RenderRecord, { filename, webhookUrl, ...request }: StoredRequest): RenderRecord {
   return {
     ...record,
     options: { ...record.options, ...(filename !== undefined && { filename }) },
     ...(webhookUrl !== undefined && { webhookUrl }),
+    ...labelsOf(request),
   }
 }
 

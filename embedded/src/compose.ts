@@ -18,6 +18,7 @@ import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
+import { sqliteRenderList } from '@platen/adapters/sqlite/render-ledger/render-list.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
@@ -218,6 +219,7 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
     keys: () => keys,
     log,
     tracer,
+    list: sqliteRenderList(database, clock),
     ledger: ledgerByLane({ memory: memoryRenderLedger(clock), disk: ledger }),
     replies: memoryReplyChannel(),
     directory,

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { returnSetAside } from '@platen/adapters/kafka/consumer/set-aside.ts'
-import { openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
+import { type KafkaDeliveryLog, openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { WEBHOOK_WAITS } from '@platen/adapters/kafka/delivery/topic.ts'
-import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { watchBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
 import { keepOffsets } from '@platen/adapters/kafka/partition/offset-keeper.ts'
 import { gaugeBacklog } from '@platen/adapters/prometheus/event/backlog.ts'
@@ -19,11 +19,19 @@ import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import { openSealKeyReporter } from '@platen/adapters/redis/directory/seal-key-report.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { LIST_CHECKPOINT_KEY, redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { WEBHOOK_DEAD_LETTERS, type WebhookDeadLetter } from '@platen/contract/port/webhook-meter.ts'
 import { beginWithSettings, type DataPlane, EVENT_READERS, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { type Config, SETTINGS } from './config.ts'
-import { openProjection, openRetention, openWebhooks, type Webhooks } from './service.ts'
+import {
+  openListProjection,
+  openProjection,
+  openRetention,
+  openWebhooks,
+  type Running,
+  type Webhooks,
+} from './service.ts'
 
 if (import.meta.main) await runProcess({ deployable: 'events', settings: SETTINGS, variables: process.env }, serve)
 
@@ -32,7 +40,7 @@ async function serve(own: Process<Config>): Promise<void> {
   const { policy, retriesMax } = own.config.webhooks
   const receiversCa = () => own.latest().webhooks.ca
   const base = await openDataPlane(own, { receiversCa })
-  const { config, clock, kafka, redis, topics, directory, metrics, serviceBucket, starting, stack } = base
+  const { config, clock, kafka, topics, directory, metrics, serviceBucket, starting, stack } = base
   const meter = webhookMeter(metrics)
   const setAside = countSetAside(metrics, WEBHOOK_DEAD_LETTERS)
   const counters = (record: WebhookDeadLetter) => ({
@@ -62,24 +70,12 @@ async function serve(own: Process<Config>): Promise<void> {
   )
   showSealKeys(base, webhooks)
   void beginWithSettings(base, () => webhooks.begin())
-  const ledger = redisRenderLedger(redis)
-  const removalMeter = retentionMeter(metrics, clock)
-  const retention = stack.use(openRetention({ ...base, events, deliveries, ledger, meter: removalMeter }))
-  const projection = stack.use(
-    openProjection({
-      ...base,
-      events,
-      checkpoints: redisCheckpoints(redis),
-      limiter: redisLimiter(redis),
-      ledger,
-      meter: projectionMeter(metrics),
-    }),
-  )
+  const views = openViews(base, { events, deliveries })
   const backlog = stack.use(watchBacklog(kafka, { ...topics, readers: EVENT_READERS, deliveries: WEBHOOK_WAITS }))
   gaugeBacklog(metrics, () => backlog.last())
   stack.use(keepOffsets(kafka, topics))
   stack.use(returnSetAside(kafka, topics))
-  const parts = [webhooks, retention, projection, events, deliveries]
+  const parts = [webhooks, ...views, events, deliveries]
   await serveUntilStopped(base, {
     isReady() {
       const canSign = webhooks.canSign()
@@ -87,6 +83,27 @@ async function serve(own: Process<Config>): Promise<void> {
     },
     isAlive: () => parts.every((part) => part.isAlive()),
   })
+}
+
+/** Starts what removes expired data and what makes the views in Redis. */
+function openViews(
+  base: DataPlane<Config>,
+  logs: { readonly events: KafkaEventLog; readonly deliveries: KafkaDeliveryLog },
+): readonly Running[] {
+  const { redis, metrics, clock, stack } = base
+  const [ledger, list] = [redisRenderLedger(redis), redisRenderList(redis)]
+  const retention = openRetention({ ...base, ...logs, ledger, list, meter: retentionMeter(metrics, clock) })
+  const projection = openProjection({
+    ...base,
+    ...logs,
+    checkpoints: redisCheckpoints(redis),
+    limiter: redisLimiter(redis),
+    ledger,
+    meter: projectionMeter(metrics),
+  })
+  const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)
+  const listing = openListProjection({ ...base, ...logs, checkpoints, list })
+  return [retention, projection, listing].map((view) => stack.use(view))
 }
 
 /** Shows which keys sealed the published secrets, and reports to the operator which keys this process has. */

@@ -2,6 +2,7 @@
 import type { Log } from '@platen/contract/port/log.ts'
 import type { SealKeys } from '@platen/contract/seal.ts'
 import { type ProjectionPorts, runProjection } from './charge/projection.ts'
+import { type ListPorts, runListProjection } from './list/projection.ts'
 import { type RetentionPorts, runRetention } from './retention/retention.ts'
 import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './webhook/dispatcher.ts'
 import { openSigningSecrets, type SealCounts, sealCounter, sealKeyCheck } from './webhook/signing-secrets.ts'
@@ -46,6 +47,11 @@ export function openRetention(ports: RetentionPorts): Running {
 /** Starts to build the views in Redis from the event log. After it is closed, another process continues. */
 export function openProjection(ports: ProjectionPorts): Running {
   return inBackground((signal) => runProjection(ports, signal), ports.log, 'projection')
+}
+
+/** Starts to keep the list of renders in Redis. After it is closed, another process continues. */
+export function openListProjection(ports: ListPorts): Running {
+  return inBackground((signal) => runListProjection(ports, signal), ports.log, 'list of renders')
 }
 
 /** A task that runs until it is closed. */

@@ -14,8 +14,8 @@ import type { Tracer } from '@platen/contract/port/tracer.ts'
 import { measureKafka } from './dependency.ts'
 import type { Process } from './process.ts'
 
-/** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projection of the views in Redis. */
-export const EVENT_READERS = ['webhooks', 'retention', 'projection']
+/** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projections into Redis: of charges, of the list. */
+export const EVENT_READERS = ['webhooks', 'retention', 'projection', 'list']
 
 export interface DataPlaneOptions {
   /** The name under which the process reports which settings it enforces. Without it, the process only follows the settings. */

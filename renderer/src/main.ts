@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bestEffortLimiter } from '@platen/adapters/fallback/best-effort-limiter.ts'
+import { listedRenderLedger } from '@platen/adapters/fallback/listed-ledger.ts'
 import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
@@ -12,6 +13,7 @@ import { countSetAside } from '@platen/adapters/prometheus/event/set-aside.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
 import { forceStopSignal } from '@platen/adapters/system/run.ts'
@@ -49,13 +51,14 @@ async function serve(own: Process<Config>): Promise<void> {
   })
   engines.measure(meter)
   const queue = stack.use(openQueue(base, meter))
+  const ledger = listedRenderLedger(redisRenderLedger(redis), { list: redisRenderList(redis), log })
   const renderer = stack.use(
     openRenderer({
       ports: {
         ...base,
         queue,
         events: kafkaEventLog(kafka, topics),
-        ledger: fallbackRenderLedger(redisRenderLedger(redis), base),
+        ledger: fallbackRenderLedger(ledger, base),
         limiter: bestEffortLimiter(redisLimiter(redis), log),
         replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
         meter,

@@ -24,7 +24,13 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['port/'],
     ['limit.ts'],
   ],
-  events: [['main.ts'], ['service.ts', 'config.ts'], ['webhook/', 'charge/', 'retention/']],
+  events: [
+    ['main.ts'],
+    ['service.ts', 'config.ts'],
+    ['webhook/', 'charge/', 'list/', 'retention/'],
+    ['replay.ts'],
+    ['limit.ts'],
+  ],
   operator: [
     ['main.ts'],
     ['leader/', 'config.ts'],

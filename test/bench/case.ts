@@ -16,9 +16,10 @@ import { fairness } from './cluster/fairness.ts'
 import { kafkaAway } from './cluster/kafka-away.ts'
 import { neighbours } from './cluster/neighbours.ts'
 import { operator } from './cluster/operator/case.ts'
-import { projection } from './cluster/projection.ts'
 import { redisAway } from './cluster/redis-away.ts'
 import { scale } from './cluster/scale/case.ts'
+import { list } from './cluster/view/list.ts'
+import { projection } from './cluster/view/projection.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
 import { traces } from './raw/trace.ts'
@@ -227,6 +228,7 @@ export const CASES = {
   'cluster-renderers': clusterRenderers,
   'cluster-directory': directory,
   operator,
+  list,
   projection,
   'redis-away': redisAway,
   scale,

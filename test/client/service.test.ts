@@ -63,6 +63,28 @@ describe('a caller', () => {
     expect((await errorOf(client.deleteRender('none'))).code).toBe('RENDER_NOT_FOUND')
   })
 
+  test('finds the renders of a reference, page by page', async () => {
+    const client = aClient()
+    const labels = { reference: 'order 7/é', metadata: { customer: 'c-17' } }
+    const since = new Date()
+    const ids = []
+    for (let i = 0; i < 3; i++) {
+      const { renderId } = await client.renderAsync({ template: 'invoice', data: invoice(1), ...labels })
+      ids.unshift(renderId)
+      expect(await client.waitForRender(renderId)).toMatchObject(labels)
+    }
+    const filters = { reference: labels.reference, createdAfter: since, engine: 'react_pdf' } as const
+    const { renders, nextCursor } = await client.listRenders({ ...filters, limit: 2 })
+    expect(renders.map(({ render_id }) => render_id)).toEqual(ids.slice(0, 2))
+    expect(renders[0]).toMatchObject({ ...labels, template: 'invoice', status: 'succeeded' })
+    const rest = await client.listRenders({ ...filters, limit: 2, ...(nextCursor && { cursor: nextCursor }) })
+    expect([rest.renders[0]?.render_id, rest.nextCursor]).toEqual([ids[2], undefined])
+    const all = await Array.fromAsync(client.allRenders({ ...filters, limit: 1 }), ({ render_id }) => render_id)
+    expect(all).toEqual(ids)
+    expect(await Array.fromAsync(client.allRenders({ ...filters, createdBefore: since }))).toEqual([])
+    expect((await errorOf(client.listRenders({ cursor: 'x' }))).code).toBe('INVALID_PAYLOAD')
+  })
+
   test('asks twice under one key and gets one render', async () => {
     const input = { template: 'invoice', data: invoice(1) }
     const first = await aClient().render(input, { idempotencyKey: 'order-1' })

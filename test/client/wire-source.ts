@@ -25,6 +25,12 @@ export const KNOWN: Readonly<
   },
   'GET /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['path id'] },
   'DELETE /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['path id'] },
+  'GET /api/v1/renders': {
+    types: { '200': 'RenderList' },
+    names: ['limit', 'cursor', 'status', 'template', 'engine', 'reference', 'created_after', 'created_before'].map(
+      (name) => `query ${name}`,
+    ),
+  },
   'GET /api/v1/templates': { types: { '200': 'TemplateList' }, names: ['query page', 'query per_page'] },
   'GET /api/v1/render/{id}/deliveries': { types: { '200': 'DeliveryList' }, names: ['path id'] },
   'POST /api/v1/deliveries/{id}/redeliver': { types: { '202': 'Redelivery' }, names: ['path id'] },
@@ -88,6 +94,9 @@ const TYPES: Readonly<Record<string, { readonly at?: string; readonly about?: st
   RenderWarning: { at: 'RenderRecord.warnings.items' },
   FailureCode: { at: 'RenderFailure.code', about: 'Reasons why a render fails. More may be added.' },
   WarningCode: { at: 'RenderWarning.code', about: 'Warnings of a succeeded render. More may be added.' },
+  RenderList: { about: 'Answer to GET /renders: one page.' },
+  ListedRender: { at: 'RenderList.renders.items', about: 'A render in a list. Its status record has more.' },
+  ListedFailure: { at: 'ListedRender.error' },
   TemplateList: { about: 'Answer to GET /templates: one page.' },
   Template: { at: 'TemplateList.templates.items' },
   DeliveryList: { about: 'Answer to GET /render/{id}/deliveries, the oldest first.' },
@@ -114,7 +123,7 @@ export function wireSource(named: OpenApi): string {
     found.set(name, schema)
   }
   const names = new Map([...found].map(([name, schema]) => [shapeOf(schema), name]))
-  const nameOf = (schema: Schema) => names.get(shapeOf(schema)) ?? (isFree(schema) ? FREE : undefined)
+  const nameOf = (schema: Schema) => names.get(shapeOf(schema)) ?? (isFree(schema) ? freeOf(schema) : undefined)
   const types = [...found].map(([name, schema]) =>
     declarationOf(name, { ...schema, description: TYPES[name]?.about ?? '' }, nameOf),
   )
@@ -126,7 +135,10 @@ const HEAD = `/**
  * \`npx vitest run test/docs.test.ts -u\`; do not edit.
  */`
 
-const FREE = 'Readonly<Record<string, unknown>>'
+function freeOf({ additionalProperties }: Schema): string {
+  const isOfText = typeof additionalProperties === 'object' && additionalProperties.type === 'string'
+  return `Readonly<Record<string, ${isOfText ? 'string' : 'unknown'}>>`
+}
 
 function isFree({ type, properties }: Schema): boolean {
   return type === 'object' && properties === undefined

@@ -71,6 +71,33 @@ export function describeCheckpoints(name: string, make: () => Promise<Checkpoint
       expect(await checkpoints.advance(again, applied, signal)).toBeDefined()
     })
 
+    test('are complete when every partition has all that it had when it was begun, until something may be lost', async ({
+      signal,
+    }) => {
+      await using harness = await make()
+      const checkpoints = await harness.open()
+      const applied = { to: 10, period: PERIOD, charged: NOBODY }
+      const complete = async (partition: number) => {
+        const begun = await checkpoints.begin(partition, { ...RANGE, partitions: 2 }, signal)
+        const behind = await checkpoints.advance(begun, { ...applied, isCaughtUp: false }, signal)
+        assert(behind !== undefined)
+        const before = await checkpoints.isComplete(signal)
+        await checkpoints.advance(behind, { ...applied, isCaughtUp: true }, signal)
+        return before
+      }
+      expect(await checkpoints.isComplete(signal)).toBe(false)
+      expect([await complete(0), await complete(1), await checkpoints.isComplete(signal)]).toEqual([false, false, true])
+      // It has shown everything once: what comes later is told by those who cause it.
+      const later = await checkpoints.begin(1, RANGE, signal)
+      await checkpoints.advance(later, { ...applied, to: 20 }, signal)
+      expect(await checkpoints.isComplete(signal)).toBe(true)
+      await harness.restart()
+      expect(await checkpoints.isComplete(signal)).toBe(false)
+      expect([await complete(0), await complete(1), await checkpoints.isComplete(signal)]).toEqual([false, false, true])
+      await harness.wipe()
+      expect(await checkpoints.isComplete(signal)).toBe(false)
+    })
+
     test('know the most that accounts were charged in a month', async ({ signal }) => {
       const checkpoints = await opened(make())
       expect((await checkpoints.charged(PERIOD, signal)).units).toEqual(new Map())

@@ -41,7 +41,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     }
     const ids = events.map(({ id }) => id)
     expect(seen).toEqual([ids.slice(7), ids.slice(2), ids])
-    expect(asked.slice(0, 3)).toEqual([{ first: 0 }, { first: 0 }, { first: 0 }])
+    expect(asked.slice(0, 3)).toEqual([10, 10, 10].map((written) => ({ first: 0, written, partitions: 1 })))
   })
 
   test('asks again where it is told to begin after its end', async ({ signal }) => {
@@ -53,7 +53,11 @@ describeOnKafka('the event log on Kafka', (kafka) => {
       return { offset: range.end === undefined ? 99 : 3 }
     }
     for await (const spans of scene.log.replay(READER, begin, signal)) if (spans.some(({ to }) => to === 4)) break
-    expect(asked).toEqual([{ first: 0 }, { first: 0, end: 4 }])
+    const log = { written: 4, partitions: 1 }
+    expect(asked).toEqual([
+      { first: 0, ...log },
+      { first: 0, end: 4, ...log },
+    ])
   })
 
   test('asks again where the events it was told to begin with have gone meanwhile', async ({ signal }) => {
@@ -71,7 +75,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
       seen.push(...spans.filter(({ events }) => events.length > 0))
       if (seen.some(({ to }) => to === 10)) break
     }
-    expect(asked).toEqual([{ first: 0 }, { first: 5 }])
+    expect(asked).toMatchObject([{ first: 0 }, { first: 5 }])
     expect(seen[0]).toMatchObject({ from: 5 })
     expect(seen.flatMap(({ events }) => events)).toHaveLength(5)
   })

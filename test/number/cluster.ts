@@ -34,6 +34,12 @@ const [, grace] =
 /** What the API needs to end beside the deadline of a render, in whole steps of five seconds. */
 const apiCloseMs = 5000 * Math.ceil((SYNC_START_MS_MAX + SYNC_REPLY_MARGIN_MS + CLOSE_MS_MAX) / 5000)
 
+const LIST = [
+  `and at most ${redis.LIST_BYTES_MAX / 2 ** 30} GiB for each tenant and environment`,
+  `and takes at most ${redis.LIST_BYTES_MAX / 2 ** 30} GiB, as estimated`,
+  `labels | as the PDF | yes; the id stays ${words(redis.LIST_REMOVED_KEPT_MS)}`,
+]
+
 const QUEUE = [
   `are answered 503 within ${words(2 * kafka.KAFKA_ENQUEUE_MS_MAX)}`,
   `| Kafka | 503 within ${words(2 * kafka.KAFKA_ENQUEUE_MS_MAX)}`,
@@ -136,4 +142,4 @@ const CHART = [
   `the chart does (\`concurrency: ${digits(values.rendererDefaults.concurrency)}\`)`,
 ]
 
-export const OF_CLUSTERS = [...QUEUE, ...VIEWS, ...STORE, ...OPERATOR, ...USAGE, ...PROCESS, ...CHART]
+export const OF_CLUSTERS = [...LIST, ...QUEUE, ...VIEWS, ...STORE, ...OPERATOR, ...USAGE, ...PROCESS, ...CHART]

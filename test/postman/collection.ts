@@ -115,8 +115,12 @@ function bodyOf(example: Readonly<Record<string, unknown>>): string {
 function urlOf(path: string, parameters: readonly Parameter[]): object {
   const segments = path.split('/').slice(1)
   const named = segments.map((segment, at) => (segment.startsWith('{') ? `{{${idBehind(segments[at - 1])}}}` : segment))
-  const query = parameters.filter((each) => each.in === 'query').map(entryOf)
-  const search = query.map(({ key, value }) => `${key}=${value}`).join('&')
+  // A filter without a value would be refused. It is there to be filled in and enabled.
+  const query = parameters
+    .filter((each) => each.in === 'query')
+    .map(entryOf)
+    .map((entry) => (entry.value === '' ? { ...entry, disabled: true } : entry))
+  const search = query.flatMap(({ key, value }) => (value === '' ? [] : [`${key}=${value}`])).join('&')
   return {
     raw: `{{base_url}}/${named.join('/')}${search && `?${search}`}`,
     host: ['{{base_url}}'],

@@ -1,4 +1,6 @@
 /** Rendering as a caller sees it, over HTTP alone. */
+import { randomUUID } from 'node:crypto'
+import type { RenderPage } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
 import { inspectPdf, occurrences, type PdfFacts } from '../topology/oracle.ts'
@@ -157,6 +159,87 @@ describe('a render', () => {
     expect((await statusOf(service, ACME_LIVE, String(sync.headers.get('x-service-render-id')))).status).toBe(
       'succeeded',
     )
+  })
+})
+
+describe('the list of renders', () => {
+  const list = (key: string, filters: Record<string, string>) =>
+    request(service, { key, path: `/api/v1/renders?${new URLSearchParams(filters).toString()}` })
+  const idsOf = async (filters: Record<string, string>, key = ACME_LIVE) => {
+    const answer = await list(key, filters)
+    expect(answer.status).toBe(200)
+    return (answer.json() as RenderPage).renders.map(({ render_id }) => render_id)
+  }
+
+  test('finds what was asked for by what the request said, page by page, the newest first', async () => {
+    const reference = `order ${randomUUID()} é/"`
+    const metadata = { customer: 'c-17', note: '' }
+    const body = { template: 'invoice', data: invoice(1), reference, metadata }
+    const before = new Date().toISOString()
+    const first = await submit(service, ACME_LIVE, body)
+    const html = await submit(service, ACME_LIVE, { ...body, engine: 'html' })
+    const broken = await submit(service, ACME_LIVE, { template: 'broken', data: {}, reference })
+    const sync = await render(service, ACME_LIVE, body)
+    await submit(service, ACME_TEST, body)
+    const last = String(sync.headers.get('x-service-render-id'))
+    for (const id of [first, html, broken, last]) await ended(service, ACME_LIVE, id)
+    expect(await statusOf(service, ACME_LIVE, first)).toMatchObject({ reference, metadata })
+    const all = [last, broken, html, first]
+    expect(await idsOf({ reference })).toEqual(all)
+    expect(await idsOf({ reference, status: 'failed' })).toEqual([broken])
+    expect(await idsOf({ reference, template: 'broken', status: 'succeeded' })).toEqual([])
+    expect(await idsOf({ reference, engine: 'html', template: 'invoice' })).toEqual([html])
+    expect(await idsOf({ reference, created_after: before })).toEqual(all)
+    expect(await idsOf({ reference, created_before: before })).toEqual([])
+    expect((await idsOf({ created_after: before })).toSorted()).toEqual(expect.arrayContaining(all.toSorted()))
+    expect(await idsOf({ reference }, GLOBEX_LIVE)).toEqual([])
+    expect(await idsOf({ reference }, ACME_TEST)).toHaveLength(1)
+    const pages: string[] = []
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const page = (await list(ACME_LIVE, { reference, limit: '3', ...(cursor && { cursor }) })).json() as RenderPage
+      pages.push(...page.renders.map(({ render_id }) => render_id))
+      cursor = page.next_cursor
+    }
+    expect(pages).toEqual(all)
+    const [failed] = ((await list(ACME_LIVE, { reference, status: 'failed' })).json() as RenderPage).renders
+    const error = { code: 'template_error', reason: 'template_error' }
+    expect(failed).toMatchObject({ template: 'broken', engine: 'react_pdf', reference, status: 'failed', error })
+  })
+
+  test('shows a render as soon as it is accepted, and is the same after a restart', async () => {
+    const reference = randomUUID()
+    const ids = []
+    for (let i = 0; i < 3; i++) {
+      const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1), reference })
+      ids.unshift(id)
+      expect(await idsOf({ reference })).toEqual(ids)
+    }
+    for (const id of ids) await ended(service, ACME_LIVE, id)
+    const before = (await list(ACME_LIVE, { reference })).json()
+    expect(await service.stop()).toBe(0)
+    await service.start()
+    expect((await list(ACME_LIVE, { reference })).json()).toEqual(before)
+  })
+
+  test('takes no cursor but its own', async () => {
+    const reference = randomUUID()
+    for (let i = 0; i < 2; i++) await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1), reference })
+    const { next_cursor: cursor = '' } = (await list(ACME_LIVE, { reference, limit: '1' })).json() as RenderPage
+    const tampered = `${cursor.startsWith('B') ? 'C' : 'B'}${cursor.slice(1)}`
+    const refused = [
+      [ACME_LIVE, { cursor }],
+      [ACME_LIVE, { cursor, reference, status: 'queued' }],
+      [ACME_TEST, { cursor, reference }],
+      [GLOBEX_LIVE, { cursor, reference }],
+      [ACME_LIVE, { cursor: tampered, reference }],
+      [ACME_LIVE, { cursor: cursor.slice(1), reference }],
+    ] as const
+    for (const [key, filters] of refused) {
+      const answer = await list(key, filters)
+      const error = { code: 'INVALID_PAYLOAD', details: [{ path: '/cursor' }] }
+      expect([answer.status, answer.json()]).toMatchObject([400, { error }])
+    }
+    expect((await list(ACME_LIVE, { cursor, reference, limit: '7' })).status).toBe(200)
   })
 })
 

@@ -219,6 +219,12 @@ describe('platen erase', () => {
         data: { ...invoice(1), number: word.slice(0, 20), rows: [{ name: word }] },
         options: { filename: `${word}.pdf` },
         webhook_url: `${receiver.url}/${word}`,
+        reference: word,
+        metadata: { who: word },
+      }
+      const listed = async () => {
+        const found = await request(service, { key: ACME_LIVE, path: `/api/v1/renders?reference=${word}` })
+        return [found.status, found.json()]
       }
       await poll(() => render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), mode: 'async' })).until(
         ({ headers }) => headers.get('x-ratelimit-limit') === String(rate),
@@ -232,6 +238,11 @@ describe('platen erase', () => {
         ids.includes(uuid),
       )
       expect(receiver.received.map(({ path }) => path)).toContain(`/${word}`)
+      const labels = { reference: word, metadata: { who: word } }
+      expect(receiver.received.map(({ body: sent }) => JSON.parse(sent))).toContainEqual(
+        expect.objectContaining(labels),
+      )
+      expect(await listed()).toMatchObject([200, { renders: [{ render_id: id, ...labels, status: 'succeeded' }] }])
       if (!isOfCluster(service)) await service.stop()
       expect(await placesOf(word, service, signal)).not.toEqual([])
       if (!isOfCluster(service)) await service.start()
@@ -243,6 +254,7 @@ describe('platen erase', () => {
       // What Kafka has until its retention is over.
       expect(new Set(left)).toEqual(new Set(mayBeLeft ? ['render.react_pdf.async', 'render.events'] : []))
       if (!isOfCluster(service)) await service.start()
+      expect(await listed()).toEqual([200, { renders: [] }])
       await rewrite((text) => text)
     },
   )

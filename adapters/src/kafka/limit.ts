@@ -122,9 +122,13 @@ export const REQUESTS_KEPT = [
   {
     topic: 'render.<engine>.<lane>',
     keptMs: KAFKA_QUEUE_KEPT_MS,
-    what: 'data of requests up to 200 KiB, file name, webhook URL',
+    what: 'data of requests up to 200 KiB, file name, webhook URL, labels',
   },
-  { topic: 'render.events', keptMs: KAFKA_EVENTS_KEPT_MS, what: 'file name, webhook URL, message of a failure' },
+  {
+    topic: 'render.events',
+    keptMs: KAFKA_EVENTS_KEPT_MS,
+    what: 'file name, webhook URL, labels, message of a failure',
+  },
   {
     topic: 'render.dead',
     keptMs: DEAD_LETTERS_KEPT_MS,

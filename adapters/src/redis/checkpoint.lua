@@ -1,6 +1,7 @@
 -- How far the views in this Redis include the event log.
--- KEYS  1 hash: `beginning`, and of each partition the next offset, and under `<partition>:before` that offset with the fingerprint of
---         the event before it      2 hash: account -> units charged in a month
+-- KEYS  1 hash: `beginning`, `partitions` (how many), and of each partition the next offset, under `<partition>:before` that offset with
+--         the fingerprint of the event before it, under `caughtUp:<partition>` the server that has it all
+--       2 hash: account -> units charged in a month
 local CHECKPOINTS, CHARGED = KEYS[1], KEYS[2]
 
 -- A Redis that was restarted, or that replaced another, may have lost data that it had acknowledged.
@@ -32,6 +33,7 @@ function operations.begin()
     offset = request.first
     redis.call('HSET', CHECKPOINTS, request.partition, offset)
   end
+  if request.partitions then redis.call('HSET', CHECKPOINTS, 'partitions', request.partitions) end
   return {partition = request.partition, offset = offset, fingerprint = fingerprint(offset), fence = fence()}
 end
 
@@ -42,11 +44,20 @@ function operations.advance()
     redis.call('HSET', CHECKPOINTS, request.partition, request.to)
     if request.fingerprint then redis.call('HSET', CHECKPOINTS, before(), request.to .. ' ' .. request.fingerprint) end
   end
+  if request.isCaughtUp then redis.call('HSET', CHECKPOINTS, 'caughtUp:' .. request.partition, server()) end
   for account, units in pairs(request.charged) do
     if units > tonumber(redis.call('HGET', CHARGED, account) or 0) then redis.call('HSET', CHARGED, account, units) end
     redis.call('PEXPIRE', CHARGED, request.keptMs)
   end
   return {partition = request.partition, offset = request.to, fingerprint = request.fingerprint, fence = request.fence}
+end
+
+function operations.isComplete()
+  local partitions, current = tonumber(redis.call('HGET', CHECKPOINTS, 'partitions') or 0), server()
+  for partition = 0, partitions - 1 do
+    if redis.call('HGET', CHECKPOINTS, 'caughtUp:' .. partition) ~= current then return false end
+  end
+  return partitions > 0
 end
 
 function operations.charged()
@@ -60,4 +71,4 @@ function operations.forget()
 end
 
 local answer = operations[request.operation]()
-return answer and cjson.encode(answer)
+if answer ~= nil then return cjson.encode(answer) end

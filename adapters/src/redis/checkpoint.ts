@@ -11,22 +11,25 @@ import { openScript } from './script.ts'
 /** All keys share this hash slot. The key never expires: an installation has one. */
 export const CHECKPOINT_KEY = 'platen:{checkpoint}'
 
-/** Makes the checkpoints in Redis. */
-export function redisCheckpoints(redis: RedisConnection): Checkpoints {
+/** Makes the checkpoints in Redis. `key` names the views that they are of. */
+export function redisCheckpoints(redis: RedisConnection, key = CHECKPOINT_KEY): Checkpoints {
   const script = openScript(redis, { file: './checkpoint.lua' })
-  const keysOf = (period: string) => [CHECKPOINT_KEY, `${CHECKPOINT_KEY}:charged:${period}`]
+  const keysOf = (period: string) => [key, `${key}:charged:${period}`]
   return {
     async begin(partition, range, signal) {
       // The script returns the types of the port, here and below.
       return (await script.run(
-        { keys: [CHECKPOINT_KEY], request: { operation: 'begin', partition, ...range } },
+        { keys: [key], request: { operation: 'begin', partition, ...range } },
         signal,
       )) as Checkpoint
     },
-    async advance(checkpoint, { to, fingerprint, period, charged }, signal) {
-      const applied = { to, fingerprint, charged: Object.fromEntries(charged), keptMs: CHARGES_KEPT_MS }
+    async advance(checkpoint, { to, fingerprint, isCaughtUp, period, charged }, signal) {
+      const applied = { to, fingerprint, isCaughtUp, charged: Object.fromEntries(charged), keptMs: CHARGES_KEPT_MS }
       const call = { keys: keysOf(period), request: { operation: 'advance', ...checkpoint, ...applied } }
       return (await script.run(call, signal)) as Checkpoint | undefined
+    },
+    async isComplete(signal) {
+      return (await script.run({ keys: [key], request: { operation: 'isComplete' } }, signal)) === true
     },
     async charged(period, signal) {
       const found = await script.run({ keys: keysOf(period), request: { operation: 'charged' } }, signal)

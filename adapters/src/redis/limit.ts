@@ -69,3 +69,12 @@ export const REPLY_KEPT_MS = 180 * SECOND_MS
 
 /** Size of the parts in which a PDF goes through Redis. One value of 9 MB takes both ends twice as long as nine of 1 MB. */
 export const REPLY_PART_BYTES_MAX = 1024 * 1024
+
+/**
+ * Estimated bytes that the list of renders takes for an account and environment. About a million renders with a reference; beyond it the
+ * oldest are no longer listed. Without a bound, the metadata of one tenant could fill Redis.
+ */
+export const LIST_BYTES_MAX = 1024 * 1024 * KIB
+
+/** How long a removed render is not listed again: far longer than an event takes that was read before its render was erased. */
+export const LIST_REMOVED_KEPT_MS = HOUR_MS

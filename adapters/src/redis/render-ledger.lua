@@ -1,5 +1,5 @@
 -- The state of one render. It counts attempts and grants claims, because all renderers share Redis.
--- KEYS[1]  hash: view (id, template and time of acceptance, as JSON) once the render was marked as queued or has ended; claimed (the same
+-- KEYS[1]  hash: view (id, template, time of acceptance and labels, as JSON) once the render was marked as queued or has ended; claimed (the same
 --          from a claim); attempts; returned (attempts that were given back); owner and lapse (end) of the claim; outcome (as JSON);
 --          canceled, if the render is to be ended
 local RENDER = KEYS[1]

@@ -7,15 +7,23 @@ import { cancelableLedger } from '@platen/contract/cancelable-ledger.ts'
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ClaimResult, ErasableRenderLedger, Lease } from '@platen/contract/port/render-ledger.ts'
-import { expiryOf, type RenderRecord, type RenderView } from '@platen/contract/render.ts'
+import {
+  expiryOf,
+  isAbandoned,
+  labelsOf,
+  type Manifest,
+  type RenderRecord,
+  type RenderView,
+} from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
 import { PRUNE_ROWS_MAX } from './limit.ts'
+import { LIST_COLUMNS, labelsIn, listValuesOf } from './render-ledger/render-list.ts'
 
-const OPEN = `INSERT INTO render (id, template, accepted_at, status, expires_at, storage) VALUES (?, ?, ?, 'queued', ?, ?)
-  ON CONFLICT DO NOTHING`
+const OPEN = `INSERT INTO render (id, template, accepted_at, status, expires_at, storage, ${LIST_COLUMNS})
+  VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 const CLAIM = `UPDATE render SET status = 'running', attempts = attempts + 1, owner = ?2, lease_until = ?3 + ?4
   WHERE id = ?1 AND outcome IS NULL AND attempts - returned < ?5 AND (owner IS NULL OR owner = ?2 OR lease_until <= ?3)
   RETURNING attempts`
@@ -23,12 +31,13 @@ const STATE = `SELECT status, attempts - returned AS counted, owner, lease_until
 const RENEW = `UPDATE render SET lease_until = ?1 WHERE id = ?2 AND attempts = ?3 AND owner = ?4 RETURNING id`
 const RELEASE = `UPDATE render SET returned = returned + 1, owner = NULL, lease_until = NULL
   WHERE id = ? AND attempts = ? AND owner = ?`
-const COMPLETE = `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, expires_at, storage)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+const COMPLETE = `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, expires_at, storage, ${LIST_COLUMNS})
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET status = excluded.status, attempts = excluded.attempts, outcome = excluded.outcome,
-    expires_at = excluded.expires_at, storage = excluded.storage, owner = NULL, lease_until = NULL
+    expires_at = excluded.expires_at, storage = excluded.storage, owner = NULL, lease_until = NULL,
+    scope = excluded.scope, engine = excluded.engine, reference = excluded.reference, metadata = excluded.metadata
   WHERE render.outcome IS NULL`
-const FIND = `SELECT template, accepted_at, status, attempts, outcome FROM render WHERE id = ?`
+const FIND = `SELECT template, accepted_at, status, attempts, outcome, reference, metadata FROM render WHERE id = ?`
 const FIND_QUEUED = `SELECT record FROM queue WHERE id = ?`
 const RELEASE_ALL = `UPDATE render SET owner = NULL, lease_until = NULL WHERE owner IS NOT NULL`
 const DUE = `SELECT id, storage, expires_at FROM render WHERE expires_at <= ? AND (expires_at, id) > (?, ?)
@@ -99,12 +108,7 @@ function ledgerIn(database: Database, clock: Clock): Omit<SqliteRenderLedger, 'c
     async release({ id, fence }, owner, signal) {
       await database.run([{ sql: RELEASE, values: [id, fence, owner] }], signal)
     },
-    async complete({ render, attempt, outcome }, signal) {
-      const { id, template, acceptedAt, storage } = render
-      const { status, finishedAt } = outcome
-      const ending = [status, attempt, JSON.stringify(outcome), expiryOf(render, finishedAt), JSON.stringify(storage)]
-      await database.run([{ sql: COMPLETE, values: [id, template.code, acceptedAt, ...ending] }], signal)
-    },
+    complete: async (manifest, signal) => void (await database.run([ending(manifest)], signal)),
     async find(id, signal) {
       const command = [
         { sql: FIND, values: [id] },
@@ -140,7 +144,17 @@ function opening(record: RenderRecord) {
   const { id, template, acceptedAt, storage } = record
   // In case the end is never recorded: by then the render has ended, so the row does not stay for ever.
   const expiresAt = expiryOf(record, acceptedAt + QUEUE_AGE_MS_MAX)
-  return { sql: OPEN, values: [id, template.code, acceptedAt, expiresAt, JSON.stringify(storage)] }
+  const listed = listValuesOf(record, record.mode === 'async')
+  return { sql: OPEN, values: [id, template.code, acceptedAt, expiresAt, JSON.stringify(storage), ...listed] }
+}
+
+function ending(manifest: Manifest) {
+  const { render, attempt, outcome } = manifest
+  const { id, template, acceptedAt, storage } = render
+  const expiresAt = expiryOf(render, outcome.finishedAt)
+  const ended = [outcome.status, attempt, JSON.stringify(outcome), expiresAt, JSON.stringify(storage)]
+  const listed = listValuesOf(render, !isAbandoned(manifest))
+  return { sql: COMPLETE, values: [id, template.code, acceptedAt, ...ended, ...listed] }
 }
 
 /** Returns why a claim changed nothing. `state` was read in the same transaction. */
@@ -153,7 +167,8 @@ function refusedClaim(state: Row | undefined, { owner }: Lease, now: Instant): C
 }
 
 function viewIn(row: Row, id: RenderId): RenderView {
-  return { id, template: codeIn(row), acceptedAt: integerIn(row, 'accepted_at'), state: stateIn(row) }
+  const acceptedAt = integerIn(row, 'accepted_at')
+  return { id, template: codeIn(row), acceptedAt, ...labelsIn(row), state: stateIn(row) }
 }
 
 function stateIn(row: Row): RenderView['state'] {
@@ -162,8 +177,9 @@ function stateIn(row: Row): RenderView['state'] {
   return attempt > 0 ? { status: 'running', attempt } : { status: 'queued' }
 }
 
-function queuedView({ id, template, acceptedAt }: RenderRecord): RenderView {
-  return { id, template: template.code, acceptedAt, state: { status: 'queued' } }
+function queuedView(record: RenderRecord): RenderView {
+  const { id, template, acceptedAt } = record
+  return { id, template: template.code, acceptedAt, ...labelsOf(record), state: { status: 'queued' } }
 }
 
 function dueIn(row: Row): DueRender {

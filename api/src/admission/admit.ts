@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { inputKey, type Mode, monthOf, type RenderRecord } from '@platen/contract/render.ts'
+import { inputKey, labelsOf, type Mode, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
 import { type Engine } from '@platen/contract/render-options.ts'
 import { encodeRequest } from '@platen/contract/stored-request.ts'
@@ -90,6 +90,7 @@ function recordOf(
     javascriptEnabled: tenant.limits.javascriptEnabled,
     storage: tenant.storage,
     ...(webhookUrl !== undefined && { webhookUrl }),
+    ...labelsOf(body),
     requestId,
     ...(trace !== undefined && { trace }),
     acceptedAt: now,

@@ -23,7 +23,7 @@ import {
 } from '@platen/contract/idempotency.ts'
 import { IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import { inputKey, isCanceled, isDeleted, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
+import { inputKey, isCanceled, isDeleted, labelsOf, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { withoutRequest } from '@platen/contract/stored-request.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
@@ -179,13 +179,14 @@ function mayBeUnderWay({ claimedAt, record }: IdempotencyClaim, now: number): bo
  * the tenant may have changed that meanwhile.
  */
 function withData(claimed: IdempotencyClaim['record'], { record }: Admission): RenderRecord {
-  const { requestData: _requestData, webhookUrl: _webhookUrl, ...rest } = claimed
+  const { requestData: _requestData, webhookUrl: _webhookUrl, reference: _r, metadata: _m, ...rest } = claimed
   const { data, options, webhookUrl, requestData } = record
   const { bucket, prefix } = claimed.storage
   return {
     ...rest,
     options,
     ...(webhookUrl !== undefined && { webhookUrl }),
+    ...labelsOf(record),
     ...(requestData !== undefined && { requestData }),
     data: 'inline' in data ? data : { stored: { bucket, key: inputKey(prefix, claimed.id) } },
   }

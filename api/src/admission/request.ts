@@ -11,7 +11,7 @@ import { malformed } from '../problem.ts'
 
 /**
  * Compiles the schemas of routes for Fastify. Values are not coerced, with one exception: in a query, where every value is text, digits
- * become a number. A fault is `INVALID_PAYLOAD`.
+ * become a number if one is asked for. A fault is `INVALID_PAYLOAD`.
  */
 export const compileRequestSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   // The body was validated when it was parsed.
@@ -19,7 +19,7 @@ export const compileRequestSchema: FastifySchemaCompiler<object> = ({ schema, ht
   if (part === 'body') return () => true
   const validate = compileValidator(schema)
   return (raw: unknown) => {
-    const value = part === 'query' ? withNumbers(raw) : raw
+    const value = part === 'query' ? withNumbers(raw, schema) : raw
     const faults = validate(value)
     if (faults.length === 0) return { value }
     // Parameters and headers are not nested, so the pointer is a name.
@@ -34,12 +34,16 @@ const PARTS: Readonly<Record<string, (typeof REQUEST_PARTS)[number]>> = {
   params: 'path',
 }
 
-function withNumbers(query: unknown): unknown {
+function withNumbers(query: unknown, { properties = {} }: QuerySchema): unknown {
   const entries = Object.entries(query ?? {}).map(([name, value]) => {
-    const isNumber = typeof value === 'string' && /^\d{1,15}$/.test(value)
+    const isNumber = properties[name]?.type === 'integer' && typeof value === 'string' && /^\d{1,15}$/.test(value)
     return [name, isNumber ? Number(value) : value]
   })
   return Object.fromEntries(entries)
+}
+
+interface QuerySchema {
+  readonly properties?: Readonly<Record<string, { readonly type?: string } | undefined>>
 }
 
 /** Returns the requested mode; sync by default. Throws `INVALID_PAYLOAD` if `mode` and `async` contradict each other. */

@@ -14,6 +14,7 @@ import {
   type Failure,
   isDeleted,
   isTerminal,
+  labelsOf,
   type Manifest,
   type RenderView,
   viewOf,
@@ -106,9 +107,9 @@ async function recordOfManifest(manifest: Manifest, { artifacts, clock }: ApiPor
 }
 
 /** Converts the view to its wire form, without the URL. A cancellation may not know the template. */
-export function recordOf({ id, template, acceptedAt, state }: RenderView): StatusRecord {
+export function recordOf({ id, template, acceptedAt, state, ...labels }: RenderView): StatusRecord {
   const named = { render_id: id, ...(template !== '' && { template }) }
-  const record = { ...named, status: state.status, created_at: timeOf(acceptedAt) }
+  const record = { ...named, ...labelsOf(labels), status: state.status, created_at: timeOf(acceptedAt) }
   switch (state.status) {
     case 'queued':
     case 'running':
@@ -153,7 +154,13 @@ function description(): object {
   }
 }
 
-const CREATED = { render_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R', template: 'invoice', created_at: '2026-11-21T12:00:00.000Z' }
+const CREATED = {
+  render_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',
+  template: 'invoice',
+  reference: 'order-2026-0042',
+  metadata: { customer: 'c-17' },
+  created_at: '2026-11-21T12:00:00.000Z',
+}
 const EXAMPLES: readonly StatusRecord[] = [
   { ...CREATED, status: 'queued' },
   {

@@ -2,7 +2,7 @@
 
 const SECOND_MS = 1000
 
-/** Templates on one page of the list: the default and the maximum. */
+/** Templates or renders on one page of a list: the default and the maximum. */
 export const LIST_PER_PAGE_DEFAULT = 20
 export const LIST_PER_PAGE_MAX = 100
 
@@ -16,6 +16,9 @@ export const POLL_RETRY_AFTER_S = 1
  * How long a canceled render may take to end by itself: a renderer notices within half a second, ends the document and stores the outcome.
  */
 export const CANCELED_WAIT_MS = 2 * SECOND_MS
+
+/** `Retry-After` of a list of renders that is being made, in seconds: that takes seconds, or minutes after a loss of Redis. */
+export const LIST_RETRY_AFTER_S = 5
 
 /** How long a `pdf_url` is valid. */
 export const PDF_URL_MS = 10 * 60 * SECOND_MS

@@ -6,6 +6,7 @@ import { openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { openRedisDirectory } from '@platen/adapters/redis/directory.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
 import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PATH } from '@platen/adapters/setting/format.ts'
@@ -61,6 +62,7 @@ export async function openClusterStores(ports: OpenPorts, signal: AbortSignal): 
     log,
     deliveries: deliveryStoreIn(store.artifacts, { bucket: store.serviceBucket, format: FORMAT_DEFAULT }),
     ledger: redisRenderLedger(redis),
+    list: redisRenderList(redis),
     findRenders: (order, until) => rendersInIndex(order, store, until),
     async tenantOf(name) {
       await using directory = await openRedisDirectory({ redis, clock, log }, signal)

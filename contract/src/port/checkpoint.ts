@@ -14,6 +14,11 @@ export interface Checkpoints {
    * events may be lost. Reasons: it was lost, another process moved it, or the store is another one (restarted or replaced).
    */
   advance(checkpoint: Checkpoint, applied: Applied, signal: AbortSignal): Promise<Checkpoint | undefined>
+  /**
+   * Tells whether the views include everything that the log had when each partition was last begun. Not so while they are made, made again
+   * after a loss, or compared with the log again because the store is another one.
+   */
+  isComplete(signal: AbortSignal): Promise<boolean>
   /** What accounts were charged in a month, as of the last `advance` that reported it. Never more than now, unless charges were lost. */
   charged(period: string, signal: AbortSignal): Promise<Charged>
   /** Deletes every checkpoint, so that everything starts over. Does nothing if that has happened since `charged` was read. */
@@ -24,6 +29,8 @@ export interface Checkpoints {
 export interface EventRange {
   readonly first: number
   readonly end?: number
+  /** How many partitions the log has. */
+  readonly partitions?: number
 }
 
 export interface Checkpoint {
@@ -40,6 +47,8 @@ export interface Applied {
   readonly to: number
   /** Of the event before `to`. */
   readonly fingerprint?: string | undefined
+  /** Whether this includes everything that the log had when the partition was begun. */
+  readonly isCaughtUp?: boolean
   /** The current month, and the charge totals of accounts with new charges in it, each under a name. */
   readonly period: string
   readonly charged: ReadonlyMap<string, number>

@@ -34,15 +34,21 @@ export interface ReplayableLog {
  * Then it is called again with `end`, the offset after the last event; or with `first` as `end`, if the log has another event before that
  * position than was read there: the log is an older copy, or a new one.
  */
-export type ReplayStart = (
-  partition: number,
-  range: { readonly first: number; readonly end?: number },
-) => Promise<LogPosition>
+export type ReplayStart = (partition: number, range: ReplayRange) => Promise<LogPosition>
 
 export interface LogPosition {
   readonly offset: number
   /** Of the event before it. Absent = it is not known, so that another log is not noticed. */
   readonly fingerprint?: string | undefined
+}
+
+export interface ReplayRange {
+  readonly first: number
+  readonly end?: number
+  /** The offset after the last event that was written a moment ago. Others may have read further since. */
+  readonly written: number
+  /** How many partitions the log has. */
+  readonly partitions: number
 }
 
 /** Consecutive events of one partition. */

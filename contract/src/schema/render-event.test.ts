@@ -19,6 +19,8 @@ const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, N
   requestData: 'may',
   storage: 'must',
   webhookUrl: 'may',
+  reference: 'may',
+  metadata: 'may',
   requestId: 'must',
   trace: 'may',
   acceptedAt: 'must',

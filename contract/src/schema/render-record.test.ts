@@ -24,6 +24,8 @@ const FIELDS: {
   javascriptEnabled: 'must',
   storage: 'must',
   webhookUrl: 'may',
+  reference: 'may',
+  metadata: 'may',
   requestId: 'must',
   trace: 'may',
   acceptedAt: 'must',

@@ -1,6 +1,12 @@
 /** The stored form of an accepted render, in a queue that other processes read. */
 
-import { FILENAME_CHARS_MAX, WEBHOOK_URL_CHARS_MAX } from '../limit.ts'
+import {
+  FILENAME_CHARS_MAX,
+  METADATA_KEYS_MAX,
+  METADATA_VALUE_CHARS_MAX,
+  REFERENCE_CHARS_MAX,
+  WEBHOOK_URL_CHARS_MAX,
+} from '../limit.ts'
 import { LANES, MODES, type RenderRecord } from '../render.ts'
 import { ENGINES, renderOptionsSchema } from '../render-options.ts'
 import { TRACESTATE_CHARS_MAX } from '../trace.ts'
@@ -83,6 +89,12 @@ export const renderRecordSchema = {
       properties: { bucket, prefix: { type: 'string', pattern: `^(${name}/)*$` } },
     },
     webhookUrl: { type: 'string', maxLength: WEBHOOK_URL_CHARS_MAX },
+    reference: { type: 'string', minLength: 1, maxLength: REFERENCE_CHARS_MAX },
+    metadata: {
+      type: 'object',
+      maxProperties: METADATA_KEYS_MAX,
+      additionalProperties: { type: 'string', maxLength: METADATA_VALUE_CHARS_MAX },
+    },
     requestId: text,
     trace: {
       type: 'object',

@@ -5,6 +5,24 @@ import { compileValidator } from './validator.ts'
 const validate = compileValidator(renderRequestSchema)
 const request = (fields: object) => ({ template: 'invoice', data: {}, ...fields })
 
+/** Control characters, line separators, half of a pair, and what changes the direction of text. */
+const NOT_IN_LABELS = [
+  '\0',
+  '\n',
+  '\u007f',
+  '\u0085',
+  '\u2028',
+  '\ud83d',
+  '\u061c',
+  '\u200e',
+  '\u202e',
+  '\u2066',
+  '\u2069',
+]
+
+const metadataOf = (count: number, key: string, text: string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`${key}${String(i).padStart(2, '0')}`, text]))
+
 describe('a render request', () => {
   test.for<[string, object]>([
     ['with nothing but template and data', {}],
@@ -23,6 +41,11 @@ describe('a render request', () => {
     ['with a filename from right to left', { options: { filename: 'חשבונית 5 – فاتورة.pdf' } }],
     ['with a filename with a joiner in it', { options: { filename: 'می\u200cخواهم\u200d.pdf' } }],
     ['with a snake-case template', { template: 'my_invoice_2' }],
+    ['with a reference of 128 characters, counted as people do', { reference: '🧾'.repeat(128) }],
+    ['with a reference from right to left, with a joiner', { reference: 'می\u200cخواهم' }],
+    ['with empty metadata', { metadata: {} }],
+    ['with as much metadata as is allowed', { metadata: metadataOf(16, 'k'.repeat(38), 'é'.repeat(500)) }],
+    ['with metadata that has an empty text, and names that objects have', { metadata: { constructor: '', a_B: '-' } }],
   ])('%s is accepted', ([, fields]) => {
     expect(validate(request(fields))).toEqual([])
   })
@@ -65,6 +88,24 @@ describe('a render request', () => {
     ['with a time zone that is a number', { options: { time_zone: 2 } }, '/options/time_zone'],
     ['with a filename that is too long', { options: { filename: 'a'.repeat(201) } }, '/options/filename'],
     ['with a webhook URL that is none', { webhook_url: 'example' }, '/webhook_url'],
+    ['with an empty reference', { reference: '' }, '/reference'],
+    ['with a number as reference', { reference: 7 }, '/reference'],
+    ['with a reference that is too long', { reference: 'a'.repeat(129) }, '/reference'],
+    ...NOT_IN_LABELS.flatMap((character): [string, object, string][] => {
+      const name = `U+${character.charCodeAt(0).toString(16)}`
+      return [
+        [`with ${name} in the reference`, { reference: `order-${character}7` }, '/reference'],
+        [`with ${name} in metadata`, { metadata: { note: `${character}x` } }, '/metadata/note'],
+      ]
+    }),
+    ['with an array as metadata', { metadata: [] }, '/metadata'],
+    ['with a 17th key in metadata', { metadata: metadataOf(17, 'k', 'v') }, '/metadata'],
+    ['with a key that is too long', { metadata: { ['k'.repeat(41)]: 'v' } }, `/metadata/${'k'.repeat(41)}`],
+    ['with an empty key', { metadata: { '': 'v' } }, '/metadata/'],
+    ['with a key of another form', { metadata: { 'a b/c': 'v' } }, '/metadata/a b~1c'],
+    ['with a text that is too long', { metadata: { note: 'a'.repeat(501) } }, '/metadata/note'],
+    ['with a number in metadata', { metadata: { count: 1 } }, '/metadata/count'],
+    ['with an object in metadata', { metadata: { deep: {} } }, '/metadata/deep'],
   ])('%s is refused there', ([, fields, path]) => {
     expect(validate(JSON.parse(JSON.stringify(request(fields)))).map((detail) => detail.path)).toContain(path)
   })
@@ -74,6 +115,16 @@ describe('a render request', () => {
     expect(validate(request({ options })).map(({ message }) => message)).toEqual([
       'is no language tag such as pl-PL',
       'is no time zone such as Europe/Warsaw',
+    ])
+  })
+
+  test('is told what is wrong with a name in metadata, once', () => {
+    expect(validate(request({ metadata: { 'a b': 'v' } }))).toEqual([
+      {
+        path: '/metadata/a b',
+        message:
+          'does not have a name of the required form: At most 40 letters, digits, _, - and ., the first a letter or digit',
+      },
     ])
   })
 

@@ -1,10 +1,43 @@
 /** The body of POST /render (interface §2.1). One schema: it validates, gives the type, and is part of the OpenAPI document. */
 import type { FromSchema } from 'json-schema-to-ts'
-import { TEMPLATE_CODE_CHARS_MAX, WEBHOOK_URL_CHARS_MAX } from '../limit.ts'
+import {
+  METADATA_KEY_CHARS_MAX,
+  METADATA_KEYS_MAX,
+  METADATA_VALUE_CHARS_MAX,
+  REFERENCE_CHARS_MAX,
+  TEMPLATE_CODE_CHARS_MAX,
+  WEBHOOK_URL_CHARS_MAX,
+} from '../limit.ts'
 import { MODES } from '../render.ts'
 import { ENGINES, renderOptionsSchema } from '../render-options.ts'
 
 export const TEMPLATE_CODE_PATTERN = '^[a-z0-9]+([_-][a-z0-9]+)*$'
+
+/**
+ * A class of the characters that a label may have. It refuses control characters, line separators, halves of surrogate pairs, and
+ * characters that change the direction of text: a list that shows the label would show something else.
+ */
+// oxlint-disable-next-line no-control-regex -- control characters are what it refuses
+const LABEL_CHARACTER =
+  '[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]'
+
+/** A reference, in a request and in a filter. */
+export const referenceSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: REFERENCE_CHARS_MAX,
+  pattern: `^${LABEL_CHARACTER}*$`,
+  description:
+    'Your own name for what the render is of, such as an order number: text without control characters and characters that change its direction. Renders are listed by it; it need not be unique.',
+} as const
+
+/** A template code, in a request and in a filter. */
+export const templateCodeSchema = {
+  type: 'string',
+  maxLength: TEMPLATE_CODE_CHARS_MAX,
+  pattern: TEMPLATE_CODE_PATTERN,
+  description: 'Template code, in snake or kebab case.',
+} as const
 
 export const renderRequestSchema = {
   title: 'RenderRequest',
@@ -12,12 +45,7 @@ export const renderRequestSchema = {
   additionalProperties: false,
   required: ['template', 'data'],
   properties: {
-    template: {
-      type: 'string',
-      maxLength: TEMPLATE_CODE_CHARS_MAX,
-      pattern: TEMPLATE_CODE_PATTERN,
-      description: 'Template code, in snake or kebab case.',
-    },
+    template: templateCodeSchema,
     data: {
       type: 'object',
       // Without it, generators of clients allow no field.
@@ -40,6 +68,22 @@ export const renderRequestSchema = {
       format: 'uri',
       maxLength: WEBHOOK_URL_CHARS_MAX,
       description: 'https URL that receives the signed event of this render.',
+    },
+    reference: referenceSchema,
+    metadata: {
+      type: 'object',
+      maxProperties: METADATA_KEYS_MAX,
+      propertyNames: {
+        pattern: `^[A-Za-z0-9][A-Za-z0-9_.-]{0,${METADATA_KEY_CHARS_MAX - 1}}$`,
+        description: `At most ${METADATA_KEY_CHARS_MAX} letters, digits, _, - and ., the first a letter or digit.`,
+      },
+      additionalProperties: {
+        type: 'string',
+        maxLength: METADATA_VALUE_CHARS_MAX,
+        pattern: `^${LABEL_CHARACTER}*$`,
+        description: 'Text without control characters and characters that change its direction.',
+      },
+      description: `Up to ${METADATA_KEYS_MAX} texts of your own. You get them back with the status, in lists and in webhooks.`,
     },
   },
 } as const

@@ -6,10 +6,17 @@ import type { FromSchema } from 'json-schema-to-ts'
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '../delivery.ts'
 import { FAILURES, HTTP_ERRORS, type HttpErrorCode, REQUEST_PARTS, reasonsOf, WARNINGS } from '../error.ts'
 import { EVENT_TYPES } from '../event.ts'
+import { STATUSES } from '../render.ts'
+import { ENGINES } from '../render-options.ts'
 
 const REASONS = [...new Set((Object.keys(HTTP_ERRORS) as HttpErrorCode[]).flatMap(reasonsOf))]
 
 const renderId = { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$', description: 'ULID.' } as const
+/** What the request said, given back. */
+const labels = {
+  reference: { type: 'string', description: '`reference` of the request.' },
+  metadata: { type: 'object', additionalProperties: { type: 'string' }, description: '`metadata` of the request.' },
+} as const
 const instant = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC.' } as const
 
 export const acceptedSchema = {
@@ -36,7 +43,8 @@ export const statusRecordSchema = {
       type: 'string',
       description: 'Template code. Absent only while nothing but the id of a queued render is known.',
     },
-    status: { type: 'string', enum: ['queued', 'running', 'succeeded', 'failed'] },
+    ...labels,
+    status: { type: 'string', enum: STATUSES },
     pdf_url: {
       type: 'string',
       format: 'uri',
@@ -74,6 +82,44 @@ export const statusRecordSchema = {
   },
 } as const
 export type StatusRecord = FromSchema<typeof statusRecordSchema>
+
+export const renderPageSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['renders'],
+  properties: {
+    renders: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['render_id', 'template', 'engine', 'status', 'created_at'],
+        properties: {
+          render_id: renderId,
+          template: { type: 'string', description: 'Template code.' },
+          engine: { type: 'string', enum: ENGINES, description: 'The engine that renders.' },
+          ...labels,
+          status: { type: 'string', enum: STATUSES },
+          pdf_size_bytes: { type: 'integer', minimum: 0 },
+          created_at: instant,
+          finished_at: instant,
+          error: {
+            type: 'object',
+            additionalProperties: false,
+            required: ['code', 'reason'],
+            properties: {
+              code: { type: 'string', enum: Object.keys(FAILURES) },
+              reason: { type: 'string', enum: Object.keys(FAILURES), description: 'The same as code.' },
+            },
+            description: 'Only while status is failed. The status record also has the message.',
+          },
+        },
+      },
+    },
+    next_cursor: { type: 'string', description: 'The `cursor` of the next page. Absent on the last page.' },
+  },
+} as const
+export type RenderPage = FromSchema<typeof renderPageSchema>
 
 export const templateListSchema = {
   title: 'TemplateList',

@@ -120,7 +120,8 @@ function sizeUpTo(value: unknown, max: number): number {
 
 function describeErrors(errors: readonly ErrorObject[]): ErrorDetail[] {
   const details = new Map<string, ErrorDetail>()
-  const considered = errors.slice(0, CONSIDERED_MAX)
+  // Of a name that is not allowed, ajv also reports the rule that it breaks, as if the value broke it.
+  const considered = errors.filter(({ propertyName }) => propertyName === undefined).slice(0, CONSIDERED_MAX)
   for (const error of withoutBranches(considered)) {
     const message = isUnion(error) ? messageOfUnion(error, considered) : messageOf(error)
     const detail = { path: pathOf(error), message }
@@ -161,9 +162,10 @@ function messageOfUnion(union: ErrorObject, errors: readonly ErrorObject[]): str
   return messages.length === 0 ? 'matches more than one of the allowed forms' : messages.join(', or ')
 }
 
-/** JSON pointer of the fault. For a property that is missing or not allowed, it points to that property. */
+/** JSON pointer of the fault. For a property that is missing or not allowed, or has a name that is not, it points to that property. */
 function pathOf({ instancePath, params }: ErrorObject): string {
-  const property: unknown = params['missingProperty'] ?? params['additionalProperty'] ?? params['unevaluatedProperty']
+  const { missingProperty, additionalProperty, unevaluatedProperty, propertyName } = params
+  const property: unknown = missingProperty ?? additionalProperty ?? unevaluatedProperty ?? propertyName
   if (typeof property !== 'string') return instancePath
   return `${instancePath}/${property.slice(0, NAME_CHARS_MAX).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
@@ -181,8 +183,10 @@ function messageOf(error: ErrorObject): string {
       return `must be ${list([error.params['allowedValue']])}`
     case 'format':
       return INTL_FORMATS[String(error.params['format'])]?.fault ?? error.message ?? 'is not valid'
+    case 'propertyNames':
+      return `does not have a name of the required form${formOf(error.schema)}`
     case 'pattern':
-      return `does not have the required form${formOf(error)}`
+      return `does not have the required form${formOf(error.parentSchema)}`
     default:
       // ajv's own messages quote the schema ("must be string", "must be >= 0"), never the value.
       return error.message ?? 'is not valid'
@@ -192,8 +196,8 @@ function messageOf(error: ErrorObject): string {
 const FORM_CHARS_MAX = 200
 
 /** The description of the schema: a pattern is a text for machines. */
-function formOf({ parentSchema }: ErrorObject): string {
-  const description: unknown = parentSchema?.['description']
+function formOf(schema: unknown): string {
+  const description = typeof schema === 'object' && schema !== null && 'description' in schema && schema.description
   return typeof description === 'string' ? `: ${description.slice(0, FORM_CHARS_MAX).replace(/\.$/, '')}` : ''
 }
 

@@ -5,8 +5,5 @@ const SECOND_MS = 1000
 /** Events applied to the views at a time, in two calls of about 20 µs each: callers of the limiter wait less than ten milliseconds. */
 export const PROJECTED_AT_ONCE = 200
 
-/** Wait before a projection step that could not reach Redis is retried. Its result is wanted as soon as Redis is back. */
-export const PROJECTION_RETRY_MS = SECOND_MS
-
 /** How often the charges of accounts are checked for losses. A thousand accounts cost Redis about ten milliseconds. */
 export const CHARGES_AUDITED_EVERY_MS = 10 * SECOND_MS

@@ -3,36 +3,27 @@
  * render updates both views itself, and sooner. This projection covers the updates that failed, so that nobody must wait for them, and
  * rebuilds the views when Redis has lost them.
  *
- * Redis holds the checkpoint of the projection beside the views. It is written after the events before it are applied. If Redis was
- * emptied, the projection starts with the first event. If Redis was restored to an hour ago, it continues from there. Applying an event
- * again changes nothing, so it is applied again in every doubt. Redis can also lose a part of the views, by eviction or by hand. So an
- * audit reads the charges of the accounts from time to time. If a charge has shrunk, or belongs to a new count, everything is rebuilt.
+ * Redis can also lose a part of the views, by eviction or by hand. So an audit reads the charges of the accounts from time to time. If a
+ * charge has shrunk, or belongs to a new count, everything is rebuilt.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { VIEW_KEPT_MS } from '@platen/contract/limit.ts'
-import type { Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { EventBatch, ReplayableLog, ReplayStart } from '@platen/contract/port/event-log.ts'
+import type { EventBatch } from '@platen/contract/port/event-log.ts'
 import type { AuditableLimiter, ChargeTotal } from '@platen/contract/port/limiter.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
 import { monthOf } from '@platen/contract/render.ts'
-import { retrying, retryWhileUnavailable } from '@platen/contract/retry.ts'
-import { CHARGES_AUDITED_EVERY_MS, PROJECTED_AT_ONCE, PROJECTION_RETRY_MS } from './limit.ts'
+import { type AppliedBatch, applyEvents, type ReplayPorts } from '../replay.ts'
+import { CHARGES_AUDITED_EVERY_MS, PROJECTED_AT_ONCE } from './limit.ts'
 
-export interface ProjectionPorts {
-  readonly events: ReplayableLog
-  readonly checkpoints: Checkpoints
+export interface ProjectionPorts extends ReplayPorts {
   readonly limiter: Pick<AuditableLimiter, 'complete' | 'chargeTotal'>
   readonly ledger: Pick<RenderLedger, 'complete'>
   readonly meter: ProjectionMeter
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** The reader name in the event log. */
@@ -43,49 +34,21 @@ export const PROJECTION_READER = 'projection'
  * because of a defect.
  */
 export async function runProjection(ports: ProjectionPorts, signal: AbortSignal): Promise<void> {
-  const parts = [project, auditRegularly].map((part) => (until: AbortSignal) => part(ports, until))
+  const project = (until: AbortSignal) => {
+    const apply = (batches: readonly EventBatch[]) => applyAll(ports, batches, until)
+    return applyEvents({ reader: PROJECTION_READER, apply }, ports, until)
+  }
+  const parts = [project, (until: AbortSignal) => auditRegularly(ports, until)]
   await raceFirst(parts, signal).catch(throwUnlessAborted(signal))
 }
 
-async function project(ports: ProjectionPorts, signal: AbortSignal): Promise<void> {
-  const { events, meter, clock, log } = ports
-  const retry = { clock, log, signal, dependency: 'redis', operation: 'apply', waitMsMax: PROJECTION_RETRY_MS }
-  const checkpoints = retrying(ports.checkpoints, ['begin'], retry)
-  const held = new Map<number, Checkpoint>()
-  const begin: ReplayStart = async (partition, range) => {
-    const checkpoint = await checkpoints.begin(partition, range, signal)
-    const before = held.get(partition)
-    if (before !== undefined && checkpoint.offset < before.offset) {
-      meter.rebuildStarted()
-      const reason =
-        range.end === undefined ? 'redis lost the checkpoint of the partition' : 'kafka lost events of the partition'
-      log.warn({ partition, reason, offset: checkpoint.offset, before: before.offset }, 'rebuilding redis projection')
-    }
-    held.set(partition, checkpoint)
-    return checkpoint
-  }
-  for await (const batches of events.replay(PROJECTION_READER, begin, signal)) {
-    const advanced = await retryWhileUnavailable(() => applyAll(ports, batches, { held, signal }), retry)
-    batches.forEach((batch, at) => {
-      const checkpoint = advanced[at]
-      if (checkpoint === undefined) return batch.rewind()
-      held.set(batch.partition, checkpoint)
-      batch.done()
-      meter.applied(batch.events.length)
-    })
-  }
-}
-
-/**
- * Applies the events, and then advances the checkpoints. Returns undefined for a partition that must start again. Running it twice is
- * safe.
- */
+/** Applies the events of batches, and returns what the accounts in each are charged by now. */
 async function applyAll(
   ports: ProjectionPorts,
   batches: readonly EventBatch[],
-  { held, signal }: { readonly held: ReadonlyMap<number, Checkpoint>; readonly signal: AbortSignal },
-): Promise<readonly (Checkpoint | undefined)[]> {
-  const { checkpoints, limiter, clock } = ports
+  signal: AbortSignal,
+): Promise<readonly AppliedBatch[]> {
+  const { limiter, clock } = ports
   const now = clock.now()
   const period = monthOf(now)
   const events = batches.flatMap((batch) => batch.events)
@@ -97,9 +60,9 @@ async function applyAll(
     return known
   }
   return await Promise.all(
-    batches.map(async ({ partition, events, to, fingerprint }) => {
+    batches.map(async (batch) => {
       const accounts = new Set(
-        events.filter((event) => isCharged(event, period)).map(({ manifest }) => manifest.render.account),
+        batch.events.filter((event) => isCharged(event, period)).map(({ manifest }) => manifest.render.account),
       )
       const charged = await Promise.all(
         [...accounts].map(async (account) => {
@@ -107,9 +70,7 @@ async function applyAll(
           return [chargeName(account, total), total.charged] as const
         }),
       )
-      const checkpoint = held.get(partition)
-      if (checkpoint === undefined) return undefined
-      return await checkpoints.advance(checkpoint, { to, fingerprint, period, charged: new Map(charged) }, signal)
+      return { period, charged: new Map(charged) }
     }),
   )
 }

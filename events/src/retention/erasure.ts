@@ -10,7 +10,9 @@ import type { Instant } from '@platen/contract/brand.ts'
 import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { ERASED_KEPT_DAYS } from '@platen/contract/limit.ts'
+import { scopeOfRender } from '@platen/contract/listed-render.ts'
 import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { RenderListView } from '@platen/contract/port/render-list.ts'
 import {
   decodeManifest,
   encodeManifest,
@@ -29,6 +31,8 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 export interface ErasurePorts extends Omit<RemovalPorts, 'meter'> {
   readonly ledger: Pick<ErasableRenderLedger, 'forget' | 'complete'>
+  /** The list of renders, where the ledger does not keep it. */
+  readonly list?: Pick<RenderListView, 'remove'>
   /** Removes the records of a render that are neither in the artifact store nor in the ledger; absent = nobody can remove those. */
   readonly forgetRecords?: (id: RenderId, signal: AbortSignal) => Promise<void>
 }
@@ -155,11 +159,17 @@ async function recordTombstones(
   await ports.artifacts.put({ bucket: ports.serviceBucket, key }, bytes, signal)
 }
 
-async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, signal: AbortSignal): Promise<void> {
-  const { artifacts, serviceBucket, ledger, forgetRecords } = ports
+async function erase(
+  { id, hadManifest, tombstone, isYoung }: Found,
+  ports: ErasurePorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { artifacts, serviceBucket, ledger, list, forgetRecords } = ports
   const address = manifestAddress(id, serviceBucket)
   await artifacts.put(address, encodeManifest({ ...tombstone, isErasing: true }), signal)
   await removeData(tombstone.render, ports, signal)
+  // Without a manifest nobody knows in whose list it is. It leaves that when it leaves the queue.
+  if (hadManifest) await list?.remove(scopeOfRender(tombstone.render), id, signal)
   await ledger.forget(id, signal)
   // From now on no renderer begins it.
   if (isYoung) await ledger.complete(tombstone, signal)

@@ -10,10 +10,11 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test } from 'vitest'
 import { shared } from '../../fixture/lifetime.ts'
 import { poll } from '../../time/poll.ts'
-import { ended, reaches, render, statusOf, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, LETTER, manifestsIn, redisOf } from '../harness.ts'
+import { ended, type RenderAnswer, reaches, render, request, statusOf, submit } from '../../topology/service.ts'
+import { aCluster, aTenant, erase, LETTER, manifestsIn, redisOf } from '../harness.ts'
 
 const COUNTED_LIVE = `service_live_${'C'.repeat(43)}`
+const LISTED_LIVE = `service_live_${'L'.repeat(43)}`
 const PATIENT_LIVE = `service_live_${'P'.repeat(43)}`
 const ENDLESS = { template: 'letter', data: { isEndless: true } }
 const QUOTA = 20
@@ -22,6 +23,7 @@ const cluster = shared(() =>
   aCluster({
     documents: [
       ...aTenant('counted', COUNTED_LIVE, { renderLimitMonthly: QUOTA }),
+      ...aTenant('listed', LISTED_LIVE, {}),
       ...aTenant('patient', PATIENT_LIVE, { renderTimeoutSeconds: 5 }),
     ],
   }),
@@ -47,6 +49,34 @@ test('what was charged counts again after Redis was emptied, to the unit', async
   const refused = await render(service, COUNTED_LIVE, LETTER)
   expect([refused.status, refused.json()['error']]).toMatchObject([402, { code: 'PAYMENT_REQUIRED' }])
   for (const id of ids) expect((await statusOf(service, COUNTED_LIVE, id)).status).toBe('succeeded')
+})
+
+test('the list of renders is the same after Redis was emptied, says so until then, and has nothing that was erased', async ({
+  signal,
+}) => {
+  const service = cluster().at(0)
+  const labels = { reference: 'order 7', metadata: { customer: 'c-1' } }
+  const list = () => request(service, { key: LISTED_LIVE, path: '/api/v1/renders?reference=order%207' })
+  const ids: string[] = []
+  for (let i = 0; i < 3; i += 1) ids.unshift(await submit(service, LISTED_LIVE, { ...LETTER, ...labels }))
+  for (const id of ids) await ended(service, LISTED_LIVE, id)
+  const [erased = '', ...kept] = ids
+  const before = await poll(list).until(({ status }) => status === 200)
+  expect(before.json()).toMatchObject({ renders: ids.map((id) => ({ render_id: id, ...labels, status: 'succeeded' })) })
+  expect((await erase(cluster(), 'render', erased)).code).toBe(0)
+  await using redis = await redisOf(cluster(), signal)
+  await redis.call((client) => client.flushall(), signal)
+  const answers: RenderAnswer[] = []
+  const last = await poll(async () => {
+    const answer = await list()
+    answers.push(answer)
+    return answer
+  }).until(({ status }) => status === 200)
+  for (const answer of answers.slice(0, -1)) {
+    expect([answer.status, answer.json()]).toMatchObject([503, { error: { reason: 'list_incomplete' } }])
+    expect(answer.headers.get('retry-after')).toBe('5')
+  }
+  expect(last.json()).toMatchObject({ renders: kept.map((id) => ({ render_id: id, ...labels, status: 'succeeded' })) })
 })
 
 test('a render that was running in the Redis that came back, and has ended, ends there too', async ({ signal }) => {

@@ -58,10 +58,12 @@ async function seekPartitions({ connection, topic, consumer, begin }: Replay, po
     // The partition was added after the offsets were read.
     if (before === undefined) return
     const { first } = before
-    const begun = await begin(partition, { first, ...(hasOtherLog && { end: first }) })
+    const log = { first, written: before.end, partitions: ranges.size }
+    const begun = await begin(partition, { ...log, ...(hasOtherLog && { end: first }) })
     // Others may have read further since the end offset was read.
     const now = begun.offset > before.end ? (await rangesNow()).get(partition) : before
-    const { offset, fingerprint } = now !== undefined && begun.offset > now.end ? await begin(partition, now) : begun
+    const isBeyond = now !== undefined && begun.offset > now.end
+    const { offset, fingerprint } = isBeyond ? await begin(partition, { ...log, ...now }) : begun
     // The first event has none before it to compare.
     const position = { offset, fingerprint: offset === first ? undefined : fingerprint }
     consumer.seek(topic, partition, position)

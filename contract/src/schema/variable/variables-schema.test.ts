@@ -34,7 +34,7 @@ describe('data is held against', () => {
       { a: 1 },
       '/a',
     ],
-    [{ propertyNames: { pattern: '^[a-z]+$' } }, { ab: 1 }, { AB: 1 }, ''],
+    [{ propertyNames: { pattern: '^[a-z]+$' } }, { ab: 1 }, { AB: 1 }, '/AB'],
     [{ properties: { a: { format: 'date' } } }, { a: '2026-02-28' }, { a: '2026-02-30' }, '/a'],
     [{ properties: { a: { format: 'email' } } }, { a: 'a@b.example' }, { a: 'a@' }, '/a'],
     [{ properties: { a: { format: 'url' } } }, { a: 'https://a.example/' }, { a: 'a.example' }, '/a'],

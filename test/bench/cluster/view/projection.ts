@@ -11,11 +11,11 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import { PROJECTION_READER, runProjection } from '@platen/events/charge/projection.ts'
-import { aManifest, anEvent, aRecord } from '../../fixture/build.ts'
-import { startKafka } from '../../topology/server/kafka.ts'
-import { redisSettings, startRedis } from '../../topology/server/redis.ts'
-import type { Figure } from '../measure.ts'
-import { quantile } from '../measure.ts'
+import { aManifest, anEvent, aRecord } from '../../../fixture/build.ts'
+import { startKafka } from '../../../topology/server/kafka.ts'
+import { redisSettings, startRedis } from '../../../topology/server/redis.ts'
+import type { Figure } from '../../measure.ts'
+import { quantile } from '../../measure.ts'
 
 const EVENTS = 100_000
 const ACCOUNTS = 100

@@ -1,0 +1,49 @@
+/**
+ * A render ledger that also keeps the list of renders, for a list that is a view. The list is told once, and it does not hold up a render:
+ * what it misses of renders that have ended is read from the event log.
+ */
+import { listedEnded, listedOpen, scopeOfRender } from '@platen/contract/listed-render.ts'
+import { logFieldsOf } from '@platen/contract/log-fields.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { RenderListView } from '@platen/contract/port/render-list.ts'
+import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
+import { ignoreUnavailable } from './ignore-unavailable.ts'
+
+export interface ListedLedgerOptions {
+  readonly list: Pick<RenderListView, 'put' | 'remove'>
+  readonly log: Log
+}
+
+/** The ledger, which also tells the list of each render that is accepted, begins or ends. Renders of the mode `sync` only when they end. */
+export function listedRenderLedger<Ledger extends RenderLedger>(
+  ledger: Ledger,
+  { list, log }: ListedLedgerOptions,
+): Ledger {
+  const open = async (record: RenderRecord, status: 'queued' | 'running', signal: AbortSignal) => {
+    if (record.mode === 'sync') return
+    const told = list.put(scopeOfRender(record), listedOpen(record, status), signal)
+    await ignoreUnavailable(told, { log, fields: logFieldsOf(record) })
+  }
+  const end = async (manifest: Manifest, signal: AbortSignal) => {
+    const { render } = manifest
+    const told = isAbandoned(manifest)
+      ? list.remove(scopeOfRender(render), render.id, signal)
+      : list.put(scopeOfRender(render), listedEnded(manifest), signal)
+    await ignoreUnavailable(told, { log, fields: logFieldsOf(render) })
+  }
+  return {
+    ...ledger,
+    async markQueued(record, signal) {
+      await Promise.all([ledger.markQueued(record, signal), open(record, 'queued', signal)])
+    },
+    async claim(record, lease, signal) {
+      const answer = await ledger.claim(record, lease, signal)
+      if (answer.kind === 'granted') await open(record, 'running', signal)
+      return answer
+    },
+    async complete(manifest, signal) {
+      await Promise.all([ledger.complete(manifest, signal), end(manifest, signal)])
+    },
+  }
+}

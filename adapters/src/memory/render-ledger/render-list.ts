@@ -1,0 +1,57 @@
+/** The list of renders in memory, without a bound: for unit tests. */
+import { idRangeOf } from '@platen/contract/listed-render.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { ListedRender, RenderListView, RenderQuery } from '@platen/contract/port/render-list.ts'
+import { canTransition, isTerminal, labelsOf } from '@platen/contract/render.ts'
+import type { IdScope, RenderId } from '@platen/contract/render-id.ts'
+
+/** Makes an empty list. It never forgets that a render was removed. */
+export function memoryRenderList(clock: Clock): RenderListView {
+  const scopes = new Map<string, Map<RenderId, ListedRender | 'removed'>>()
+  const rendersOf = ({ incarnation, environment }: IdScope) => {
+    const renders = scopes.get(`${incarnation} ${environment}`) ?? new Map<RenderId, ListedRender | 'removed'>()
+    scopes.set(`${incarnation} ${environment}`, renders)
+    return renders
+  }
+  return {
+    async put(scope, render, signal) {
+      signal.throwIfAborted()
+      const known = rendersOf(scope).get(render.id)
+      if (known === 'removed') return
+      const { status } = render.state
+      if (known !== undefined && (status === known.state.status || !canTransition(known.state.status, status))) return
+      const labels = known === undefined || isTerminal(status) ? {} : labelsOf(known)
+      rendersOf(scope).set(render.id, { ...render, ...labels })
+    },
+    async remove(scope, id, signal) {
+      signal.throwIfAborted()
+      rendersOf(scope).set(id, 'removed')
+    },
+    async isSettled(scope, id, signal) {
+      signal.throwIfAborted()
+      const known = rendersOf(scope).get(id)
+      return known === 'removed' || (known !== undefined && isTerminal(known.state.status))
+    },
+    async page(query, signal) {
+      signal.throwIfAborted()
+      const { from, below } = idRangeOf(query)
+      const found = [...rendersOf(query.scope).values()]
+        .flatMap((render) => (render === 'removed' ? [] : [render]))
+        .filter((render) => render.expiresAt > clock.now() && isMeant(render, query))
+        .filter(({ id }) => id >= from && id < below)
+        .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+      const renders = found.slice(0, query.limit)
+      const last = renders.at(-1)
+      return found.length > renders.length && last !== undefined ? { renders, next: last.id } : { renders }
+    },
+  }
+}
+
+function isMeant({ state, template, engine, reference }: ListedRender, query: RenderQuery): boolean {
+  return (
+    state.status === (query.status ?? state.status) &&
+    template === (query.template ?? template) &&
+    engine === (query.engine ?? engine) &&
+    reference === (query.reference ?? reference)
+  )
+}

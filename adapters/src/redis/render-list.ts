@@ -1,0 +1,127 @@
+/**
+ * The list of renders in Redis. Each account and environment has keys of its own. They expire with what is in them, and their size has a
+ * bound. Beside it stands how far it includes the event log: a list that is behind says so, and shows nothing.
+ */
+import { idRangeOf } from '@platen/contract/listed-render.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import {
+  type ListedRender,
+  type ListedState,
+  RenderListIncomplete,
+  type RenderListView,
+  type RenderQuery,
+} from '@platen/contract/port/render-list.ts'
+import { type Labels, STATUSES, type Status } from '@platen/contract/render.ts'
+import { type IdScope, issuedAt, type RenderId } from '@platen/contract/render-id.ts'
+import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
+import type { TemplateCode } from '@platen/contract/tenant.ts'
+import { redisCheckpoints } from './checkpoint.ts'
+import type { RedisConnection } from './connect.ts'
+import { LIST_BYTES_MAX, LIST_REMOVED_KEPT_MS } from './limit.ts'
+import { openScript } from './script.ts'
+
+/** How far the list includes the event log. The key never expires: an installation has one. */
+export const LIST_CHECKPOINT_KEY = 'platen:{list}'
+
+const STATUS_LETTERS = { queued: 'q', running: 'r', succeeded: 's', failed: 'f' } as const satisfies Record<
+  Status,
+  string
+>
+const ENGINE_LETTERS = { react_pdf: 'p', html: 'h' } as const satisfies Record<Engine, string>
+
+export interface RenderListOptions {
+  /** Absent = the time of Redis. */
+  readonly clock?: Clock
+  /** Estimated bytes that the renders of an account and environment may take. Absent = `LIST_BYTES_MAX`. */
+  readonly bytesMax?: number
+}
+
+/** Makes the list in Redis. */
+export function redisRenderList(redis: RedisConnection, options: RenderListOptions = {}): RenderListView {
+  const { clock, bytesMax = LIST_BYTES_MAX } = options
+  const script = openScript(redis, { file: './render-list.lua', clock })
+  const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)
+  const run = (scope: IdScope, request: object, signal: AbortSignal) =>
+    script.run({ keys: keysOf(scope), request }, signal)
+  return {
+    async put(scope, render, signal) {
+      const { id, engine, state, expiresAt } = render
+      const letters = { status: STATUS_LETTERS[state.status], engine: ENGINE_LETTERS[engine] }
+      const entry = { id, ...letters, expiresAt, fields: JSON.stringify(fieldsOf(render)) }
+      await run(scope, { operation: 'put', ...entry, bytesMax }, signal)
+    },
+    async remove(scope, id, signal) {
+      await run(scope, { operation: 'remove', id, keptMs: LIST_REMOVED_KEPT_MS }, signal)
+    },
+    async isSettled(scope, id, signal) {
+      return (await run(scope, { operation: 'isSettled', id }, signal)) === true
+    },
+    async page(query, signal) {
+      const { scope, limit, template, reference } = query
+      const asked = { operation: 'page', ...idRangeOf(query), limit, template, reference, letters: lettersOf(query) }
+      const [isComplete, found] = await Promise.all([checkpoints.isComplete(signal), run(scope, asked, signal)])
+      if (!isComplete) throw new RenderListIncomplete('the list of renders does not include all events yet')
+      // Only the script answers, and it encodes an empty list as an object.
+      const { entries, next } = found as { readonly entries: readonly string[] | object; readonly next?: RenderId }
+      const renders = Array.isArray(entries) ? entries.map(listedIn) : []
+      return next === undefined ? { renders } : { renders, next }
+    },
+  }
+}
+
+function keysOf({ incarnation, environment }: IdScope): string[] {
+  const base = `platen:list:{${incarnation}}:${environment}`
+  return [base, `${base}:index`, `${base}:removed`, `${base}:bytes`]
+}
+
+/** The pairs of status and engine that a query allows; undefined if it has no filter but time. */
+function lettersOf({ status, engine, template, reference }: RenderQuery): readonly string[] | undefined {
+  if (status === undefined && engine === undefined && template === undefined && reference === undefined)
+    return undefined
+  return (status === undefined ? STATUSES : [status]).flatMap((one) =>
+    (engine === undefined ? ENGINES : [engine]).map((other) => STATUS_LETTERS[one] + ENGINE_LETTERS[other]),
+  )
+}
+
+/** What an entry says of a render besides its id, status and engine. The script reads `t`, `x` and `r`. */
+interface Fields {
+  readonly t: TemplateCode
+  readonly x: number
+  readonly f?: number
+  readonly b?: number
+  readonly c?: Extract<ListedState, { status: 'failed' }>['code']
+  readonly r?: Labels['reference']
+  readonly m?: Labels['metadata']
+}
+
+function fieldsOf({ template, expiresAt, state, reference, metadata }: ListedRender): Fields {
+  const ended = 'finishedAt' in state ? { f: state.finishedAt } : {}
+  const result = state.status === 'succeeded' ? { b: state.bytes } : state.status === 'failed' ? { c: state.code } : {}
+  const labels = { ...(reference !== undefined && { r: reference }), ...(metadata !== undefined && { m: metadata }) }
+  return { t: template, x: expiresAt, ...ended, ...result, ...labels }
+}
+
+const ID_CHARS = 26
+
+function listedIn(entry: string): ListedRender {
+  // Only `put` writes entries.
+  const id = entry.slice(0, ID_CHARS) as RenderId
+  const [status = '', engine = ''] = entry.slice(ID_CHARS)
+  const fields = JSON.parse(entry.slice(ID_CHARS + 2)) as Fields
+  return {
+    id,
+    template: fields.t,
+    engine: engine === ENGINE_LETTERS.html ? 'html' : 'react_pdf',
+    acceptedAt: issuedAt(id),
+    ...(fields.r !== undefined && { reference: fields.r }),
+    ...(fields.m !== undefined && { metadata: fields.m }),
+    state: stateOf(status, fields),
+    expiresAt: fields.x,
+  }
+}
+
+function stateOf(letter: string, { f: finishedAt = 0, b: bytes = 0, c: code = 'internal' }: Fields): ListedState {
+  if (letter === STATUS_LETTERS.succeeded) return { status: 'succeeded', finishedAt, bytes }
+  if (letter === STATUS_LETTERS.failed) return { status: 'failed', finishedAt, code }
+  return { status: letter === STATUS_LETTERS.running ? 'running' : 'queued' }
+}

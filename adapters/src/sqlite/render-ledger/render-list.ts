@@ -1,0 +1,107 @@
+/**
+ * The list of renders in the database of the embedded service: the rows of the ledger. A query reads at most one range of an index for each
+ * status and engine that it allows, and merges them. So its time does not depend on how many renders it leaves out.
+ */
+import { idRangeOf } from '@platen/contract/listed-render.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { ListedRender, ListedState, RenderList, RenderQuery } from '@platen/contract/port/render-list.ts'
+import { type Labels, type Manifest, type Metadata, type Outcome, STATUSES } from '@platen/contract/render.ts'
+import type { IdScope, RenderId } from '@platen/contract/render-id.ts'
+import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
+import type { TemplateCode } from '@platen/contract/tenant.ts'
+import type { Row } from '../connection.ts'
+import { type Database, integerIn, textIn } from '../database.ts'
+
+/** The columns of a render that only the list reads, with their values. */
+export const LIST_COLUMNS = 'scope, engine, reference, metadata'
+
+/** The values of these columns for a render that is listed, or is not. */
+export function listValuesOf(
+  { account, environment, engine, reference, metadata }: Manifest['render'],
+  isListed: boolean,
+): readonly (string | null)[] {
+  if (!isListed) return [null, engine, null, null]
+  const scope = scopeText({ incarnation: account, environment })
+  return [scope, engine, reference ?? null, metadata === undefined ? null : JSON.stringify(metadata)]
+}
+
+/** Makes the list in an open database. The ledger in the same database writes it. */
+export function sqliteRenderList(database: Database, clock: Clock): RenderList {
+  return {
+    async page(query, signal) {
+      const [rows = []] = await database.run([commandOf(query, clock.now())], signal)
+      const renders = rows.slice(0, query.limit).map(listedIn)
+      const last = renders.at(-1)
+      return rows.length > query.limit && last !== undefined ? { renders, next: last.id } : { renders }
+    },
+  }
+}
+
+const READ = 'id, template, engine, accepted_at, status, outcome, expires_at, reference, metadata'
+
+/** Asks for one render more than the limit, to know whether there are more. The text of each form of a query is always the same. */
+function commandOf(query: RenderQuery, now: number) {
+  const { scope, limit, status, engine, template, reference } = query
+  const { from, below } = idRangeOf(query)
+  const { index, isPlain } = indexFor(query)
+  const equal = Object.entries({ template, reference }).filter(([, value]) => value !== undefined)
+  const fixed = [
+    'scope = ?1 AND id >= ?2 AND id < ?3 AND expires_at > ?4',
+    ...equal.map(([column], at) => `${column} = ?${at + 6}`),
+  ].join(' AND ')
+  const rangeOf = (condition: string) =>
+    `SELECT * FROM (SELECT ${READ} FROM render INDEXED BY ${index} WHERE ${condition} ORDER BY id DESC LIMIT ?5)`
+  // Only values of closed sets become part of the text.
+  const conditions = (status === undefined ? STATUSES : [status]).flatMap((one) =>
+    (engine === undefined ? ENGINES : [engine]).map(
+      (other) => `${fixed} AND status = '${one}' AND engine = '${other}'`,
+    ),
+  )
+  const ranges = (isPlain ? [fixed] : conditions).map(rangeOf)
+  return {
+    sql: `${ranges.join(' UNION ALL ')} ORDER BY id DESC LIMIT ?5`,
+    values: [scopeText(scope), from, below, now, limit + 1, ...equal.map(([, value = '']) => value)],
+  }
+}
+
+function indexFor({ status, engine, template, reference }: RenderQuery): { index: string; isPlain?: true } {
+  if (reference !== undefined) return { index: template === undefined ? 'render_by_reference' : 'render_by_both' }
+  if (template !== undefined) return { index: 'render_by_template' }
+  if (status !== undefined || engine !== undefined) return { index: 'render_by_status' }
+  return { index: 'render_listed', isPlain: true }
+}
+
+function scopeText({ incarnation, environment }: IdScope): string {
+  return `${incarnation} ${environment}`
+}
+
+function listedIn(row: Row): ListedRender {
+  return {
+    // Only the ledger writes these columns, from a render.
+    id: textIn(row, 'id') as RenderId,
+    template: textIn(row, 'template') as TemplateCode,
+    engine: textIn(row, 'engine') as Engine,
+    acceptedAt: integerIn(row, 'accepted_at'),
+    ...labelsIn(row),
+    state: stateIn(row),
+    expiresAt: integerIn(row, 'expires_at'),
+  }
+}
+
+/** The labels in a row, without absent ones. */
+export function labelsIn({ reference, metadata }: Row): Labels {
+  return {
+    ...(typeof reference === 'string' && { reference }),
+    // Written by `listValuesOf`.
+    ...(typeof metadata === 'string' && { metadata: JSON.parse(metadata) as Metadata }),
+  }
+}
+
+function stateIn(row: Row): ListedState {
+  const { outcome, status } = row
+  if (typeof outcome !== 'string') return { status: status === 'running' ? 'running' : 'queued' }
+  const ended = JSON.parse(outcome) as Outcome
+  const { finishedAt } = ended
+  if (ended.status === 'failed') return { status: 'failed', finishedAt, code: ended.error.code }
+  return { status: 'succeeded', finishedAt, bytes: ended.pdf.bytes }
+}

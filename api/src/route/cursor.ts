@@ -1,0 +1,38 @@
+/**
+ * The cursor of a list: where a page ended, in a form that only this service makes. It is bound to the caller and the filters, so that a page
+ * never continues another list.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type IdScope, type KeyRing, type RenderId, renderIdBytes, renderIdOf } from '@platen/contract/render-id.ts'
+
+/** The list that a cursor continues. */
+export interface CursorScope {
+  readonly scope: IdScope
+  /** The filters, in an order that is always the same. */
+  readonly filters: readonly (string | number | undefined)[]
+}
+
+const ID_BYTES = 16
+const TAG_BYTES = 16
+/** Characters of a cursor, exactly. */
+export const CURSOR_CHARS = Math.ceil(((ID_BYTES + TAG_BYTES) * 4) / 3)
+
+/** Makes the cursor of the renders after this one. */
+export function cursorAfter(id: RenderId, list: CursorScope, keys: KeyRing): string {
+  return Buffer.concat([renderIdBytes(id), tagOf(id, list, keys[0])]).toString('base64url')
+}
+
+/** Returns the render after which the page begins. Undefined for any text that is no cursor of this list. Accepts any text. */
+export function readCursor(text: string, list: CursorScope, keys: KeyRing): RenderId | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  if (bytes.byteLength !== ID_BYTES + TAG_BYTES) return undefined
+  const id = renderIdOf(bytes.subarray(0, ID_BYTES))
+  const tag = bytes.subarray(ID_BYTES)
+  return keys.some((key) => timingSafeEqual(tag, tagOf(id, list, key))) ? id : undefined
+}
+
+function tagOf(id: RenderId, { scope, filters }: CursorScope, key: Uint8Array): Uint8Array {
+  const { incarnation, environment } = scope
+  const list = JSON.stringify([incarnation, environment, ...filters.map((filter) => filter ?? null)])
+  return createHmac('sha256', key).update(`cursor:${list}:`).update(renderIdBytes(id)).digest().subarray(0, TAG_BYTES)
+}

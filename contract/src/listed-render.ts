@@ -1,0 +1,40 @@
+/** What the list of renders shows of a render, and which ids a query is about. */
+import { QUEUE_AGE_MS_MAX } from './limit.ts'
+import type { ListedRender, ListedState, RenderQuery } from './port/render-list.ts'
+import { expiryOf, labelsOf, type Manifest, type RenderRecord } from './render.ts'
+import { type IdScope, leastIdSince } from './render-id.ts'
+
+/** An accepted render that has not ended. In case its end is never told: by then it has ended, and is not listed for ever. */
+export function listedOpen(record: RenderRecord, status: 'queued' | 'running'): ListedRender {
+  return listed(record, { status }, expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
+}
+
+/** A render that has ended. */
+export function listedEnded({ render, outcome }: Manifest): ListedRender {
+  return listed(render, endOf(outcome), expiryOf(render, outcome.finishedAt))
+}
+
+/** The holder of a render in the list. */
+export function scopeOfRender({ account, environment }: Pick<RenderRecord, 'account' | 'environment'>): IdScope {
+  return { incarnation: account, environment }
+}
+
+/** The lowest id that a query is about, and the one above the highest. */
+export function idRangeOf({ below, since, before }: RenderQuery): { readonly from: string; readonly below: string } {
+  const end = before === undefined ? ABOVE_ALL : leastIdSince(before)
+  return { from: leastIdSince(since ?? 0), below: below !== undefined && below < end ? below : end }
+}
+
+/** No id begins with it. */
+const ABOVE_ALL = '8'
+
+function listed(render: Manifest['render'], state: ListedState, expiresAt: number): ListedRender {
+  const { id, template, engine, acceptedAt } = render
+  return { id, template: template.code, engine, acceptedAt, ...labelsOf(render), state, expiresAt }
+}
+
+function endOf(outcome: Manifest['outcome']): ListedState {
+  const { status, finishedAt } = outcome
+  if (status === 'failed') return { status, finishedAt, code: outcome.error.code }
+  return { status, finishedAt, bytes: outcome.pdf.bytes }
+}

@@ -1,0 +1,64 @@
+/**
+ * Keeps the list of renders in Redis equal to the event log. The processes that accept and end renders tell the list themselves, and sooner.
+ * This projection adds what it missed, and makes it again when Redis has lost it.
+ *
+ * An event says that a render has ended, and its manifest what is listed of it. For an event cannot be erased: the manifest of a render that
+ * was erased is a tombstone, and of one that has expired there is none. An event of a stored request also lacks the labels.
+ */
+import type { RenderEvent } from '@platen/contract/event.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
+import { NewerFormat } from '@platen/contract/format.ts'
+import { listedEnded, scopeOfRender } from '@platen/contract/listed-render.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { EventBatch } from '@platen/contract/port/event-log.ts'
+import type { RenderListView } from '@platen/contract/port/render-list.ts'
+import { throwUnlessAborted } from '@platen/contract/race.ts'
+import {
+  decodeManifest,
+  expiryOf,
+  isAbandoned,
+  manifestAddress,
+  monthOf,
+  UnreadableManifest,
+} from '@platen/contract/render.ts'
+import { applyEvents, type ReplayPorts } from '../replay.ts'
+import { LISTED_AT_ONCE } from './limit.ts'
+
+export interface ListPorts extends ReplayPorts {
+  readonly list: Pick<RenderListView, 'put' | 'isSettled'>
+  readonly artifacts: Pick<ArtifactStore, 'get'>
+  /** The bucket of the manifests. */
+  readonly serviceBucket: string
+}
+
+/** The reader name in the event log. */
+export const LIST_READER = 'list'
+
+/** Keeps the list until `signal` aborts. Any number of processes may run it; they share the log. Rejects only because of a defect. */
+export async function runListProjection(ports: ListPorts, signal: AbortSignal): Promise<void> {
+  const apply = async (batches: readonly EventBatch[]) => {
+    const events = batches.flatMap((batch) => batch.events)
+    await forEachConcurrently(events, LISTED_AT_ONCE, (event) => applyEvent(event, ports, signal))
+    const period = monthOf(ports.clock.now())
+    return batches.map(() => ({ period, charged: new Map() }))
+  }
+  await applyEvents({ reader: LIST_READER, apply }, ports, signal).catch(throwUnlessAborted(signal))
+}
+
+async function applyEvent(
+  { manifest: { render, outcome } }: RenderEvent,
+  { list, artifacts, serviceBucket, clock, log }: ListPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  if (expiryOf(render, outcome.finishedAt) <= clock.now()) return
+  if (await list.isSettled(scopeOfRender(render), render.id, signal)) return
+  const bytes = await artifacts.get(manifestAddress(render.id, serviceBucket), signal)
+  try {
+    const manifest = bytes && decodeManifest(bytes)
+    if (manifest === undefined || isAbandoned(manifest)) return
+    await list.put(scopeOfRender(render), listedEnded(manifest), signal)
+  } catch (err) {
+    if (!(err instanceof UnreadableManifest || err instanceof NewerFormat)) throw err
+    log.error({ render: render.id, err }, 'render not listed, outcome unreadable')
+  }
+}

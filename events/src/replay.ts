@@ -1,0 +1,84 @@
+/**
+ * Applies the event log to a view that can be lost, from the checkpoint that is kept beside the view. A checkpoint moves after the events
+ * before it are applied. If the store was emptied, everything is applied from the first event on; if it came back as it was an hour ago,
+ * from there. Applying an event again changes nothing, so it is applied again in every doubt.
+ */
+import type { Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { EventBatch, ReplayableLog, ReplayStart } from '@platen/contract/port/event-log.ts'
+import type { Log } from '@platen/contract/port/log.ts'
+import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
+import { retrying, retryWhileUnavailable } from '@platen/contract/retry.ts'
+import { PROJECTION_RETRY_MS } from './limit.ts'
+
+export interface ReplayPorts {
+  readonly events: ReplayableLog
+  readonly checkpoints: Checkpoints
+  /** Absent = nobody counts. */
+  readonly meter?: ProjectionMeter
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface Replay {
+  /** The name of the reader in the event log. */
+  readonly reader: string
+  /**
+   * Applies the events of batches. Returns what to report with the checkpoint of each, once they are applied. Running it twice is safe. It
+   * is run again while it throws `Unavailable`.
+   */
+  readonly apply: (batches: readonly EventBatch[]) => Promise<readonly AppliedBatch[]>
+}
+
+/** The current month, and what `Checkpoints.advance` needs for its audit of charges. */
+export interface AppliedBatch {
+  readonly period: string
+  readonly charged: ReadonlyMap<string, number>
+}
+
+/** Applies events until `signal` aborts. Any number of processes may run it; they share the partitions of the log. */
+export async function applyEvents(
+  { apply, reader }: Replay,
+  { events, meter, clock, log, ...ports }: ReplayPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const retry = { clock, log, signal, dependency: 'redis', operation: 'apply', waitMsMax: PROJECTION_RETRY_MS }
+  const checkpoints = retrying(ports.checkpoints, ['begin'], retry)
+  const held = new Map<number, Checkpoint>()
+  /** What the log had when each partition was begun. */
+  const ends = new Map<number, number>()
+  const begin: ReplayStart = async (partition, { written, ...range }) => {
+    const checkpoint = await checkpoints.begin(partition, range, signal)
+    const before = held.get(partition)
+    if (before !== undefined && checkpoint.offset < before.offset) {
+      meter?.rebuildStarted()
+      const reason =
+        range.end === undefined ? 'redis lost the checkpoint of the partition' : 'kafka lost events of the partition'
+      log.warn(
+        { reader, partition, reason, offset: checkpoint.offset, before: before.offset },
+        'rebuilding redis projection',
+      )
+    }
+    held.set(partition, checkpoint)
+    ends.set(partition, written)
+    return checkpoint
+  }
+  const advance = async ({ partition, to, fingerprint }: EventBatch, applied: AppliedBatch | undefined) => {
+    const [checkpoint, end] = [held.get(partition), ends.get(partition)]
+    if (checkpoint === undefined || end === undefined || applied === undefined) return undefined
+    return await checkpoints.advance(checkpoint, { to, fingerprint, isCaughtUp: to >= end, ...applied }, signal)
+  }
+  for await (const batches of events.replay(reader, begin, signal)) {
+    const advanced = await retryWhileUnavailable(async () => {
+      const applied = await apply(batches)
+      return await Promise.all(batches.map((batch, at) => advance(batch, applied[at])))
+    }, retry)
+    batches.forEach((batch, at) => {
+      const checkpoint = advanced[at]
+      if (checkpoint === undefined) return batch.rewind()
+      held.set(batch.partition, checkpoint)
+      batch.done()
+      meter?.applied(batch.events.length)
+    })
+  }
+}
