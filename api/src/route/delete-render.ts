@@ -54,8 +54,8 @@ export function deleteRenderRoute(app: FastifyInstance, given: ApiPorts): void {
 /** Cancels a render that has no outcome yet. Returns the outcome that counts. */
 async function cancel(id: RenderId, caller: Caller, ports: ApiPorts): Promise<Manifest> {
   if (!mayWait(id, ports)) throw notKept()
-  const [view, isHeld] = [await viewInLedger(id, ports), await mayBeHeld(id, ports)]
-  const awaited = isHeld ? await outcomeSoon(id, ports) : undefined
+  const view = await viewInLedger(id, ports)
+  const awaited = (await mayBeHeld(id, ports)) ? await outcomeSoon(id, ports) : undefined
   if (awaited !== undefined) return awaited
   const { artifacts, clock, settings } = ports
   const manifest = cancellationOf(canceledRender(id, caller, view?.template), clock.now())
