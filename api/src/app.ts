@@ -23,6 +23,7 @@ import { getRenderRoute } from './route/get-render.ts'
 import { healthRoutes } from './route/health.ts'
 import { listDeliveriesRoute } from './route/list-deliveries.ts'
 import { listTemplatesRoute } from './route/list-templates.ts'
+import { getUsageRoute } from './route/read/get-usage.ts'
 import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
 import {
@@ -198,6 +199,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         listTemplatesRoute(others, ports)
         listDeliveriesRoute(others, ports)
         redeliverRoute(others, ports)
+        getUsageRoute(others, ports)
       })
     },
     { prefix: API_PREFIX },

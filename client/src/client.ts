@@ -11,6 +11,7 @@ import type {
   RenderRequest,
   Template,
   TemplateList,
+  Usage,
 } from './wire.ts'
 
 export interface ClientOptions {
@@ -95,6 +96,8 @@ export interface Client {
   listTemplates(options?: ListOptions): Promise<TemplatePage>
   /** Iterates over all templates. It requests the next page when it is needed. */
   allTemplates(options?: Omit<ListOptions, 'page'>): AsyncIterableIterator<Template>
+  /** Reads what is used of the month's quota, and what is left of each rate. */
+  getUsage(options?: CallOptions): Promise<Usage>
   /** Lists the webhook deliveries of a render, with their attempts. */
   listDeliveries(renderId: string, options?: CallOptions): Promise<readonly Delivery[]>
   /** Asks for one more attempt at a delivery. The request is never repeated, because each one would add an attempt. */
@@ -144,6 +147,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
     },
     listTemplates: (call = {}) => page(call),
     allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
+    getUsage: (call) => get('usage', call),
     async listDeliveries(renderId, call) {
       return (await get<DeliveryList>(`render/${encodeURIComponent(renderId)}/deliveries`, call)).deliveries
     },

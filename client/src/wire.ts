@@ -120,6 +120,51 @@ export interface Template {
   readonly variables_schema: Readonly<Record<string, unknown>>
 }
 
+/** Answer to GET /usage. */
+export interface Usage {
+  /** The calendar month (UTC) that the units are of. */
+  readonly month: string
+  /** When the next month begins. */
+  readonly resets_at: string
+  /** Units that the plan allows in a month. Absent if it sets no limit. */
+  readonly limit?: number
+  /** Units left: limit without used and reserved. Absent if there is no limit. */
+  readonly remaining?: number
+  /** Units of renders that succeeded. */
+  readonly used: number
+  /** Units of renders that have not ended. They are free again if the render fails. */
+  readonly reserved: number
+  /** Each rate limit that renders with this key count in. A render must fit into all of its rates. */
+  readonly rates: readonly UsageRate[]
+  /** The used units by template, the most used first: the first 200 templates of the month. */
+  readonly templates: readonly {
+    /** Template code. */
+    readonly template: string
+    readonly renders: number
+    readonly units: number
+  }[]
+  /** The used units by the day on which the render was accepted. Days without any are absent. */
+  readonly days: readonly {
+    /** UTC. */
+    readonly date: string
+    readonly renders: number
+    readonly units: number
+  }[]
+}
+
+export interface UsageRate {
+  /** The mode or engine whose renders count. */
+  readonly renders: 'sync' | 'async' | 'react_pdf' | 'html'
+  /** Whose renders count: those of this key, or of all keys of the tenant in this environment. */
+  readonly per: 'key' | 'tenant'
+  /** Renders in any 60 seconds. */
+  readonly limit: number
+  /** Renders left now. */
+  readonly remaining: number
+  /** When the whole limit is free again if nothing more is requested. */
+  readonly resets_at: string
+}
+
 /** Answer to GET /render/{id}/deliveries, the oldest first. */
 export interface DeliveryList {
   readonly deliveries: readonly Delivery[]

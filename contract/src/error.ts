@@ -18,7 +18,7 @@ export interface ErrorEntry {
 }
 
 /** The operations that need an API key, by their ids in the OpenAPI document. */
-const KEYED = ['createRender', 'getRender', 'listTemplates', 'listDeliveries', 'redeliver'] as const
+const KEYED = ['createRender', 'getRender', 'listTemplates', 'listDeliveries', 'redeliver', 'getUsage'] as const
 export type Operation = (typeof KEYED)[number] | 'getOpenApi'
 
 /** The code of a refusal. */

@@ -136,6 +136,9 @@ export const RESERVATION_MS = 60 * SECOND_MS
 /** The window of all rates. */
 export const RATE_WINDOW_MS = 60 * SECOND_MS
 
+/** Templates of an account whose charges of a month are counted one by one. Few have more, and one answer shows them all. */
+export const CHARGED_TEMPLATES_MAX = 200
+
 /** Reservations between two sweeps of unused rate buckets. A sweep visits all of them. */
 export const RATE_BUCKETS_SWEPT_EVERY = 1000
 

@@ -60,6 +60,12 @@ describe('a caller', () => {
     expect((await errorOf(other)).code).toBe('IDEMPOTENCY_MISMATCH')
   })
 
+  test('reads what it has used and what is left', async () => {
+    const { rates, ...usage } = await aClient({ apiKey: METERED_LIVE }).getUsage()
+    expect(usage).toMatchObject({ limit: 8, remaining: 8, used: 0, reserved: 0, templates: [], days: [] })
+    expect(rates.map(({ renders, per }) => `${renders} ${per}`)).toContain('sync key')
+  })
+
   test('lists templates by the page and all of them', async () => {
     const client = aClient()
     const page = await client.listTemplates({ perPage: 3 })

@@ -249,11 +249,13 @@ describe('POST /render in sync mode', () => {
   test('spells its headers and keys with the brand', async () => {
     const key = `acmepdf_live_${'a'.repeat(40)}`
     const hash = createHash('sha256').update(key).digest('hex') as KeyHash
-    const api = anApi({ settings: { brand: 'acmepdf' }, key: { hash } })
+    const tenant = { limits: { renderLimitMonthly: 9 } }
+    const api = anApi({ settings: { brand: 'acmepdf' }, key: { hash }, tenant })
     const answer = api.post(SYNC, { authorization: `Bearer ${key}` })
     const { id } = await queued(api, 'sync')
     await api.ports.replies.reply(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
-    expect((await answer).headers['x-acmepdf-render-id']).toBe(id)
+    const { headers } = await answer
+    expect([headers['x-acmepdf-render-id'], headers['x-acmepdf-quota-limit']]).toEqual([id, '9'])
     expect((await api.post(ASYNC)).statusCode).toBe(401)
   })
 
