@@ -23,6 +23,7 @@ import { getRenderRoute } from './route/get-render.ts'
 import { healthRoutes } from './route/health.ts'
 import { listDeliveriesRoute } from './route/list-deliveries.ts'
 import { listTemplatesRoute } from './route/list-templates.ts'
+import { getTemplateRoute } from './route/read/get-template.ts'
 import { getUsageRoute } from './route/read/get-usage.ts'
 import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
@@ -200,6 +201,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         listDeliveriesRoute(others, ports)
         redeliverRoute(others, ports)
         getUsageRoute(others, ports)
+        getTemplateRoute(others, ports)
       })
     },
     { prefix: API_PREFIX },

@@ -51,6 +51,7 @@ describe('the OpenAPI document', () => {
       'get /api/v1/render/{id}',
       'get /api/v1/render/{id}/deliveries',
       'get /api/v1/templates',
+      'get /api/v1/templates/{code}',
       'get /api/v1/usage',
       'get /livez',
       'get /openapi.json',

@@ -10,6 +10,7 @@ import type {
   RenderRecord,
   RenderRequest,
   Template,
+  TemplateDetail,
   TemplateList,
   Usage,
 } from './wire.ts'
@@ -94,6 +95,8 @@ export interface Client {
   downloadPdf(record: Pick<RenderRecord, 'pdf_url'>, options?: CallOptions): Promise<Uint8Array>
   /** Reads one page of the templates, ordered by code. */
   listTemplates(options?: ListOptions): Promise<TemplatePage>
+  /** Reads a template, with its engines and what they cost, its default options and its sample data. */
+  getTemplate(code: string, options?: CallOptions): Promise<TemplateDetail>
   /** Iterates over all templates. It requests the next page when it is needed. */
   allTemplates(options?: Omit<ListOptions, 'page'>): AsyncIterableIterator<Template>
   /** Reads what is used of the month's quota, and what is left of each rate. */
@@ -147,6 +150,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
     },
     listTemplates: (call = {}) => page(call),
     allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
+    getTemplate: (code, call) => get(`templates/${encodeURIComponent(code)}`, call),
     getUsage: (call) => get('usage', call),
     async listDeliveries(renderId, call) {
       return (await get<DeliveryList>(`render/${encodeURIComponent(renderId)}/deliveries`, call)).deliveries

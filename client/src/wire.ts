@@ -120,6 +120,33 @@ export interface Template {
   readonly variables_schema: Readonly<Record<string, unknown>>
 }
 
+/** Answer to GET /templates/{code}. */
+export interface TemplateDetail {
+  readonly code: string
+  readonly name: string
+  readonly version: number
+  /** JSON Schema 2020-12 of data. */
+  readonly variables_schema: Readonly<Record<string, unknown>>
+  /** The engine of requests that name none. */
+  readonly engine: Engine
+  /** The engines that the template has a source for. */
+  readonly engines: readonly TemplateEngine[]
+  /** The options of requests that do not set them. */
+  readonly options: RenderOptions
+  /** Sample data of the template, valid under variables_schema. Absent if there is none, or if it has more than 64 KiB. */
+  readonly sample?: Readonly<Record<string, unknown>>
+  /** What a render would be warned of now. Absent if there is nothing. */
+  readonly warnings?: readonly RenderWarning[]
+}
+
+export interface TemplateEngine {
+  readonly engine: Engine
+  /** What a render costs of the monthly quota. 0 in the sandbox. */
+  readonly units: number
+  /** Whether the plan has this engine. If not, requests for it are 402. */
+  readonly in_plan: boolean
+}
+
 /** Answer to GET /usage. */
 export interface Usage {
   /** The calendar month (UTC) that the units are of. */

@@ -18,7 +18,15 @@ export interface ErrorEntry {
 }
 
 /** The operations that need an API key, by their ids in the OpenAPI document. */
-const KEYED = ['createRender', 'getRender', 'listTemplates', 'listDeliveries', 'redeliver', 'getUsage'] as const
+const KEYED = [
+  'createRender',
+  'getRender',
+  'listTemplates',
+  'listDeliveries',
+  'redeliver',
+  'getUsage',
+  'getTemplate',
+] as const
 export type Operation = (typeof KEYED)[number] | 'getOpenApi'
 
 /** The code of a refusal. */
@@ -64,7 +72,7 @@ export const HTTP_ERRORS = {
     status: 404,
     retryable: false,
     fault: 'caller',
-    operations: ['createRender'],
+    operations: ['createRender', 'getTemplate'],
     summary: 'The tenant has no published template of this code.',
   },
   RENDER_NOT_FOUND: {

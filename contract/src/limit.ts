@@ -90,6 +90,9 @@ export const EGRESS_URL_CHARS_MAX = 2048
 export const SCHEMA_BYTES_MAX = 64 * KIB
 export const SCHEMA_DEPTH_MAX = 48
 
+/** Sample data of a template as JSON that callers are shown: ten times a long form. */
+export const SAMPLE_BYTES_MAX = 64 * KIB
+
 /**
  * What compiling such a schema may weigh, as `schema/variable/variables-schema.ts` counts it. One unit is about 50 µs, so compiling takes
  * less than an eighth of a second. A schema with 200 properties that are objects of two fields each fits.

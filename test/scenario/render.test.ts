@@ -115,6 +115,29 @@ describe('templates', () => {
   })
 })
 
+describe('a template', () => {
+  const get = (code: string, key = ACME_LIVE) => request(service, { key, path: `/api/v1/templates/${code}` })
+
+  test('is shown with its engines and their price, its options and its sample', async () => {
+    expect((await get('page-only')).json()).toEqual({
+      code: 'page-only',
+      name: 'page-only',
+      version: 1,
+      engine: 'html',
+      engines: [{ engine: 'html', units: 1, in_plan: true }],
+      options: { page_size: 'A5' },
+      variables_schema: { type: 'object' },
+      sample: { name: 'you' },
+    })
+  })
+
+  test('is not shown to another tenant', async () => {
+    const answers = [await get('page-only', GLOBEX_LIVE), await get('secret-plans'), await get('nothing')]
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
+    expect((await get('secret-plans', GLOBEX_LIVE)).status).toBe(200)
+  })
+})
+
 describe('a plan without the html engine', () => {
   test('answers 402 to html and renders react_pdf', async () => {
     const answer = await render(service, GLOBEX_LIVE, { template: 'invoice', data: invoice(1), engine: 'html' })

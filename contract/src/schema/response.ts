@@ -21,6 +21,19 @@ export const acceptedSchema = {
 } as const
 export type Accepted = FromSchema<typeof acceptedSchema>
 
+export const warningsSchema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['code', 'message'],
+    properties: {
+      code: { type: 'string', enum: Object.keys(WARNINGS) },
+      message: { type: 'string' },
+    },
+  },
+} as const
+
 export const statusRecordSchema = {
   type: 'object',
   additionalProperties: false,
@@ -52,16 +65,7 @@ export const statusRecordSchema = {
       description: 'Only while status is failed.',
     },
     warnings: {
-      type: 'array',
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['code', 'message'],
-        properties: {
-          code: { type: 'string', enum: Object.keys(WARNINGS) },
-          message: { type: 'string' },
-        },
-      },
+      ...warningsSchema,
       description: 'Problems of a document that was rendered nevertheless. Absent if there are none.',
     },
   },

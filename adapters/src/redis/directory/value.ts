@@ -238,7 +238,7 @@ const ENGINE = { enum: ['react_pdf', 'html'] }
 
 const TEMPLATE = object(
   { name: TEXT, version: NUMBER, variablesSchema: TEXT, digest: DIGEST, engines: { type: 'array', items: ENGINE } },
-  { engine: ENGINE } satisfies LaterFields<
+  { engine: ENGINE, sample: DIGEST } satisfies LaterFields<
     Template,
     'tenant' | 'code' | 'name' | 'version' | 'variablesSchema' | 'digest' | 'engines'
   >,
