@@ -50,6 +50,7 @@ describe('the OpenAPI document', () => {
     ).toEqual([
       'get /api/v1/render/{id}',
       'get /api/v1/render/{id}/deliveries',
+      'get /api/v1/render/{id}/pdf',
       'get /api/v1/templates',
       'get /api/v1/templates/{code}',
       'get /api/v1/usage',

@@ -93,6 +93,8 @@ export interface Client {
   waitForRender(renderId: string, options?: CallOptions): Promise<SucceededRender>
   /** Downloads the PDF of a succeeded render. `pdf_url` is valid for ten minutes; after that, read the record again. */
   downloadPdf(record: Pick<RenderRecord, 'pdf_url'>, options?: CallOptions): Promise<Uint8Array>
+  /** Downloads the PDF of a render that succeeded, however long ago its record was read. */
+  getPdf(renderId: string, options?: CallOptions): Promise<Uint8Array>
   /** Reads one page of the templates, ordered by code. */
   listTemplates(options?: ListOptions): Promise<TemplatePage>
   /** Reads a template, with its engines and what they cost, its default options and its sample data. */
@@ -148,6 +150,14 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
       if (pdf_url === undefined) throw new TypeError('the record has no pdf_url: only a render that succeeded has one')
       return await send({ ...call, method: 'GET', url: pdf_url, isForeign: true, isRepeatable: true, read: readBytes })
     },
+    getPdf: (renderId, call) =>
+      send({
+        ...call,
+        method: 'GET',
+        url: url(`render/${encodeURIComponent(renderId)}/pdf`),
+        isRepeatable: true,
+        read: readBytes,
+      }),
     listTemplates: (call = {}) => page(call),
     allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
     getTemplate: (code, call) => get(`templates/${encodeURIComponent(code)}`, call),

@@ -26,6 +26,7 @@ const KEYED = [
   'redeliver',
   'getUsage',
   'getTemplate',
+  'getPdf',
 ] as const
 export type Operation = (typeof KEYED)[number] | 'getOpenApi'
 
@@ -79,8 +80,15 @@ export const HTTP_ERRORS = {
     status: 404,
     retryable: false,
     fault: 'caller',
-    operations: ['getRender', 'listDeliveries'],
+    operations: ['getRender', 'listDeliveries', 'getPdf'],
     summary: 'No render of this id was issued to this tenant and environment.',
+  },
+  PDF_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    fault: 'caller',
+    operations: ['getPdf'],
+    summary: 'The render failed, so it has no PDF.',
   },
   DELIVERY_NOT_FOUND: {
     status: 404,
@@ -111,11 +119,19 @@ export const HTTP_ERRORS = {
     headers: ['Retry-After'],
     summary: 'The first request with this `Idempotency-Key` is not answered yet; `Retry-After` is sent.',
   },
+  RENDER_NOT_FINISHED: {
+    status: 409,
+    retryable: true,
+    fault: 'caller',
+    operations: ['getPdf'],
+    headers: ['Retry-After'],
+    summary: 'The render has no PDF yet; `Retry-After` is sent.',
+  },
   RENDER_EXPIRED: {
     status: 410,
     retryable: false,
     fault: 'caller',
-    operations: ['getRender'],
+    operations: ['getRender', 'getPdf'],
     summary: 'The render is past its retention, or did not finish within a day.',
   },
   PAYLOAD_TOO_LARGE: {
@@ -131,6 +147,13 @@ export const HTTP_ERRORS = {
     fault: 'caller',
     operations: ['createRender'],
     summary: 'The request body is not declared as plain UTF-8 `application/json`.',
+  },
+  RANGE_NOT_SATISFIABLE: {
+    status: 416,
+    retryable: false,
+    fault: 'caller',
+    operations: ['getPdf'],
+    summary: 'The `Range` begins after the end of the document; `Content-Range` says how long it is.',
   },
   VALIDATION_FAILED: {
     status: 422,

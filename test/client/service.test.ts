@@ -48,6 +48,7 @@ describe('a caller', () => {
       const pdf = await client.downloadPdf(record)
       expect(pdf.byteLength).toBe(record.pdf_size_bytes)
       expect((await inspectPdf(pdf)).text).toContain('row-2-of-2.')
+      expect(await client.getPdf(renderId)).toEqual(pdf)
     },
   )
 

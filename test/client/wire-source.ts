@@ -27,6 +27,7 @@ export const KNOWN: Readonly<
   'GET /api/v1/templates': { types: { '200': 'TemplateList' }, names: ['query page', 'query per_page'] },
   'GET /api/v1/render/{id}/deliveries': { types: { '200': 'DeliveryList' }, names: ['path id'] },
   'GET /api/v1/templates/{code}': { types: { '200': 'TemplateDetail' }, names: ['path code'] },
+  'GET /api/v1/render/{id}/pdf': { types: {}, names: ['query disposition', 'path id'] },
   'GET /api/v1/usage': { types: { '200': 'Usage' }, names: [] },
   'POST /api/v1/deliveries/{id}/redeliver': { types: { '202': 'Redelivery' }, names: ['path id'] },
 }

@@ -18,7 +18,7 @@ import { renderSync, replyOf } from '../admission/render-sync.ts'
 import { modeOf } from '../admission/request.ts'
 import { quotaLeft, rateHeaders, requireAdmitted, reserve } from '../admission/reserve.ts'
 import { enqueue, submit } from '../admission/submit.ts'
-import { type AnswerBudget, openAnswerBudget } from '../body/answer-budget.ts'
+import type { AnswerBudget } from '../body/answer-budget.ts'
 import { readBody } from '../body/body.ts'
 import { openBodyBudget } from '../body/body-budget.ts'
 import type { ParsedRequest } from '../body/check/parse-request.ts'
@@ -43,9 +43,12 @@ interface Exchange {
   readonly callerGone: AbortSignal
 }
 
-export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
+export function createRenderRoute(
+  app: FastifyInstance,
+  ports: ApiPorts,
+  { throttle, answers }: { readonly throttle: Throttle; readonly answers: AnswerBudget },
+): void {
   const budget = openBodyBudget()
-  const answers = openAnswerBudget()
   const checkDuplicate = duplicateCheck(ports)
   const headers = headerNames(ports.settings.brand)
 

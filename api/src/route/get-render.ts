@@ -51,7 +51,7 @@ async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
 }
 
 /** Does not tell whether the render was erased, expired or never finished: its data is gone either way. */
-function notKept(): ServiceError {
+export function notKept(): ServiceError {
   return new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
 }
 
@@ -78,7 +78,7 @@ async function viewInLedger(id: RenderId, { ledger, clock, log }: ApiPorts): Pro
 }
 
 /** Tells whether the retention of the render is over. */
-function isExpired({ render, outcome }: Manifest, { clock }: ApiPorts): boolean {
+export function isExpired({ render, outcome }: Manifest, { clock }: ApiPorts): boolean {
   return expiryOf(render, outcome.finishedAt) <= clock.now()
 }
 

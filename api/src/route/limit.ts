@@ -12,5 +12,8 @@ export const IDEMPOTENCY_KEY_CHARS_MAX = 255
 /** `Retry-After` of an accepted render before the first poll, in seconds. */
 export const POLL_RETRY_AFTER_S = 1
 
+/** The part of a PDF that a reader holds in memory. Most PDFs are smaller, so they are read in one call. */
+export const PDF_PIECE_BYTES_MAX = 1024 * 1024
+
 /** How long a `pdf_url` is valid. */
 export const PDF_URL_MS = 10 * 60 * SECOND_MS
