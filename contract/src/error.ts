@@ -139,14 +139,14 @@ export const HTTP_ERRORS = {
     retryable: false,
     fault: 'caller',
     operations: ['createRender'],
-    summary: 'The request body is over 10 MiB.',
+    summary: 'The request body is over 10 MiB, as it is sent or inflated.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     retryable: false,
     fault: 'caller',
     operations: ['createRender'],
-    summary: 'The request body is not declared as plain UTF-8 `application/json`.',
+    summary: 'The request body is not declared as UTF-8 `application/json`, plain or as gzip.',
   },
   RANGE_NOT_SATISFIABLE: {
     status: 416,

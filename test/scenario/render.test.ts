@@ -1,4 +1,5 @@
 /** Rendering as a caller sees it, over HTTP alone. */
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
 import { inspectPdf, occurrences, type PdfFacts } from '../topology/oracle.ts'
@@ -145,6 +146,20 @@ describe('a template', () => {
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
     expect((await get('secret-plans', GLOBEX_LIVE)).status).toBe(200)
   })
+})
+
+test('a body may be sent as gzip, and is bounded as what it becomes', async () => {
+  const post = (text: string) =>
+    fetch(`${service.url()}/api/v1/render`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ACME_LIVE}`, 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync(text),
+    })
+  const answer = await post(JSON.stringify({ template: 'invoice', data: invoice(3) }))
+  const pdf = await inspectPdf(new Uint8Array(await answer.arrayBuffer()))
+  expect([answer.status, pdf.text]).toEqual([200, expect.stringContaining('row-3-of-3.')])
+  const bomb = await post(JSON.stringify({ template: 'invoice', data: { number: ' '.repeat(50 * 1024 * 1024) } }))
+  expect([bomb.status, await bomb.json()]).toMatchObject([413, { error: { code: 'PAYLOAD_TOO_LARGE' } }])
 })
 
 describe('a plan without the html engine', () => {

@@ -219,7 +219,8 @@ function description(headers: HeaderNames): object {
     operationId: 'createRender',
     tags: ['render'],
     summary: 'Render a PDF',
-    description: 'In mode `sync` the answer is the PDF; in mode `async` it is an id to poll with.',
+    description:
+      'In mode `sync` the answer is the PDF; in mode `async` it is an id to poll with. The body may be sent as `Content-Encoding: gzip`.',
     security: KEY_REQUIRED,
     headers: { type: 'object', properties: { 'idempotency-key': IDEMPOTENCY_KEY } },
     body: { ...renderRequestSchema, examples: EXAMPLES },
