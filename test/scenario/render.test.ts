@@ -50,14 +50,14 @@ describe.for(ENGINES)('the %s engine', (engine) => {
     expect(bytes.byteLength).toBe(record.pdf_size_bytes)
     expect((await inspectPdf(bytes)).text).toContain('row-5-of-5.')
     const get = (headers = {}) =>
-      request(service, { key: ACME_LIVE, path: `${path}/pdf?disposition=attachment`, headers })
+      request(service, { key: ACME_LIVE, path: `${String(path)}/pdf?disposition=attachment`, headers })
     const answer = await get()
     expect([answer.status, Buffer.from(answer.body).equals(bytes)]).toEqual([200, true])
     expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename="invoice-/)
     const part = await get({ range: 'bytes=1-4' })
     expect([part.status, Buffer.from(part.body).toString()]).toEqual([206, 'PDF-'])
     expect((await get({ 'if-none-match': String(answer.headers.get('etag')) })).status).toBe(304)
-    expect((await request(service, { key: GLOBEX_LIVE, path: `${path}/pdf` })).status).toBe(404)
+    expect((await request(service, { key: GLOBEX_LIVE, path: `${String(path)}/pdf` })).status).toBe(404)
   })
 
   test('shows a sync render under its id too', async () => {
