@@ -16,7 +16,7 @@ describe('a request that leads nowhere', () => {
     ['GET', '/api/v1/rendered'],
     ['GET', '/api/v1/render/a/b'],
     ['GET', '/API/V1/templates'],
-    ['GET', '/api/v1/templates//'],
+    ['GET', '/api/v1/usage//'],
     ['POST', '/nothing'],
     ['OPTIONS', '/nothing'],
     ['PROPFIND', '/nothing'],

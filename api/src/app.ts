@@ -14,6 +14,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { authenticator, callerOf } from './admission/authenticate.ts'
 import { compileRequestSchema } from './admission/request.ts'
 import { countedLimiter } from './admission/reserve.ts'
+import { openAnswerBudget } from './body/answer-budget.ts'
 import { ANSWER_STALLED_MS_MAX, REQUEST_RECEIVE_MS_MAX } from './limit.ts'
 import { describe } from './openapi.ts'
 import type { ApiPorts } from './ports.ts'
@@ -25,6 +26,9 @@ import { healthRoutes } from './route/health.ts'
 import { listDeliveriesRoute } from './route/list-deliveries.ts'
 import { listRendersRoute } from './route/list-renders.ts'
 import { listTemplatesRoute } from './route/list-templates.ts'
+import { getPdfRoute } from './route/read/get-pdf.ts'
+import { getTemplateRoute } from './route/read/get-template.ts'
+import { getUsageRoute } from './route/read/get-usage.ts'
 import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
 import {
@@ -174,6 +178,7 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
 
 function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
   const { settings, clock } = ports
+  const answers = openAnswerBudget()
   let isDraining = false
   let isClosing = false
   app.addHook('preClose', async () => {
@@ -193,7 +198,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         if (isClosing) throw unavailable()
         request.caller = authenticate(request.raw)
       })
-      createRenderRoute(api, ports, throttle)
+      createRenderRoute(api, ports, { throttle, answers })
       api.register(async (others) => {
         others.addHook('onRequest', async (request) => throttle.request(callerOf(request).key.hash))
         getRenderRoute(others, ports)
@@ -202,6 +207,9 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         listTemplatesRoute(others, ports)
         listDeliveriesRoute(others, ports)
         redeliverRoute(others, ports)
+        getUsageRoute(others, ports)
+        getTemplateRoute(others, ports)
+        getPdfRoute(others, ports, answers)
       })
     },
     { prefix: API_PREFIX },

@@ -44,6 +44,7 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
     tags: [
       { name: 'render', description: 'Create PDFs and read their status.' },
       { name: 'template', description: 'List the templates that can be rendered.' },
+      { name: 'usage', description: 'Read what is used and what is left.' },
       { name: 'webhook', description: 'List and repeat the deliveries of events to `webhook_url`.' },
       { name: 'health', description: 'For load balancers and orchestrators.' },
     ],

@@ -14,7 +14,9 @@ import type {
   RenderRequest,
   RenderStatus,
   Template,
+  TemplateDetail,
   TemplateList,
+  Usage,
 } from './wire.ts'
 
 export interface ClientOptions {
@@ -132,10 +134,16 @@ export interface Client {
   listRenders(options?: RenderListOptions): Promise<RenderPage>
   /** Iterates over all these renders. It requests the next page when it is needed. */
   allRenders(options?: Omit<RenderListOptions, 'cursor'>): AsyncIterableIterator<ListedRender>
+  /** Downloads the PDF of a render that succeeded, however long ago its record was read. */
+  getPdf(renderId: string, options?: CallOptions): Promise<Uint8Array>
   /** Reads one page of the templates, ordered by code. */
   listTemplates(options?: ListOptions): Promise<TemplatePage>
+  /** Reads a template, with its engines and what they cost, its default options and its sample data. */
+  getTemplate(code: string, options?: CallOptions): Promise<TemplateDetail>
   /** Iterates over all templates. It requests the next page when it is needed. */
   allTemplates(options?: Omit<ListOptions, 'page'>): AsyncIterableIterator<Template>
+  /** Reads what is used of the month's quota, and what is left of each rate. */
+  getUsage(options?: CallOptions): Promise<Usage>
   /** Lists the webhook deliveries of a render, with their attempts. */
   listDeliveries(renderId: string, options?: CallOptions): Promise<readonly Delivery[]>
   /** Asks for one more attempt at a delivery. The request is never repeated, because each one would add an attempt. */
@@ -193,8 +201,18 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
     },
     listRenders: (call = {}) => listRenders(send, url, call),
     allRenders: (call = {}) => eachRender((cursor) => listRenders(send, url, { ...call, ...cursor })),
+    getPdf: (renderId, call) =>
+      send({
+        ...call,
+        method: 'GET',
+        url: url(`render/${encodeURIComponent(renderId)}/pdf`),
+        isRepeatable: true,
+        read: readBytes,
+      }),
     listTemplates: (call = {}) => page(call),
     allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
+    getTemplate: (code, call) => get(`templates/${encodeURIComponent(code)}`, call),
+    getUsage: (call) => get('usage', call),
     async listDeliveries(renderId, call) {
       return (await get<DeliveryList>(`render/${encodeURIComponent(renderId)}/deliveries`, call)).deliveries
     },

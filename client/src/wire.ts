@@ -167,6 +167,78 @@ export interface Template {
   readonly variables_schema: Readonly<Record<string, unknown>>
 }
 
+/** Answer to GET /templates/{code}. */
+export interface TemplateDetail {
+  readonly code: string
+  readonly name: string
+  readonly version: number
+  /** JSON Schema 2020-12 of data. */
+  readonly variables_schema: Readonly<Record<string, unknown>>
+  /** The engine of requests that name none. */
+  readonly engine: Engine
+  /** The engines that the template has a source for. */
+  readonly engines: readonly TemplateEngine[]
+  /** The options of requests that do not set them. */
+  readonly options: RenderOptions
+  /** Sample data of the template, valid under variables_schema. Absent if there is none, or if it has more than 64 KiB. */
+  readonly sample?: Readonly<Record<string, unknown>>
+  /** What a render would be warned of now. Absent if there is nothing. */
+  readonly warnings?: readonly RenderWarning[]
+}
+
+export interface TemplateEngine {
+  readonly engine: Engine
+  /** What a render costs of the monthly quota. 0 in the sandbox. */
+  readonly units: number
+  /** Whether the plan has this engine. If not, requests for it are 402. */
+  readonly in_plan: boolean
+}
+
+/** Answer to GET /usage. */
+export interface Usage {
+  /** The calendar month (UTC) that the units are of. */
+  readonly month: string
+  /** When the next month begins. */
+  readonly resets_at: string
+  /** Units that the plan allows in a month. Absent if it sets no limit. */
+  readonly limit?: number
+  /** Units left: limit without used and reserved. Absent if there is no limit. */
+  readonly remaining?: number
+  /** Units of renders that succeeded. */
+  readonly used: number
+  /** Units of renders that have not ended. They are free again if the render fails. */
+  readonly reserved: number
+  /** Each rate limit that renders with this key count in. A render must fit into all of its rates. */
+  readonly rates: readonly UsageRate[]
+  /** The used units by template, the most used first: the first 200 templates of the month. */
+  readonly templates: readonly {
+    /** Template code. */
+    readonly template: string
+    readonly renders: number
+    readonly units: number
+  }[]
+  /** The used units by the day on which the render was accepted. Days without any are absent. */
+  readonly days: readonly {
+    /** UTC. */
+    readonly date: string
+    readonly renders: number
+    readonly units: number
+  }[]
+}
+
+export interface UsageRate {
+  /** The mode or engine whose renders count. */
+  readonly renders: 'sync' | 'async' | 'react_pdf' | 'html'
+  /** Whose renders count: those of this key, or of all keys of the tenant in this environment. */
+  readonly per: 'key' | 'tenant'
+  /** Renders in any 60 seconds. */
+  readonly limit: number
+  /** Renders left now. */
+  readonly remaining: number
+  /** When the whole limit is free again if nothing more is requested. */
+  readonly resets_at: string
+}
+
 /** Answer to GET /render/{id}/deliveries, the oldest first. */
 export interface DeliveryList {
   readonly deliveries: readonly Delivery[]
@@ -247,10 +319,12 @@ export type ErrorCode =
   | 'NOT_FOUND'
   | 'TEMPLATE_NOT_FOUND'
   | 'RENDER_NOT_FOUND'
+  | 'PDF_NOT_FOUND'
   | 'DELIVERY_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'REQUEST_TIMEOUT'
   | 'IDEMPOTENCY_IN_PROGRESS'
+  | 'RENDER_NOT_FINISHED'
   | 'RENDER_EXPIRED'
   | 'PAYLOAD_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
@@ -275,10 +349,12 @@ export type ErrorReason =
   | 'not_found'
   | 'template_not_found'
   | 'render_not_found'
+  | 'pdf_not_found'
   | 'delivery_not_found'
   | 'method_not_allowed'
   | 'request_timeout'
   | 'idempotency_in_progress'
+  | 'render_not_finished'
   | 'render_expired'
   | 'payload_too_large'
   | 'unsupported_media_type'

@@ -26,6 +26,9 @@ const KEYED = [
   'listTemplates',
   'listDeliveries',
   'redeliver',
+  'getUsage',
+  'getTemplate',
+  'getPdf',
 ] as const
 export type Operation = (typeof KEYED)[number] | 'getOpenApi'
 
@@ -72,15 +75,22 @@ export const HTTP_ERRORS = {
     status: 404,
     retryable: false,
     fault: 'caller',
-    operations: ['createRender'],
+    operations: ['createRender', 'getTemplate'],
     summary: 'The tenant has no published template of this code.',
   },
   RENDER_NOT_FOUND: {
     status: 404,
     retryable: false,
     fault: 'caller',
-    operations: ['getRender', 'deleteRender', 'listDeliveries'],
+    operations: ['getRender', 'deleteRender', 'listDeliveries', 'getPdf'],
     summary: 'No render of this id was issued to this tenant and environment.',
+  },
+  PDF_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    fault: 'caller',
+    operations: ['getPdf'],
+    summary: 'The render failed, so it has no PDF.',
   },
   DELIVERY_NOT_FOUND: {
     status: 404,
@@ -111,11 +121,19 @@ export const HTTP_ERRORS = {
     headers: ['Retry-After'],
     summary: 'The first request with this `Idempotency-Key` is not answered yet; `Retry-After` is sent.',
   },
+  RENDER_NOT_FINISHED: {
+    status: 409,
+    retryable: true,
+    fault: 'caller',
+    operations: ['getPdf'],
+    headers: ['Retry-After'],
+    summary: 'The render has no PDF yet; `Retry-After` is sent.',
+  },
   RENDER_EXPIRED: {
     status: 410,
     retryable: false,
     fault: 'caller',
-    operations: ['getRender', 'deleteRender'],
+    operations: ['getRender', 'deleteRender', 'getPdf'],
     summary: 'The render is past its retention, was deleted, or did not finish within a day.',
   },
   PAYLOAD_TOO_LARGE: {
@@ -123,20 +141,20 @@ export const HTTP_ERRORS = {
     retryable: false,
     fault: 'caller',
     operations: ['createRender'],
-    summary: 'The request body is over 10 MiB.',
+    summary: 'The request body is over 10 MiB, as it is sent or inflated.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     retryable: false,
     fault: 'caller',
     operations: ['createRender'],
-    summary: 'The request body is not declared as plain UTF-8 `application/json`.',
+    summary: 'The request body is not declared as UTF-8 `application/json`, plain or as gzip.',
   },
   RANGE_NOT_SATISFIABLE: {
     status: 416,
     retryable: false,
     fault: 'caller',
-    operations: [],
+    operations: ['getPdf'],
     summary: 'The `Range` begins after the end of the document; `Content-Range` says how long it is.',
   },
   VALIDATION_FAILED: {

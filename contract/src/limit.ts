@@ -102,6 +102,9 @@ export const EGRESS_URL_CHARS_MAX = 2048
 export const SCHEMA_BYTES_MAX = 64 * KIB
 export const SCHEMA_DEPTH_MAX = 48
 
+/** Sample data of a template as JSON that callers are shown: ten times a long form. */
+export const SAMPLE_BYTES_MAX = 64 * KIB
+
 /**
  * What compiling such a schema may weigh, as `schema/variable/variables-schema.ts` counts it. One unit is about 50 µs, so compiling takes
  * less than an eighth of a second. A schema with 200 properties that are objects of two fields each fits.
@@ -147,6 +150,9 @@ export const RESERVATION_MS = 60 * SECOND_MS
 
 /** The window of all rates. */
 export const RATE_WINDOW_MS = 60 * SECOND_MS
+
+/** Templates of an account whose charges of a month are counted one by one. Few have more, and one answer shows them all. */
+export const CHARGED_TEMPLATES_MAX = 200
 
 /** Reservations between two sweeps of unused rate buckets. A sweep visits all of them. */
 export const RATE_BUCKETS_SWEPT_EVERY = 1000

@@ -3,8 +3,18 @@
  * counters elsewhere are tested against it.
  */
 import type { Instant } from './brand.ts'
+import { type Charge, openChargeSums } from './charge-sums.ts'
 import { LEDGER_ENDED_MAX, QUEUE_AGE_MS_MAX, RATE_BUCKETS_SWEPT_EVERY, RESERVATION_MS } from './limit.ts'
-import type { Decision, Reservation, Usage } from './port/limiter.ts'
+import type {
+  Decision,
+  LimitReport,
+  NamedRate,
+  QuotaState,
+  RateLimit,
+  ReportQuery,
+  Reservation,
+  Usage,
+} from './port/limiter.ts'
 import {
   afterCounting,
   type BucketState,
@@ -23,9 +33,10 @@ import { type Limits, TENANT_RATE_TIMES } from './tenant.ts'
 export interface LimiterState {
   reserve(request: Reservation, now: Instant): Decision
   confirm(record: Pick<RenderRecord, 'id' | 'account' | 'engine' | 'mode' | 'units' | 'period'>, now: Instant): void
-  /** Ends a reservation. `isCharged` says whether its units count as charged. Idempotent. */
-  complete(manifest: Manifest, isCharged: boolean): void
+  /** Ends a reservation. `charge` counts as charged. Idempotent. */
+  complete(manifest: Manifest, charge: Charge | undefined): void
   usage(account: string, period: string, now: Instant): Usage
+  report(query: ReportQuery, now: Instant): LimitReport
 }
 
 /** A render that holds units and counts as outstanding. */
@@ -48,22 +59,17 @@ interface Entry {
 }
 
 /** Opens a limiter state in which only `charged` was used before. */
-export function openLimiterState(
-  charged: Iterable<{ account: string; period: string; units: number }> = [],
-): LimiterState {
+export function openLimiterState(charged: Iterable<Charge> = []): LimiterState {
   const buckets = new Map<string, RateWindow>()
   const holdings = openHoldings()
-  const charges = new Map<string, number>()
+  const charges = openChargeSums(charged)
   const ended = openRecentIds()
   let calls = 0
 
-  const charge = (account: string, period: string, units: number) =>
-    charges.set(key(account, period), (charges.get(key(account, period)) ?? 0) + units)
   const usage = (account: string, period: string): Usage => ({
-    charged: charges.get(key(account, period)) ?? 0,
+    charged: charges.units(account, period),
     reserved: holdings.units(account, period),
   })
-  for (const { account, period, units } of charged) charge(account, period, units)
 
   return {
     reserve(request, now) {
@@ -91,18 +97,24 @@ export function openLimiterState(
         'confirmed',
       )
     },
-    complete(manifest, isCharged) {
-      const { id, account, period, units } = manifest.render
+    complete(manifest, charge) {
+      const { id } = manifest.render
       if (ended.has(id)) return
       ended.add(id)
       const entry = holdings.of(id)?.entry
       if (entry !== undefined && isAbandoned(manifest)) returnRates(entry, buckets)
       holdings.remove(id)
-      if (isCharged) charge(account, period, units)
+      if (charge !== undefined) charges.add(charge)
     },
     usage(account, period, now) {
       holdings.expire(now)
       return usage(account, period)
+    },
+    report(query, now) {
+      holdings.expire(now)
+      const { account, period, limits } = query
+      const rates = ratesOf(query, buckets, now)
+      return { ...quotaOf(limits, usage(account, period)), rates, ...charges.counts(account, period) }
     },
   }
 }
@@ -122,28 +134,39 @@ function decide(request: Reservation, view: LimiterView): Decision {
     state: readBucket(view.buckets.get(name) ?? new Map(), limit, now),
   }))
   const rates = states.map(({ state }) => state)
+  const usage = view.usage(request.account, request.period)
   const full = states.filter(({ state }) => state.retryAfterMs > 0)
   const reason = full.some((bucket) => bucket.reason === 'rate') ? 'rate' : full[0]?.reason
   if (reason !== undefined) {
     const retryAfterMs = Math.max(...full.map(({ state }) => state.retryAfterMs))
-    return { kind: 'refused', reason, retryAfterMs, rate: tightest(rates) }
+    return { kind: 'refused', reason, retryAfterMs, rate: tightest(rates), ...quotaOf(request.limits, usage) }
   }
   const limit = request.limits.renderLimitMonthly
-  const usage = view.usage(request.account, request.period)
   const isOver = request.units > 0 && limit !== undefined && usage.charged + usage.reserved + request.units > limit
   if (isOver) return { kind: 'refused', reason: 'quota', limit, usage, rate: tightest(rates) }
   const counted = rates.map((state) => ({ ...state, ...afterCounting(state, now) }))
   const used = { ...usage, reserved: usage.reserved + request.units }
-  return { kind: 'admitted', lane: chooseLane(request, view), rate: tightest(counted), usage: used }
+  const quota = quotaOf(request.limits, used)
+  return { kind: 'admitted', lane: chooseLane(request, view), rate: tightest(counted), ...quota }
+}
+
+function ratesOf(query: ReportQuery, buckets: ReadonlyMap<string, RateWindow>, now: Instant): readonly NamedRate[] {
+  return bucketsOfCaller(query).flatMap((bucket) => {
+    const limit = limitOf(bucket, query.limits)
+    if (limit === undefined) return []
+    const { remaining, resetAt } = readBucket(buckets.get(bucket.name) ?? new Map(), limit, now)
+    return [{ name: bucket.limit, limit, remaining, resetAt }]
+  })
+}
+
+function quotaOf({ renderLimitMonthly: limit }: Limits, usage: Usage): QuotaState {
+  return limit === undefined ? { usage } : { limit, usage }
 }
 
 function chooseLane({ mode, account, engine, limits }: Reservation, { outstanding }: LimiterView): Lane {
   if (mode === 'sync') return 'sync'
   return outstanding(account, engine) < limits.asyncFairShare ? 'async' : 'bulk'
 }
-
-/** A limit that is the rate of a bucket. */
-type RateLimit = Extract<keyof Limits, `${string}PerMinute`>
 
 /**
  * Which renders count in the bucket of a rate: those of this mode or engine, of one key or of all keys of a tenant's environment. Both name
@@ -158,7 +181,7 @@ interface Rate {
 }
 
 /** Lists every rate. A new one does not compile until this table says what counts in its bucket. */
-const RATES: Readonly<Record<RateLimit, Rate>> = {
+export const RATES: Readonly<Record<RateLimit, Rate>> = {
   syncRateLimitPerMinute: { of: 'sync', per: 'key', reason: 'rate' },
   asyncRateLimitPerMinute: { of: 'async', per: 'key', reason: 'rate' },
   tenantSyncRateLimitPerMinute: {
@@ -186,20 +209,35 @@ export interface RateBucket extends Pick<Rate, 'otherwise' | 'reason'> {
 }
 
 /** The buckets a render may count in. The sandbox has its own, because keys belong to one environment and the tenant's buckets name it. */
-export function rateBucketsOf({ key: hash, mode, account, environment, engine }: Reservation): readonly RateBucket[] {
-  return Object.entries(RATES).flatMap(([limit, { of, per, ...bucket }]) =>
-    of === mode || of === engine
-      ? // The keys of the table are rates.
-        [{ name: key(per, account, per === 'key' ? hash : environment, of), limit: limit as RateLimit, ...bucket }]
-      : [],
-  )
+export function rateBucketsOf(request: Reservation): readonly RateBucket[] {
+  const { mode, engine } = request
+  return bucketsOfCaller(request).filter(({ limit }) => [mode, engine].includes(RATES[limit].of))
+}
+
+/** The buckets of all renders that a caller may ask for. */
+export function bucketsOfCaller({
+  key: hash,
+  account,
+  environment,
+}: Pick<Reservation, 'key' | 'account' | 'environment'>): readonly RateBucket[] {
+  return Object.entries(RATES).map(([limit, { of, per, ...bucket }]) => ({
+    name: key(per, account, per === 'key' ? hash : environment, of),
+    // The keys of the table are rates.
+    limit: limit as RateLimit,
+    ...bucket,
+  }))
+}
+
+function limitOf({ limit, otherwise }: Pick<RateBucket, 'limit' | 'otherwise'>, limits: Limits): number | undefined {
+  return limits[limit] ?? (otherwise && limits[otherwise.limit] * otherwise.times)
 }
 
 /** The buckets whose limit is set, each with its limit. `field` is the name of that limit. */
 export function bucketsInForce(request: Reservation) {
   const { limits } = request
-  return rateBucketsOf(request).flatMap(({ name, limit: field, otherwise, reason }) => {
-    const limit = limits[field] ?? (otherwise && limits[otherwise.limit] * otherwise.times)
+  return rateBucketsOf(request).flatMap((bucket) => {
+    const { name, limit: field, reason } = bucket
+    const limit = limitOf(bucket, limits)
     return limit === undefined ? [] : [{ name, field, limit, reason }]
   })
 }

@@ -103,6 +103,8 @@ export interface Template {
   readonly digest: TemplateDigest
   /** The engines it has a source for. */
   readonly engines: readonly Engine[]
+  /** Its sample data, if callers are shown any: canonical JSON that is stored as an asset is. */
+  readonly sample?: AssetDigest
 }
 
 /** What a renderer needs of a template; content-addressed by `digestOf`. */

@@ -48,6 +48,7 @@ describe('a caller', () => {
       const pdf = await client.downloadPdf(record)
       expect(pdf.byteLength).toBe(record.pdf_size_bytes)
       expect((await inspectPdf(pdf)).text).toContain('row-2-of-2.')
+      expect(await client.getPdf(renderId)).toEqual(pdf)
     },
   )
 
@@ -92,6 +93,12 @@ describe('a caller', () => {
     expect([second.renderId, second.isReplayed]).toEqual([first.renderId, true])
     const other = aClient().render({ ...input, data: invoice(2) }, { idempotencyKey: 'order-1' })
     expect((await errorOf(other)).code).toBe('IDEMPOTENCY_MISMATCH')
+  })
+
+  test('reads what it has used and what is left', async () => {
+    const { rates, ...usage } = await aClient({ apiKey: METERED_LIVE }).getUsage()
+    expect(usage).toMatchObject({ limit: 8, remaining: 8, used: 0, reserved: 0, templates: [], days: [] })
+    expect(rates.map(({ renders, per }) => `${renders} ${per}`)).toContain('sync key')
   })
 
   test('lists templates by the page and all of them', async () => {

@@ -33,6 +33,9 @@ export const KNOWN: Readonly<
   },
   'GET /api/v1/templates': { types: { '200': 'TemplateList' }, names: ['query page', 'query per_page'] },
   'GET /api/v1/render/{id}/deliveries': { types: { '200': 'DeliveryList' }, names: ['path id'] },
+  'GET /api/v1/templates/{code}': { types: { '200': 'TemplateDetail' }, names: ['path code'] },
+  'GET /api/v1/render/{id}/pdf': { types: {}, names: ['query disposition', 'path id'] },
+  'GET /api/v1/usage': { types: { '200': 'Usage' }, names: [] },
   'POST /api/v1/deliveries/{id}/redeliver': { types: { '202': 'Redelivery' }, names: ['path id'] },
 }
 
@@ -99,6 +102,10 @@ const TYPES: Readonly<Record<string, { readonly at?: string; readonly about?: st
   ListedFailure: { at: 'ListedRender.error' },
   TemplateList: { about: 'Answer to GET /templates: one page.' },
   Template: { at: 'TemplateList.templates.items' },
+  TemplateDetail: { about: 'Answer to GET /templates/{code}.' },
+  TemplateEngine: { at: 'TemplateDetail.engines.items' },
+  Usage: { about: 'Answer to GET /usage.' },
+  UsageRate: { at: 'Usage.rates.items' },
   DeliveryList: { about: 'Answer to GET /render/{id}/deliveries, the oldest first.' },
   Delivery: { at: 'DeliveryList.deliveries.items', about: 'The delivery of one event to one webhook receiver.' },
   DeliveryStatus: { at: 'Delivery.status' },

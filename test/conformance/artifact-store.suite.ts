@@ -39,6 +39,17 @@ export function describeArtifactStore(name: string, makeHarness: () => Promise<A
       expect(await store.has(PDF, signal)).toBe(true)
     })
 
+    test('gives a part of an object, as far as there is one', async ({ signal }) => {
+      await store.put(PDF, bytesOf('0123456789'), signal)
+      const partOf = async (start: number, end: number) => {
+        const part = await store.getPart(PDF, { start, end }, signal)
+        return part && Buffer.from(part).toString()
+      }
+      expect([await partOf(0, 0), await partOf(2, 5), await partOf(0, 9)]).toEqual(['0', '2345', '0123456789'])
+      expect([await partOf(8, 20), await partOf(10, 20)]).toEqual(['89', ''])
+      expect(await store.getPart({ ...PDF, key: 'acme/none.pdf' }, { start: 0, end: 1 }, signal)).toBeUndefined()
+    })
+
     test('knows nothing of what was not put', async ({ signal }) => {
       await store.put(PDF, bytesOf('pdf'), signal)
       for (const key of ['acme', 'acme/01KAJ', 'acme/01KAJ/0f3a', `${PDF.key}.gz`, `${PDF.key}/part`, 'other']) {

@@ -15,7 +15,7 @@ import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } f
 import { IS_LONG } from '../run/form.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
-/** Number of operations, and the minimum number of limiter calls among them. The usage query after each call does not count. */
+/** Number of operations, and the minimum number of limiter calls among them. The queries after each call do not count. */
 const OPERATIONS = IS_LONG ? 160_000 : 8000
 const CALLS_MIN = OPERATIONS / 1.6
 /** Calls under way at the same time. They are sent together, and Redis answers them in order. */
@@ -158,6 +158,8 @@ function openPair({ model, limiter, connection }: Pair) {
       const usage = await model.usage(account, period, NEVER)
       batch.push({ operation, expected, actual })
       batch.push({ operation, expected: usage, actual: limiter.usage(account, period, NEVER) })
+      const report = await model.report(isNewer ? { ...asked, limits: newest.limits } : asked, NEVER)
+      batch.push({ operation, expected: report, actual: limiter.report(asked, NEVER) })
       see(wayOf(operation, expected))
       if (batch.length >= BATCH) await compare()
     },

@@ -12,6 +12,7 @@ import { assert, describe, expect, test } from 'vitest'
 import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
 import { memoryHarness, opened, sqliteHarness, timed } from './harness.ts'
 import type { LimiterHarness } from './limiter.model.ts'
+import { describeReport } from './limiter.report.suite.ts'
 import { describeLimiter } from './limiter.suite.ts'
 import { describeTenantRates } from './limiter.tenant.suite.ts'
 import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
@@ -28,7 +29,7 @@ const whileThere = () =>
 const whileAway = () =>
   timed((clock) => {
     const away = () => Promise.reject(new Unavailable('it is away'))
-    const limiter = { reserve: away, confirm: away, complete: away, usage: away }
+    const limiter = { reserve: away, confirm: away, complete: away, usage: away, report: away }
     const options = { clock, replicas: () => 1, onFailure: () => undefined }
     return memoryHarness(() => fallbackLimiter({ limiter, ...options }))
   })
@@ -62,12 +63,15 @@ describeLimiter('memory', inMemory)
 describeLimiter('standby, while its limiter is there', whileThere)
 describeLimiter('sqlite', inSqlite)
 describeTenantRates('memory', inMemory)
+describeReport('memory', inMemory)
 describeTenantRates('standby, while its limiter is there', whileThere)
 describeTenantRates('standby, while its limiter is away', whileAway)
 describeTenantRates('sqlite', inSqlite)
+describeReport('sqlite', inSqlite)
 describeOnRedis('on a real server', (redis) => {
   describeLimiter('redis', () => inRedis(redis))
   describeTenantRates('redis', () => inRedis(redis))
+  describeReport('redis', () => inRedis(redis))
 })
 
 test('the limiter in memory knows a render again that ended as many as LEDGER_SETTLED_MAX ends ago', async () => {

@@ -11,11 +11,11 @@ import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { AuditableLimiter } from '@platen/contract/port/limiter.ts'
+import type { AuditableLimiter, ChargeCount } from '@platen/contract/port/limiter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { PROJECTION_READER, type ProjectionPorts, runProjection } from '@platen/events/charge/projection.ts'
-import { aFailure, aManifest, anEvent, aRecord, rejectionOf, SILENT } from '../fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, aReservation, rejectionOf, SILENT } from '../fixture/build.ts'
 import { hurriedClock } from '../time/hurried-clock.ts'
 import { poll } from '../time/poll.ts'
 import { type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
@@ -34,6 +34,8 @@ export interface Scene extends AsyncDisposable {
   append(...manifests: readonly Manifest[]): Promise<void>
   /** Charges of the accounts in this month, in order. */
   charged(): Promise<readonly number[]>
+  /** The units of each account's report, added up. */
+  counted(): Promise<readonly { readonly byTemplate: number; readonly byDay: number }[]>
   /** Expected charges, from the appended events. */
   expected(): readonly number[]
   /** Resolves when the views contain all appended events. */
@@ -94,6 +96,15 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
     },
     charged: () =>
       Promise.all(accounts.map(async (account) => (await limiter.usage(account, monthOf(now()), signal)).charged)),
+    async counted() {
+      const sum = (counts: readonly ChargeCount[]) => counts.reduce((total, { units }) => total + units, 0)
+      const period = monthOf(now())
+      const reports = accounts.map((account) => limiter.report(aReservation({ account, period }), signal))
+      return (await Promise.all(reports)).map(({ templates, days }) => ({
+        byTemplate: sum(templates),
+        byDay: sum(days),
+      }))
+    },
     expected() {
       const mine = (account: string) => [...succeeded.values()].filter(({ render }) => render.account === account)
       return accounts.map((account) => mine(account).reduce((sum, { render }) => sum + render.units, 0))

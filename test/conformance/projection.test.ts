@@ -25,6 +25,7 @@ describeOnKafka('the projection', (kafka) => {
     const isExact = async (scene: Scene) => {
       await scene.caughtUp()
       expect(await scene.charged()).toEqual(scene.expected())
+      expect(await scene.counted()).toEqual(scene.expected().map((units) => ({ byTemplate: units, byDay: units })))
     }
 
     test('charges what succeeded, once, and nothing else', async () => {

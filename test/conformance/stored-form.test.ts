@@ -149,7 +149,10 @@ const MIGRATED_SINCE = [
   'CREATE INDEX render_by_reference ON render (scope, reference, status, engine, id) WHERE reference IS NOT NULL',
   'CREATE INDEX render_by_both ON render (scope, reference, template, status, engine, id) WHERE reference IS NOT NULL',
 ]
-const COLUMNS_SINCE = ', scope TEXT, engine TEXT, reference TEXT, metadata TEXT CHECK (json_valid(metadata))'
+const COLUMNS_SINCE = [
+  ', template TEXT, day TEXT',
+  ', scope TEXT, engine TEXT, reference TEXT, metadata TEXT CHECK (json_valid(metadata))',
+]
 
 test('the tables of SQLite', () => {
   const database = new DatabaseSync(':memory:')
@@ -157,7 +160,8 @@ test('the tables of SQLite', () => {
   const tables = database.prepare(
     `SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY rowid`,
   )
-  const schema = tables.all().map(({ sql }) => String(sql).replace(COLUMNS_SINCE, ''))
+  const withoutColumns = (sql: string) => COLUMNS_SINCE.reduce((text, columns) => text.replace(columns, ''), sql)
+  const schema = tables.all().map(({ sql }) => withoutColumns(String(sql)))
   const after = version(database)
   database.close()
   // The database of a newer version is refused at the start, and so is everything else that is stored beside it.

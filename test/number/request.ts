@@ -18,7 +18,7 @@ const traffic = DEFAULT_TRAFFIC_LIMITS
 const REQUEST = [
   `| connections at once | ${digits(traffic.connections)} |`,
   `headers and body | received within ${s(api.REQUEST_RECEIVE_MS_MAX)} |`,
-  `| a body | ${mib(contract.BODY_BYTES_MAX)} |`,
+  `| a body, as it is sent and inflated | ${mib(contract.BODY_BYTES_MAX)} |`,
   `${mib(contract.BODY_BYTES_MAX)} in a body | 413`,
   `| bodies of running requests | ${mib(body.BODIES_OF_ONE_KEY_BYTES_MAX)} of a key, ${mib(body.BODIES_BYTES_MAX)} of a process |`,
   `the bodies of running requests take at most ${mib(body.BODIES_OF_ONE_KEY_BYTES_MAX)} for a key and ${mib(body.BODIES_BYTES_MAX)} for an API process`,

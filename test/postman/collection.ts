@@ -30,7 +30,11 @@ type Examples = Readonly<Record<string, { readonly value: Readonly<Record<string
 const ROOT = '/api/v1'
 
 /** Whose id it is that stands behind a word in a path. */
-const IDS: Readonly<Record<string, string>> = { render: 'render_id', deliveries: 'delivery_id' }
+const IDS: Readonly<Record<string, string>> = {
+  render: 'render_id',
+  deliveries: 'delivery_id',
+  templates: 'template_code',
+}
 
 const VARIABLES = [
   { key: 'base_url', value: `http://127.0.0.1:8080${ROOT}` },
@@ -38,6 +42,7 @@ const VARIABLES = [
   { key: 'webhook_url', value: 'https://example.com/hooks/pdf' },
   { key: 'render_id', value: '' },
   { key: 'delivery_id', value: '' },
+  { key: 'template_code', value: 'invoice' },
 ]
 
 /** Keeps an id for the requests to come, or asks again while what is asked for is not there yet. By the operation. */

@@ -32,6 +32,16 @@ function rateOf({ headers }: RenderAnswer): readonly number[] {
   return ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`x-ratelimit-${name}`)))
 }
 
+function quotaOf(answer: RenderAnswer | undefined): readonly number[] {
+  return ['limit', 'remaining'].map((name) => Number(answer?.headers.get(`x-service-quota-${name}`)))
+}
+
+async function usageOf(key: string): Promise<ReturnType<RenderAnswer['json']>> {
+  const answer = await request(service, { key, path: '/api/v1/usage' })
+  expect(answer.status).toBe(200)
+  return answer.json()
+}
+
 describe('the rate of a key', () => {
   test('admits as many of many at once as the plan says, and tells the others how long to wait', async () => {
     const sentAt = Math.floor(Date.now() / 1000)
@@ -99,19 +109,40 @@ test('the monthly quota pays for what succeeds, html by its multiplier, and the 
   expect((await ended(service, METERED_LIVE, failed)).status).toBe('failed')
   const html = { ...SYNC, engine: 'html' }
   const paid = [await render(service, METERED_LIVE, html)]
+  expect(quotaOf(paid[0])).toEqual([8, 3])
   // Three of eight units are left: none for html, and three for react_pdf.
   expect((await render(service, METERED_LIVE, html)).status).toBe(402)
   for (let left = 3; left > 0; left--) paid.push(await render(service, METERED_LIVE, SYNC))
   expect(paid.map(({ status }) => status)).toEqual([200, 200, 200, 200])
   const refused = await render(service, METERED_LIVE, SYNC)
-  expect([refused.status, codeOf(refused)]).toEqual([402, 'PAYMENT_REQUIRED'])
+  expect([refused.status, codeOf(refused), quotaOf(refused)]).toEqual([402, 'PAYMENT_REQUIRED', [8, 0]])
   expect(refused.json()).toMatchObject({ error: { message: expect.stringMatching(/quota .* of 8 units/) } })
   expect((await render(service, METERED_TEST, html)).status).toBe(200)
   // A sync render is answered before its outcome is on disk, and one that is killed in between is not paid for.
   for (const { headers } of paid) await ended(service, METERED_LIVE, String(headers.get('x-service-render-id')))
+  const used = await poll(() => usageOf(METERED_LIVE)).until(({ reserved }) => reserved === 0)
+  const today = new Date().toISOString().slice(0, 10)
+  expect(used).toMatchObject({ limit: 8, used: 8, remaining: 0 })
+  expect(used['templates']).toEqual([{ template: 'invoice', renders: 4, units: 8 }])
+  expect(used['days']).toEqual([{ date: today, renders: 4, units: 8 }])
+  expect(await usageOf(METERED_TEST)).toMatchObject({ used: 0, templates: [], days: [] })
   await service.kill()
   await service.start()
   expect((await render(service, METERED_LIVE, SYNC)).status).toBe(402)
+  const { rates: _now, ...before } = used
+  expect(await usageOf(METERED_LIVE)).toMatchObject(before)
+})
+
+test('the usage shows what is left of each rate, and asking takes nothing', async () => {
+  const { rates } = await usageOf(GLOBEX_LIVE)
+  const answer = await render(service, GLOBEX_LIVE, ASYNC)
+  expect(answer.status).toBe(202)
+  const left = (all: unknown) => (all as readonly { remaining: number }[]).map(({ remaining }) => remaining)
+  const names = (all: unknown) =>
+    (all as readonly { renders: string; per: string }[]).map((rate) => `${rate.renders} ${rate.per}`)
+  expect(names(rates)).toEqual(['sync key', 'async key', 'sync tenant', 'async tenant'])
+  const taken = left((await usageOf(GLOBEX_LIVE))['rates']).map((now, at) => (left(rates)[at] ?? 0) - now)
+  expect(taken).toEqual([0, 1, 0, 1])
 })
 
 describe('an Idempotency-Key', () => {

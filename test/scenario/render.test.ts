@@ -1,6 +1,7 @@
 /** Rendering as a caller sees it, over HTTP alone. */
 import { randomUUID } from 'node:crypto'
 import type { RenderPage } from '@platen/contract/schema/response.ts'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
 import { inspectPdf, occurrences, type PdfFacts } from '../topology/oracle.ts'
@@ -50,6 +51,15 @@ describe.for(ENGINES)('the %s engine', (engine) => {
     const bytes = new Uint8Array(await download.arrayBuffer())
     expect(bytes.byteLength).toBe(record.pdf_size_bytes)
     expect((await inspectPdf(bytes)).text).toContain('row-5-of-5.')
+    const get = (headers = {}) =>
+      request(service, { key: ACME_LIVE, path: `${String(path)}/pdf?disposition=attachment`, headers })
+    const answer = await get()
+    expect([answer.status, Buffer.from(answer.body).equals(bytes)]).toEqual([200, true])
+    expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename="invoice-/)
+    const part = await get({ range: 'bytes=1-4' })
+    expect([part.status, Buffer.from(part.body).toString()]).toEqual([206, 'PDF-'])
+    expect((await get({ 'if-none-match': String(answer.headers.get('etag')) })).status).toBe(304)
+    expect((await request(service, { key: GLOBEX_LIVE, path: `${String(path)}/pdf` })).status).toBe(404)
   })
 
   test('shows a sync render under its id too', async () => {
@@ -115,6 +125,43 @@ describe('templates', () => {
     expect(answer.headers.get('x-total-count')).toBe('4')
     expect(answer.headers.get('link')).toContain('rel="next"')
   })
+})
+
+describe('a template', () => {
+  const get = (code: string, key = ACME_LIVE) => request(service, { key, path: `/api/v1/templates/${code}` })
+
+  test('is shown with its engines and their price, its options and its sample', async () => {
+    expect((await get('page-only')).json()).toEqual({
+      code: 'page-only',
+      name: 'page-only',
+      version: 1,
+      engine: 'html',
+      engines: [{ engine: 'html', units: 1, in_plan: true }],
+      options: { page_size: 'A5' },
+      variables_schema: { type: 'object' },
+      sample: { name: 'you' },
+    })
+  })
+
+  test('is not shown to another tenant', async () => {
+    const answers = [await get('page-only', GLOBEX_LIVE), await get('secret-plans'), await get('nothing')]
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
+    expect((await get('secret-plans', GLOBEX_LIVE)).status).toBe(200)
+  })
+})
+
+test('a body may be sent as gzip, and is bounded as what it becomes', async () => {
+  const post = (text: string) =>
+    fetch(`${service.url()}/api/v1/render`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ACME_LIVE}`, 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync(text),
+    })
+  const answer = await post(JSON.stringify({ template: 'invoice', data: invoice(3) }))
+  const pdf = await inspectPdf(new Uint8Array(await answer.arrayBuffer()))
+  expect([answer.status, pdf.text]).toEqual([200, expect.stringContaining('row-3-of-3.')])
+  const bomb = await post(JSON.stringify({ template: 'invoice', data: { number: ' '.repeat(50 * 1024 * 1024) } }))
+  expect([bomb.status, await bomb.json()]).toMatchObject([413, { error: { code: 'PAYLOAD_TOO_LARGE' } }])
 })
 
 describe('a plan without the html engine', () => {

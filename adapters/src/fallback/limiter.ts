@@ -62,14 +62,13 @@ export function fallbackLimiter({ limiter, clock, replicas, onFailure }: Fallbac
       state.reserve({ ...request, limits: rates }, now),
     )
     const usage = { ...snapshot.shared, reserved: snapshot.shared.reserved + snapshot.local }
-    if (decision.kind === 'admitted') return { ...decision, usage }
-    return decision.reason === 'quota' && limit !== undefined ? { ...decision, limit, usage } : decision
+    return { ...decision, usage, ...(limit !== undefined && { limit }) }
   }
   return {
     async reserve(request, signal) {
       const decision = await orUndefined(limiter.reserve(request, signal))
       if (decision === undefined) return reserveLocally(request)
-      if ('usage' in decision) snapshots.learn(request, decision.usage)
+      snapshots.learn(request, decision.usage)
       if (local !== undefined && clock.now() - local.usedAt > KEPT_MS) local = undefined
       return decision
     },
@@ -81,11 +80,12 @@ export function fallbackLimiter({ limiter, clock, replicas, onFailure }: Fallbac
         const { state } = local
         const { render } = manifest
         const view = { request: render, state, now: clock.now() }
-        trackReserved(snapshots.of(render), view, () => state.complete(manifest, false))
+        trackReserved(snapshots.of(render), view, () => state.complete(manifest, undefined))
       }
       await orUndefined(limiter.complete(manifest, signal))
     },
     usage: (account, period, signal) => limiter.usage(account, period, signal),
+    report: (query, signal) => limiter.report(query, signal),
   }
 }
 

@@ -72,6 +72,7 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
     put: (address, bytes, signal) => orUnavailable(async () => void (await write(address, bytes, replace)), signal),
     create: (address, bytes, signal) => orUnavailable(() => write(address, bytes, linkIfAbsent), signal),
     get: (address, signal) => orUnavailable(() => orUndefined(readFile(pathOf(address))), signal),
+    getPart: (address, range, signal) => orUnavailable(() => orUndefined(readPart(pathOf(address), range)), signal),
     has: (address, signal) =>
       orUnavailable(async () => (await orUndefined(stat(pathOf(address))))?.isFile() ?? false, signal),
     delete: (address, signal) => orUnavailable(() => remove(pathOf(address), join(root, address.bucket)), signal),
@@ -114,6 +115,21 @@ async function linkIfAbsent(temporaryFile: string, target: string): Promise<bool
     if (isErrno(cause, 'EEXIST')) return false
     throw cause
   }
+}
+
+async function readPart(
+  path: string,
+  { start, end }: { readonly start: number; readonly end: number },
+): Promise<Uint8Array> {
+  await using file = await open(path)
+  const part = Buffer.allocUnsafe(end - start + 1)
+  let length = 0
+  while (length < part.length) {
+    const { bytesRead } = await file.read(part, length, part.length - length, start + length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return part.subarray(0, length)
 }
 
 async function writeFlushed(path: string, bytes: Uint8Array): Promise<void> {

@@ -27,6 +27,8 @@ export function memoryArtifactStore(): ArtifactStore {
       return true
     },
     get: async (address, signal) => objects.get(pathOf(address, signal))?.bytes.slice(),
+    getPart: async (address, { start, end }, signal) =>
+      objects.get(pathOf(address, signal))?.bytes.slice(start, end + 1),
     has: async (address, signal) => objects.has(pathOf(address, signal)),
     delete: async (address, signal) => void objects.delete(pathOf(address, signal)),
     async presign(address, { expiresAt, filename }, signal) {

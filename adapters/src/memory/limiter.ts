@@ -1,4 +1,5 @@
 /** The limiter of one process, without durability, for tests. */
+import { chargeOf } from '@platen/contract/charge-sums.ts'
 import { openLimiterState } from '@platen/contract/limiter-state.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
@@ -17,11 +18,15 @@ export function memoryLimiter(clock: Clock): Limiter {
     },
     async complete(manifest, signal) {
       signal.throwIfAborted()
-      state.complete(manifest, manifest.outcome.status === 'succeeded')
+      state.complete(manifest, chargeOf(manifest))
     },
     async usage(account, period, signal) {
       signal.throwIfAborted()
       return state.usage(account, period, clock.now())
+    },
+    async report(query, signal) {
+      signal.throwIfAborted()
+      return state.report(query, clock.now())
     },
   }
 }

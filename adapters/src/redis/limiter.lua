@@ -1,9 +1,9 @@
 -- The limiter of one account: the algorithm of contract/src/limiter-state.ts, inside Redis because all API processes share it.
 -- KEYS  1 holdings: render -> its reservation, as JSON      2 lapses: renders, sorted by the time when their reservation expires
 --       3 sums of the reservations: units of a month, outstanding renders of an engine
---       4 charges of the month: `units` (their sum), the charged renders in buckets, and `count` (a name of this count; a count that
---         begins after a loss has another name)      5 renders that ended without a charge
---       to reserve: 6 settings: a revision, and its limits as JSON      from 7 on rate buckets: second -> renders admitted in it
+--       4 charges of the month: `units` (their sum), the charged renders in buckets, `count` (a name of this count; a count that
+--         begins after a loss has another name), and sums by template and by day      5 renders that ended without a charge
+--       to reserve or report: 6 settings: a revision, and its limits as JSON      from 7 on rate buckets: second -> renders admitted in it
 --       to complete: from 6 on the rate buckets in which the render was counted
 -- All keys belong to one account and are in one hash slot. All expire by the clock of Redis, while `now` may come from the caller.
 local HOLDINGS, LAPSES, SUMS, CHARGES, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -122,7 +122,7 @@ local function tightest(rates)
   return {limit = best.limit, remaining = best.remaining, resetAt = best.resetAt}
 end
 
-local function refusalByRate(rates)
+local function refusalByRate(rates, limit)
   local reason, retryAfterMs = nil, 0
   for _, each in ipairs(rates) do
     if each.retryAfterMs > 0 then
@@ -130,7 +130,9 @@ local function refusalByRate(rates)
       retryAfterMs = math.max(retryAfterMs, each.retryAfterMs)
     end
   end
-  return reason and {kind = 'refused', reason = reason, retryAfterMs = retryAfterMs, rate = tightest(rates)}
+  if not reason then return nil end
+  local rate = tightest(rates)
+  return {kind = 'refused', reason = reason, retryAfterMs = retryAfterMs, rate = rate, usage = usage(), limit = limit}
 end
 
 local function refusalByQuota(rates, limit)
@@ -144,7 +146,7 @@ local function lane(fairShare)
   return sumOf('outstanding ' .. request.engine) < fairShare and 'async' or 'bulk'
 end
 
-local function admit(rates, buckets, fairShare)
+local function admit(rates, buckets, limits)
   local second, keys = math.floor(now / SECOND_MS), {}
   for i, bucket in ipairs(buckets) do
     keys[i] = bucket.key
@@ -155,19 +157,18 @@ local function admit(rates, buckets, fairShare)
   end
   local used = usage()
   used.reserved = used.reserved + request.units
-  local decision = {kind = 'admitted', lane = lane(fairShare), rate = tightest(rates), usage = used}
+  local decision = {
+    kind = 'admitted', lane = lane(limits.asyncFairShare), rate = tightest(rates), usage = used,
+    limit = limits.renderLimitMonthly,
+  }
   release(request.id)
   hold({decision = decision, second = second, buckets = keys}, request.holdMs)
   return decision
 end
 
-local operations = {}
-
-function operations.reserve()
-  releaseExpired()
-  local known = holdingOf(request.id)
-  if known and known.entry then return known.entry.decision end
-  local limits, rates, buckets = limitsInForce(), {}, {}
+-- The rates whose limit is set, and their buckets.
+local function ratesInForce(limits)
+  local rates, buckets = {}, {}
   for _, bucket in ipairs(request.buckets) do
     local otherwise = bucket.otherwise
     local limit = limits[bucket.limit] or otherwise and limits[otherwise.limit] * otherwise.times
@@ -176,8 +177,19 @@ function operations.reserve()
       buckets[#buckets + 1] = bucket
     end
   end
-  return refusalByRate(rates) or refusalByQuota(rates, limits.renderLimitMonthly)
-    or admit(rates, buckets, limits.asyncFairShare)
+  return rates, buckets
+end
+
+local operations = {}
+
+function operations.reserve()
+  releaseExpired()
+  local known = holdingOf(request.id)
+  if known and known.entry then return known.entry.decision end
+  local limits = limitsInForce()
+  local rates, buckets = ratesInForce(limits)
+  return refusalByRate(rates, limits.renderLimitMonthly) or refusalByQuota(rates, limits.renderLimitMonthly)
+    or admit(rates, buckets, limits)
 end
 
 -- The charged renders are in the same key as the sum, and kept as long. So after any loss, completing all renders again gives the same
@@ -192,10 +204,52 @@ local function isCharged()
   return entries and string.find(entries, entry, 1, true) ~= nil
 end
 
+-- The codes of the counted templates are in one field: reading all fields would also read all charged renders.
+local function countedTemplates()
+  local codes = {}
+  for code in string.gmatch(redis.call('HGET', CHARGES, 'templates') or '', '%S+') do codes[#codes + 1] = code end
+  return codes
+end
+
+local function countUnder(name)
+  redis.call('HINCRBY', CHARGES, 'renders ' .. name, 1)
+  redis.call('HINCRBY', CHARGES, 'units ' .. name, request.charge.units)
+end
+
+local function countTemplate(code)
+  local name = 'template ' .. code
+  if redis.call('HEXISTS', CHARGES, 'renders ' .. name) == 0 then
+    local codes = countedTemplates()
+    if #codes >= request.templatesMax then return end
+    codes[#codes + 1] = code
+    redis.call('HSET', CHARGES, 'templates', table.concat(codes, ' '))
+  end
+  countUnder(name)
+end
+
+-- What is charged under each of these names, of a template or a day. Leaves out those without a charge.
+local function countsOf(kind, names)
+  local counts = {}
+  for _, name in ipairs(names) do
+    local field = kind .. ' ' .. name
+    local renders, units = unpack(redis.call('HMGET', CHARGES, 'renders ' .. field, 'units ' .. field))
+    if renders then counts[#counts + 1] = {name = name, renders = tonumber(renders), units = tonumber(units)} end
+  end
+  return counts
+end
+
+local function daysOfMonth()
+  local days = {}
+  for day = 1, 31 do days[day] = string.format('%02d', day) end
+  return days
+end
+
 local function charge()
   local bucket, entry = bucketOf(request.id)
   redis.call('HSET', CHARGES, bucket, (redis.call('HGET', CHARGES, bucket) or '') .. entry)
-  redis.call('HINCRBY', CHARGES, 'units', request.charge)
+  redis.call('HINCRBY', CHARGES, 'units', request.charge.units)
+  countTemplate(request.charge.template)
+  countUnder('day ' .. request.charge.day)
   redis.call('HSETNX', CHARGES, 'count', request.id .. '-' .. now)
   redis.call('PEXPIRE', CHARGES, request.chargeKeptMs)
 end
@@ -221,7 +275,7 @@ function operations.complete()
       redis.call('HDEL', KEYS[i], holding.entry.second)
     end
   end
-  if request.charge > 0 then return charge() end
+  if request.charge then return charge() end
   redis.call('SADD', ENDED, request.id)
   redis.call('PEXPIRE', ENDED, request.keptMs)
 end
@@ -229,6 +283,19 @@ end
 function operations.usage()
   releaseExpired()
   return usage()
+end
+
+function operations.report()
+  releaseExpired()
+  local limits = limitsInForce()
+  local rates, buckets = ratesInForce(limits)
+  for i, rate in ipairs(rates) do
+    rates[i] = {name = buckets[i].limit, limit = rate.limit, remaining = rate.remaining, resetAt = rate.resetAt}
+  end
+  return {
+    usage = usage(), limit = limits.renderLimitMonthly, rates = rates,
+    templates = countsOf('template', countedTemplates()), days = countsOf('day', daysOfMonth()),
+  }
 end
 
 function operations.chargeTotal()

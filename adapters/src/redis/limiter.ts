@@ -4,11 +4,18 @@
  * generous for one minute. Lanes and reservations are wrong until they are counted anew; charges come back from the event log.
  * Completing a render again changes nothing for as long as its charge is kept.
  */
-import { QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS, VIEW_KEPT_MS } from '@platen/contract/limit.ts'
-import { rateBucketsOf } from '@platen/contract/limiter-state.ts'
+import { chargeOf } from '@platen/contract/charge-sums.ts'
+import {
+  CHARGED_TEMPLATES_MAX,
+  QUEUE_AGE_MS_MAX,
+  RATE_WINDOW_MS,
+  RESERVATION_MS,
+  VIEW_KEPT_MS,
+} from '@platen/contract/limit.ts'
+import { bucketsOfCaller, type RateBucket, rateBucketsOf } from '@platen/contract/limiter-state.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { AuditableLimiter, ChargeTotal, Decision, Usage } from '@platen/contract/port/limiter.ts'
-import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
+import type { AuditableLimiter, ChargeTotal, Decision, LimitReport, Usage } from '@platen/contract/port/limiter.ts'
+import { isAbandoned, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { RedisConnection } from './connect.ts'
@@ -19,6 +26,9 @@ import { openScript } from './script.ts'
 /** The maximum age of a holding, and the minimum for which an end without a charge is remembered. No older record is rendered. */
 const KEPT_MS = VIEW_KEPT_MS
 
+/** In the place of an id, for operations on no render. */
+const NO_RENDER = ''
+
 /** Makes the limiter in Redis. Without a clock it uses the time of Redis, the one clock that all processes share. */
 export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLimiter {
   const script = openScript(redis, { file: './limiter.lua', clock })
@@ -28,10 +38,7 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
   return {
     async reserve(request, signal) {
       const { account, id, period, engine, mode, units, limits, revision } = request
-      const buckets = rateBucketsOf(request).map(({ name, ...bucket }) => ({
-        ...bucket,
-        key: bucketKey(account, name),
-      }))
+      const buckets = keyed(rateBucketsOf(request), account)
       const own = [...keysOf(account, period), endedKey(account, id), settingsKey(account)]
       const keys = [...own, ...buckets.map(({ key }) => key)]
       const render = { id, engine, mode, units, period, limits, defaults: DEFAULT_LIMITS, revision, buckets }
@@ -45,15 +52,29 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
       await run(keys, { operation: 'confirm', ...holding }, signal)
     },
     async complete(manifest, signal) {
-      const { account, id, units, period } = manifest.render
+      const { account, id, period } = manifest.render
       const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
       const keys = [...keysOf(account, period), endedKey(account, id), ...buckets]
-      const charge = chargeOf(manifest, units)
-      await run(keys, { operation: 'complete', id, charge }, signal)
+      await run(
+        keys,
+        { operation: 'complete', id, charge: chargeOf(manifest), templatesMax: CHARGED_TEMPLATES_MAX },
+        signal,
+      )
     },
     async usage(account, period, signal) {
       // The script returns the type of the port.
       return (await run(keysOf(account, period), { operation: 'usage', period }, signal)) as Usage
+    },
+    async report(query, signal) {
+      const { account, period, limits, revision } = query
+      const buckets = keyed(bucketsOfCaller(query), account)
+      const own = [...keysOf(account, period), endedKey(account, NO_RENDER), settingsKey(account)]
+      const keys = [...own, ...buckets.map(({ key }) => key)]
+      const caller = { period, limits, defaults: DEFAULT_LIMITS, revision, buckets }
+      const report = await run(keys, { operation: 'report', ...caller }, signal)
+      // The script returns the type of the port, except for empty lists, which Lua encodes as objects.
+      const { templates, days, ...rest } = report as LimitReport
+      return { ...rest, templates: Array.isArray(templates) ? templates : [], days: Array.isArray(days) ? days : [] }
     },
     async chargeTotal(account, period, signal) {
       // The script returns the type of the port.
@@ -62,8 +83,8 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
   }
 }
 
-function chargeOf({ outcome }: Manifest, units: number): number {
-  return outcome.status === 'succeeded' ? units : 0
+function keyed(buckets: readonly RateBucket[], account: string) {
+  return buckets.map(({ name, ...bucket }) => ({ ...bucket, key: bucketKey(account, name) }))
 }
 
 /** Reads the buckets in which a render was counted. Its record does not name its key, and a script may only touch keys it was given. */
@@ -89,7 +110,7 @@ function keysOf(account: string, period: string): readonly string[] {
  * The key of a set of renders that ended without a charge and began in the same nine hours, which the first five characters of an id tell.
  * The set can expire as a whole, and takes half the memory of one key per render.
  */
-function endedKey(account: string, id: RenderId): string {
+function endedKey(account: string, id: RenderId | typeof NO_RENDER): string {
   return `${limiterPrefix(account)}:ended:${id.slice(0, 5)}`
 }
 

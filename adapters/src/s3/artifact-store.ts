@@ -10,6 +10,7 @@ import { Readable } from 'node:stream'
 import {
   DeleteObjectCommand,
   GetObjectCommand,
+  type GetObjectCommandInput,
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
@@ -80,6 +81,15 @@ function storeOf(
     },
     create: async (address, bytes, signal) => objects.create(storedAddress(address), bytes, signal),
     get: async (address, signal) => objects.get(storedAddress(address), signal),
+    async getPart(address, { start, end }, signal) {
+      const command = { ...inputOf(storedAddress(address)), Range: `bytes=${start}-${end}` }
+      try {
+        return await read(connection, command, signal)
+      } catch (error) {
+        if (statusBehind(error) === 416) return new Uint8Array()
+        throw error
+      }
+    },
     async has(address, signal) {
       const command = new HeadObjectCommand(inputOf(storedAddress(address)))
       return (await orUndefined(call((how) => client.send(command, how), signal))) !== undefined
@@ -116,7 +126,8 @@ function storeOf(
   }
 }
 
-function objectsOf({ client, call }: S3Connection, { clock, ids }: S3ArtifactStoreOptions): Objects {
+function objectsOf(connection: S3Connection, { clock, ids }: S3ArtifactStoreOptions): Objects {
+  const { client, call } = connection
   return {
     async create(place, bytes, signal) {
       const writer = Buffer.from(ids.random(16)).toString('hex')
@@ -132,15 +143,7 @@ function objectsOf({ client, call }: S3Connection, { clock, ids }: S3ArtifactSto
         }
       }
     },
-    get: (place, signal) =>
-      orUndefined(
-        call(async (how) => {
-          const { Body } = await client.send(new GetObjectCommand(inputOf(place)), how)
-          // In Node the body is a Node stream; the type also covers browsers.
-          assert(Body instanceof Readable)
-          return readAll(Body)
-        }, signal),
-      ),
+    get: (place, signal) => read(connection, inputOf(place), signal),
   }
 
   /**
@@ -166,6 +169,21 @@ async function* keysBelow(
     for (const { Key } of page?.Contents ?? []) if (Key !== undefined) yield Key
     ContinuationToken = page?.IsTruncated ? page.NextContinuationToken : undefined
   } while (ContinuationToken !== undefined)
+}
+
+function read(
+  { client, call }: S3Connection,
+  input: GetObjectCommandInput,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  return orUndefined(
+    call(async (how) => {
+      const { Body } = await client.send(new GetObjectCommand(input), how)
+      // In Node the body is a Node stream; the type also covers browsers.
+      assert(Body instanceof Readable)
+      return readAll(Body)
+    }, signal),
+  )
 }
 
 /** Reads the body of a response, up to `PDF_BYTES_MAX`: the store is not ours, and could send any number of bytes. */

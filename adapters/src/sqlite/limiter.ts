@@ -3,18 +3,20 @@
  * what must survive the process: a row for each charge, and the queue, whose records are the reservations.
  */
 import type { Instant } from '@platen/contract/brand.ts'
+import { chargeOf } from '@platen/contract/charge-sums.ts'
 import { openLimiterState } from '@platen/contract/limiter-state.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 
-const CHARGES = `SELECT account, period, sum(units) AS units FROM charge GROUP BY account, period`
+const CHARGES = `SELECT account, period, template, day, count(*) AS renders, sum(units) AS units FROM charge
+  GROUP BY account, period, template, day`
 /** Leaves out the data of the records. A render that is charged already is only waiting for its `done`. */
 const QUEUED = `SELECT json_object('id', id, 'account', record -> '$.account', 'engine', engine, 'mode', record -> '$.mode',
   'units', record -> '$.units', 'period', record -> '$.period') AS record FROM queue
   WHERE id NOT IN (SELECT id FROM charge) ORDER BY sequence`
-const CHARGE = `INSERT INTO charge (id, account, period, units, dated) VALUES (?, ?, ?, ?, ?)
+const CHARGE = `INSERT INTO charge (id, account, period, units, dated, template, day) VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO NOTHING RETURNING id`
 const PRUNE = `DELETE FROM charge WHERE id IN (SELECT id FROM charge WHERE dated < ? LIMIT ?) RETURNING id`
 
@@ -30,7 +32,9 @@ export async function openSqliteLimiter(database: Database, clock: Clock, signal
     charges.map((row) => ({
       account: textIn(row, 'account'),
       period: textIn(row, 'period'),
+      renders: integerIn(row, 'renders'),
       units: integerIn(row, 'units'),
+      ...(row['template'] !== null && { template: textIn(row, 'template'), day: textIn(row, 'day') }),
     })),
   )
   for (const row of queued) state.confirm(JSON.parse(textIn(row, 'record')), clock.now())
@@ -46,12 +50,14 @@ export async function openSqliteLimiter(database: Database, clock: Clock, signal
     async complete(manifest, signal) {
       signal.throwIfAborted()
       const { render, outcome } = manifest
-      if (outcome.status === 'failed' || render.units === 0) return state.complete(manifest, false)
-      const values = [render.id, render.account, render.period, render.units, outcome.finishedAt]
+      const charge = chargeOf(manifest)
+      if (charge === undefined) return state.complete(manifest, undefined)
+      const { account, period, units, template, day } = charge
+      const values = [render.id, account, period, units, outcome.finishedAt, template, day]
       const charging = async () => {
         const [charged = []] = await database.run([{ sql: CHARGE, values }])
         // A render that ended before the last start was charged then, and is already counted.
-        state.complete(manifest, charged.length > 0)
+        state.complete(manifest, charged.length > 0 ? charge : undefined)
       }
       // A caller that stops waiting does not stop the charge. No second call would count it, so memory follows the disk in any case.
       await raceAbort(charging(), signal)
@@ -59,6 +65,10 @@ export async function openSqliteLimiter(database: Database, clock: Clock, signal
     async usage(account, period, signal) {
       signal.throwIfAborted()
       return state.usage(account, period, clock.now())
+    },
+    async report(query, signal) {
+      signal.throwIfAborted()
+      return state.report(query, clock.now())
     },
     prune: (before, signal) => prune(database, { sql: PRUNE, before }, signal),
   }

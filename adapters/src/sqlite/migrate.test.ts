@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { migrate } from './migrate.ts'
@@ -35,6 +35,26 @@ test('renders from before there was a retention keep their state, and for thirty
   ])
   const [row] = connection.prepare(`SELECT storage FROM render WHERE id = '01KA'`).all()
   expect(JSON.parse(String(row?.['storage']))).toEqual({ bucket: 'own', prefix: 'a/b/' })
+})
+
+test('charges from before they were counted by template and day get both from their event, while that is kept', () => {
+  const files = readdirSync(new URL('migrations/', import.meta.url))
+    .sort()
+    .slice(0, 7)
+  for (const file of files) connection.exec(readFileSync(new URL(`migrations/${file}`, import.meta.url), 'utf8'))
+  connection.exec('PRAGMA user_version = 7')
+  const charge = connection.prepare(
+    `INSERT INTO charge (id, account, period, units, dated) VALUES (?, 'a', '2026-11', 1, 1)`,
+  )
+  for (const id of ['01KA', '01KB']) charge.run(id)
+  const render = { id: '01KA', template: { code: 'invoice' }, acceptedAt: Date.UTC(2026, 10, 5, 23, 59, 59, 999) }
+  const event = JSON.stringify({ manifest: { render } })
+  connection.prepare(`INSERT INTO event (id, dated, event) VALUES ('e', 1, ?)`).run(event)
+  migrate(connection)
+  expect(connection.prepare('SELECT id, template, day FROM charge ORDER BY id').all()).toEqual([
+    { id: '01KA', template: 'invoice', day: '05' },
+    { id: '01KB', template: null, day: null },
+  ])
 })
 
 test('a database that is up to date is left as it is', () => {

@@ -103,7 +103,7 @@ function recordOf(
 }
 
 /** Returns what a render costs of the monthly quota. The sandbox is free. */
-function unitsOf(engine: Engine, { tenant, key }: Caller): number {
+export function unitsOf(engine: Engine, { tenant, key }: Caller): number {
   if (key.environment === 'test') return 0
   return engine === 'html' ? tenant.limits.htmlEngineRenderMultiplier : 1
 }

@@ -1,6 +1,6 @@
 /** Step 7 of admission: checks the rates, the quota, and the tenant's share of the async lane. One call decides. */
 import { ServiceError } from '@platen/contract/error.ts'
-import type { Decision, Limiter, RateState } from '@platen/contract/port/limiter.ts'
+import type { Decision, Limiter, QuotaState, RateState } from '@platen/contract/port/limiter.ts'
 import type { Lane, RenderRecord } from '@platen/contract/render.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
@@ -21,6 +21,7 @@ export function countedLimiter({ limiter, meter }: Pick<ApiPorts, 'limiter' | 'm
     confirm: (record, signal) => counted(limiter.confirm(record, signal)),
     complete: (manifest, signal) => counted(limiter.complete(manifest, signal)),
     usage: (account, period, signal) => counted(limiter.usage(account, period, signal)),
+    report: (query, signal) => counted(limiter.report(query, signal)),
   }
 }
 
@@ -62,6 +63,11 @@ function rateLimited(
   return new ServiceError(code, `${what}: ${rate.limit} a minute are allowed; try again in ${seconds} s.`, {
     headers: { 'retry-after': `${seconds}` },
   })
+}
+
+/** Returns what is left of the quota, or undefined if there is no limit. */
+export function quotaLeft({ limit, usage }: QuotaState): { limit: number; remaining: number } | undefined {
+  return limit === undefined ? undefined : { limit, remaining: Math.max(limit - usage.charged - usage.reserved, 0) }
 }
 
 /** Returns the headers for the tightest bucket. Every answer after the limiter has them. */

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
 import { ServiceError } from '@platen/contract/error.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { BodyAccount } from '../traffic/throttle.ts'
 import { parseBody, readBody } from './body.ts'
 import { openBodyBudget } from './body-budget.ts'
 
@@ -140,13 +142,17 @@ describe('parseBody', () => {
 })
 
 describe('readBody', () => {
-  async function read(chunks: readonly (string | Buffer)[], headers: Record<string, string>): Promise<string> {
+  async function read(
+    chunks: readonly (string | Buffer)[],
+    headers: Record<string, string>,
+    account: BodyAccount = openBodyBudget().open('key'),
+  ): Promise<string> {
     // readBody uses only the stream and the headers of a request.
     const bytes = await readBody(
       Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), {
         headers,
       }) as unknown as IncomingMessage,
-      { accounts: [openBodyBudget().open('key')] },
+      { accounts: [account] },
     )
     return Buffer.from(bytes).toString()
   }
@@ -168,7 +174,9 @@ describe('readBody', () => {
     [{ 'content-type': ';;' }, 'application/json'],
     [{ 'content-type': 'application/json; charset=utf-16' }, 'UTF-8'],
     [{ 'content-type': 'application/json; charset=iso-8859-1' }, 'UTF-8'],
-    [{ 'content-type': 'application/json', 'content-encoding': 'gzip' }, 'Content-Encoding'],
+    [{ 'content-type': 'application/json', 'content-encoding': 'br' }, 'Content-Encoding'],
+    [{ 'content-type': 'application/json', 'content-encoding': 'deflate' }, 'Content-Encoding'],
+    [{ 'content-type': 'application/json', 'content-encoding': 'gzip, gzip' }, 'Content-Encoding'],
     [{ 'content-type': 'application/json', 'content-encoding': 'identity, br' }, 'Content-Encoding'],
   ] as const)('refuses a body declared by %o', async ([headers, message]) => {
     const reading = read(['{}'], headers)
@@ -191,6 +199,60 @@ describe('readBody', () => {
     const text = `"${'x'.repeat(BODY_BYTES_MAX - 2)}"`
     await expect(read([text], headers)).resolves.toHaveLength(BODY_BYTES_MAX)
     await expect(read([text, ' '], headers)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
+  })
+
+  describe('sent as gzip', () => {
+    const JSON_GZIP = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    const refusalOf = (body: Buffer, account?: BodyAccount) =>
+      read([body], JSON_GZIP, account).then(
+        () => 'taken',
+        ({ code, message }: ServiceError) => `${code} ${message}`,
+      )
+
+    test.for(['gzip', 'GZIP', 'x-gzip'])('is inflated if the coding is %s', async (coding) => {
+      const zipped = gzipSync('{"a":1}')
+      const chunks = [zipped.subarray(0, 5), zipped.subarray(5)]
+      expect(await read(chunks, { ...JSON_GZIP, 'content-encoding': coding })).toBe('{"a":1}')
+    })
+
+    test('may have the greatest length inflated, and no byte more', async () => {
+      const text = `"${'x'.repeat(BODY_BYTES_MAX - 2)}"`
+      expect(await read([gzipSync(text)], JSON_GZIP)).toHaveLength(BODY_BYTES_MAX)
+      expect(await refusalOf(gzipSync(`${text} `))).toMatch(/^PAYLOAD_TOO_LARGE .*; inflated, it has more/)
+    })
+
+    test('is inflated no further than the accounts pay for', async () => {
+      const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024))
+      const charged: number[] = []
+      expect(await refusalOf(bomb, { charge: (bytes) => charged.push(bytes) })).toMatch(/^PAYLOAD_TOO_LARGE /)
+      expect(Math.max(...charged)).toBeLessThanOrEqual(BODY_BYTES_MAX + bomb.length)
+      const broke = (bytes: number) => {
+        if (bytes > 1024 * 1024 + bomb.length) throw new ServiceError('RATE_LIMITED', 'no more')
+      }
+      expect(await refusalOf(bomb, { charge: broke })).toBe('RATE_LIMITED no more')
+    })
+
+    // The checksum is before the last four bytes.
+    const damaged = gzipSync('{"a":1}')
+    damaged.writeUInt32LE(0, damaged.length - 8)
+    test.for<[string, Buffer]>([
+      ['no gzip', Buffer.from('{}')],
+      ['broken off', gzipSync('{"a":1}').subarray(0, -1)],
+      ['damaged', damaged],
+      ['gzip and something else', Buffer.concat([gzipSync('{'), Buffer.from([0x1f, 0x8b, 0])])],
+    ])('is refused if it is %s', async ([, body]) => {
+      expect(await refusalOf(body)).toBe('INVALID_PAYLOAD The body is not valid gzip.')
+    })
+
+    test('is no body if nothing is in it', async () => {
+      expect(await refusalOf(gzipSync(''))).toBe('INVALID_PAYLOAD The request has no body.')
+    })
+
+    test('may have a million members, which take a moment and no more', async () => {
+      const empty = gzipSync('')
+      const members = Buffer.alloc(Math.floor(BODY_BYTES_MAX / empty.length) * empty.length, empty)
+      expect(await refusalOf(members)).toBe('INVALID_PAYLOAD The request has no body.')
+    })
   })
 
   test('refuses a body by its declared length, without reading', async () => {

@@ -3,6 +3,7 @@
  * still sending, and it passes on `__proto__` and numbers like 1e999.
  */
 import type { IncomingMessage } from 'node:http'
+import { createGunzip } from 'node:zlib'
 import type { Json } from '@platen/contract/brand.ts'
 import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
@@ -16,14 +17,14 @@ interface BodyReading {
 }
 
 /**
- * Returns the bytes of a body. Charges each account before it keeps bytes. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
+ * Returns the bytes of a body, inflated if it is sent as gzip. Charges each account before it keeps bytes. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
  * `UNSUPPORTED_MEDIA_TYPE`, and what the accounts throw.
  */
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<Uint8Array> {
   const bytes = await readBytes(request, reading)
   if (bytes.length === 0) throw invalidBody('The request has no body.')
   refuseOtherMedia(request)
-  return bytes
+  return GZIP.test(request.headers['content-encoding'] ?? '') ? await inflate(bytes, reading) : bytes
 }
 
 /**
@@ -80,6 +81,29 @@ async function readBytes(request: IncomingMessage, { accounts, proceed }: BodyRe
   return body.bytes()
 }
 
+/** Size of the pieces that are inflated at a time. */
+const INFLATED_BYTES_PER_PIECE = 64 * 1024
+
+/** Inflates a body in pieces, outside of the main thread, until it ends or is too large. The accounts pay for both of its forms. */
+async function inflate(compressed: Uint8Array, { accounts }: BodyReading): Promise<Uint8Array> {
+  const gunzip = createGunzip({ chunkSize: INFLATED_BYTES_PER_PIECE })
+  const body = growingBytes(compressed.length)
+  gunzip.end(compressed)
+  try {
+    for await (const piece of gunzip) {
+      const length = body.length() + piece.length
+      if (length > BODY_BYTES_MAX) throw tooLarge('inflated, it has more')
+      for (const account of accounts) account.charge(compressed.length + length, 0)
+      body.add(piece)
+    }
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    throw invalidBody('The body is not valid gzip.')
+  }
+  if (body.length() === 0) throw invalidBody('The request has no body.')
+  return body.bytes()
+}
+
 const GROWN_BYTES_MIN = 16 * 1024
 
 /** Collects pieces in one array. Kept as they are, pieces of one byte would need a hundred times the memory. */
@@ -110,6 +134,8 @@ function tooLarge(found: string): ServiceError {
 }
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i
+/** One coding. A list could inflate a body again and again. The second name is an older one (RFC 9110 §8.4.1.3). */
+const GZIP = /^(x-)?gzip$/i
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*"?([^";\s]*)/i
 
 function refuseOtherMedia({ headers }: IncomingMessage): void {
@@ -120,8 +146,8 @@ function refuseOtherMedia({ headers }: IncomingMessage): void {
     throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as `Content-Type: application/json`.')
   }
   if (!/^utf-?8$/i.test(charset)) throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as UTF-8.')
-  if (!/^(identity)?$/i.test(encoding)) {
-    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a Content-Encoding.')
+  if (!/^(identity)?$/i.test(encoding) && !GZIP.test(encoding)) {
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as `Content-Encoding: gzip`, or without one.')
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
@@ -20,7 +21,7 @@ import {
 import { verifyRenderId } from '@platen/contract/render-id.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
-import { type Api, anApi, isQueueEmpty, queued, TEST_KEY } from '../../../test/fixture/api.ts'
+import { type Api, anApi, isQueueEmpty, LIVE_KEY, queued, TEST_KEY } from '../../../test/fixture/api.ts'
 import { aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
 import { INLINE_DATA_BYTES_MAX, SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '../admission/limit.ts'
 
@@ -246,14 +247,34 @@ describe('POST /render in sync mode', () => {
     expect(answer.headers['content-disposition']).toContain(`filename*=UTF-8''Za%C5%BC%C3%B3%C5%82%C4%87.pdf`)
   })
 
+  test('knows a request again that is sent as gzip the second time', async () => {
+    const api = anApi()
+    const headers = { 'idempotency-key': 'one' }
+    const first = await api.post(ASYNC, headers)
+    const second = await api.call({
+      method: 'POST',
+      path: '/api/v1/render',
+      headers: {
+        ...headers,
+        authorization: `Bearer ${LIVE_KEY}`,
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      },
+      payload: gzipSync(JSON.stringify(ASYNC)),
+    })
+    expect([second.statusCode, second.json().render_id]).toEqual([202, first.json().render_id])
+  })
+
   test('spells its headers and keys with the brand', async () => {
     const key = `acmepdf_live_${'a'.repeat(40)}`
     const hash = createHash('sha256').update(key).digest('hex') as KeyHash
-    const api = anApi({ settings: { brand: 'acmepdf' }, key: { hash } })
+    const tenant = { limits: { renderLimitMonthly: 9 } }
+    const api = anApi({ settings: { brand: 'acmepdf' }, key: { hash }, tenant })
     const answer = api.post(SYNC, { authorization: `Bearer ${key}` })
     const { id } = await queued(api, 'sync')
     await api.ports.replies.reply(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
-    expect((await answer).headers['x-acmepdf-render-id']).toBe(id)
+    const { headers } = await answer
+    expect([headers['x-acmepdf-render-id'], headers['x-acmepdf-quota-limit']]).toEqual([id, '9'])
     expect((await api.post(ASYNC)).statusCode).toBe(401)
   })
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { FAILURES, ServiceError } from '@platen/contract/error.ts'
 import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
+import type { QuotaState } from '@platen/contract/port/limiter.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import type { Span } from '@platen/contract/port/tracer.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
@@ -15,9 +16,9 @@ import { type Caller, callerOf } from '../admission/authenticate.ts'
 import { duplicateCheck, type EarlierRequest, type KeyedAttempt } from '../admission/deduplicate.ts'
 import { renderSync, replyOf } from '../admission/render-sync.ts'
 import { modeOf } from '../admission/request.ts'
-import { rateHeaders, requireAdmitted, reserve } from '../admission/reserve.ts'
+import { quotaLeft, rateHeaders, requireAdmitted, reserve } from '../admission/reserve.ts'
 import { enqueue, submit } from '../admission/submit.ts'
-import { type AnswerBudget, openAnswerBudget } from '../body/answer-budget.ts'
+import type { AnswerBudget } from '../body/answer-budget.ts'
 import { readBody } from '../body/body.ts'
 import { openBodyBudget } from '../body/body-budget.ts'
 import type { ParsedRequest } from '../body/check/parse-request.ts'
@@ -42,9 +43,12 @@ interface Exchange {
   readonly callerGone: AbortSignal
 }
 
-export function createRenderRoute(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
+export function createRenderRoute(
+  app: FastifyInstance,
+  ports: ApiPorts,
+  { throttle, answers }: { readonly throttle: Throttle; readonly answers: AnswerBudget },
+): void {
   const budget = openBodyBudget()
-  const answers = openAnswerBudget()
   const checkDuplicate = duplicateCheck(ports)
   const headers = headerNames(ports.settings.brand)
 
@@ -96,10 +100,16 @@ async function reserveAndRun(admission: Admission, exchange: Exchange, keyed?: K
   const { ports, caller, reply } = exchange
   const decision = await reserve(admission.record, caller, ports)
   // Every answer from here on has these headers.
-  reply.headers(rateHeaders(decision.rate))
+  reply.headers({ ...rateHeaders(decision.rate), ...quotaHeaders(decision, exchange) })
   const record = { ...admission.record, lane: requireAdmitted(decision) }
   await keyed?.claim(record)
   return await submitAndAnswer({ ...admission, record }, exchange)
+}
+
+/** The sandbox has no quota. */
+function quotaHeaders(decision: QuotaState, { caller, headers }: Exchange): Readonly<Record<string, number>> {
+  const left = caller.key.environment === 'live' ? quotaLeft(decision) : undefined
+  return left === undefined ? {} : { [headers.quotaLimit]: left.limit, [headers.quotaRemaining]: left.remaining }
 }
 
 /** Queues an admitted render and answers according to its mode. */
@@ -148,11 +158,18 @@ async function markQueued(record: RenderRecord, { ledger, clock, log }: ApiPorts
 interface HeaderNames {
   readonly renderId: string
   readonly renderMs: string
+  readonly quotaLimit: string
+  readonly quotaRemaining: string
 }
 
 function headerNames(brand: string): HeaderNames {
   const prefix = headerPrefix(brand)
-  return { renderId: `${prefix}-Render-Id`, renderMs: `${prefix}-Render-Ms` }
+  return {
+    renderId: `${prefix}-Render-Id`,
+    renderMs: `${prefix}-Render-Ms`,
+    quotaLimit: `${prefix}-Quota-Limit`,
+    quotaRemaining: `${prefix}-Quota-Remaining`,
+  }
 }
 
 function sendReply(
@@ -197,11 +214,13 @@ function callerGoneSignal(reply: FastifyReply): AbortSignal {
 }
 
 function description(headers: HeaderNames): object {
+  const limits = limitHeaders(headers)
   return {
     operationId: 'createRender',
     tags: ['render'],
     summary: 'Render a PDF',
-    description: 'In mode `sync` the answer is the PDF; in mode `async` it is an id to poll with.',
+    description:
+      'In mode `sync` the answer is the PDF; in mode `async` it is an id to poll with. The body may be sent as `Content-Encoding: gzip`.',
     security: KEY_REQUIRED,
     headers: { type: 'object', properties: { 'idempotency-key': IDEMPOTENCY_KEY } },
     body: { ...renderRequestSchema, examples: EXAMPLES },
@@ -214,7 +233,7 @@ function description(headers: HeaderNames): object {
           [headers.renderMs]: { type: 'integer', description: 'Rendering time in milliseconds.' },
           'Content-Disposition': { type: 'string', description: 'Has `options.filename`, or a generated file name.' },
           ETag: { type: 'string', description: 'SHA-256 of the PDF; `artifact_id` of the webhook.' },
-          ...RATE,
+          ...limits,
           ...REPLAYED,
         },
         content: { 'application/pdf': { schema: { type: 'string', format: 'binary' } } },
@@ -225,19 +244,19 @@ function description(headers: HeaderNames): object {
           ...COMMON_HEADERS,
           Location: { type: 'string', description: 'The `poll_url`.' },
           'Retry-After': { type: 'integer', description: 'Seconds to wait before the first poll.' },
-          ...RATE,
+          ...limits,
           ...REPLAYED,
         },
         ...acceptedSchema,
         examples: [ACCEPTED],
       },
       ...refusals('createRender', {
-        PAYMENT_REQUIRED: RATE,
-        IDEMPOTENCY_IN_PROGRESS: RATE,
-        RATE_LIMITED: RATE,
-        HTML_RATE_LIMIT_EXCEEDED: RATE,
-        INTERNAL_ERROR: { [headers.renderId]: RENDER_ID, ...RATE, ...REPLAYED },
-        RENDER_UNAVAILABLE: RATE,
+        PAYMENT_REQUIRED: limits,
+        IDEMPOTENCY_IN_PROGRESS: limits,
+        RATE_LIMITED: limits,
+        HTML_RATE_LIMIT_EXCEEDED: limits,
+        INTERNAL_ERROR: { [headers.renderId]: RENDER_ID, ...limits, ...REPLAYED },
+        RENDER_UNAVAILABLE: limits,
       }),
     },
   }
@@ -251,6 +270,22 @@ const IDEMPOTENCY_KEY = {
   description:
     'A key of your choice for this request. For 24 hours, the same body with the same key gets the same answer and makes only one render. A DELETE of that render frees the key.',
 } as const
+
+/** The headers of every answer that checked the limits. */
+function limitHeaders({ quotaLimit, quotaRemaining }: HeaderNames): HeaderSchemas {
+  return {
+    ...RATE,
+    [quotaLimit]: {
+      type: 'integer',
+      description:
+        'Units that the plan allows in this calendar month (UTC). Absent if it sets no limit, and in the sandbox.',
+    },
+    [quotaRemaining]: {
+      type: 'integer',
+      description: 'Units left of it: without those that are used, and those reserved for renders that have not ended.',
+    },
+  }
+}
 
 const RATE: HeaderSchemas = {
   'X-RateLimit-Limit': {

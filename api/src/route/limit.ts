@@ -20,5 +20,8 @@ export const CANCELED_WAIT_MS = 2 * SECOND_MS
 /** `Retry-After` of a list of renders that is being made, in seconds: that takes seconds, or minutes after a loss of Redis. */
 export const LIST_RETRY_AFTER_S = 5
 
+/** The part of a PDF that a reader holds in memory. Most PDFs are smaller, so they are read in one call. */
+export const PDF_PIECE_BYTES_MAX = 1024 * 1024
+
 /** How long a `pdf_url` is valid. */
 export const PDF_URL_MS = 10 * 60 * SECOND_MS

@@ -12,6 +12,12 @@ export interface ArtifactStore {
   create(address: ArtifactAddress, bytes: Uint8Array, signal: AbortSignal): Promise<boolean>
   /** The whole object, or undefined if there is none. */
   get(address: ArtifactAddress, signal: AbortSignal): Promise<Uint8Array | undefined>
+  /** The bytes of an object from `start` to `end`, as far as it has them, or undefined if there is no object. */
+  getPart(
+    address: ArtifactAddress,
+    range: { readonly start: number; readonly end: number },
+    signal: AbortSignal,
+  ): Promise<Uint8Array | undefined>
   /** Whether there is an object. */
   has(address: ArtifactAddress, signal: AbortSignal): Promise<boolean>
   /** Removes an object. Removing a missing one is fine. */

@@ -29,6 +29,37 @@ export interface Limiter {
   complete(manifest: Manifest, signal: AbortSignal): Promise<void>
   /** What an account has used in a month. */
   usage(account: string, period: string, signal: AbortSignal): Promise<Usage>
+  /** What an account has used in a month, of which templates and on which days, and what is left of each rate. Changes no counter. */
+  report(query: ReportQuery, signal: AbortSignal): Promise<LimitReport>
+}
+
+/** The caller, and the limits in force for it. */
+export type ReportQuery = Pick<Reservation, 'account' | 'environment' | 'key' | 'period' | 'limits' | 'revision'>
+
+export interface LimitReport extends QuotaState {
+  /** Each rate in force, in the order of `RATES`. */
+  readonly rates: readonly NamedRate[]
+  /**
+   * The charges of the month by template, in the order of their first charge: at most `CHARGED_TEMPLATES_MAX`. Charges of further templates
+   * are only in the total.
+   */
+  readonly templates: readonly ChargeCount[]
+  /** The charges by the day of acceptance, such as `05`. Days without a charge are absent. */
+  readonly days: readonly ChargeCount[]
+}
+
+export interface NamedRate extends RateState {
+  /** The field of the limits. */
+  readonly name: RateLimit
+}
+
+/** A limit that is the rate of a bucket. */
+export type RateLimit = Extract<keyof Limits, `${string}PerMinute`>
+
+export interface ChargeCount {
+  readonly name: string
+  readonly renders: number
+  readonly units: number
 }
 
 export interface Reservation {
@@ -57,6 +88,13 @@ export interface Usage {
   readonly reserved: number
 }
 
+/** The monthly quota and what is used of it. */
+export interface QuotaState {
+  /** Absent = there is no limit. */
+  readonly limit?: number
+  readonly usage: Usage
+}
+
 /** A limiter whose charges may be lost, as a whole or for one account alone. Every method throws `Unavailable` like those of `Limiter`. */
 export interface AuditableLimiter extends Limiter {
   /** What an account is charged in a month. */
@@ -80,26 +118,11 @@ export interface RateState {
 
 /**
  * `rate`: the key's bucket, or the tenant's for the mode or for react_pdf. `html_rate`: the tenant's html bucket alone. `retryAfterMs` is
- * the shortest wait after which the same call is admitted, if nothing else is requested meanwhile.
+ * the shortest wait after which the same call is admitted, if nothing else is requested meanwhile. The usage is that of the month,
+ * including this render if it is admitted.
  */
-export type Decision =
-  | {
-      readonly kind: 'admitted'
-      readonly lane: Lane
-      readonly rate: RateState
-      /** Of the month, including this render. */
-      readonly usage: Usage
-    }
-  | {
-      readonly kind: 'refused'
-      readonly reason: 'rate' | 'html_rate'
-      readonly retryAfterMs: number
-      readonly rate: RateState
-    }
-  | {
-      readonly kind: 'refused'
-      readonly reason: 'quota'
-      readonly limit: number
-      readonly usage: Usage
-      readonly rate: RateState
-    }
+export type Decision = QuotaState & { readonly rate: RateState } & (
+    | { readonly kind: 'admitted'; readonly lane: Lane }
+    | { readonly kind: 'refused'; readonly reason: 'rate' | 'html_rate'; readonly retryAfterMs: number }
+    | { readonly kind: 'refused'; readonly reason: 'quota'; readonly limit: number }
+  )

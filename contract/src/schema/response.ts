@@ -32,6 +32,20 @@ export const acceptedSchema = {
 } as const
 export type Accepted = FromSchema<typeof acceptedSchema>
 
+export const warningsSchema = {
+  type: 'array',
+  items: {
+    title: 'RenderWarning',
+    type: 'object',
+    additionalProperties: false,
+    required: ['code', 'message'],
+    properties: {
+      code: { type: 'string', enum: Object.keys(WARNINGS) },
+      message: { type: 'string' },
+    },
+  },
+} as const
+
 export const statusRecordSchema = {
   title: 'RenderRecord',
   type: 'object',
@@ -66,17 +80,7 @@ export const statusRecordSchema = {
       description: 'Only while status is failed.',
     },
     warnings: {
-      type: 'array',
-      items: {
-        title: 'RenderWarning',
-        type: 'object',
-        additionalProperties: false,
-        required: ['code', 'message'],
-        properties: {
-          code: { type: 'string', enum: Object.keys(WARNINGS) },
-          message: { type: 'string' },
-        },
-      },
+      ...warningsSchema,
       description: 'Problems of a document that was rendered nevertheless. Absent if there are none.',
     },
   },
@@ -84,6 +88,7 @@ export const statusRecordSchema = {
 export type StatusRecord = FromSchema<typeof statusRecordSchema>
 
 export const renderPageSchema = {
+  title: 'RenderPage',
   type: 'object',
   additionalProperties: false,
   required: ['renders'],
@@ -91,6 +96,7 @@ export const renderPageSchema = {
     renders: {
       type: 'array',
       items: {
+        title: 'ListedRender',
         type: 'object',
         additionalProperties: false,
         required: ['render_id', 'template', 'engine', 'status', 'created_at'],

@@ -1,11 +1,13 @@
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { assetKey } from '@platen/contract/render.ts'
 import type { TemplateResource, Uid } from '@platen/contract/resource.ts'
+import { sampleOf } from '@platen/settings/compile/template.ts'
 import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
 import { CHECK_HANG_BACK_OFF } from '@platen/settings/publish/limit.ts'
 import type { PublishCheck } from '@platen/settings/publish/run-check.ts'
-import { expect, test } from 'vitest'
+import { assert, expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { CHECK_AGAIN_MS } from '../limit.ts'
 import { TemplateSources } from './template-source.ts'
@@ -73,6 +75,17 @@ test('an answer counts when the sources are stored: what is compiled is publishe
   expect(answers()).toEqual([])
   scene.isStoreAway = false
   expect([await settle(), answers(), stored.length, scene.asked]).toEqual([{}, [[]], 1, 1])
+})
+
+test('the sample data is stored with the sources, under the digest that is published', async () => {
+  const { clock, stored, settle } = sourcesWith(async () => [])
+  const template = { ...TEMPLATE, spec: { ...TEMPLATE.spec, sampleData: { number: '42' } } }
+  await settle(template)
+  await clock.advance(0)
+  await settle(template)
+  const sample = sampleOf(template)
+  assert(sample !== undefined)
+  expect(stored).toContain(assetKey(sample.digest))
 })
 
 test('a check that came to no answer is asked for again', async () => {

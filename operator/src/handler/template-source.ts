@@ -11,7 +11,7 @@ import type { TemplateStatus } from '@platen/contract/schema/resource.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import { digestOf } from '@platen/settings/compile/digest.ts'
 import { type ConfigMapContent, configMapNamesOf } from '@platen/settings/compile/source.ts'
-import { checkRequestsOf } from '@platen/settings/compile/template.ts'
+import { checkRequestsOf, sampleOf } from '@platen/settings/compile/template.ts'
 import type { CheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
 import { storeSources } from '@platen/settings/publish/store-source.ts'
 import type { ClusterClient } from '../cluster/client.ts'
@@ -111,9 +111,10 @@ export class TemplateSources implements Disposable {
     }
     const faults = isRestored ? [] : (answer ?? this.checks.get(key) ?? [])
     if (faults.length === 0) {
+      const sample = sampleOf(resource)
       const stored = {
         sources: new Map([[digest, source]]),
-        assets: new Map(assets.map((asset) => [asset.digest, asset.bytes])),
+        assets: new Map([...assets, ...(sample ? [sample] : [])].map((asset) => [asset.digest, asset.bytes])),
       }
       await storeSources(this.#options, stored, signal)
     }

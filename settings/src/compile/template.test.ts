@@ -1,4 +1,4 @@
-import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
+import { SAMPLE_BYTES_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ConditionType, TemplateResource } from '@platen/contract/resource.ts'
 import type { CheckFault } from '@platen/contract/template-check.ts'
 import { DEFAULT_LIMITS, type TemplateCode, type TenantId } from '@platen/contract/tenant.ts'
@@ -60,6 +60,19 @@ describe('a template', () => {
     expect(published(result)).toEqual(['invoice: good'])
     for (const each of deep)
       expect(condition(result, each, 'SourceResolved')).toMatchObject({ status: 'False', reason: 'NestedTooDeep' })
+  })
+
+  test('has its sample data stored as canonical JSON, unless that is larger than callers are shown', () => {
+    const sampleOf = (sampleData: Record<string, string | number>) => {
+      const template = aTemplateResource({ spec: { reactPdf: inline('good'), sampleData } })
+      const { snapshot, assets } = compiled([template])
+      const [sample] = [...(snapshot.templates.get(ACME)?.values() ?? [])].map((published) => published.sample)
+      return sample && Buffer.from(assets.get(sample) ?? '').toString()
+    }
+    expect(sampleOf({ b: 1, a: 2 })).toBe('{"a":2,"b":1}')
+    const ofBytes = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) })
+    expect(sampleOf(ofBytes(SAMPLE_BYTES_MAX))).toHaveLength(SAMPLE_BYTES_MAX)
+    expect(sampleOf(ofBytes(SAMPLE_BYTES_MAX + 1))).toBeUndefined()
   })
 
   test('in which the compiler has a defect is told of it, and costs no other anything', () => {

@@ -1,12 +1,14 @@
 /** Compiles templates to what the API lists and what renderers use. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { templateSpecDefaults } from '@platen/contract/crd/template.ts'
+import { SAMPLE_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { TemplateResource } from '@platen/contract/resource.ts'
 import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
 import type { TemplateSpec } from '@platen/contract/schema/resource.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import type {
+  Asset,
   AssetDigest,
   Template,
   TemplateDigest,
@@ -91,6 +93,9 @@ export function compileTemplates(input: TemplateInput): CompiledTemplates {
       const bytes = found.get(digest) ?? input.previousAssets.get(digest)
       if (bytes !== undefined) assets.set(digest, bytes)
     }
+    // The sample of a last good template was stored when that was published.
+    const sample = settings && sampleOf(resource)
+    if (sample !== undefined) assets.set(sample.digest, sample.bytes)
     return { resource, conditions, settings: live }
   })
   return { results, sources, assets }
@@ -184,6 +189,7 @@ function allowEngines({ spec }: TemplateResource, { id, limits }: Tenant): Findi
 
 /** The settings of a sound template, with the digest of its source. */
 export function settingsOf(resource: TemplateResource, digest: TemplateDigest): Template {
+  const sample = sampleOf(resource)
   return {
     tenant: tenantIdOf(resource),
     ...titleOf(resource),
@@ -191,7 +197,16 @@ export function settingsOf(resource: TemplateResource, digest: TemplateDigest): 
     variablesSchema: schemaOf(resource),
     digest,
     engines: enginesOf(resource),
+    ...(sample !== undefined && { sample: sample.digest }),
   }
+}
+
+/** The sample data that callers are shown, stored as an asset is. */
+export function sampleOf({ spec }: TemplateResource): Omit<Asset, 'name'> | undefined {
+  if (spec.sampleData === undefined) return undefined
+  const bytes = Buffer.from(canonicalJson(spec.sampleData))
+  // `AssetDigest` is defined as lower-case hex SHA-256.
+  return bytes.byteLength > SAMPLE_BYTES_MAX ? undefined : { bytes, digest: sha256(bytes) as AssetDigest }
 }
 
 /** The engines that a template has a source for. */

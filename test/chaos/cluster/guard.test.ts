@@ -60,9 +60,9 @@ const GUARDS: readonly Guard[] = [
     deployables: ['renderer', 'events'],
     mutant: {
       name: 'charges renders that failed',
-      file: '/adapters/src/redis/limiter.ts',
-      find: "outcome.status === 'succeeded' ? units : 0",
-      replace: 'outcome ? units : 0',
+      file: '/contract/src/charge-sums.ts',
+      find: "if (outcome.status === 'failed' || render.units === 0)",
+      replace: 'if (!outcome || render.units === 0)',
     },
     // Some renders of the load fail by themselves.
     async run({ trial, signal }) {

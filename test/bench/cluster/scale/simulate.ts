@@ -108,7 +108,7 @@ export function simulate(scenario: Scenario): Run {
     const reservation = reservations.get(render.id)
     reservations.delete(render.id)
     if (reservation === undefined) throw new Error('a render ends once')
-    allowance.complete({ ...some.manifest, render: { ...some.manifest.render, ...reservation } }, false)
+    allowance.complete({ ...some.manifest, render: { ...some.manifest.render, ...reservation } }, undefined)
   }
   const begin = (pod: Pod, now: number) => {
     if (now < sharedOutAt) return
