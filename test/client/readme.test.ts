@@ -35,11 +35,11 @@ afterAll(async () => {
 
 test('renders PDFs, lists templates and tells what is wrong', async () => {
   const caller = blocks.filter((code) => !code.includes('verifyWebhook'))
-  expect(caller.length).toBe(3)
+  expect(caller.length).toBe(4)
   await writeFile(join(folder, 'caller.mjs'), caller.join('\n'))
   const env = { PATH: process.env['PATH'], PLATEN_URL: service.url(), PLATEN_API_KEY: READER_LIVE }
   const { stdout } = await run(await machineNode(), ['caller.mjs'], { cwd: folder, env })
-  expect(stdout).toMatch(/^invoice 3\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/)
+  expect(stdout).toMatch(/^invoice 3\n[0-9A-Z]{26} \w+\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/)
   for (const name of ['invoice.pdf', 'invoice-2.pdf']) {
     expect((await readFile(join(folder, name))).subarray(0, 5).toString()).toBe('%PDF-')
   }
