@@ -32,12 +32,12 @@ afterAll(async () => {
 
 test('renders PDFs, lists templates and tells what is wrong', async () => {
   const caller = blocks.filter((code) => !code.includes('verifyWebhook'))
-  expect(caller.length).toBe(3)
+  expect(caller.length).toBe(4)
   await writeFile(join(folder, 'caller.mjs'), caller.join('\n'))
   const env = { PATH: process.env['PATH'], PLATEN_URL: service().url(), PLATEN_API_KEY: service().key }
   const { stdout } = await run(await machineNode(), ['caller.mjs'], { cwd: folder, env })
   expect(stdout).toMatch(
-    /^certificate 1\ninvoice 1\nletter 1\nreport 1\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
+    /^certificate 1\ninvoice 1\nletter 1\nreport 1\n[0-9A-Z]{26} \w+\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
   )
   for (const name of ['invoice.pdf', 'invoice-2.pdf']) {
     expect((await readFile(join(folder, name))).subarray(0, 5).toString()).toBe('%PDF-')

@@ -1,7 +1,7 @@
 /** Rendering as a caller sees it, over HTTP alone. */
 import { randomUUID } from 'node:crypto'
-import type { RenderPage } from '@platen/contract/schema/response.ts'
 import { gzipSync } from 'node:zlib'
+import type { RenderPage } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
 import { inspectPdf, occurrences, type PdfFacts } from '../topology/oracle.ts'

@@ -21,6 +21,7 @@ import {
   monthOf,
   UnreadableManifest,
 } from '@platen/contract/render.ts'
+import { retrying } from '@platen/contract/retry.ts'
 import { applyEvents, type ReplayPorts } from '../replay.ts'
 import { LISTED_AT_ONCE } from './limit.ts'
 
@@ -36,9 +37,11 @@ export const LIST_READER = 'list'
 
 /** Keeps the list until `signal` aborts. Any number of processes may run it; they share the log. Rejects only because of a defect. */
 export async function runListProjection(ports: ListPorts, signal: AbortSignal): Promise<void> {
+  const { clock, log } = ports
+  const artifacts = retrying(ports.artifacts, ['get'], { clock, log, dependency: 'artifact store' })
   const apply = async (batches: readonly EventBatch[]) => {
     const events = batches.flatMap((batch) => batch.events)
-    await forEachConcurrently(events, LISTED_AT_ONCE, (event) => applyEvent(event, ports, signal))
+    await forEachConcurrently(events, LISTED_AT_ONCE, (event) => applyEvent(event, { ...ports, artifacts }, signal))
     const period = monthOf(ports.clock.now())
     return batches.map(() => ({ period, charged: new Map() }))
   }

@@ -36,6 +36,8 @@ describe('a request is taken or refused, whatever stands in', () => {
     template: (template) => ({ ...LETTER, template }),
     'options.filename': (filename) => ({ ...LETTER, options: { filename } }),
     webhook_url: (text) => ({ ...LETTER, webhook_url: `http://127.0.0.1:65529/${text}` }),
+    reference: (reference) => ({ ...LETTER, reference }),
+    'the names and values of metadata': (text) => ({ ...LETTER, metadata: { [text]: text, of: text } }),
     'the names and values of data': (text) => ({ ...LETTER, data: { [text]: text } }),
     'a field of its own': (text) => ({ ...LETTER, [text]: text }),
   }
@@ -49,12 +51,15 @@ describe('a request is taken or refused, whatever stands in', () => {
     }
   })
 
-  test.for(['/api/v1/render/', '/api/v1/deliveries/', '/api/v1/templates/', '/'])('the path %s', async (path) => {
-    for (const [name, text] of texts) {
-      const answer = await request(at(), { key: ACME, path: path + encodeURIComponent(text.toWellFormed()) })
-      expect([200, 400, 401, 404, 405, 414, 431], `${path}: ${name}`).toContain(answer.status)
-    }
-  })
+  test.for(['/api/v1/render/', '/api/v1/renders?reference=', '/api/v1/deliveries/', '/api/v1/templates/', '/'])(
+    'the path %s',
+    async (path) => {
+      for (const [name, text] of texts) {
+        const answer = await request(at(), { key: ACME, path: path + encodeURIComponent(text.toWellFormed()) })
+        expect([200, 400, 401, 404, 405, 414, 431], `${path}: ${name}`).toContain(answer.status)
+      }
+    },
+  )
 
   // As no client would send them: byte for byte.
   test.for(['Idempotency-Key', 'X-Request-Id', 'Authorization', 'Content-Type', 'X-Forwarded-For'])(
@@ -179,7 +184,8 @@ const ACCOUNT = '[0-9a-f]{32}'
 const DIGEST = '[0-9a-f]{64}'
 const MONTH = '\\d{4}-\\d{2}'
 const REDIS_KEY = new RegExp(
-  `^platen:(?:\\{directory\\}:(?:readers|seal-keys|meta|keys|templates|tenants|log)|\\{checkpoint\\}(?::charged:${MONTH})?|render:\\{${ULID}\\}|` +
+  `^platen:(?:\\{directory\\}:(?:readers|seal-keys|meta|keys|templates|tenants|log)|\\{checkpoint\\}(?::charged:${MONTH})?|\\{list\\}|` +
+    `list:\\{${ACCOUNT}\\}:live(?::(?:index|removed|bytes))?|render:\\{${ULID}\\}|` +
     `reply:\\{${ULID}\\}:[a-z0-9:]+|limiter:\\{${ACCOUNT}\\}:(?:settings|holdings|lapses|sums|charges:${MONTH}|` +
     `rate:(?:key:${ACCOUNT}:${DIGEST}:(?:a?sync)|tenant:${ACCOUNT}:live:(?:react_pdf|a?sync))))$`,
 )
