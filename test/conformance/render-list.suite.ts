@@ -1,7 +1,14 @@
 /** The promises of every list of renders, and of the ledger that keeps it. */
 import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { ListedRender, RenderList, RenderQuery } from '@platen/contract/port/render-list.ts'
-import { type Manifest, type RenderRecord, STATUSES, tombstoneOf } from '@platen/contract/render.ts'
+import {
+  cancellationOf,
+  type Manifest,
+  manifestOf,
+  type RenderRecord,
+  STATUSES,
+  tombstoneOf,
+} from '@platen/contract/render.ts'
 import type { IdScope } from '@platen/contract/render-id.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
@@ -122,6 +129,30 @@ export function describeRenderList(name: string, makeHarness: () => Promise<Rend
       await renders.ledger.complete(aManifest({ record: { ...late, reference: 'b' } }), signal)
       expect(await idsOf({ reference: 'a' }, signal)).toEqual([record.id])
       expect(await idsOf({ reference: 'b' }, signal)).toEqual([late.id])
+    })
+
+    test('shows a render that is canceled with what it was accepted with', async ({ signal }) => {
+      const record = accepted(1, { reference: 'a', engine: 'html' })
+      const { id, template, tenant, storage, retentionDays } = record
+      const known = { id, tenant, account, environment, storage, retentionDays, template: undefined }
+      await renders.ledger.markQueued(record, signal)
+      const cancellation = cancellationOf(known, NOON)
+      await renders.ledger.complete(cancellation, signal)
+      const listed = { id, template: template.code, engine: 'html', reference: 'a' }
+      const canceled = { ...listed, state: { status: 'failed', finishedAt: NOON, code: 'canceled' } }
+      expect(await only(signal)).toMatchObject([canceled])
+      await renders.ledger.complete(manifestOf(record, 1, cancellation.outcome), signal)
+      expect(await only(signal)).toMatchObject([canceled])
+      expect(await idsOf({ status: 'failed', engine: 'html', reference: 'a' }, signal)).toEqual([id])
+    })
+
+    test('does not show a render that was removed, whatever comes later', async ({ signal }) => {
+      const [ended, late] = [accepted(1), accepted(2)]
+      await renders.ledger.complete(aManifest({ record: ended }), signal)
+      await renders.ledger.markQueued(late, signal)
+      for (const { id } of [ended, late]) await renders.list.remove(SCOPE, id, signal)
+      for (const record of [ended, late]) await renders.ledger.complete(aManifest({ record }), signal)
+      expect(await only(signal)).toEqual([])
     })
 
     test('gives pages, the newest first, each render once, however the renders came', async ({ signal }) => {

@@ -11,7 +11,7 @@ import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/
 import { ignoreUnavailable } from './ignore-unavailable.ts'
 
 export interface ListedLedgerOptions {
-  readonly list: Pick<RenderListView, 'put' | 'remove'>
+  readonly list: Pick<RenderListView, 'put' | 'cancel' | 'remove'>
   readonly log: Log
 }
 
@@ -27,9 +27,15 @@ export function listedRenderLedger<Ledger extends RenderLedger>(
   }
   const end = async (manifest: Manifest, signal: AbortSignal) => {
     const { render } = manifest
+    const { id } = render
+    const scope = scopeOfRender(render)
+    const ended = listedEnded(manifest)
+    const { finishedAt } = manifest.outcome
     const told = isAbandoned(manifest)
-      ? list.remove(scopeOfRender(render), render.id, signal)
-      : list.put(scopeOfRender(render), listedEnded(manifest), signal)
+      ? list.remove(scope, id, signal)
+      : manifest.canceledAt === undefined
+        ? list.put(scope, ended, signal)
+        : list.cancel(scope, id, { finishedAt, expiresAt: ended.expiresAt }, signal)
     await ignoreUnavailable(told, { log, fields: logFieldsOf(render) })
   }
   return {

@@ -90,6 +90,16 @@ function operations.put()
   sweep()
 end
 
+function operations.cancel()
+  local known = find(request.id)
+  if not known or RANK[string.sub(known, ID + 1, ID + 1)] >= RANK[request.status] then return end
+  local fields = rest(known)
+  for name, value in pairs(request.fields) do fields[name] = value end
+  drop(known)
+  add(request.id .. request.status .. string.sub(known, ID + 2, ID + 2) .. cjson.encode(fields))
+  keep(fields.x)
+end
+
 function operations.remove()
   local known = find(request.id)
   if known then drop(known) end

@@ -50,6 +50,10 @@ export function redisRenderList(redis: RedisConnection, options: RenderListOptio
       const entry = { id, ...letters, expiresAt, fields: JSON.stringify(fieldsOf(render)) }
       await run(scope, { operation: 'put', ...entry, bytesMax }, signal)
     },
+    async cancel(scope, id, { finishedAt, expiresAt }, signal) {
+      const fields = { x: expiresAt, f: finishedAt, c: 'canceled' } satisfies Partial<Fields>
+      await run(scope, { operation: 'cancel', id, status: STATUS_LETTERS.failed, fields }, signal)
+    },
     async remove(scope, id, signal) {
       await run(scope, { operation: 'remove', id, keptMs: LIST_REMOVED_KEPT_MS }, signal)
     },

@@ -20,7 +20,7 @@ import type { TemplateCode } from '@platen/contract/tenant.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
 import { PRUNE_ROWS_MAX } from './limit.ts'
-import { LIST_COLUMNS, labelsIn, listValuesOf } from './render-ledger/render-list.ts'
+import { LIST_COLUMNS, labelsIn, listValuesOf, REMOVED_SCOPE } from './render-ledger/render-list.ts'
 
 const OPEN = `INSERT INTO render (id, template, accepted_at, status, expires_at, storage, ${LIST_COLUMNS})
   VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
@@ -31,12 +31,16 @@ const STATE = `SELECT status, attempts - returned AS counted, owner, lease_until
 const RENEW = `UPDATE render SET lease_until = ?1 WHERE id = ?2 AND attempts = ?3 AND owner = ?4 RETURNING id`
 const RELEASE = `UPDATE render SET returned = returned + 1, owner = NULL, lease_until = NULL
   WHERE id = ? AND attempts = ? AND owner = ?`
-const COMPLETE = `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, expires_at, storage, ${LIST_COLUMNS})
+const END = `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, expires_at, storage, ${LIST_COLUMNS})
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET status = excluded.status, attempts = excluded.attempts, outcome = excluded.outcome,
-    expires_at = excluded.expires_at, storage = excluded.storage, owner = NULL, lease_until = NULL,
-    scope = excluded.scope, engine = excluded.engine, reference = excluded.reference, metadata = excluded.metadata
-  WHERE render.outcome IS NULL`
+    expires_at = excluded.expires_at, storage = excluded.storage, owner = NULL, lease_until = NULL`
+const UNLESS_ENDED = `WHERE render.outcome IS NULL`
+const COMPLETE = `${END},
+    scope = iif(render.scope = '${REMOVED_SCOPE}', render.scope, excluded.scope), engine = excluded.engine,
+    reference = excluded.reference, metadata = excluded.metadata ${UNLESS_ENDED}`
+/** A cancellation knows less of the render than its row. */
+const CANCEL = `${END} ${UNLESS_ENDED}`
 const FIND = `SELECT template, accepted_at, status, attempts, outcome, reference, metadata FROM render WHERE id = ?`
 const FIND_QUEUED = `SELECT record FROM queue WHERE id = ?`
 const RELEASE_ALL = `UPDATE render SET owner = NULL, lease_until = NULL WHERE owner IS NOT NULL`
@@ -153,8 +157,9 @@ function ending(manifest: Manifest) {
   const { id, template, acceptedAt, storage } = render
   const expiresAt = expiryOf(render, outcome.finishedAt)
   const ended = [outcome.status, attempt, JSON.stringify(outcome), expiresAt, JSON.stringify(storage)]
-  const listed = listValuesOf(render, !isAbandoned(manifest))
-  return { sql: COMPLETE, values: [id, template.code, acceptedAt, ...ended, ...listed] }
+  const isCancellation = manifest.canceledAt !== undefined
+  const listed = listValuesOf(render, !isAbandoned(manifest) && !isCancellation)
+  return { sql: isCancellation ? CANCEL : COMPLETE, values: [id, template.code, acceptedAt, ...ended, ...listed] }
 }
 
 /** Returns why a claim changed nothing. `state` was read in the same transaction. */

@@ -123,7 +123,7 @@ describe('POST /render in async mode', () => {
   test('counts an html render as many units as the plan says', async () => {
     const api = anApi({
       tenant: { limits: { htmlEngineEnabled: true, htmlEngineRenderMultiplier: 25 } },
-      templates: [aTemplate({ engines: ['html'] })],
+      templates: [aTemplate({ engine: 'html', engines: ['html'] })],
     })
     await api.post(ASYNC)
     expect(await queued(api, 'async', 'html')).toMatchObject({ units: 25, engine: 'html' })

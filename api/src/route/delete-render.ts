@@ -25,7 +25,7 @@ import {
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
-import { type Caller, callerOf } from '../admission/authenticate.ts'
+import { type Caller, callerOf, scopeOf } from '../admission/authenticate.ts'
 import { pollManifest, readManifest } from '../admission/manifest.ts'
 import { recordExpiry } from '../admission/submit.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
@@ -46,7 +46,7 @@ export function deleteRenderRoute(app: FastifyInstance, given: ApiPorts): void {
       if (manifest.canceledAt !== undefined) await complete(manifest, ports)
       return await reply.send(recordOf(viewOf(manifest)))
     }
-    await remove(manifest, ports)
+    await remove(manifest, callerOf(request), ports)
     return await reply.code(204).send()
   })
 }
@@ -116,7 +116,7 @@ async function complete(manifest: Manifest, { ledger, limiter, clock, log }: Api
 }
 
 /** Removes PDF and input. The manifest comes first: from then on nobody is shown a link that leads nowhere. */
-async function remove(manifest: Manifest, ports: ApiPorts): Promise<void> {
+async function remove(manifest: Manifest, caller: Caller, ports: ApiPorts): Promise<void> {
   const { artifacts, clock, settings } = ports
   const { id, storage } = manifest.render
   const signal = clock.timeout(PORT_CALL_MS_MAX)
@@ -127,9 +127,20 @@ async function remove(manifest: Manifest, ports: ApiPorts): Promise<void> {
     const removed = encodeManifest(removedManifestOf(manifest, clock.now()), settings.format)
     await artifacts.put(manifestAddress(id, settings.serviceBucket), removed, signal)
   }
+  await unlist(id, caller, ports)
   for await (const address of artifacts.list(storage.bucket, renderPrefix(storage.prefix, id), signal))
     await artifacts.delete(address, signal)
   if (isRepeated) throw notKept()
+}
+
+/** The list is only a view. A repeated DELETE does this again. */
+async function unlist(id: RenderId, caller: Caller, { list, clock, log }: ApiPorts): Promise<void> {
+  try {
+    await list.remove(scopeOf(caller), id, clock.timeout(PORT_CALL_MS_MAX))
+  } catch (err) {
+    if (!isUnavailable(err)) throw err
+    logTolerated(log, { render: id, err }, 'removed render still listed')
+  }
 }
 
 function description(): object {

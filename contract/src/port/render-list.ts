@@ -13,6 +13,8 @@ export interface RenderList {
    * accepted. A sync render is listed once it has ended. Throws `RenderListIncomplete`, and `Unavailable` when the list cannot be reached.
    */
   page(query: RenderQuery, signal: AbortSignal): Promise<RenderPage>
+  /** Takes a render out of the list. It may be unknown. */
+  remove(scope: IdScope, id: RenderId, signal: AbortSignal): Promise<void>
 }
 
 /** A list that is only a view: it can be lost, and is made again from the manifests of the renders that have ended. */
@@ -22,10 +24,18 @@ export interface RenderListView extends RenderList {
    * keeps the labels that it was first put with. Does nothing for a render that was removed within the last hour.
    */
   put(scope: IdScope, render: ListedRender, signal: AbortSignal): Promise<void>
-  /** Takes a render out of the list. It may be unknown. */
-  remove(scope: IdScope, id: RenderId, signal: AbortSignal): Promise<void>
+  /**
+   * Shows an open render as canceled, with what is known of it. Does nothing for one that is not listed: `put` shows it later, once somebody
+   * knows all of it.
+   */
+  cancel(scope: IdScope, id: RenderId, end: CanceledEnd, signal: AbortSignal): Promise<void>
   /** Tells whether nothing is missing of an ended render: it is shown with its outcome, or was removed within the last hour. */
   isSettled(scope: IdScope, id: RenderId, signal: AbortSignal): Promise<boolean>
+}
+
+export interface CanceledEnd {
+  readonly finishedAt: Instant
+  readonly expiresAt: Instant
 }
 
 /** The filters apply together. */

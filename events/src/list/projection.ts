@@ -3,7 +3,7 @@
  * This projection adds what it missed, and makes it again when Redis has lost it.
  *
  * An event says that a render has ended, and its manifest what is listed of it. For an event cannot be erased: the manifest of a render that
- * was erased is a tombstone, and of one that has expired there is none. An event of a stored request also lacks the labels.
+ * was erased is a tombstone, that of one that was removed says so, and of one that has expired there is none. An event of a stored request also lacks the labels.
  */
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
@@ -17,6 +17,7 @@ import {
   decodeManifest,
   expiryOf,
   isAbandoned,
+  isDeleted,
   manifestAddress,
   monthOf,
   UnreadableManifest,
@@ -58,7 +59,7 @@ async function applyEvent(
   const bytes = await artifacts.get(manifestAddress(render.id, serviceBucket), signal)
   try {
     const manifest = bytes && decodeManifest(bytes)
-    if (manifest === undefined || isAbandoned(manifest)) return
+    if (manifest === undefined || isAbandoned(manifest) || isDeleted(manifest)) return
     await list.put(scopeOfRender(render), listedEnded(manifest), signal)
   } catch (err) {
     if (!(err instanceof UnreadableManifest || err instanceof NewerFormat)) throw err

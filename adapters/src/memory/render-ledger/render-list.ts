@@ -23,6 +23,13 @@ export function memoryRenderList(clock: Clock): RenderListView {
       const labels = known === undefined || isTerminal(status) ? {} : labelsOf(known)
       rendersOf(scope).set(render.id, { ...render, ...labels })
     },
+    async cancel(scope, id, { finishedAt, expiresAt }, signal) {
+      signal.throwIfAborted()
+      const known = rendersOf(scope).get(id)
+      if (known === undefined || known === 'removed' || isTerminal(known.state.status)) return
+      const state = { status: 'failed', finishedAt, code: 'canceled' } as const
+      rendersOf(scope).set(id, { ...known, state, expiresAt })
+    },
     async remove(scope, id, signal) {
       signal.throwIfAborted()
       rendersOf(scope).set(id, 'removed')

@@ -25,9 +25,14 @@ export function listValuesOf(
   return [scope, engine, reference ?? null, metadata === undefined ? null : JSON.stringify(metadata)]
 }
 
+/** The scope of a render that was taken out of the list: that of no account. */
+export const REMOVED_SCOPE = ''
+const REMOVE = `UPDATE render SET scope = '${REMOVED_SCOPE}' WHERE id = ?`
+
 /** Makes the list in an open database. The ledger in the same database writes it. */
 export function sqliteRenderList(database: Database, clock: Clock): RenderList {
   return {
+    remove: async (_scope, id, signal) => void (await database.run([{ sql: REMOVE, values: [id] }], signal)),
     async page(query, signal) {
       const [rows = []] = await database.run([commandOf(query, clock.now())], signal)
       const renders = rows.slice(0, query.limit).map(listedIn)
