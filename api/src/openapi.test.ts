@@ -120,6 +120,7 @@ describe('the OpenAPI document', () => {
         "DeliveryList",
         "Error",
         "ErrorDetail",
+        "ListedRender",
         "Liveness",
         "Margin",
         "Readiness",
@@ -127,11 +128,14 @@ describe('the OpenAPI document', () => {
         "RenderAccepted",
         "RenderFailure",
         "RenderOptions",
+        "RenderPage",
         "RenderRecord",
         "RenderRequest",
         "RenderWarning",
         "Template",
+        "TemplateDetail",
         "TemplateList",
+        "Usage",
         "WebhookBody",
       ]
     `)
@@ -157,8 +161,8 @@ describe('the OpenAPI document', () => {
       const isDescribed = operations().some(([, { responses }]) =>
         responses[status]?.description.includes(`\`${code}\``),
       )
-      // Only requests that reach no operation get these: the last is for links to documents.
-      expect(isDescribed, code).toBe(!['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'RANGE_NOT_SATISFIABLE'].includes(code))
+      // Only requests that reach no operation get these two.
+      expect(isDescribed, code).toBe(!['NOT_FOUND', 'METHOD_NOT_ALLOWED'].includes(code))
     }
   })
 })

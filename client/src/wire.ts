@@ -178,7 +178,6 @@ export interface TemplateDetail {
   readonly engine: Engine
   /** The engines that the template has a source for. */
   readonly engines: readonly TemplateEngine[]
-  /** The options of requests that do not set them. */
   readonly options: RenderOptions
   /** Sample data of the template, valid under variables_schema. Absent if there is none, or if it has more than 64 KiB. */
   readonly sample?: Readonly<Record<string, unknown>>

@@ -88,7 +88,7 @@ const GUARDS: readonly Guard[] = [
     mutant: {
       name: 'takes a render that no store knows for one that is no more',
       file: '/api/src/route/get-render.ts',
-      find: 'if (mayWait) return {',
+      find: 'if (isYoung) return {',
       replace: 'if (false) return {',
     },
     run: ({ rig, trial }) =>

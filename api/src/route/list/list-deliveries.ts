@@ -2,10 +2,10 @@
 import type { Attempt, DeliveryRecord } from '@platen/contract/delivery.ts'
 import { type DeliveryList, deliveryListSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
-import { PORT_CALL_MS_MAX } from '../limit.ts'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
-import type { ApiPorts } from '../ports.ts'
-import { renderOf, timeOf } from './get-render.ts'
+import { PORT_CALL_MS_MAX } from '../../limit.ts'
+import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
+import type { ApiPorts } from '../../ports.ts'
+import { renderOf, timeOf } from '../get-render.ts'
 
 export function listDeliveriesRoute(app: FastifyInstance, ports: ApiPorts): void {
   const { deliveries, clock } = ports

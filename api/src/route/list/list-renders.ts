@@ -7,14 +7,14 @@ import { referenceSchema, templateCodeSchema } from '@platen/contract/schema/ren
 import { type RenderPage, renderPageSchema } from '@platen/contract/schema/response.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { callerOf, scopeOf } from '../admission/authenticate.ts'
-import { PORT_CALL_MS_MAX } from '../limit.ts'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
-import type { ApiPorts } from '../ports.ts'
-import { malformed } from '../problem.ts'
+import { callerOf, scopeOf } from '../../admission/authenticate.ts'
+import { PORT_CALL_MS_MAX } from '../../limit.ts'
+import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
+import type { ApiPorts } from '../../ports.ts'
+import { malformed } from '../../problem.ts'
+import { timeOf } from '../get-render.ts'
+import { LIST_PER_PAGE_DEFAULT, LIST_PER_PAGE_MAX, LIST_RETRY_AFTER_S } from '../limit.ts'
 import { CURSOR_CHARS, type CursorScope, cursorAfter, readCursor } from './cursor.ts'
-import { timeOf } from './get-render.ts'
-import { LIST_PER_PAGE_DEFAULT, LIST_PER_PAGE_MAX, LIST_RETRY_AFTER_S } from './limit.ts'
 
 const instant = { type: 'string', format: 'date-time' } as const
 
@@ -91,7 +91,7 @@ function instantIn(query: Query, name: 'created_after' | 'created_before'): numb
   const text = query[name]
   if (text === undefined) return undefined
   const instant = Date.parse(text)
-  if (Number.isNaN(instant)) throw malformed([{ path: `/${name}`, message: 'must be a time (RFC 3339)' }])
+  if (Number.isNaN(instant)) throw malformed([{ in: 'query', path: name, message: 'must be a time (RFC 3339)' }])
   return instant
 }
 
@@ -108,7 +108,9 @@ function startOf(
   if (cursor === undefined) return {}
   const below = readCursor(cursor, cursorScope, keys())
   if (below !== undefined) return { below }
-  throw malformed([{ path: '/cursor', message: 'is not a cursor of this list: send the filters of the page before' }])
+  throw malformed([
+    { in: 'query', path: 'cursor', message: 'is not a cursor of this list: send the filters of the page before' },
+  ])
 }
 
 function throwIncomplete(cause: unknown): never {

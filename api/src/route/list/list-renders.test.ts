@@ -3,8 +3,8 @@ import type { RenderRecord } from '@platen/contract/render.ts'
 import { mintRenderId } from '@platen/contract/render-id.ts'
 import type { RenderPage } from '@platen/contract/schema/response.ts'
 import { describe, expect, test } from 'vitest'
-import { type Api, anApi, FOREIGN_KEY } from '../../../test/fixture/api.ts'
-import { aFailure, aManifest, aRecord, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { type Api, anApi, FOREIGN_KEY } from '../../../../test/fixture/api.ts'
+import { aFailure, aManifest, aRecord, NEVER, NOON } from '../../../../test/fixture/build.ts'
 
 const PATH = '/api/v1/renders'
 const { account, environment } = aRecord()
@@ -67,29 +67,34 @@ describe('GET /renders', () => {
   })
 
   test.for([
-    ['limit=0', '/limit'],
-    ['limit=101', '/limit'],
-    ['limit=x', '/limit'],
-    ['status=done', '/status'],
-    ['status=failed&status=queued', '/status'],
-    ['engine=latex', '/engine'],
-    ['template=../x', '/template'],
-    ['reference=', '/reference'],
-    [`reference=${'a'.repeat(129)}`, '/reference'],
-    ['reference=a%0Ab', '/reference'],
-    ['reference=%E2%80%AEa', '/reference'],
-    ['created_after=yesterday', '/created_after'],
-    ['created_after=2026-13-01T00:00:00Z', '/created_after'],
-    ['created_before=2026-06-30T23:59:60Z', '/created_before'],
-    ['cursor=', '/cursor'],
-    [`cursor=${'A'.repeat(43)}`, '/cursor'],
-    [`cursor=${'A'.repeat(5000)}`, '/cursor'],
-    ['referense=a', '/referense'],
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['limit=x', 'limit'],
+    ['status=done', 'status'],
+    ['status=failed&status=queued', 'status'],
+    ['engine=latex', 'engine'],
+    ['template=../x', 'template'],
+    ['reference=', 'reference'],
+    [`reference=${'a'.repeat(129)}`, 'reference'],
+    ['reference=a%0Ab', 'reference'],
+    ['reference=%E2%80%AEa', 'reference'],
+    ['created_after=yesterday', 'created_after'],
+    ['created_after=2026-13-01T00:00:00Z', 'created_after'],
+    ['created_before=2026-06-30T23:59:60Z', 'created_before'],
+    ['cursor=', 'cursor'],
+    [`cursor=${'A'.repeat(43)}`, 'cursor'],
+    [`cursor=${'A'.repeat(5000)}`, 'cursor'],
+    ['referense=a', 'referense'],
   ])('refuses ?%s and names the field', async ([query, path]) => {
     const answer = await anApi().get(`${PATH}?${query}`)
     expect([answer.statusCode, answer.json()]).toMatchObject([
       400,
-      { error: { code: 'INVALID_PAYLOAD', details: expect.arrayContaining([expect.objectContaining({ path })]) } },
+      {
+        error: {
+          code: 'INVALID_PAYLOAD',
+          details: expect.arrayContaining([expect.objectContaining({ in: 'query', path })]),
+        },
+      },
     ])
   })
 

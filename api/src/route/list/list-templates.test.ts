@@ -1,7 +1,7 @@
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
-import { anApi, FOREIGN_KEY } from '../../../test/fixture/api.ts'
-import { aTemplate } from '../../../test/fixture/build.ts'
+import { anApi, FOREIGN_KEY } from '../../../../test/fixture/api.ts'
+import { aTemplate } from '../../../../test/fixture/build.ts'
 
 const PATH = '/api/v1/templates'
 

@@ -1,10 +1,10 @@
 /** GET /templates: the caller's published templates, page by page in the order of their codes. */
 import { type TemplateList, templateListSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
-import { callerOf } from '../admission/authenticate.ts'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
-import type { ApiPorts } from '../ports.ts'
-import { LIST_PER_PAGE_DEFAULT, LIST_PER_PAGE_MAX } from './limit.ts'
+import { callerOf } from '../../admission/authenticate.ts'
+import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
+import type { ApiPorts } from '../../ports.ts'
+import { LIST_PER_PAGE_DEFAULT, LIST_PER_PAGE_MAX } from '../limit.ts'
 
 const PAGE_MAX = 1_000_000
 
