@@ -4,21 +4,15 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import {
-  AclOperationTypes,
-  AclPermissionTypes,
-  AclResourceTypes,
-  type Admin,
-  ConfigResourceTypes,
-  Kafka,
-  logLevel,
-  ResourcePatternTypes,
-} from 'kafkajs'
+import kafkajs, { type Admin, Kafka, logLevel } from 'kafkajs'
 import { poll } from '../../time/poll.ts'
 import { aCertificate, presented, type ServerIdentity } from '../host.ts'
 import { binaryOf, cacheFolder } from './binary.ts'
 import { HOST } from './port.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from './process.ts'
+
+// Node does not see these among the exports of a CommonJS module; Vitest does.
+const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ConfigResourceTypes, ResourcePatternTypes } = kafkajs
 
 export interface KafkaOptions {
   /**
