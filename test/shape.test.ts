@@ -30,6 +30,7 @@ const UNMEASURED = [
   'test/postman/package-lock.json',
   'LICENSE',
   'api/openapi.json',
+  'test/scenario/upgrade/openapi.json',
   'client/postman.json',
   'charts/platen/values.schema.json',
   'charts/platen/file/dashboard/',

@@ -15,19 +15,14 @@ import {
 import { errorBodySchema, type WebhookBody, webhookBodySchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 
-/** The schema name of refusals. Generated clients get one type for them. */
-const ERROR_SCHEMA = 'Error'
-
 /** Describes every route registered after it. */
 export function describe(app: FastifyInstance, brand: string): void {
-  app.addSchema({ $id: ERROR_SCHEMA, ...errorBodySchema })
   app.register(swagger, {
     openapi: documentFrame(brand),
     // The paths in the interface include the prefix.
     stripBasePath: false,
     convertConstToEnum: false,
     transformObject: (found) => withNamedSchemas('openapiObject' in found ? found.openapiObject : found.swaggerObject),
-    refResolver: { buildLocalReference: ({ $id }) => (typeof $id === 'string' ? $id : ERROR_SCHEMA) },
   })
 }
 
@@ -39,6 +34,7 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
       version: '1.0.0',
       description: 'Renders PDF documents from named templates and JSON data, at once or in the background.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      contact: { name: 'The operators of this installation' },
     },
     servers: [{ url: '/', description: 'The server that returned this document.' }],
     tags: [
@@ -158,9 +154,8 @@ function withNamedSchemas<Document extends object>(document: Document): Document
     schemas[title] = rest
     return { $ref: `#/components/schemas/${title}` }
   }
-  const moved = move(document) as Document & { readonly components: { readonly schemas: object } }
-  const all = Object.entries({ ...moved.components.schemas, ...schemas })
-  const sorted = Object.fromEntries(all.toSorted(([one], [other]) => (one < other ? -1 : 1)))
+  const moved = move(document) as Document & { readonly components: object }
+  const sorted = Object.fromEntries(Object.entries(schemas).toSorted(([one], [other]) => (one < other ? -1 : 1)))
   return { ...moved, components: { ...moved.components, schemas: sorted } }
 }
 
@@ -218,10 +213,7 @@ export function refusals(
       {
         description: group.map((code) => `\`${code}\`: ${HTTP_ERRORS[code].summary}`).join(' '),
         headers: Object.assign({}, COMMON_HEADERS, ...group.flatMap(headersOf)),
-        allOf: [
-          { $ref: `${ERROR_SCHEMA}#` },
-          { type: 'object', properties: { error: { type: 'object', properties: { code: { enum: group } } } } },
-        ],
+        ...errorBodySchema,
         examples: group.map((code) => ({
           error: {
             code,

@@ -23,7 +23,8 @@ const USAGE = `usage: platen check <folder> [--no-render]
        platen preview <folder> <template> [--data <file>] [--engine <engine>] [-o <file>] [--watch]
        platen publish <folder> [--watch]
        platen erase render <id>... [--embedded] [--by <name>]
-       platen erase tenant <name> [--before <time>] [--account <uid>] [--embedded] [--by <name>]
+       platen erase tenant <name> [--reference <text>] [--before <time>] [--account <uid>] [--embedded]
+                           [--by <name>]
 
   check     read a folder of manifests as the service would, render every template with its sample
             data, and print what is wrong; nothing is written, and no service needs to run
@@ -44,6 +45,7 @@ const USAGE = `usage: platen check <folder> [--no-render]
   erase     erase renders, or those of a tenant, from S3 and Redis: PDFs, outcomes, deliveries and
             claims; say what stays in Kafka until when, and write a line of JSON for audits to
             standard error. Repeating it is safe and completes what was interrupted
+    --reference <text> only renders that have this reference now, each once
     --before <time>    only what was accepted before, such as 2027-01-31T00:00:00Z
     --account <uid>    a tenant that was removed, by the uid that it had
     --embedded         in the data folder PLATEN_DATA_DIR of an embedded service, which is stopped
@@ -218,9 +220,11 @@ function parsePublish(args: readonly string[]): CommandCall | undefined {
   return { command: 'publish', options: { dir, isWatching: values.watch === true } }
 }
 
+const TEXT = { type: 'string' } as const
+const ERASE_TEXTS = { before: TEXT, account: TEXT, reference: TEXT, by: TEXT } as const
+
 function parseErase(args: readonly string[]): CommandCall | undefined {
-  const text = { type: 'string' } as const
-  const options = { ...HELP, before: text, account: text, by: text, embedded: { type: 'boolean' } } as const
+  const options = { ...HELP, ...ERASE_TEXTS, embedded: { type: 'boolean' } } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const { help, by, embedded: isEmbedded = false, ...ofTenant } = values
   if (help === true) return { command: 'help' }
@@ -231,9 +235,9 @@ function parseErase(args: readonly string[]): CommandCall | undefined {
 /** Throws `UsageError` for a value that cannot be right, so that nothing is erased by a misspelling. */
 function whatToErase(
   [kind, ...names]: readonly string[],
-  { before, account }: { readonly before?: string; readonly account?: string },
+  { before, account, reference }: { readonly before?: string; readonly account?: string; readonly reference?: string },
 ): EraseOptions['what'] | undefined {
-  if (kind === 'render' && names.length > 0 && before === undefined && account === undefined) {
+  if (kind === 'render' && names.length > 0 && [before, account, reference].every((each) => each === undefined)) {
     if (names.length > ERASED_BY_ID_MAX) throw new UsageError(`name ${ERASED_BY_ID_MAX} renders at most`)
     return { renders: names.map((name) => parseRenderId(name) ?? throwUsage(`${name} is not the id of a render`)) }
   }
@@ -241,7 +245,13 @@ function whatToErase(
   if (kind !== 'tenant' || tenant === undefined || more.length > 0) return undefined
   const at = before === undefined ? undefined : parseInstant(before)
   if (before !== undefined && at === undefined) throw new UsageError(`--before must be ${INSTANT_FORMAT}`)
-  return { tenant, ...(at !== undefined && { before: at }), ...(account !== undefined && { account }) }
+  if (reference === '') throw new UsageError('--reference must not be empty')
+  return {
+    tenant,
+    ...(at !== undefined && { before: at }),
+    ...(account !== undefined && { account }),
+    ...(reference !== undefined && { reference }),
+  }
 }
 
 function throwUsage(message: string): never {

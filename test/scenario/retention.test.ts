@@ -200,6 +200,27 @@ describe('platen erase', () => {
     expect((await fetch(later.url)).status).toBe(200)
   })
 
+  test('takes away what has a reference, in both environments, and nothing else', async () => {
+    const labeled = async (key: string, reference: string) => {
+      const id = await submit(service, key, { template: 'invoice', data: invoice(1), reference })
+      await ended(service, key, id)
+      return id
+    }
+    const gone = [await labeled(ACME_LIVE, 'order 7'), await labeled(ACME_LIVE, 'order 7')]
+    const sandboxed = await labeled(ACME_TEST, 'order 7')
+    const [other, foreign] = [await labeled(ACME_LIVE, 'order 8'), await labeled(GLOBEX_LIVE, 'order 7')]
+    const { code, out, err } = await erase('tenant', 'acme', '--reference', 'order 7')
+    expect([code, out]).toEqual([0, expect.stringMatching(/^acme: 3 renders of the reference erased$/m)])
+    expect(JSON.parse(err)).toMatchObject({ tenant: 'acme', of: 'reference', erased: 3, failed: 0 })
+    expect(err).not.toContain('order 7')
+    for (const id of gone) expect((await asked(id)).status).toBe(410)
+    expect((await asked(sandboxed, ACME_TEST)).status).toBe(410)
+    expect((await asked(other)).status).toBe(200)
+    expect((await asked(foreign, GLOBEX_LIVE)).status).toBe(200)
+    const again = await erase('tenant', 'acme', '--reference', 'order 7')
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining('acme: 0 renders of the reference erased')])
+  })
+
   // A rate shows which settings are in force.
   test.for([
     ['Inline', 98_000],
@@ -264,6 +285,9 @@ describe('platen erase', () => {
     [['render', 'no-id'], 'no-id is not the id of a render'],
     [['tenant', 'acme', '--before', 'yesterday'], '--before must be an RFC 3339 time'],
     [['tenant', 'nobody'], 'there is no tenant nobody'],
+    [['tenant', 'nobody', '--reference', 'x'], 'there is no tenant nobody'],
+    [['tenant', 'acme', '--reference', ''], '--reference must not be empty'],
+    [['render', '01KAJHYV7NF3S8G9TWQ2MZXC4R', '--reference', 'x'], 'usage'],
   ] as const)('refuses %j', async ([args, message]) => {
     const { code, err } = await erase(...args)
     expect([code, err]).toEqual([2, expect.stringContaining(message)])

@@ -16,10 +16,12 @@ import {
 } from '@platen/contract/erasure.ts'
 import { dayOf } from '@platen/contract/expiry.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
+import type { RenderPage, RenderQuery } from '@platen/contract/port/render-list.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { eraseRenders } from '@platen/events/retention/erasure.ts'
 import { eraseTenant } from '@platen/events/retention/erasure-order.ts'
+import { ERASED_TOGETHER_MAX } from '@platen/events/retention/limit.ts'
 import { count, UsageError, withoutControls } from '../diagnostic/diagnostic.ts'
 import type { RendererPorts } from '../renderer.ts'
 import { type ErasureStores, type FoundTenant, openClusterStores, openEmbeddedStores } from './erasure-stores.ts'
@@ -33,6 +35,8 @@ export interface EraseOptions {
         readonly before?: Instant
         /** The incarnation of a tenant that is gone. */
         readonly account?: string
+        /** Only renders with this `reference` that are listed now. */
+        readonly reference?: string
       }
   /** In the data folder of a stopped embedded service, instead of a cluster? */
   readonly isEmbedded: boolean
@@ -52,7 +56,7 @@ export async function erase(options: EraseOptions, ports: ErasePorts, signal: Ab
   try {
     await using stores = await (isEmbedded ? openEmbeddedStores : openClusterStores)(ports, signal)
     const erasing: Erasing = { stores, by, ports, signal }
-    const isErased = 'renders' in what ? await eraseByIds(what.renders, erasing) : await eraseByTenant(what, erasing)
+    const isErased = await eraseWhat(what, erasing)
     ports.print(isEmbedded ? '' : keptInKafka(ports.clock.now()))
     return isErased
   } catch (error) {
@@ -61,6 +65,14 @@ export async function erase(options: EraseOptions, ports: ErasePorts, signal: Ab
     ports.printError(`platen: ${withoutControls(error.message)}\n`)
     return false
   }
+}
+
+function eraseWhat(what: EraseOptions['what'], erasing: Erasing): Promise<boolean> {
+  if ('renders' in what) return eraseByIds(what.renders, erasing)
+  const { reference, ...ofTenant } = what
+  return reference === undefined
+    ? eraseByTenant(ofTenant, erasing)
+    : eraseByReference({ ...ofTenant, reference }, erasing)
 }
 
 interface Erasing {
@@ -80,7 +92,34 @@ async function eraseByIds(ids: readonly RenderId[], { stores, by, ports, signal 
   return failed.length === 0
 }
 
-type TenantToErase = Exclude<EraseOptions['what'], { renders: unknown }>
+type TenantToErase = Omit<Exclude<EraseOptions['what'], { renders: unknown }>, 'reference'>
+
+/** Erases page by page. There is no later round: a render that is accepted or listed afterwards is not erased. */
+async function eraseByReference(
+  { reference, before, ...what }: TenantToErase & { readonly reference: string },
+  { stores, by, ports, signal }: Erasing,
+): Promise<boolean> {
+  const { account } = await accountOf(what, stores)
+  const result = { erased: 0, failed: 0 }
+  for (const environment of ['live', 'test'] as const) {
+    const scope = { incarnation: account, environment }
+    const query = { scope, limit: ERASED_TOGETHER_MAX, reference, ...(before !== undefined && { before }) }
+    for (let next: Pick<RenderQuery, 'below'> | undefined = {}; next !== undefined; ) {
+      const page: RenderPage = await stores.listed.page({ ...query, ...next }, signal)
+      const ids = page.renders.map(({ id }) => id)
+      const { erased, failed, err } = await eraseRenders({ ids, isWanted: () => true }, stores, signal)
+      result.erased += erased.length
+      result.failed += failed.length
+      reportFailure(err, ports)
+      next = page.next === undefined ? undefined : { below: page.next }
+    }
+  }
+  ports.print(`${withoutControls(what.tenant)}: ${count(result.erased, 'render')} of the reference erased\n`)
+  if (result.failed > 0) ports.printError(`platen: ${count(result.failed, 'render')} not erased; erase them again\n`)
+  // A reference may be personal data, which an audit must not keep.
+  audit({ by, tenant: what.tenant, account, of: 'reference', ...result }, ports)
+  return result.failed === 0
+}
 
 async function eraseByTenant(what: TenantToErase, { stores, by, ports, signal }: Erasing): Promise<boolean> {
   const { tenant } = what

@@ -13,12 +13,14 @@ import { PATH } from '@platen/adapters/setting/format.ts'
 import { setting, table, type Variables } from '@platen/adapters/setting/setting.ts'
 import { DataFolderLocked, openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
+import { sqliteRenderList } from '@platen/adapters/sqlite/render-ledger/render-list.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { RenderList } from '@platen/contract/port/render-list.ts'
 import type { Tenant, TenantId } from '@platen/contract/tenant.ts'
 import { type ErasureOrderPorts, rendersInIndex, rendersWithManifest } from '@platen/events/retention/erasure-order.ts'
 import { SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
@@ -33,6 +35,8 @@ const EMBEDDED_SETTINGS = table({
 export interface ErasureStores extends ErasureOrderPorts, AsyncDisposable {
   /** The incarnation and storage of a tenant that exists now. */
   readonly tenantOf: (name: string) => Promise<FoundTenant | undefined>
+  /** The renders by what they are searched for. */
+  readonly listed: Pick<RenderList, 'page'>
 }
 
 export interface FoundTenant {
@@ -55,6 +59,7 @@ export async function openClusterStores(ports: OpenPorts, signal: AbortSignal): 
   const store = await openArtifactStore(settings, { clock, ids }, signal)
   stack.use(store.artifacts)
   const redis = stack.use(await connectRedis({ ...place, clock, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, signal))
+  const list = redisRenderList(redis)
   const owned = stack.move()
   return {
     ...store,
@@ -62,7 +67,8 @@ export async function openClusterStores(ports: OpenPorts, signal: AbortSignal): 
     log,
     deliveries: deliveryStoreIn(store.artifacts, { bucket: store.serviceBucket, format: FORMAT_DEFAULT }),
     ledger: redisRenderLedger(redis),
-    list: redisRenderList(redis),
+    list,
+    listed: list,
     findRenders: (order, until) => rendersInIndex(order, store, until),
     async tenantOf(name) {
       await using directory = await openRedisDirectory({ redis, clock, log }, signal)
@@ -100,6 +106,7 @@ export async function openEmbeddedStores(ports: OpenPorts, signal: AbortSignal):
     log,
     deliveries,
     ledger,
+    listed: sqliteRenderList(database, clock),
     forgetRecords: (id, until) => ledger.forgetRecords(id, until),
     findRenders: (_order, until) => rendersWithManifest({ artifacts, serviceBucket: SERVICE_BUCKET }, until),
     async tenantOf(name) {

@@ -219,6 +219,7 @@ export const redeliverySchema = {
 export type Redelivery = FromSchema<typeof redeliverySchema>
 
 export const errorBodySchema = {
+  title: 'Error',
   type: 'object',
   additionalProperties: false,
   required: ['error'],
