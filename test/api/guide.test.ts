@@ -45,6 +45,18 @@ test('the commands of the guide do what it says', async () => {
     deliveries: [{ event: 'render.succeeded', attempts: [{ result: 'ok', status_code: 204 }] }],
   })
 
+  expect(JSON.parse(outputs.get('Finding renders') ?? '')).toMatchObject({
+    renders: [{ template: 'invoice', reference: 'order-42', metadata: { customer: 'c-17' } }],
+  })
+
+  expect(await file('again.pdf')).toMatch(/^%PDF-/)
+  const [deleted = '', ...gone] = outputs.get('Taking a render back')?.split('\n') ?? []
+  expect([deleted, JSON.parse(gone.join('\n'))]).toMatchObject(['204', { error: { code: 'RENDER_EXPIRED' } }])
+
+  expect(JSON.parse(outputs.get('Limits') ?? '')).toMatchObject({
+    rates: expect.arrayContaining([expect.objectContaining({ renders: 'sync', per: 'key' })]),
+  })
+
   const attempts = outputs.get('Once, however often you ask') ?? ''
   const ids = Array.from(attempts.matchAll(/"render_id":"(\w+)"/g), ([, id]) => id)
   expect(ids).toEqual([ids[0], ids[0]])

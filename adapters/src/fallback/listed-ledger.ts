@@ -35,7 +35,7 @@ export function listedRenderLedger<Ledger extends RenderLedger>(
       ? list.remove(scope, id, signal)
       : manifest.canceledAt === undefined
         ? list.put(scope, ended, signal)
-        : list.cancel(scope, id, { finishedAt, expiresAt: ended.expiresAt }, signal)
+        : list.cancel(scope, { id, finishedAt, expiresAt: ended.expiresAt }, signal)
     await ignoreUnavailable(told, { log, fields: logFieldsOf(render) })
   }
   return {

@@ -50,7 +50,7 @@ export function redisRenderList(redis: RedisConnection, options: RenderListOptio
       const entry = { id, ...letters, expiresAt, fields: JSON.stringify(fieldsOf(render)) }
       await run(scope, { operation: 'put', ...entry, bytesMax }, signal)
     },
-    async cancel(scope, id, { finishedAt, expiresAt }, signal) {
+    async cancel(scope, { id, finishedAt, expiresAt }, signal) {
       const fields = { x: expiresAt, f: finishedAt, c: 'canceled' } satisfies Partial<Fields>
       await run(scope, { operation: 'cancel', id, status: STATUS_LETTERS.failed, fields }, signal)
     },

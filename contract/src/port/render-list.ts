@@ -28,12 +28,13 @@ export interface RenderListView extends RenderList {
    * Shows an open render as canceled, with what is known of it. Does nothing for one that is not listed: `put` shows it later, once somebody
    * knows all of it.
    */
-  cancel(scope: IdScope, id: RenderId, end: CanceledEnd, signal: AbortSignal): Promise<void>
+  cancel(scope: IdScope, end: CanceledEnd, signal: AbortSignal): Promise<void>
   /** Tells whether nothing is missing of an ended render: it is shown with its outcome, or was removed within the last hour. */
   isSettled(scope: IdScope, id: RenderId, signal: AbortSignal): Promise<boolean>
 }
 
 export interface CanceledEnd {
+  readonly id: RenderId
   readonly finishedAt: Instant
   readonly expiresAt: Instant
 }

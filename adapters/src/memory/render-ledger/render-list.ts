@@ -23,7 +23,7 @@ export function memoryRenderList(clock: Clock): RenderListView {
       const labels = known === undefined || isTerminal(status) ? {} : labelsOf(known)
       rendersOf(scope).set(render.id, { ...render, ...labels })
     },
-    async cancel(scope, id, { finishedAt, expiresAt }, signal) {
+    async cancel(scope, { id, finishedAt, expiresAt }, signal) {
       signal.throwIfAborted()
       const known = rendersOf(scope).get(id)
       if (known === undefined || known === 'removed' || isTerminal(known.state.status)) return
