@@ -23,7 +23,7 @@ import { expect, test } from 'vitest'
 import { readText } from '../architecture/source-tree.ts'
 import { anApi, queued } from '../fixture/api.ts'
 import { NEVER, SILENT } from '../fixture/build.ts'
-import { leftBy } from '../scenario/upgrade/restore.ts'
+import { leftBy } from '../scenario/upgrade/left.ts'
 
 const { kafka: RECORDS, objects: OBJECTS } = leftBy('cluster')
 const EVENT_KEY = Buffer.alloc(32, 2)

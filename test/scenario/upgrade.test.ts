@@ -1,10 +1,11 @@
-/** An upgrade: the service goes on with what the version before has accepted, stored and promised. See `upgrade/restore.ts`. */
+/** An upgrade: the service goes on with what the version before has accepted, stored and promised. See `upgrade/left.ts`. */
 import type { DeliveryList } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { poll } from '../time/poll.ts'
 import { aReceiver, type Receiver } from '../topology/receiver.ts'
 import { ended, render, request } from '../topology/service.ts'
-import { RECEIVER, startUpgraded, type Upgraded } from './upgrade/restore.ts'
+import { RECEIVER } from './upgrade/left.ts'
+import { startUpgraded, type Upgraded } from './upgrade/restore.ts'
 
 const ACME = `service_live_${'A'.repeat(43)}`
 /** The key of a tenant that has used up all that its plan gives it in a month. */

@@ -1,8 +1,4 @@
-/**
- * Starts the service on what the version at commit e3e826d left when it was killed, while renders and deliveries waited. That version itself
- * wrote it, in both topologies; only data that was too large for its queue record is shortened. A change of what is stored must go on to
- * read it. A later release may replace it by what that one leaves.
- */
+/** Starts the service on what the version before has left. See `left.ts`. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -10,10 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { connectKafka } from '@platen/adapters/kafka/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { monthOf } from '@platen/contract/render.ts'
 import { type Cluster, Redis } from 'ioredis'
 import { inject } from 'vitest'
-import { readText } from '../../architecture/source-tree.ts'
 import { SILENT } from '../../fixture/build.ts'
 import { scaledTimeOptions } from '../../time/scaled-time.ts'
 import { SERVICE_BUCKET, startCluster } from '../../topology/cluster/cluster.ts'
@@ -23,37 +17,8 @@ import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../../topology/run-se
 import { startRedis } from '../../topology/server/redis.ts'
 import { startS3 } from '../../topology/server/s3.ts'
 import type { Service } from '../../topology/service.ts'
-
-type Texts = Readonly<Record<string, string>>
-
-/** What both topologies left. */
-interface Left {
-  /** When it was killed, in epoch milliseconds. */
-  readonly at: number
-  /** Ids of its renders, by what became of them. */
-  readonly renders: Texts
-  readonly manifests: string
-  /** The data folder, by path. */
-  readonly files: Texts
-  /** PDFs in base64, by path or key. */
-  readonly pdfs: Texts
-}
-
-export interface LeftEmbedded extends Left {
-  readonly sql: readonly string[]
-}
-
-export interface LeftCluster extends Left {
-  readonly redis: Readonly<Record<string, string | Texts | readonly unknown[]>>
-  readonly kafka: readonly {
-    readonly topic: string
-    readonly key: string
-    readonly headers: Texts
-    readonly value: string
-  }[]
-  /** Objects of the service's bucket, by their keys in S3. */
-  readonly objects: Texts
-}
+import { type Left, type LeftCluster, type LeftEmbedded, leftBy, RECEIVER, type Texts } from './left.ts'
+import { type Keys, moved } from './move.ts'
 
 /** The secrets of the cluster that left it. */
 const SECRETS = {
@@ -62,15 +27,6 @@ const SECRETS = {
   PLATEN_SEAL_KEY: Buffer.alloc(32, 3).toString('base64'),
 }
 const MINUTE_MS = 60_000
-/** Where the receiver of the webhooks was. */
-export const RECEIVER = 'http://127.0.0.1:18443'
-
-/** Reads what a topology left, as it was written. */
-export function leftBy(topology: 'embedded'): LeftEmbedded
-export function leftBy(topology: 'cluster'): LeftCluster
-export function leftBy(topology: string): LeftEmbedded | LeftCluster {
-  return JSON.parse(readText(`test/scenario/upgrade/${topology}.json`)) as LeftEmbedded | LeftCluster
-}
 
 export interface Upgraded extends Service {
   readonly left: Left
@@ -94,7 +50,10 @@ interface Place {
 }
 
 async function startEmbeddedOn({ folder, receiver, stack }: Place): Promise<Upgraded> {
-  const left = aMinuteAgo(leftBy('embedded'), receiver)
+  const written = leftBy('embedded')
+  // One key is both: see `compose.ts` of the embedded service.
+  const key = Buffer.from(written.files['id-keys'] ?? '', 'base64url')
+  const left = aMinuteAgo(written, receiver, { ids: [key], events: key })
   await writeFiles(folder, { ...left.files, ...decoded(left.pdfs) })
   const database = new DatabaseSync(join(folder, 'platen.db'))
   database.exec(left.sql.join(';\n'))
@@ -104,7 +63,9 @@ async function startEmbeddedOn({ folder, receiver, stack }: Place): Promise<Upgr
 }
 
 async function startClusterOn({ folder, receiver, stack }: Place): Promise<Upgraded> {
-  const left = aMinuteAgo(leftBy('cluster'), receiver)
+  const { PLATEN_ID_KEYS: ids, PLATEN_EVENT_KEY: events } = SECRETS
+  const keys: Keys = { ids: [Buffer.from(ids, 'base64url')], events: Buffer.from(events, 'base64url') }
+  const left = aMinuteAgo(leftBy('cluster'), receiver, keys)
   const [dataDir, manifestsDir] = [join(folder, 'data'), join(folder, 'manifests')]
   await writeFiles(dataDir, left.files)
   await writeFiles(manifestsDir, { 'all.yaml': left.manifests })
@@ -134,18 +95,10 @@ async function startClusterOn({ folder, receiver, stack }: Place): Promise<Upgra
   return { ...cluster, url: () => cluster.urls[0] ?? '', left }
 }
 
-/**
- * Moves all times by what has passed since, and charges to this month. Otherwise a test that runs months later would find everything
- * expired. Ids keep their times.
- */
-function aMinuteAgo<L extends Left>(left: L, receiver: string): L {
-  const by = Date.now() - left.at - MINUTE_MS
-  const text = JSON.stringify(left)
-    .replaceAll(RECEIVER, receiver)
-    .replace(/\b179\d{10}\b/g, (ms) => String(Number(ms) + by))
-    .replace(/\b2026-1[12]-\d\d\b/g, (day) => new Date(Date.parse(day) + by).toISOString().slice(0, day.length))
-    .replace(/\b2026-11\b(?!-)/g, monthOf(Date.now()))
-  return JSON.parse(text) as L
+/** What was left, as if that had been a minute ago. */
+function aMinuteAgo<L extends LeftEmbedded | LeftCluster>(left: L, receiver: string, keys: Keys): L {
+  const here = JSON.parse(JSON.stringify(left).replaceAll(RECEIVER, receiver)) as L
+  return moved(here, Date.now() - left.at - MINUTE_MS, keys)
 }
 
 function decoded(pdfs: Texts): Readonly<Record<string, Uint8Array>> {
