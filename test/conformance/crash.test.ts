@@ -80,7 +80,7 @@ test('a second process is refused while one has the database, and admitted when 
 
 test('a broken file ends the database: it says so, and every call is Unavailable from then on', async ({ signal }) => {
   await fillWithEvents(signal)
-  await overwrite(path, 8 * 4096)
+  await overwrite(path, 32 * 4096)
   await using database = await openDatabase({ path, signal })
   const log = sqliteEventLog(database)
   // Reading fails at the damaged part, and so does the reader that waits at that moment.

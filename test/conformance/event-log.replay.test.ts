@@ -93,9 +93,9 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     }
     await append(scene.log, 3, signal)
     const ranges: EventRange[] = []
-    const begin = async (_partition: number, range: EventRange) => {
-      ranges.push(range)
-      return { offset: range.end ?? 7, fingerprint: isOther ? '0123456789abcdef' : before }
+    const begin = async (_partition: number, { first, end }: EventRange) => {
+      ranges.push({ first, ...(end !== undefined && { end }) })
+      return { offset: end ?? 7, fingerprint: isOther ? '0123456789abcdef' : before }
     }
     const seen: EventBatch[] = []
     for await (const spans of scene.log.replay(READER, begin, signal)) {

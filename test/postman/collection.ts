@@ -70,6 +70,8 @@ export function collectionOf({ info, tags, paths }: OpenApi): object {
     description,
     item: operations
       .filter(({ operation }) => operation.tags.includes(name))
+      // What takes a render away comes after everything that reads it.
+      .toSorted((one, other) => Number(one.name.startsWith('DELETE')) - Number(other.name.startsWith('DELETE')))
       .flatMap(({ name, operation }) => requestsOf(name, operation)),
   }))
   return {

@@ -42,6 +42,11 @@ async function accepted(): Promise<readonly string[]> {
   return [...running, await submit(cluster.at(0), LIVE, LETTER)]
 }
 
+/** The one that waits first: it begins as soon as a slot is free. */
+async function cancelAll(ids: readonly string[]): Promise<void> {
+  for (const id of ids.toReversed()) expectCanceled(await remove(id))
+}
+
 function expectCanceled(answer: RenderAnswer): void {
   expect([answer.status, answer.json()]).toMatchObject([200, { status: 'failed', error: { code: 'canceled' } }])
 }
@@ -74,19 +79,19 @@ test('Redis is away: renders are canceled, and a repetition tells their renderer
 }) => {
   const ids = await accepted()
   await redis.kill()
-  for (const id of ids) expectCanceled(await remove(id))
+  await cancelAll(ids)
   await redis.start()
   const [api] = cluster.processes('api')
   const metrics = async () => await (await fetch(`http://127.0.0.1:${api?.ports[1]}/metrics`)).text()
   await poll(metrics).until((text) => text.includes('platen_dependency_up{dependency="redis"} 1'))
-  for (const id of ids) expectCanceled(await remove(id))
+  await cancelAll(ids)
   await expectEnded(ids, signal)
 })
 
 test('Kafka is away: renders are canceled at once, and told of when it is back', async ({ signal }) => {
   const ids = await accepted()
   await kafka.kill()
-  for (const id of ids) expectCanceled(await remove(id))
+  await cancelAll(ids)
   await kafka.start()
   await expectEnded(ids, signal)
 })
@@ -100,7 +105,7 @@ test('S3 is away: callers are told so, and nothing is canceled until it is back'
   }
   s3.resume()
   for (const id of ids) expect(['queued', 'running']).toContain((await statusOf(cluster.at(0), LIVE, id)).status)
-  for (const id of ids) expectCanceled(await remove(id))
+  await cancelAll(ids)
   await expectEnded(ids, signal)
 })
 
@@ -108,7 +113,7 @@ test('a renderer stands still: its renders are canceled without it, and it finds
   const ids = await accepted()
   const [renderer] = cluster.processes('renderer')
   renderer?.pause()
-  for (const id of ids) expectCanceled(await remove(id))
+  await cancelAll(ids)
   renderer?.resume()
   await expectEnded(ids, signal)
 })

@@ -125,8 +125,14 @@ function endsStand({ exchanges, facts: { manifests } }: Evidence): readonly stri
   })
 }
 
+const NO_CONTENT = 204
+
 function everyIdKnown({ exchanges, facts: { manifests } }: Evidence): readonly string[] {
-  const isRemoved = (id: string | undefined) => manifests.get(id ?? '')?.removedAt !== undefined
+  // A backup that is restored may be older than the removal.
+  const removed = new Set(
+    exchanges.flatMap(({ kind, render, status }) => (kind === 'delete' && status === NO_CONTENT ? render : [])),
+  )
+  const isRemoved = (id = '') => removed.has(id) || manifests.get(id)?.removedAt !== undefined
   return exchanges
     .filter(({ kind }) => kind === 'get' || kind === 'delete')
     .filter(({ render, status }) => status === 404 || (status === 410 && !isRemoved(render)))
@@ -145,8 +151,6 @@ function onlyHonestRefusals({ exchanges, outages }: Evidence): readonly string[]
       return [`${kind} answered ${status} while ${isExcused ? 'something' : 'nothing'} was away: ${complaint}`]
     })
 }
-
-const NO_CONTENT = 204
 
 function everyWebhookArrives({ facts: { events, posts } }: Evidence): readonly string[] {
   const due = new Map(events.map(({ id, manifest: { render } }) => [id, render]))
