@@ -78,8 +78,8 @@ function inside(old: Json, present: Json, place: string): readonly [Json, Json |
   return [...fields, ...branches, ...items] as [Json, Json | undefined, string][]
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return value === undefined ? [] : Array.isArray(value) ? value : [value]
+function listOf(value: unknown): readonly string[] {
+  return value === undefined ? [] : (Array.isArray(value) ? value : [value]).map(String)
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
