@@ -84,7 +84,7 @@ function keyOf(number: number, which: number): Placed {
     metadata: { name, namespace: teamOf(number) },
     spec: {
       tenantRef: { name: tenantOf(number) },
-      environment: which === 2 ? 'test' : 'live',
+      environment: which === 2 ? 'Test' : 'Live',
       ...(isGenerated ? { secretName: `${name}-key` } : { sha256: `sha256:${hash}` }),
     },
   })

@@ -9,6 +9,7 @@ import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/client.ts'
 import { NEVER } from '../../../fixture/build.ts'
 import { type Rig, startRig } from '../../../operator/rig/rig.ts'
+import { startInstalledKube } from '../../../topology/cluster/kube.ts'
 import { ADMIN } from '../../../topology/server/kube.ts'
 import type { ServerProcess } from '../../../topology/server/process.ts'
 import { redisSettings } from '../../../topology/server/redis.ts'
@@ -54,7 +55,8 @@ export function now(): number {
 /** Its operator is stopped: nothing is declared yet. */
 export async function startStand(): Promise<Stand> {
   await using stack = new AsyncDisposableStack()
-  const rig = stack.use(await startRig({ cluster: { settings: { PLATEN_LOG_LEVEL: 'warn' } } }))
+  const kube = stack.use(await startInstalledKube())
+  const rig = stack.use(await startRig({ kube, cluster: { settings: { PLATEN_LOG_LEVEL: 'warn' } } }))
   const access = await loadAccess(await rig.kube.kubeconfig(ADMIN))
   const clock = systemClock()
   const client = stack.use(openClusterClient({ access, clock, meter: { requested: () => undefined } }))
