@@ -12,6 +12,7 @@ import {
   type Operation,
   reasonsOf,
 } from '@platen/contract/error.ts'
+import { headerPrefix } from '@platen/contract/header-prefix.ts'
 import { errorBodySchema, type WebhookBody, webhookBodySchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 
@@ -131,11 +132,6 @@ const WEBHOOK_EXAMPLES: Readonly<Record<string, { readonly summary: string; read
       error_message: 'the render did not finish within its deadline of 25 seconds',
     },
   },
-}
-
-/** The prefix of our own headers: `service` gives `X-Service`. */
-export function headerPrefix(brand: string): string {
-  return `X-${brand.charAt(0).toUpperCase()}${brand.slice(1)}`
 }
 
 /** Moves every schema with a `title` to the components, under that name. So generated clients have one type for each. */

@@ -26,17 +26,7 @@ export function listedRenderLedger<Ledger extends RenderLedger>(
     await ignoreUnavailable(told, { log, fields: logFieldsOf(record) })
   }
   const end = async (manifest: Manifest, signal: AbortSignal) => {
-    const { render } = manifest
-    const { id } = render
-    const scope = scopeOfRender(render)
-    const ended = listedEnded(manifest)
-    const { finishedAt } = manifest.outcome
-    const told = isAbandoned(manifest)
-      ? list.remove(scope, id, signal)
-      : manifest.canceledAt === undefined
-        ? list.put(scope, ended, signal)
-        : list.cancel(scope, { id, finishedAt, expiresAt: ended.expiresAt }, signal)
-    await ignoreUnavailable(told, { log, fields: logFieldsOf(render) })
+    await ignoreUnavailable(tellEnd(list, manifest, signal), { log, fields: logFieldsOf(manifest.render) })
   }
   return {
     ...ledger,
@@ -52,4 +42,14 @@ export function listedRenderLedger<Ledger extends RenderLedger>(
       await Promise.all([ledger.complete(manifest, signal), end(manifest, signal)])
     },
   }
+}
+
+function tellEnd(list: ListedLedgerOptions['list'], manifest: Manifest, signal: AbortSignal): Promise<void> {
+  const { render, outcome, canceledAt } = manifest
+  const scope = scopeOfRender(render)
+  if (isAbandoned(manifest)) return list.remove(scope, render.id, signal)
+  const ended = listedEnded(manifest)
+  if (canceledAt === undefined) return list.put(scope, ended, signal)
+  const { id, expiresAt } = ended
+  return list.cancel(scope, { id, finishedAt: outcome.finishedAt, expiresAt }, signal)
 }

@@ -5,10 +5,10 @@
  * The source of truth is a claim in the artifact store (`contract/idempotency.ts`). It ties the key to a render id before that render is
  * queued. The result of the render is read from its manifest and the ledger, as always. So no crash leaves anything to repair here.
  *
- * A render was given up if it was answered 503, its caller left, or its caller deleted it. Then its manifest says so, and the next request takes over the key
- * with a claim of the next number. Of any number of such requests, only one can create that claim. An async render that may or may not
- * have reached the queue is queued again under its own id. Everything behind the queue treats both as one render. A sync render that
- * nobody waits for any more is abandoned first, so that it costs nothing.
+ * A render was given up if it was answered 503, its caller left, or its caller deleted it. Then its manifest says so, and the next request
+ * takes over the key with a claim of the next number. Of any number of such requests, only one can create that claim. An async render that
+ * may or may not have reached the queue is queued again under its own id. Everything behind the queue treats both as one render. A sync
+ * render that nobody waits for any more is abandoned first, so that it costs nothing.
  *
  * The key is looked up before the limiter, and the claim is written after it. So a replay consumes nothing, and a request that the
  * limiter refuses writes nothing.

@@ -17,8 +17,8 @@ interface BodyReading {
 }
 
 /**
- * Returns the bytes of a body, inflated if it is sent as gzip. Charges each account before it keeps bytes. Throws `INVALID_PAYLOAD`, `PAYLOAD_TOO_LARGE` and
- * `UNSUPPORTED_MEDIA_TYPE`, and what the accounts throw.
+ * Returns the bytes of a body, inflated if it is sent as gzip. Charges each account before it keeps bytes. Throws `INVALID_PAYLOAD`,
+ * `PAYLOAD_TOO_LARGE` and `UNSUPPORTED_MEDIA_TYPE`, and what the accounts throw.
  */
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<Uint8Array> {
   const bytes = await readBytes(request, reading)

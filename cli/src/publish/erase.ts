@@ -16,7 +16,7 @@ import {
 } from '@platen/contract/erasure.ts'
 import { dayOf } from '@platen/contract/expiry.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
-import type { RenderPage, RenderQuery } from '@platen/contract/port/render-list.ts'
+import type { RenderPage } from '@platen/contract/port/render-list.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { eraseRenders } from '@platen/events/retention/erasure.ts'
@@ -104,15 +104,16 @@ async function eraseByReference(
   for (const environment of ['live', 'test'] as const) {
     const scope = { incarnation: account, environment }
     const query = { scope, limit: ERASED_TOGETHER_MAX, reference, ...(before !== undefined && { before }) }
-    for (let next: Pick<RenderQuery, 'below'> | undefined = {}; next !== undefined; ) {
-      const page: RenderPage = await stores.listed.page({ ...query, ...next }, signal)
+    let below: RenderId | undefined
+    do {
+      const page: RenderPage = await stores.listed.page({ ...query, ...(below && { below }) }, signal)
       const ids = page.renders.map(({ id }) => id)
       const { erased, failed, err } = await eraseRenders({ ids, isWanted: () => true }, stores, signal)
       result.erased += erased.length
       result.failed += failed.length
       reportFailure(err, ports)
-      next = page.next === undefined ? undefined : { below: page.next }
-    }
+      below = page.next
+    } while (below !== undefined)
   }
   ports.print(`${withoutControls(what.tenant)}: ${count(result.erased, 'render')} of the reference erased\n`)
   if (result.failed > 0) ports.printError(`platen: ${count(result.failed, 'render')} not erased; erase them again\n`)

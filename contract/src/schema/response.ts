@@ -17,6 +17,8 @@ const labels = {
   reference: { type: 'string', description: '`reference` of the request.' },
   metadata: { type: 'object', additionalProperties: { type: 'string' }, description: '`metadata` of the request.' },
 } as const
+const failureCode = { type: 'string', enum: Object.keys(FAILURES) } as const
+const failureReason = { ...failureCode, description: 'The same as code.' } as const
 const instant = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC.' } as const
 
 export const acceptedSchema = {
@@ -73,8 +75,8 @@ export const statusRecordSchema = {
       additionalProperties: false,
       required: ['code', 'reason', 'message'],
       properties: {
-        code: { type: 'string', enum: Object.keys(FAILURES) },
-        reason: { type: 'string', enum: Object.keys(FAILURES), description: 'The same as code.' },
+        code: failureCode,
+        reason: failureReason,
         message: { type: 'string' },
       },
       description: 'Only while status is failed.',
@@ -114,8 +116,8 @@ export const renderPageSchema = {
             additionalProperties: false,
             required: ['code', 'reason'],
             properties: {
-              code: { type: 'string', enum: Object.keys(FAILURES) },
-              reason: { type: 'string', enum: Object.keys(FAILURES), description: 'The same as code.' },
+              code: failureCode,
+              reason: failureReason,
             },
             description: 'Only while status is failed. The status record also has the message.',
           },
@@ -278,8 +280,8 @@ export const webhookBodySchema = {
     duration_ms: { type: 'integer', minimum: 0, description: 'Rendering time. Only if status is succeeded.' },
     bytes: { type: 'integer', minimum: 1, description: 'Size of the PDF. Only if status is succeeded.' },
     artifact_id: { type: 'string', description: 'SHA-256 of the PDF. Only if status is succeeded.' },
-    error_code: { type: 'string', enum: Object.keys(FAILURES), description: 'Only if status is failed.' },
-    error_reason: { type: 'string', enum: Object.keys(FAILURES), description: 'The same as error_code.' },
+    error_code: { ...failureCode, description: 'Only if status is failed.' },
+    error_reason: { ...failureCode, description: 'The same as error_code.' },
     error_message: { type: 'string', description: 'Only if status is failed.' },
   },
 } as const

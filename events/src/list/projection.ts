@@ -2,8 +2,9 @@
  * Keeps the list of renders in Redis equal to the event log. The processes that accept and end renders tell the list themselves, and sooner.
  * This projection adds what it missed, and makes it again when Redis has lost it.
  *
- * An event says that a render has ended, and its manifest what is listed of it. For an event cannot be erased: the manifest of a render that
- * was erased is a tombstone, that of one that was removed says so, and of one that has expired there is none. An event of a stored request also lacks the labels.
+ * An event says that a render has ended; what is listed of it is read from its manifest. For an event cannot be erased: an erased render has
+ * a tombstone in place of its manifest, a removed one has a manifest that says so, and an expired one has none. An event of a stored
+ * request also lacks the labels.
  */
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'

@@ -1,6 +1,7 @@
 /** Creates the headers that describe and sign a delivery. Pure. */
 import { createHmac } from 'node:crypto'
 import type { Delivery } from '@platen/contract/delivery.ts'
+import { headerPrefix } from '@platen/contract/header-prefix.ts'
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
 
 export interface Signing extends Pick<Delivery, 'id' | 'type' | 'body'> {
@@ -17,7 +18,7 @@ export interface Signing extends Pick<Delivery, 'id' | 'type' | 'body'> {
  * Webhooks has one signature for each secret.
  */
 export function signatureHeaders({ id, type, body, timestampS, secrets, brand }: Signing): Record<string, string> {
-  const prefix = `X-${brand.charAt(0).toUpperCase()}${brand.slice(1)}`
+  const prefix = headerPrefix(brand)
   const standard = secrets.all.map((secret) => `v1,${hmac(secret, `${id}.${timestampS}.${body}`).toString('base64')}`)
   return {
     [`${prefix}-Event`]: type,

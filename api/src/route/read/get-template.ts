@@ -25,7 +25,7 @@ export function getTemplateRoute(app: FastifyInstance, ports: ApiPorts): void {
 async function detailOf(asked: string, caller: Caller, ports: ApiPorts): Promise<TemplateDetail> {
   const { limits } = caller.tenant
   const template = findTemplate(ports.directory.current(), caller.tenant, asked)
-  const { code, name, version, engine: ownEngine, variablesSchema, engines, digest, sample } = template
+  const { code, name, version, variablesSchema, engines, digest, sample } = template
   const [source, sampleData] = await Promise.all([
     readJson(templateKey(digest), digest, ports) as Promise<TemplateSource | undefined>,
     // Only objects are stored as sample data.
@@ -38,7 +38,7 @@ async function detailOf(asked: string, caller: Caller, ports: ApiPorts): Promise
     code,
     name,
     version,
-    engine: ownEngine,
+    engine: template.engine,
     engines: engines.map((engine) => ({
       engine,
       units: unitsOf(engine, caller),

@@ -20,7 +20,8 @@ type DateStyle = (typeof DATE_STYLES)[number]
  * - `date: locale, style, zone` with style full, long, medium (default) or short.
  * - `date: "%d.%m.%Y"`, Liquid's own filter, for any argument with a `%`.
  *
- * A day without a time is not moved by `timeZone`. As everywhere in Liquid, an empty input gives an empty output. A value that is not a number or a date is an error and is never printed.
+ * `timeZone` does not change a date without a time. As everywhere in Liquid, an empty input gives an empty output. A value that is not a
+ * number or a date is an error and is never printed.
  */
 export function localeFilters(
   locale = LOCALE_DEFAULT,
