@@ -2,6 +2,7 @@
  * The real engines, for the commands. They open when first needed, are warm before the first deadline begins, and close with every process
  * they started.
  */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -129,6 +130,9 @@ function failureOf(error: unknown): Failure {
 
 const KEY_BYTES = 32
 
+/** Two previews of equal input have equal bytes. */
+const PREVIEW_DATE = Date.UTC(2000, 0, 1)
+
 function workOf({ source, assets, tenant, limits, data }: PreviewInput, { clock, ids }: RendererPorts): RenderWork {
   const minted = { now: clock.now(), random: ids.random(RENDER_ID_RANDOM_BYTES) }
   return {
@@ -139,6 +143,7 @@ function workOf({ source, assets, tenant, limits, data }: PreviewInput, { clock,
     assets,
     data: new TextEncoder().encode(JSON.stringify(data)),
     options: source.options,
+    date: PREVIEW_DATE,
     javascriptEnabled: limits.javascriptEnabled,
     isSandbox: false,
   }

@@ -38,6 +38,8 @@ export interface RenderOptions {
   readonly locale?: string
   /** IANA time zone such as Europe/Warsaw. Dates are written in it if the source names none. Default is UTC. */
   readonly time_zone?: string
+  /** A time by RFC 3339 with its offset, such as 2026-11-25T12:00:00Z, from 1000 to 2999. The PDF says that it was created and changed then. Default is the time at which the render was accepted. */
+  readonly date?: string
 }
 
 export type PageSizeName = 'A3' | 'A4' | 'A5' | 'A6' | 'LETTER' | 'LEGAL' | 'TABLOID'

@@ -56,6 +56,9 @@ export const FILENAME_CHARS_MAX = 200
 export const LOCALE_CHARS_MAX = 35
 export const TIME_ZONE_CHARS_MAX = 64
 
+/** Characters of `options.date`: a time with nanoseconds and an offset. */
+export const DATE_CHARS_MAX = 35
+
 /** Characters of `reference`: room for a URN, and small enough for a key of an index. */
 export const REFERENCE_CHARS_MAX = 128
 

@@ -4,6 +4,7 @@
  */
 import type { FromSchema } from 'json-schema-to-ts'
 import {
+  DATE_CHARS_MAX,
   FILENAME_CHARS_MAX,
   LOCALE_CHARS_MAX,
   PAGE_SIDE_PT_MAX,
@@ -39,6 +40,11 @@ const FILENAME_PATTERN =
 
 const FILENAME_FORM =
   'A file name without a folder, control characters and \\ : * ? " < > |. If it does not end in .pdf, that is added.'
+
+/** Four digits of the year also in UTC, and no leap second: `Date` knows none. */
+const DATE_PATTERN = '^[12]\\d{3}-.{11}:[0-5]\\d(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$'
+
+const DATE_FORM = 'A time by RFC 3339 with its offset, such as 2026-11-25T12:00:00Z, from 1000 to 2999.'
 
 /** Overrides of one request, or a template's own defaults. Spelled as on the wire. */
 export const renderOptionsSchema = {
@@ -90,6 +96,13 @@ export const renderOptionsSchema = {
       format: 'time-zone',
       description:
         'IANA time zone such as Europe/Warsaw. Dates are written in it if the source names none. Default is UTC.',
+    },
+    date: {
+      type: 'string',
+      format: 'date-time',
+      maxLength: DATE_CHARS_MAX,
+      pattern: DATE_PATTERN,
+      description: `${DATE_FORM} The PDF says that it was created and changed then. Default is the time at which the render was accepted.`,
     },
   },
 } as const

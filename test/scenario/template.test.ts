@@ -161,6 +161,22 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
     expect([status, Buffer.from(answer).toString()]).toEqual([400, expect.stringContaining('Europe/Warsaw')])
   })
 
+  test('a PDF is dated by the acceptance of its render, or by the request', async () => {
+    const body = { template: 'american', engine, data: { sum: 1 }, mode: 'async' }
+    const datesOf = async (options: object) => {
+      const id = await submit(service, ACME_LIVE, { ...body, options })
+      const { pdf_url, created_at } = await ended(service, ACME_LIVE, id)
+      const { info } = await inspectPdf(new Uint8Array(await (await fetch(pdf_url ?? '')).arrayBuffer()))
+      // pdfinfo has whole seconds.
+      const seconds = (text = '') => Math.trunc(Date.parse(text) / 1000)
+      return { dates: [info['CreationDate'], info['ModDate']].map(seconds), created: seconds(created_at) }
+    }
+    const { dates, created } = await datesOf({})
+    expect(dates).toEqual([created, created])
+    const asked = Date.UTC(2026, 0, 1, 1) / 1000
+    expect((await datesOf({ date: '2026-01-01T00:00:00-01:00' })).dates).toEqual([asked, asked])
+  })
+
   test('an image is fetched from a listed host, at public addresses and those the operator opens', async () => {
     const failureOf = async (logo: string) => (await recordOf({ template: 'far', engine, data: { logo } })).error
     const code = 'asset_unavailable'

@@ -19,7 +19,15 @@ import type { PagePool } from './pool.ts'
 const ACME = 'acme' as TenantId
 const SLOTS = 2
 // No test uses these.
-const DOCUMENT = { html: '', options: {}, title: '', assets: [], isScripted: false, missing: '' } as PrintDocument
+const DOCUMENT = {
+  html: '',
+  options: {},
+  date: 0,
+  title: '',
+  assets: [],
+  isScripted: false,
+  missing: '',
+} as PrintDocument
 const PRINTED = { pdf: new Uint8Array([1]) } as PrintedDocument
 
 const rejections: unknown[] = []

@@ -130,9 +130,9 @@ function printPage(parts: PageParts): PrintPage {
         await raceAbort(beginDocument(document, ended), ended)
         const loaded = await load(parts, document, ended)
         // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
-        const edges = { ...document, sides: loaded.sides }
+        const beside = { ...document, sides: loaded.sides }
         const loadedAt = clock.monotonic()
-        const [findings, pdf] = await Promise.all([raceAbort(loaded.inspect(), ended), print(session, edges, ended)])
+        const [findings, pdf] = await Promise.all([raceAbort(loaded.inspect(), ended), print(session, beside, ended)])
         return { ...findings, pdf, printMs: clock.monotonic() - loadedAt }
       } catch (error) {
         // In a crashed page, other errors may arrive before the crash does, and they mean nothing. So ask the page: a crashed page never

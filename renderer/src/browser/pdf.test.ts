@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countPages, fixDates } from './pdf.ts'
+import { countPages, setDates } from './pdf.ts'
 
 /** A file of these objects in Skia's layout. The first object is the catalog. */
 function aPdf(...objects: readonly string[]): Buffer {
@@ -32,11 +32,11 @@ test('writes one date over those of the document, and moves nothing', () => {
   const pdf = Buffer.from(
     "<</Title (x) /CreationDate (D:20261121092205+00'00')\n/ModDate (D:20261121092205+00'00')>> tail",
   )
-  expect(fixDates(pdf).toString()).toBe(
-    "<</Title (x) /CreationDate (D:20000101000000+00'00')\n/ModDate (D:20000101000000+00'00')>> tail",
+  expect(setDates(pdf, Date.UTC(2027, 0, 2, 3, 4, 5, 678)).toString()).toBe(
+    "<</Title (x) /CreationDate (D:20270102030405+00'00')\n/ModDate (D:20270102030405+00'00')>> tail",
   )
 })
 
 test.for(['no date at all', '/CreationDate (D:soon)', '/CreationDate (D:2026'])('leaves %s as it is', (text) => {
-  expect(fixDates(Buffer.from(text)).toString()).toBe(text)
+  expect(setDates(Buffer.from(text), 0).toString()).toBe(text)
 })

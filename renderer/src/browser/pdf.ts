@@ -1,9 +1,7 @@
 /** Reads and repairs what we need in a PDF from Chromium, without parsing more than necessary. Pure. */
+import type { Instant } from '@platen/contract/brand.ts'
 import { referenceOf } from '../pdf/syntax.ts'
 import { openUpdate } from '../pdf/update.ts'
-
-/** The creation date of every document, because equal input must give equal bytes. react_pdf uses the same date. */
-const DATE = '20000101000000'
 
 const DATE_KEYS = ['/CreationDate (D:', '/ModDate (D:']
 
@@ -14,13 +12,14 @@ export function countPages(pdf: Uint8Array): number {
   return tree === undefined ? 0 : Number(update.read(tree).get('Count'))
 }
 
-/** Overwrites the dates in `pdf` with a fixed one, digit by digit, so that no offset moves. Returns the same bytes. */
-export function fixDates(pdf: Buffer): Buffer {
+/** Overwrites the dates in `pdf`, which Chromium writes in UTC, digit by digit, so that no offset moves. Returns the same bytes. */
+export function setDates(pdf: Buffer, date: Instant): Buffer {
+  const digits = new Date(date).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length).replaceAll(/\D/g, '')
   for (const key of DATE_KEYS) {
     const at = pdf.indexOf(key)
     // Texts in a PDF escape their parentheses, so no text of an author can look like this.
     if (at !== -1 && /^\d{14}/.test(pdf.toString('latin1', at + key.length, at + key.length + 14))) {
-      pdf.write(DATE, at + key.length, 'latin1')
+      pdf.write(digits, at + key.length, 'latin1')
     }
   }
   return pdf

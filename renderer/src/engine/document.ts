@@ -49,7 +49,7 @@ export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => 
   const counts = openLruCache<PageCounts>(PROGRAMS_MAX)
   const kept = keptImages()
   return async (work) => {
-    const { tenant, digest, template, assets, data, options, isSandbox } = work
+    const { tenant, digest, template, assets, data, options, date, isSandbox } = work
     if (template.reactPdf === undefined)
       throw new ServiceError('template_error', 'the template has no react_pdf source')
     const timer = startPhaseTimer(monotonic)
@@ -78,7 +78,7 @@ export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => 
     refuseUnreadableImages(laidOut, assets, remote.fetched)
     const warning = missingGlyphs(laidOut.missing)
     timer.end('layout')
-    const pdf = finishPdf(await withLayoutError(() => drawPdf(layout)), { isSandbox })
+    const pdf = finishPdf(await withLayoutError(() => drawPdf(layout, date)), { isSandbox })
     timer.end('print')
     return { pdf, warnings: warning === undefined ? [] : [warning], phases: timer.phases }
   }

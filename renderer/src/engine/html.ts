@@ -114,7 +114,7 @@ function documentOf(work: RenderWork, filled: ScannedHtml, files: RemoteFiles): 
     fetch: (url, signal) => files.fetch(work, url, signal),
     cached: (url) => files.cached(work, url),
   }
-  const document = { ...filled, options: work.options, locale, title, assets: work.assets, isScripted }
+  const document = { ...filled, options: work.options, date: work.date, locale, title, assets: work.assets, isScripted }
   return allowedHosts.length === 0 ? document : { ...document, remote }
 }
 

@@ -1,4 +1,5 @@
 /** The code of a render thread. It runs one task after the other and replies to each with a result or a failure. */
+
 import { Console } from 'node:console'
 import { flushCompileCache } from 'node:module'
 import { Writable } from 'node:stream'
@@ -138,6 +139,7 @@ export default ({ data }) => (
   assets: [],
   data: new TextEncoder().encode('{"rows":[0,1,2,3,4]}'),
   options: {},
+  date: 0,
   javascriptEnabled: false,
   isSandbox: false,
 }

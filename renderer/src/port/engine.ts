@@ -1,4 +1,5 @@
 /** The interface of a rendering engine. `react-pdf.ts` and `html.ts` implement it, `worker.ts` uses it. */
+import type { Instant } from '@platen/contract/brand.ts'
 import type { Warning } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Engine, RenderOptions } from '@platen/contract/render-options.ts'
@@ -20,6 +21,8 @@ export interface RenderWork {
   readonly data: Uint8Array
   /** The template's options, overridden by the request's. */
   readonly options: RenderOptions
+  /** When the PDF says that it was created and changed. The same for each attempt, so that equal input gives equal bytes. */
+  readonly date: Instant
   /** Whether the template's page JavaScript may run, if the template asks for it. */
   readonly javascriptEnabled: boolean
   /** True for a sandbox render: every page carries the TEST watermark. */

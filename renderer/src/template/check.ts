@@ -84,7 +84,7 @@ function checkHtml({ source, assets, sampleData }: CheckRequest): void {
   // Filling uses only the source, data and options of its work. There is no render here, so its ids are empty.
   const ids = { render: '' as RenderId, tenant: '' as TenantId, digest: '' as TemplateDigest }
   const data = new TextEncoder().encode(sampleData ?? '{}')
-  const asked = { data, options: source.options, javascriptEnabled: false, isSandbox: false }
+  const asked = { data, options: source.options, date: 0, javascriptEnabled: false, isSandbox: false }
   const work: RenderWork = { ...ids, ...asked, template: source, assets }
   fillHtml(work)
 }

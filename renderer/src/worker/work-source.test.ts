@@ -5,7 +5,7 @@ import { type RenderOptions } from '@platen/contract/render-options.ts'
 import { encodeRequest } from '@platen/contract/stored-request.ts'
 import type { AssetDigest, TemplateCode, TemplateDigest } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
-import { aRecord } from '../../../test/fixture/build.ts'
+import { aRecord, NOON } from '../../../test/fixture/build.ts'
 import { openWorkSource } from './work-source.ts'
 
 const LOGO = Buffer.from('a logo')
@@ -35,6 +35,14 @@ test.for([
   const { artifacts, record } = await aStore({ page_size: 'A5', margin: { left: 10 } }, options)
   const work = await openWorkSource(artifacts, 'platen').workOf(record, signal)
   expect(work.options).toEqual(expected)
+})
+
+test.for([
+  ['is dated by its acceptance', {}, NOON],
+  ['takes the date of its request', { date: '2026-11-25T01:30:00.5+01:00' }, Date.UTC(2026, 10, 25, 0, 30, 0, 500)],
+] as const)('a render %s', async ([, options, expected], { signal }) => {
+  const { artifacts, record } = await aStore({}, options)
+  expect((await openWorkSource(artifacts, 'platen').workOf(record, signal)).date).toBe(expected)
 })
 
 test.for(['template', 'asset'] as const)(

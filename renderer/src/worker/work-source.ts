@@ -68,7 +68,7 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
         dataOf(record, signal),
         ...(template.assets ?? []).map((asset) => assetOf(asset, signal)),
       ])
-      const { locale } = record.options
+      const { locale, date } = record.options
       return {
         render: record.id,
         tenant: record.tenant,
@@ -77,6 +77,7 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
         assets: found,
         data,
         options: { ...template.options, ...record.options },
+        date: date === undefined ? record.acceptedAt : Date.parse(date),
         javascriptEnabled: record.javascriptEnabled,
         isSandbox: record.environment === 'test',
       }

@@ -124,6 +124,11 @@ export default function Invoice({ data, options }: { data: { rows: Row[] }; opti
     expect(Buffer.from(first).equals(second)).toBe(true)
   })
 
+  test('says that it was created and changed at the date of its work', async () => {
+    const { info } = await inspectPdf(await render({ document: '<Page />' }))
+    expect([info['CreationDate'], info['ModDate']]).toEqual(Array(2).fill(expect.stringMatching(/Nov 21 .*2026/)))
+  })
+
   test('is the same whatever its thread has made before', async () => {
     const document = '<Page><Text>several ligatures and letters: office, fjord</Text></Page>'
     const before = await render({ document })

@@ -1,4 +1,5 @@
 /** Loads a document into a page: its HTML with its assets, then the render options over it. Then reports what the document contains. */
+import type { Instant } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
@@ -21,6 +22,8 @@ import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './
 
 export interface PrintDocument extends FilledHtml {
   readonly options: RenderOptions
+  /** When the PDF says that it was created and changed. */
+  readonly date: Instant
   /** For its scripts. Absent means en-US. */
   readonly locale?: string | undefined
   /** The PDF's title if the document has none. */

@@ -4,12 +4,12 @@ import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { CDPSession } from 'puppeteer'
 import { PDF_PAGES_MAX } from '../../limit.ts'
-import type { FilledHtml } from '../../template/html/fill.ts'
 import { PAGE_DEFAULT } from '../../template/html/page-css.ts'
-import { countPages, fixDates } from '../pdf.ts'
-import type { LoadedDocument } from './load.ts'
+import { countPages, setDates } from '../pdf.ts'
+import type { LoadedDocument, PrintDocument } from './load.ts'
 
-export type HeaderAndFooter = Pick<FilledHtml, 'header' | 'footer'> & Pick<LoadedDocument, 'sides'>
+/** What is printed beside the content of the page: header and footer in its margins, and the date in the metadata. */
+export type PrintedBeside = Pick<PrintDocument, 'header' | 'footer' | 'date'> & Pick<LoadedDocument, 'sides'>
 
 /** Bytes per answer of the protocol. */
 const CHUNK_BYTES = 4 * 1024 * 1024
@@ -18,8 +18,8 @@ const CHUNK_BYTES = 4 * 1024 * 1024
  * Prints the document in the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and
  * `template_error`.
  */
-export async function print(session: CDPSession, edges: HeaderAndFooter, ended: AbortSignal): Promise<Uint8Array> {
-  const { header, footer } = edges
+export async function print(session: CDPSession, beside: PrintedBeside, ended: AbortSignal): Promise<Uint8Array> {
+  const { header, footer, date } = beside
   const { stream } = await raceAbort(
     session.send('Page.printToPDF', {
       ...PAGE_DEFAULT,
@@ -30,8 +30,8 @@ export async function print(session: CDPSession, edges: HeaderAndFooter, ended: 
       // One page above the limit shows that there are too many. Chromium does not make the rest.
       pageRanges: `1-${PDF_PAGES_MAX + 1}`,
       displayHeaderFooter: header !== undefined || footer !== undefined,
-      headerTemplate: marginBox(header, edges),
-      footerTemplate: marginBox(footer, edges),
+      headerTemplate: marginBox(header, beside),
+      footerTemplate: marginBox(footer, beside),
       transferMode: 'ReturnAsStream',
     }),
     ended,
@@ -42,11 +42,11 @@ export async function print(session: CDPSession, edges: HeaderAndFooter, ended: 
   if (pages > PDF_PAGES_MAX) {
     throw new ServiceError('page_limit', `the document has more than the ${PDF_PAGES_MAX} pages that are allowed`)
   }
-  return fixDates(pdf)
+  return setDates(pdf, date)
 }
 
 /** Without a template Chromium prints date and address. If the template names no font size, Chromium prints text of size 0. */
-function marginBox(template: string | undefined, { sides: { left, right } }: HeaderAndFooter): string {
+function marginBox(template: string | undefined, { sides: { left, right } }: PrintedBeside): string {
   if (template === undefined) return '<span></span>'
   return `<div style="width: 100%; margin: 0 ${right} 0 ${left}; font: 9px sans-serif">${template}</div>`
 }

@@ -2,6 +2,7 @@
  * Draws a laid-out document as a PDF. react-pdf draws with pdfkit, whose documents share nothing. Work that it would repeat for each
  * document or each run of letters is done once here. Its output stays in memory.
  */
+import type { Instant } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import draw from '@react-pdf/render'
@@ -10,10 +11,15 @@ import type { Props } from '../../template/element/prop.ts'
 import type { LayoutNode } from './inspect-layout.ts'
 import { PackedFont } from './subset-cache.ts'
 
-/** Draws a document that react-pdf has laid out. Throws `template_error` if the PDF is too large. */
-export async function drawPdf(layout: LayoutNode): Promise<Uint8Array<ArrayBuffer>> {
+/** Draws a document that react-pdf has laid out, with `date` as the date of its creation and last change. Throws `template_error` if the PDF is too large. */
+export async function drawPdf(layout: LayoutNode, date: Instant): Promise<Uint8Array<ArrayBuffer>> {
   const { promise: drawn, resolve } = Promise.withResolvers<void>()
-  const pdf = new Pdf({ ...optionsOf(layout.props ?? {}), chunks: [], fonts: new Map(), finish: resolve })
+  const pdf = new Pdf({
+    ...optionsOf(layout.props ?? {}, new Date(date)),
+    chunks: [],
+    fonts: new Map(),
+    finish: resolve,
+  })
   // Its parameters have react-pdf's own types for the same objects.
   draw(pdf as never, layout as never)
   // Another thread separates the alpha channel of transparent images.
@@ -22,8 +28,8 @@ export async function drawPdf(layout: LayoutNode): Promise<Uint8Array<ArrayBuffe
 }
 
 /** The options of pdfkit, from the document props that `documentProps` has completed. */
-function optionsOf(props: Props) {
-  const { title, author, subject, keywords, creator, producer, creationDate, modificationDate } = props
+function optionsOf(props: Props, date: Date) {
+  const { title, author, subject, keywords, creator, producer } = props
   const info = {
     Title: title,
     Author: author,
@@ -31,8 +37,8 @@ function optionsOf(props: Props) {
     Keywords: keywords,
     Creator: creator,
     Producer: producer,
-    CreationDate: creationDate,
-    ModDate: modificationDate,
+    CreationDate: date,
+    ModDate: date,
   }
   return {
     autoFirstPage: false,

@@ -6,9 +6,6 @@ import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { marginFault } from '../page-margins.ts'
 import type { Faults, Props } from './prop.ts'
 
-/** Equal input must give equal bytes, so every document has the same creation date. */
-const MADE_AT = new Date(Date.UTC(2000, 0, 1))
-
 /** Metadata of the document: the author's if given. Template and version are always in the keywords. */
 export function documentProps(
   own: Props,
@@ -21,8 +18,6 @@ export function documentProps(
     keywords: (typeof own['keywords'] === 'string' ? [own['keywords'], ...words] : words).join(', '),
     creator: 'Platen',
     producer: 'Platen',
-    creationDate: MADE_AT,
-    modificationDate: MADE_AT,
   }
 }
 
