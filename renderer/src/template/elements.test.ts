@@ -83,7 +83,7 @@ describe('a tree', () => {
     ['loose text', document('hello'), 'template.tsx:3: text must be inside <Text>'],
     ['a page within a page', document(node('Page')), 'template.tsx:3: <Page> cannot be here'],
     ['a shape outside a drawing', document(node('Rect')), 'template.tsx:3: <Rect> cannot be here'],
-    ['children of an image', document(node('Image', {}, node('Text'))), 'template.tsx:3: <Image> takes no children'],
+    ['children of a field', document(node('TextInput', {}, node('Text'))), '<TextInput> takes no children'],
     [
       'a page of one point',
       node('Document', {}, node('Page', { size: [200, 1] })),
@@ -148,13 +148,22 @@ describe('a tree', () => {
   })
 
   test.for([
-    ['a path', '/etc/passwd', 'template.tsx: image /etc/passwd: an image must be an asset'],
-    ['a URL', 'https://example.com/a.png', 'template.tsx: image of example.com: the host is not among the allowed'],
-    ['a source', { uri: 'file:///etc/passwd' }, 'template.tsx: image file:///etc/passwd: an image must be an asset'],
+    ['a path', '/etc/passwd', 'template.tsx:3: <Image src>: image /etc/passwd: an image must be an asset'],
+    ['a URL', 'https://example.com/a.png', 'template.tsx:3: <Image src>: image of example.com: the host is not'],
+    ['a source', { uri: 'file:///etc/passwd' }, 'template.tsx:3: <Image src>: image file:///etc/passwd: an image'],
     ['bytes', { data: [1, 2], format: 'png' }, 'template.tsx:3: <Image src>: must be a string such as asset:logo.png'],
   ] as const)('with %s for an image is refused as asset_unavailable', ([, src, message]) => {
     expect(() => translated(document(node('Image', { src })))).toThrow(
       expect.objectContaining({ code: 'asset_unavailable', message: expect.stringContaining(message) }),
+    )
+  })
+
+  test.for(['Image', 'ImageBackground'])('with no value for the image of %s is refused', (type) => {
+    expect(() => translated(document(node(type, { src: null })))).toThrow(
+      expect.objectContaining({
+        code: 'template_error',
+        message: `template.tsx:3: <${type}> needs the prop src, which is missing or has no value`,
+      }),
     )
   })
 

@@ -12,7 +12,7 @@ import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { DEFAULT_FAMILY, type Families, plainText, withFallback } from './asset/fonts.ts'
 import { beginsWithBreak, footerOf, sizedStyle } from './element/fixed.ts'
-import type { ReadImage } from './element/image.ts'
+import type { ImageSource, ReadImage } from './element/image.ts'
 import { lineHeightOf } from './element/line-height.ts'
 import type { Node } from './element/node.ts'
 import { documentProps, pageProps } from './element/page.ts'
@@ -210,21 +210,28 @@ function propsOf(
       const refusal = Object.hasOwn(REFUSED_PROPS, name) ? REFUSED_PROPS[name] : undefined
       throw named(refusal ?? `there is no such prop${suggestion(name, Object.keys(primitive.props))}`)
     }
-    if (kind === 'image') props['src'] = context.image(addressOf(value, named))
+    if (kind === 'image') props['src'] = imageOf(value, named, context)
     else props[name] = propValue(kind, value, { faults: named, families: context.families })
   }
   const { required } = primitive
-  if (required !== undefined && props[required] === undefined) throw faults(`<${node.type}> needs the prop ${required}`)
+  if (required !== undefined && props[required] === undefined)
+    throw faults(`<${node.type}> needs the prop ${required}, which is missing or has no value`)
   // Off, because all renders of a thread share react-pdf's image cache.
   if (primitive.tag === 'IMAGE' || primitive.tag === 'IMAGE_BACKGROUND') props['cache'] = false
   return props
 }
 
-/** The address of an image: a text, or the `uri` of a react-pdf source. */
-function addressOf(value: Json, faults: Faults): string {
+/** The image at an address: a text, or the `uri` of a react-pdf source. */
+function imageOf(value: Json, faults: Faults, { image }: TranslationContext): ImageSource {
   const address = isJsonObject(value) ? value['uri'] : value
-  if (typeof address === 'string') return address
-  throw new ServiceError('asset_unavailable', faults('must be a string such as asset:logo.png, or { uri }').message)
+  const refusal = (reason: string, cause?: unknown) =>
+    new ServiceError('asset_unavailable', faults(reason).message, { cause })
+  if (typeof address !== 'string') throw refusal('must be a string such as asset:logo.png, or { uri }')
+  try {
+    return image(address)
+  } catch (cause) {
+    throw cause instanceof ServiceError ? refusal(cause.message, cause) : cause
+  }
 }
 
 function isString(child: Node | string): child is string {

@@ -347,7 +347,7 @@ describe('a failure', () => {
       'of an image',
       { document: '<Page><Image src="/etc/passwd" /></Page>' },
       'asset_unavailable',
-      /^template\.tsx: image \/etc\/passwd: /,
+      /^template\.tsx:3:\d+: <Image src>: image \/etc\/passwd: /,
     ],
     [
       'of layout',

@@ -115,7 +115,7 @@ export default () => <Document><Page><ImageBackground src="${ORIGIN}/photo.jpg" 
 })
 
 describe('a document fails with asset_unavailable', () => {
-  const of = `template\\.tsx: image of ${HOST.replaceAll('.', '\\.')}: `
+  const of = `template\\.tsx:3:80: <Image src>: image of ${HOST.replaceAll('.', '\\.')}: `
   test.for<[string, RequestListener, string]>([
     ['is not there', answering(404), `^${HOST}: it answered with the status 404$`],
     [

@@ -50,7 +50,7 @@ test('says of a template without assets that it has none', () => {
 })
 
 test('names an image it refuses by its beginning', () => {
-  expect(() => read(`file:///${'a'.repeat(5000)}`)).toThrow(/^template\.tsx: image file:\/\/\/a{62}…: /)
+  expect(() => read(`file:///${'a'.repeat(5000)}`)).toThrow(/^image file:\/\/\/a{62}…: /)
 })
 
 test('gives equal images equal names and others other names', () => {

@@ -49,7 +49,7 @@ export function openImages(assets: readonly Asset[], kept: KeptImages, remote?: 
       return imageOf(asset)
     } catch (cause) {
       if (!(cause instanceof ServiceError)) throw cause
-      throw new ServiceError('asset_unavailable', `template.tsx: image ${shown(src)}: ${cause.message}`, { cause })
+      throw new ServiceError('asset_unavailable', `image ${shown(src)}: ${cause.message}`, { cause })
     }
   }
   return (src) => {

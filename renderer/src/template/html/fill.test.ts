@@ -96,12 +96,30 @@ describe('fillHtml', () => {
       'template.html:1:11: there is no tag elseif (did you mean elsif?)',
     ],
     ['an unknown tag', 'a\n\n {% foo %}', 'template.html:3:2: there is no tag foo (did you mean for?)'],
-    ['an open tag', '{% if x %}', 'template.html:1:1: tag {% if x %} not closed'],
-    ['an open output', 'é {{ x', 'template.html:1:3: output "{{ x" not closed'],
+    ['an open tag', '{% if x %}', 'template.html:1:1: if is not closed: {% endif %} is missing'],
+    ['an open branch', '{%- case x -%}\n{% else %}', 'template.html:1:1: case is not closed: {% endcase %} is missing'],
+    ['an open tag without its end', 'a {% if x', 'template.html:1:3: the tag is not closed: %} is missing'],
+    ['raw text without an end', '{% raw %} {{ x', 'template.html:1:10: raw is not closed: {% endraw %} is missing'],
+    ['an open output', 'é {{ x\n'.repeat(9), 'template.html:1:3: the output is not closed: }} is missing'],
+    [
+      'an end without a beginning',
+      '{% endif %}',
+      'template.html:1:1: there is no if to close, or a tag inside of it is still open',
+    ],
+    [
+      'crossed tags',
+      '{% if x %}{% for y in z %}{% endif %}{% endfor %}',
+      'template.html:1:27: there is no if to close, or a tag inside of it is still open',
+    ],
+    [
+      'a branch of nothing',
+      'a {% when 1 %}',
+      'template.html:1:3: when is not inside of case, or a tag before it is still open',
+    ],
     ['a file', '\n{% include "a" %}', 'template.html:2:1: the tag include is not available: a template is one file'],
     ['a file', '{% render "a" %}', 'template.html:1:1: the tag render is not available: a template is one file'],
     ['a file', '{% layout "a" %}', 'template.html:1:1: the tag layout is not available: a template is one file'],
-    ['text for a number', '{{ "two" | number }}', 'template.html:1:1: the value is not a number'],
+    ['text for a number', '{{ "two" | number }}', 'template.html:1:1: {{ "two" | number }}: the value is not a number'],
     ['a range without end', '{% for i in (1..999999999) %}{% endfor %}', /^template.html:1:1: filling made more than/],
     ['deep nesting', '{% if 1 %}'.repeat(9000), /^template.html:\d+:\d+: tags are nested too deeply/],
     ['a long source', ' '.repeat(200_000), /^template.html: the source is longer than 128 KiB/],
@@ -114,6 +132,14 @@ describe('fillHtml', () => {
     const options = { page_size: 'A6', margin: 500 } as const
     expect(refusal('{% broken', { options })).toMatch(
       /^options\.margin leaves 0 × 0 of a page of 297\.6 × 419\.5 points;/,
+    )
+  })
+
+  test('quotes the expression that a filter refuses on one line, and not its value', () => {
+    const long = `{{ x\n | date: "en" ${'| append: "abc" '.repeat(9)}}}`
+    const message = refusal(long, { data: { x: 'secret' } })
+    expect(message).toMatch(
+      /^template\.html:1:1: \{\{ x \| date: "en" \| append: [^\n]{30,50}…: the value is not a date$/,
     )
   })
 
@@ -217,6 +243,7 @@ describe('locale filters', () => {
     ['{{ "2026-11-21" | date: "en", "huge" }}', 'the date style must be one of full, long, medium, short'],
     ['{{ "2026-11-21" | date: "en", "long", "Mars/Base" }}', 'there is no such time zone'],
   ])('refuses %s', ([template, reason]) => {
-    expect(refusal(template ?? '')).toBe(`template.html:1:1: ${reason}`)
+    const quoted = reason?.startsWith('there is no filter') ? '' : `${template}: `
+    expect(refusal(template ?? '')).toBe(`template.html:1:1: ${quoted}${reason}`)
   })
 })

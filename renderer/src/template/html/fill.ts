@@ -203,8 +203,26 @@ function reasonOf(error: unknown, { filters, tags }: Liquid): string {
   const [, filter] = /^undefined filter: (.+)$/.exec(message) ?? []
   if (filter !== undefined) return `there is no filter ${filter}${suggestion(filter, Object.keys(filters))}`
   const [, tag] = /^tag "(.+)" not found$/.exec(message) ?? []
-  if (tag !== undefined) return `there is no tag ${tag}${suggestion(tag, known(tags))}`
-  return LIMIT_REASONS[message] ?? message
+  if (tag !== undefined) return misplaced(tag, tags) ?? `there is no tag ${tag}${suggestion(tag, namesOf(tags))}`
+  return unclosed(message) ?? LIMIT_REASONS[message] ?? message
+}
+
+/** LiquidJS finds a tag only where it may be: an inner or closing tag elsewhere is unknown to it. */
+function misplaced(tag: string, tags: object): string | undefined {
+  const parents = INNER_TAGS[tag]
+  if (parents !== undefined) return `${tag} is not inside of ${parents}, or a tag before it is still open`
+  const opening = tag.replace(/^end/, '')
+  if (opening === tag || !Object.hasOwn(tags, opening)) return undefined
+  return `there is no ${opening} to close, or a tag inside of it is still open`
+}
+
+/** LiquidJS quotes the source, of an open output up to the end of the file. The position at the front says the same. */
+function unclosed(message: string): string | undefined {
+  const [, kind, begin] = /^(tag|output|raw) ([^]*) not closed$/.exec(message) ?? []
+  if (kind === 'output') return 'the output is not closed: }} is missing'
+  const name = kind === 'raw' ? kind : /^\{%-?\s*(\w+)[^]*%\}$/.exec(begin ?? '')?.[1]
+  if (name !== undefined) return `${name} is not closed: {% end${name} %} is missing`
+  return kind === 'tag' ? 'the tag is not closed: %} is missing' : undefined
 }
 
 /**
@@ -214,14 +232,31 @@ function reasonOf(error: unknown, { filters, tags }: Liquid): string {
 function fillFaultOf(error: unknown): string {
   const cause = LiquidError.is(error) ? error.originalError : error
   if (!(cause instanceof Error)) return UNFIT
-  if (cause instanceof FilterError || cause.message === tooLong) return cause.message
+  if (cause instanceof FilterError) return `${expressionOf(error)}${cause.message}`
+  if (cause.message === tooLong) return tooLong
   return LIMIT_REASONS[cause.message] ?? UNFIT
 }
 
 const UNFIT = 'a value does not fit its filter or tag'
 
-/** LiquidJS does not list inner and closing tags, such as `else` and `endif`, as tags of their own. */
-function known(tags: object): string[] {
+/** The expression whose value a filter refuses, as the source has it: one line may have several. */
+function expressionOf(error: unknown): string {
+  if (!LiquidError.is(error)) return ''
+  const text = error.token.getText().replaceAll(/\s+/g, ' ')
+  return `${text.length > EXPRESSION_CHARS_MAX ? `${text.slice(0, EXPRESSION_CHARS_MAX)}…` : text}: `
+}
+
+const EXPRESSION_CHARS_MAX = 60
+
+/** Tags that may only be inside of others. */
+const INNER_TAGS: Readonly<Record<string, string>> = {
+  else: 'if, unless, case or for',
+  elsif: 'if or unless',
+  when: 'case',
+}
+
+/** LiquidJS does not list inner and closing tags as tags of their own. */
+function namesOf(tags: object): string[] {
   const names = Object.keys(tags).filter((tag) => !FILE_TAGS.includes(tag))
-  return [...names, 'else', 'elsif', 'when', ...names.map((name) => `end${name}`)]
+  return [...names, ...Object.keys(INNER_TAGS), ...names.map((name) => `end${name}`)]
 }
