@@ -27,13 +27,13 @@ import {
   pageLayoutOf,
   pinnedFirst,
 } from './element/page-layout.ts'
+import { suggestion } from '@platen/contract/suggestion.ts'
 import {
   type ParentKind,
   PRIMITIVES,
   type Primitive,
   primitiveOf,
   REFUSED_PROPS,
-  suggestion,
   TEXT_PARENTS,
 } from './element/primitive.ts'
 import { type Faults, type Props, propValue } from './element/prop.ts'

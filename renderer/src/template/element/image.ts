@@ -13,7 +13,7 @@ import { ASSET_KINDS, kindOf } from '../asset/kind.ts'
 import type { PixelSize } from '../asset/pixel.ts'
 import { widenPalette } from '../asset/png.ts'
 import type { RemoteImages } from '../remote-images.ts'
-import { suggestion } from './primitive.ts'
+import { suggestion } from '@platen/contract/suggestion.ts'
 
 export interface ImageSource extends PixelSize {
   readonly data: Buffer
