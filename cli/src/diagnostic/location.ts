@@ -86,17 +86,19 @@ function excerptOf(
   return { text, firstLine, line: line - firstLine + 1, column }
 }
 
-/** Shows text of templates only, because the refused document may be a Secret. */
+/** Shows no text that may belong to a Secret. */
 function ofFault(
   { file, line, column = 1, place }: ManifestFault,
   { dir, partsOf }: { dir: string; partsOf: (file: string) => readonly TextPart[] },
 ): Location {
   const named = { file: join(dir, file) }
   if (line === undefined) return named
-  const found = place?.startsWith('Template ') === true ? partAt(partsOf(file), line) : undefined
-  if (found === undefined) return { ...named, line, column }
-  const text = { text: found.part, firstLine: found.linesBefore + 1 }
-  return { ...named, line, column, excerpt: excerptOf(text, { ...named, line, column }) }
+  const found = partAt(partsOf(file), line)
+  const isShown = place?.startsWith('Template ') === true || !/secret/i.test(found?.part ?? '')
+  if (found === undefined || !isShown) return { ...named, line, column }
+  const { part: text, linesBefore } = found
+  const excerpt = { text, firstLine: linesBefore + 1, ...withinText(text, { line: line - linesBefore, column }) }
+  return { ...named, line, column, excerpt }
 }
 
 /** Maps the name that checks and engines use for a source to its field in the template's spec. */
@@ -142,7 +144,7 @@ function valueAt(document: ManifestDocument | undefined, pointer: string): strin
   return typeof value === 'string' ? value : undefined
 }
 
-/** Moves a line past the end to the end of the text: compilers report an unclosed element after the last line. */
+/** Moves a line past the end to the end of the text: parsers report what is not closed after the last line. */
 function withinText(text: string, { line, column }: Pick<Position, 'line'> & Partial<Position>) {
   const lines = text.trimEnd().split('\n')
   return line <= lines.length ? { line, column } : { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 }

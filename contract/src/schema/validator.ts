@@ -7,6 +7,7 @@ import formats from 'ajv-formats'
 import type { ErrorDetail } from '../error.ts'
 import { type IntlName, LANGUAGE_TAG, TIME_ZONE } from '../intl.ts'
 import { ERROR_DETAILS_MAX } from '../limit.ts'
+import { suggestion } from '../suggestion.ts'
 
 /** The faults of a value, at most `ERROR_DETAILS_MAX`; empty when it conforms. */
 export type Validator = (value: unknown) => readonly ErrorDetail[]
@@ -176,7 +177,7 @@ function messageOf(error: ErrorObject): string {
       return 'is required'
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return 'is not a known field'
+      return `is not a known field${nearestField(error)}`
     case 'enum':
       return `must be one of ${list(error.params['allowedValues'])}`
     case 'const':
@@ -191,6 +192,13 @@ function messageOf(error: ErrorObject): string {
       // ajv's own messages quote the schema ("must be string", "must be >= 0"), never the value.
       return error.message ?? 'is not valid'
   }
+}
+
+/** The known field that was probably meant. */
+function nearestField({ params, parentSchema }: ErrorObject): string {
+  const name: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
+  const known: object = parentSchema?.['properties'] ?? {}
+  return typeof name === 'string' && name.length <= NAME_CHARS_MAX ? suggestion(name, Object.keys(known)) : ''
 }
 
 const FORM_CHARS_MAX = 200

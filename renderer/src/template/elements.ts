@@ -8,6 +8,7 @@
 import { isJsonObject, type Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
+import { suggestion } from '@platen/contract/suggestion.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { DEFAULT_FAMILY, type Families, plainText, withFallback } from './asset/fonts.ts'
@@ -33,7 +34,6 @@ import {
   type Primitive,
   primitiveOf,
   REFUSED_PROPS,
-  suggestion,
   TEXT_PARENTS,
 } from './element/primitive.ts'
 import { type Faults, type Props, propValue } from './element/prop.ts'

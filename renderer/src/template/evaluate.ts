@@ -11,8 +11,8 @@ import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
+import { suggestion } from '@platen/contract/suggestion.ts'
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
-import { suggestion } from './element/primitive.ts'
 import {
   SANDBOX_CHECK_INTERRUPTS_MAX,
   SANDBOX_MEMORY_BYTES_MAX,

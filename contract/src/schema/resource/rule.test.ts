@@ -27,7 +27,11 @@ function faultsOf(value: JsonObject): readonly string[] {
 
 describe('a fault is told by its place', () => {
   test.for<[Kind, JsonObject, string]>([
-    ['Plan', { htmlEngineEnable: true }, '/spec/htmlEngineEnable is not a known field'],
+    [
+      'Plan',
+      { htmlEngineEnable: true },
+      '/spec/htmlEngineEnable is not a known field (did you mean htmlEngineEnabled?)',
+    ],
     ['Plan', { retentionDays: '30' }, '/spec/retentionDays must be integer'],
     ['Plan', { syncRateLimitPerMinute: 1_000_001 }, '/spec/syncRateLimitPerMinute must be <= 1000000'],
     ['Plan', { htmlRateLimitPerMinute: 1 }, '/spec/htmlRateLimitPerMinute needs htmlEngineEnabled: true'],

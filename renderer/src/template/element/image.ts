@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { type Cache, openLruCache } from '@platen/contract/lru-cache.ts'
+import { suggestion } from '@platen/contract/suggestion.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
 import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX, THREAD_ASSET_CACHE_BYTES_MAX } from '../../limit.ts'
 import { checkImage } from '../asset/image.ts'
@@ -13,7 +14,6 @@ import { ASSET_KINDS, kindOf } from '../asset/kind.ts'
 import type { PixelSize } from '../asset/pixel.ts'
 import { widenPalette } from '../asset/png.ts'
 import type { RemoteImages } from '../remote-images.ts'
-import { suggestion } from './primitive.ts'
 
 export interface ImageSource extends PixelSize {
   readonly data: Buffer

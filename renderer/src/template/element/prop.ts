@@ -2,8 +2,9 @@
 import { isJsonObject, type Json } from '@platen/contract/brand.ts'
 import type { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
+import { suggestion } from '@platen/contract/suggestion.ts'
 import { FAMILIES, type Families, withFallback } from '../asset/fonts.ts'
-import { type PropKind, STYLES, suggestion } from './primitive.ts'
+import { type PropKind, STYLES } from './primitive.ts'
 import { styleFault, TRANSFORM } from './style-form.ts'
 
 export type Props = Record<string, unknown>

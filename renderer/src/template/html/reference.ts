@@ -6,10 +6,10 @@
  */
 import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
+import { suggestion } from '@platen/contract/suggestion.ts'
 import type { Asset, AssetReference, FontReference } from '@platen/contract/tenant.ts'
 import { ASSET_REQUESTS_MAX } from '../../limit.ts'
 import { mediaTypeOf } from '../asset/kind.ts'
-import { suggestion } from '../element/primitive.ts'
 import { HTML_BYTES_MAX } from '../limit.ts'
 import type { RemoteImages } from '../remote-images.ts'
 
