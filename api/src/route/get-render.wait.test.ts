@@ -258,7 +258,7 @@ describe('the places of those who wait', () => {
   })
 
   test('are free again after each wait', async () => {
-    const api = aWaitingApi({ connections: 1 })
+    const api = aWaitingApi({ connections: 4 })
     const record = accepted(api)
     for (const time of [1, 2, 3]) {
       const answer = api.asked(record.id, 1)

@@ -20,7 +20,7 @@ export interface WaitPlace extends Disposable {
 
 /** Opens the places of a process, all of them free. Their number is a part of its connections. */
 export function openWaitPlaces({ connections }: TrafficLimits, meter: Pick<ApiMeter, 'awaitingEnd'>): WaitPlaces {
-  const placesMax = Math.ceil(connections * WAITS_SHARE)
+  const placesMax = Math.floor(connections * WAITS_SHARE)
   const placesOfAccountMax = Math.ceil(connections * WAITS_OF_ACCOUNT_SHARE)
   const byAccount = new Map<string, Set<AbortController>>()
   let taken = 0
