@@ -41,6 +41,7 @@ import {
 } from './traffic/connection.ts'
 import { endRequestSpan, startRequestSpan } from './traffic/request-span.ts'
 import { openThrottle, type Throttle, tooManyOfAddress } from './traffic/throttle.ts'
+import { openWaitPlaces } from './traffic/wait-places.ts'
 
 /** The result of `buildApp`. A composition root may add its own routes before it listens. */
 export type ApiApp = FastifyInstance
@@ -177,12 +178,14 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
 }
 
 function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
-  const { settings, clock } = ports
+  const { settings, clock, meter } = ports
   const answers = openAnswerBudget()
+  const waitPlaces = openWaitPlaces(settings.traffic, meter)
   let isDraining = false
   let isClosing = false
   app.addHook('preClose', async () => {
     isDraining = true
+    waitPlaces.close()
     if (app.server.listening) await clock.sleep(LINGER_MS, new AbortController().signal)
     isClosing = true
   })
@@ -201,7 +204,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
       createRenderRoute(api, ports, { throttle, answers })
       api.register(async (others) => {
         others.addHook('onRequest', async (request) => throttle.request(callerOf(request).key.hash))
-        getRenderRoute(others, ports)
+        getRenderRoute(others, ports, waitPlaces)
         deleteRenderRoute(others, ports)
         listRendersRoute(others, ports)
         listTemplatesRoute(others, ports)

@@ -9,6 +9,7 @@ import { kafkaDeliveryReader } from '@platen/adapters/kafka/delivery/delivery-lo
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
+import { openRedisRenderEnds } from '@platen/adapters/redis/render-ledger/render-ends.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
@@ -47,6 +48,7 @@ async function serve(own: Process<Config>): Promise<void> {
       onFailure: () => meter.limiterFailed(),
     }),
     ledger: listedRenderLedger(redisRenderLedger(redis), { list, log }),
+    ends: stack.use(await openRedisRenderEnds(redis, starting)),
     list,
     replies: stack.use(await openRedisReplyChannel(replyRedis, starting)),
     queue: stack.use(kafkaRenderQueue(kafka, topics)),

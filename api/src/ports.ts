@@ -8,6 +8,7 @@ import type { Directory } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
+import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderList } from '@platen/contract/port/render-list.ts'
 import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
@@ -26,6 +27,7 @@ export interface ApiPorts {
   readonly limiter: Limiter
   readonly queue: RenderQueue
   readonly ledger: RenderLedger
+  readonly ends: RenderEnds
   readonly list: RenderList
   readonly artifacts: ArtifactStore
   readonly replies: ReplyChannel

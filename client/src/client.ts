@@ -2,6 +2,7 @@
 import { type Clock, systemClock } from './clock.ts'
 import { PlatenError } from './error.ts'
 import { type Call, type CallOptions, makeTransport, type Transport } from './transport.ts'
+import { pollUntilSucceeded, type SucceededRender } from './wait.ts'
 import type {
   Delivery,
   DeliveryList,
@@ -63,9 +64,6 @@ export interface AcceptedRender {
   readonly isReplayed: boolean
 }
 
-/** A status record whose PDF exists. */
-export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdf_url: string }
-
 export interface ListOptions extends CallOptions {
   /** From 1. */
   readonly page?: number
@@ -124,7 +122,7 @@ export interface Client {
    */
   deleteRender(renderId: string, options?: CallOptions): Promise<RenderRecord | undefined>
   /**
-   * Polls until the render has ended. Rejects with the failure code of a failed render. `timeoutMs` limits the whole wait. Default: 10
+   * Waits until the render has ended. Rejects with the failure code of a failed render. `timeoutMs` limits the whole wait. Default: 10
    * minutes.
    */
   waitForRender(renderId: string, options?: CallOptions): Promise<SucceededRender>
@@ -152,12 +150,6 @@ export interface Client {
 
 export const RETRIES = 4
 const TIMEOUT_MS = 150_000
-const WAIT_MS = 600_000
-
-/** The first polls are close together, because most renders take less than a second. Later ones are further apart. */
-const POLL_MS_FIRST = 200
-const POLL_MS_MAX = 5000
-const POLL_GROWTH = 1.5
 
 /** Creates a client. Throws `TypeError` when an option is invalid. */
 export function createClient(options: ClientOptions): Client {
@@ -191,7 +183,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
       }).catch(undefinedIfRemoved),
     waitForRender: (renderId, call = {}) =>
       pollUntilSucceeded(
-        (left) => get<RenderRecord>(`render/${encodeURIComponent(renderId)}`, { ...call, ...left }),
+        (query, left) => get<RenderRecord>(`render/${encodeURIComponent(renderId)}?${query}`, { ...call, ...left }),
         call,
         clock,
       ),
@@ -298,34 +290,6 @@ function filenameOf(disposition: string): string | undefined {
   const [, encoded] = /filename\*=UTF-8''([^;]+)/i.exec(disposition) ?? []
   const [, quoted] = /filename="((?:[^"\\]|\\.)*)"/i.exec(disposition) ?? []
   return encoded === undefined ? quoted?.replaceAll(/\\(.)/g, '$1') : decodeURIComponent(encoded)
-}
-
-async function pollUntilSucceeded(
-  ask: (left: { readonly timeoutMs: number }) => Promise<RenderRecord>,
-  { signal, timeoutMs = WAIT_MS }: CallOptions,
-  clock: Clock,
-): Promise<SucceededRender> {
-  const endsAt = clock.monotonic() + timeoutMs
-  const never = new AbortController().signal
-  for (let waitMs = POLL_MS_FIRST; ; waitMs = Math.min(waitMs * POLL_GROWTH, POLL_MS_MAX)) {
-    const record = await ask({ timeoutMs: Math.max(1, endsAt - clock.monotonic()) })
-    if (isSucceeded(record)) return record
-    if (record.status === 'failed') throw failureOf(record)
-    if (clock.monotonic() + waitMs >= endsAt) {
-      const message = `the render is ${record.status} after ${timeoutMs} ms`
-      throw new PlatenError({ code: 'TIMED_OUT', message, renderId: record.render_id })
-    }
-    await clock.sleep(waitMs, signal ?? never)
-  }
-}
-
-function isSucceeded(record: RenderRecord): record is SucceededRender {
-  return record.status === 'succeeded' && record.pdf_url !== undefined
-}
-
-function failureOf({ error, render_id }: RenderRecord): PlatenError {
-  const { code, reason, message } = error ?? { code: 'internal', reason: 'internal', message: 'the render failed' }
-  return new PlatenError({ code, reason, message, renderId: render_id })
 }
 
 async function listRenders(

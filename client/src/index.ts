@@ -11,11 +11,11 @@ export {
   type RenderInput,
   type RenderListOptions,
   type RenderPage,
-  type SucceededRender,
   type TemplatePage,
 } from './client.ts'
 export { type LocalCode, PlatenError, type PlatenErrorCode, type PlatenErrorReason } from './error.ts'
 export type { CallOptions } from './transport.ts'
+export type { SucceededRender } from './wait.ts'
 export {
   type FailedBody,
   type SucceededBody,

@@ -9,6 +9,7 @@ import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { type Health, openProbes } from '@platen/adapters/http/probe-server.ts'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
+import { memoryRenderEnds } from '@platen/adapters/memory/render-ledger/render-ends.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
@@ -206,6 +207,7 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
       meter: meters.retention,
     }),
   )
+  const byLane = ledgerByLane({ memory: memoryRenderLedger(clock), disk: ledger })
   const queue = queueByLane({ memory: memoryRenderQueue(), disk: sqliteRenderQueue(database) })
   const ports = {
     artifacts,
@@ -220,7 +222,7 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
     log,
     tracer,
     list: sqliteRenderList(database, clock),
-    ledger: ledgerByLane({ memory: memoryRenderLedger(clock), disk: ledger }),
+    ...memoryRenderEnds(byLane),
     replies: memoryReplyChannel(),
     directory,
   }

@@ -1,12 +1,15 @@
 /** Raw bytes to a listening API, and what comes back. */
 import { connect, type Socket } from 'node:net'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { ApiPorts } from '@platen/api/ports.ts'
 import { onTestFinished } from 'vitest'
 import { type Api, anApi } from '../fixture/api.ts'
 
-/** A listening API with the clock of the machine; both end with the test. */
-export async function listening(): Promise<Api & { readonly port: number }> {
-  const api = anApi({ ports: { clock: systemClock() } })
+/** A listening API, with the clock of the machine unless other ports are given; it ends with the test. */
+export async function listening(
+  ports: Partial<ApiPorts> = { clock: systemClock() },
+): Promise<Api & { readonly port: number }> {
+  const api = anApi({ ports })
   const url = await api.app.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => {
     api.app.server.closeAllConnections()

@@ -7,15 +7,18 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { BODY_DISCARD_BYTES_MAX } from '@platen/api/traffic/limit.ts'
 import { BODY_BYTES_MAX, HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
+import { mintRenderId } from '@platen/contract/render-id.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY } from '../fixture/api.ts'
-import { NEVER } from '../fixture/build.ts'
+import { aTenant, NEVER } from '../fixture/build.ts'
 import { poll } from '../time/poll.ts'
 import { exchange, listening, openRaw } from './raw-connection.ts'
 
 const MIB = 1024 * 1024
 const KEY = `Authorization: Bearer ${LIVE_KEY}`
 const JSON_TYPE = 'Content-Type: application/json'
+/** No service goes on serving for longer once it stops. */
+const LINGER_MS_MAX = 1000
 const ASYNC = '{"template":"invoice","data":{"name":"Zażółć"},"mode":"async"}'
 
 function isComplete(answer: string): boolean {
@@ -331,6 +334,42 @@ describe('a sync render', () => {
     await caller.until((received) => received.endsWith('%PDF'))
     await api.app.close()
     expect(api.lines.at(-1)?.fields).toMatchObject({ status: 200, render: record.id, isDelivered: true })
+  })
+})
+
+describe('a status request that waits', () => {
+  // By a clock that stands still, so that no wait ends by itself.
+  const standing = () => listening({})
+
+  /** Callers who wait, each by a request of its own on one connection. */
+  async function waiting(api: Api & { readonly port: number }, count: number) {
+    const caller = openRaw(api.port)
+    const id = mintRenderId({ incarnation: aTenant().incarnation, environment: 'live' }, api.ports.keys(), {
+      now: Date.now(),
+      random: Buffer.alloc(5, 9),
+    })
+    caller.send(get(`/api/v1/render/${id}?wait=30`).repeat(count))
+    await holdsPlaces(api, count)
+    return caller
+  }
+  const holdsPlaces = (api: Api, count: number) =>
+    poll(() => api.metrics.text()).until((text) => text.includes(`\nplaten_status_requests_waiting ${count}\n`))
+
+  test.for([1, 20])('holds no place when its caller has left, as one of %d on a connection', async (count) => {
+    const api = await standing()
+    const caller = await waiting(api, count)
+    caller.socket.destroy()
+    await holdsPlaces(api, 0)
+  })
+
+  test('is answered with the present state when the service stops', async () => {
+    const api = await standing()
+    const caller = await waiting(api, 1)
+    const closed = api.app.close()
+    const answer = await caller.end()
+    expect(answer.toLowerCase()).toMatch(/^http\/1\.1 200[^]*\r\nconnection: close\r\n[^]*"status":"queued"/)
+    await api.clock.advance(LINGER_MS_MAX)
+    await closed
   })
 })
 

@@ -38,7 +38,7 @@ describe('the package', () => {
     const entries = await readdir(installed, { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile())
     const paths = files.map((entry) => relative(installed, join(entry.parentPath, entry.name))).toSorted()
-    const modules = ['client', 'clock', 'error', 'index', 'json', 'transport', 'webhook', 'wire']
+    const modules = ['client', 'clock', 'error', 'index', 'json', 'transport', 'wait', 'webhook', 'wire']
     const compiled = ['dist', 'dist/cjs'].flatMap((folder) =>
       modules.flatMap((name) => [`${folder}/${name}.d.ts`, `${folder}/${name}.js`]),
     )

@@ -23,7 +23,7 @@ export const KNOWN: Readonly<
     types: { request: 'RenderRequest', '202': 'RenderAccepted' },
     names: ['header idempotency-key'],
   },
-  'GET /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['path id'] },
+  'GET /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['query wait', 'path id'] },
   'DELETE /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['path id'] },
   'GET /api/v1/renders': {
     types: { '200': 'RenderList' },

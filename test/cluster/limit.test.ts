@@ -1,9 +1,10 @@
 /** Several API processes as one service: their callers cannot tell which of them answers. */
+import { ENDS_CHANNEL } from '@platen/adapters/redis/render-ledger/render-ends.ts'
 import { expect, test } from 'vitest'
 import { shared } from '../fixture/lifetime.ts'
 import { poll } from '../time/poll.ts'
-import { ended, type RenderAnswer, render, request } from '../topology/service.ts'
-import { aCluster, aTenant, eventsIn, LETTER, manifestsIn } from './harness.ts'
+import { ended, endedByWaiting, type RenderAnswer, render, request, submit } from '../topology/service.ts'
+import { aCluster, aTenant, eventsIn, LETTER, manifestsIn, redisOf } from './harness.ts'
 
 const LIMITED_LIVE = `service_live_${'L'.repeat(43)}`
 const ROOMY_LIVE = `service_live_${'R'.repeat(43)}`
@@ -74,4 +75,18 @@ test('one Idempotency-Key sent to all of them at once is one render', async ({ s
   const events = await eventsIn(cluster(), 2 * LIMIT + keys.length, signal)
   const told = events.map(({ manifest }) => manifest.render).filter(({ tenant }) => tenant === 'roomy')
   expect(told.map(({ id }) => String(id)).sort()).toEqual(ids.toSorted())
+})
+
+test('a caller who waits at one is told of what is rendered, and canceled, through another', async ({ signal }) => {
+  const succeeded = await submit(cluster().at(0), ROOMY_LIVE, LETTER)
+  const waiting = APIS.map((api) => endedByWaiting(cluster().at(api), ROOMY_LIVE, succeeded))
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(APIS.map(() => 'succeeded'))
+  const canceled = await submit(cluster().at(0), ROOMY_LIVE, { ...LETTER, data: { isEndless: true } })
+  const others = [1, 2].map((api) => endedByWaiting(cluster().at(api), ROOMY_LIVE, canceled))
+  await request(cluster().at(0), { key: ROOMY_LIVE, path: `/api/v1/render/${canceled}`, method: 'DELETE' })
+  for (const record of await Promise.all(others)) expect(record.error?.code).toBe('canceled')
+  // They would notice by looking from time to time, too.
+  await using redis = await redisOf(cluster(), signal)
+  const told = await redis.call((client) => client.pubsub('NUMSUB', ENDS_CHANNEL), signal)
+  expect(told).toEqual([ENDS_CHANNEL, APIS.length])
 })

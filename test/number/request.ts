@@ -4,8 +4,8 @@ import { DEFAULT_TRAFFIC_LIMITS } from '@platen/adapters/setting/limit.ts'
 import * as admission from '@platen/api/admission/limit.ts'
 import * as body from '@platen/api/body/limit.ts'
 import * as api from '@platen/api/limit.ts'
-import { IDEMPOTENCY_KEY_CHARS_MAX, PDF_URL_MS } from '@platen/api/route/limit.ts'
-import { BODY_PIECE_BYTES_MIN } from '@platen/api/traffic/limit.ts'
+import * as route from '@platen/api/route/limit.ts'
+import { BODY_PIECE_BYTES_MIN, WAITS_OF_ACCOUNT_SHARE, WAITS_SHARE } from '@platen/api/traffic/limit.ts'
 import * as contract from '@platen/contract/limit.ts'
 import { TRACESTATE_CHARS_MAX, TRACESTATE_MEMBERS_MAX } from '@platen/contract/trace.ts'
 import * as webhook from '@platen/events/webhook/limit.ts'
@@ -29,6 +29,12 @@ const REQUEST = [
   `parsing a body over ${kib(body.BODY_PARSED_INLINE_BYTES_MAX)}, checking data | one at a time for each tenant, in a thread; ${s(body.BODY_CHECK_MS_MAX)}, including the wait`,
   `PDFs being sent to sync callers | ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} of a tenant`,
   `Running answers take at most ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} for a tenant`,
+  `by \`?wait=\` | ${digits(route.WAIT_S_MAX)} s; a quarter of the connections of a process (${digits(traffic.connections * WAITS_SHARE)}), and an eighth of these (${digits(traffic.connections * WAITS_OF_ACCOUNT_SHARE)}) for an account`,
+  `\`wait\` is a whole number up to ${digits(route.WAIT_S_MAX)}`,
+  `Ask for less than ${digits(route.WAIT_S_MAX)} seconds if a proxy`,
+  `A status with \`?wait=\` may take ${digits(route.WAIT_S_MAX)} s`,
+  `notices an end up to ${words(route.WAIT_LOOK_MS)} late`,
+  `the \`renderTimeoutSeconds\` of the plan and ${s(admission.SYNC_START_MS_MAX + admission.SYNC_REPLY_MARGIN_MS)}`,
   `an answer that nobody reads | ${s(api.ANSWER_STALLED_MS_MAX)}`,
   `an answer that nobody reads for ${seconds(api.ANSWER_STALLED_MS_MAX)} is cut off`,
   `the whole request up to ${kib(admission.INLINE_DATA_BYTES_MAX)}`,
@@ -43,14 +49,14 @@ const SYNC_WAIT = [
 ]
 
 const LINK = [
-  `A link to a PDF ends after ${words(PDF_URL_MS)}`,
-  `gives one that is good for ${words(PDF_URL_MS)}`,
-  `the PDF that a link names, for the ${words(PDF_URL_MS)} that the link is valid`,
-  `Wait ${words(PDF_URL_MS)} more: links to PDFs are signed with the old key`,
+  `A link to a PDF ends after ${words(route.PDF_URL_MS)}`,
+  `gives one that is good for ${words(route.PDF_URL_MS)}`,
+  `the PDF that a link names, for the ${words(route.PDF_URL_MS)} that the link is valid`,
+  `Wait ${words(route.PDF_URL_MS)} more: links to PDFs are signed with the old key`,
 ]
 
 const IDEMPOTENCY = [
-  `A key has at most ${digits(IDEMPOTENCY_KEY_CHARS_MAX)} characters`,
+  `A key has at most ${digits(route.IDEMPOTENCY_KEY_CHARS_MAX)} characters`,
   `(of \`Idempotency-Key\`) that are older than ${words(contract.IDEMPOTENCY_MS)}`,
   `${words(contract.IDEMPOTENCY_MS)} or two after the request`,
   `SHA-256 of the body | ${words(contract.IDEMPOTENCY_MS)} or two`,

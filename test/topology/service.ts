@@ -127,3 +127,11 @@ const STATUS_POLL_MS_MAX = 200
 export function ended(service: Pick<Service, 'url'>, key: string, id: string): Promise<StatusRecord> {
   return reaches(service, { key, id, states: ['succeeded', 'failed'] })
 }
+
+/** Asks for a render that waits for its end, again at the end of each wait. Throws unless the answer is 200. */
+export async function endedByWaiting(service: Pick<Service, 'url'>, key: string, id: string): Promise<StatusRecord> {
+  for (;;) {
+    const record = await statusOf(service, key, `${id}?wait=30`)
+    if (record.status === 'succeeded' || record.status === 'failed') return record
+  }
+}

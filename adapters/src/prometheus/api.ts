@@ -33,6 +33,10 @@ export function apiMeter(metrics: Metrics, { directory }: { directory: () => Dir
     'How long callers of sync renders waited, from queueing to the reply.',
     { buckets: SYNC_BUCKETS },
   )
+  const ends = metrics.gauge(
+    'platen_status_requests_waiting',
+    'Status requests that wait for the end of their render now.',
+  )
   const limiterFailures = metrics.counter('platen_limiter_failures_total', 'Calls to the limiter that failed.')
   for (const [code, { fault }] of Object.entries(HTTP_ERRORS)) refused.inc({ code, fault }, 0)
   // A sync render that fails because of its template has the same code as a defect of the service.
@@ -51,6 +55,10 @@ export function apiMeter(metrics: Metrics, { directory }: { directory: () => Dir
           observe()
         },
       }
+    },
+    awaitingEnd() {
+      ends.inc()
+      return { [Symbol.dispose]: () => ends.dec() }
     },
     limiterFailed: () => limiterFailures.inc(),
   }

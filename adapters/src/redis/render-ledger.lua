@@ -63,6 +63,7 @@ function operations.complete()
   redis.call('HSET', RENDER, 'view', request.view, 'outcome', request.outcome)
   redis.call('HDEL', RENDER, 'owner', 'lapse')
   redis.call('PEXPIRE', RENDER, request.keptMs)
+  redis.call('PUBLISH', request.channel, request.id)
 end
 
 function operations.find()

@@ -8,6 +8,7 @@ import type { ClaimResult, ErasableRenderLedger } from '@platen/contract/port/re
 import { labelsOf, type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
+import { ENDS_CHANNEL } from './render-ledger/render-ends.ts'
 import { openScript } from './script.ts'
 
 /** How long an ended render is kept: as long as its record may come back from the queue. */
@@ -44,7 +45,7 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Erasab
     async complete(manifest, signal) {
       const { state, ...view } = viewOf(manifest)
       const ending = { view: JSON.stringify(view), outcome: JSON.stringify(state), keptMs: ENDED_KEPT_MS }
-      await run(view.id, { operation: 'complete', ...ending }, signal)
+      await run(view.id, { operation: 'complete', ...ending, channel: ENDS_CHANNEL }, signal)
     },
     async find(id, signal) {
       // Only the script writes this value, from the requests `markQueued`, `claim` and `complete`.

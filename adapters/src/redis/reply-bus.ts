@@ -2,8 +2,8 @@
 
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceAbort } from '@platen/contract/race.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { type Subscriber, subscribe } from './connect/subscription.ts'
 import type { RedisConnection } from './connect.ts'
 import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from './limit.ts'
 
@@ -19,12 +19,8 @@ interface StoredReply {
 /** `taken`: a renderer started it. `answered`: there is a reply. `gone`: the caller has gone. */
 export type Hint = (typeof HINTS)[number]
 
-export interface Listener {
-  onHint(hint: Hint, id: RenderId): void
-  /** Hints are no longer received, or their keys cannot be read, until `onReconnect`. */
-  onDisconnect(): void
-  /** Hints are received again. Some may have been missed. */
-  onReconnect(): void
+export interface Listener extends Pick<Subscriber, 'onReconnect' | 'onDisconnect'> {
+  readonly onHint: (hint: Hint, id: RenderId) => void
 }
 
 export interface ReplyBus extends AsyncDisposable {
@@ -42,7 +38,13 @@ export interface ReplyBus extends AsyncDisposable {
 /** Opens the bus between all processes. Resolves when the listener receives hints. */
 export async function openReplyBus(redis: RedisConnection, listener: Listener, signal: AbortSignal): Promise<ReplyBus> {
   const closed = new AbortController()
-  const subscription = await subscribe(redis, listener, signal)
+  const onMessage = (message: string) => {
+    const [word, id = ''] = message.split(' ')
+    const hint = HINTS.find((known) => known === word)
+    // Only this module publishes here. Nobody waits for an invalid id.
+    if (hint !== undefined) listener.onHint(hint, id as RenderId)
+  }
+  const subscription = await subscribe(redis, { ...listener, channel: CHANNEL, onMessage }, signal)
   const write = (key: string, value: string | Buffer, until: AbortSignal) =>
     redis.call((client) => client.set(key, value, 'PX', REPLY_KEPT_MS), until)
   const say = async (id: RenderId, { hint, value = '' }: { hint: Hint; value?: string }, until: AbortSignal) => {
@@ -84,52 +86,6 @@ export async function openReplyBus(redis: RedisConnection, listener: Listener, s
     async [Symbol.asyncDispose]() {
       closed.abort(new Unavailable('the reply channel was closed'))
       subscription[Symbol.dispose]()
-    },
-  }
-}
-
-/** Subscribes on a separate connection, as a subscribed one can do nothing else. */
-async function subscribe(
-  redis: RedisConnection,
-  listener: Listener,
-  signal: AbortSignal,
-): Promise<Disposable & { isReceiving(): boolean }> {
-  const client = await redis.openClient(signal)
-  client.on('message', (_channel: string, message: string) => {
-    const [word, id = ''] = message.split(' ')
-    const hint = HINTS.find((known) => known === word)
-    // Only this module publishes here. Nobody waits for an invalid id.
-    if (hint !== undefined) listener.onHint(hint, id as RenderId)
-  })
-  try {
-    await raceAbort(client.subscribe(CHANNEL), signal)
-  } catch (cause) {
-    client.disconnect()
-    signal.throwIfAborted()
-    throw new Unavailable('cannot listen for replies', { cause })
-  }
-  let isReceiving = !redis.health.isDown()
-  const disconnect = () => {
-    isReceiving = false
-    listener.onDisconnect()
-  }
-  const resubscribe = async () => {
-    // A second subscription changes nothing. And a connection whose peer is gone without closing only fails when it is used.
-    await client.subscribe(CHANNEL)
-    isReceiving = !redis.health.isDown()
-    if (isReceiving) listener.onReconnect()
-  }
-  // If this connection breaks too, `ready` is emitted once more.
-  const tryToResubscribe = () => void resubscribe().catch(() => undefined)
-  client.on('close', disconnect)
-  client.on('ready', tryToResubscribe)
-  const watch = redis.health.watch((reason) => (reason === undefined ? tryToResubscribe() : disconnect()))
-  return {
-    // While a renderer still takes Redis for unavailable, it publishes nothing.
-    isReceiving: () => isReceiving && !redis.health.wasRecentlyDown(),
-    [Symbol.dispose]() {
-      watch[Symbol.dispose]()
-      client.disconnect()
     },
   }
 }

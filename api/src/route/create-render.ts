@@ -26,7 +26,8 @@ import type { ParsedRequest } from '../body/check/parse-request.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
-import { isRefusal, logTolerated, unavailable } from '../problem.ts'
+import { isRefusal, logTolerated } from '../problem.ts'
+import { callerGoneSignal } from '../traffic/caller-gone.ts'
 import { type Throttle, Throttled } from '../traffic/throttle.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, POLL_RETRY_AFTER_S } from './limit.ts'
 
@@ -200,18 +201,6 @@ function failureOf({ code, message }: Failure, headers: Readonly<Record<string, 
   const { fault } = FAILURES[code]
   const answered = code === 'invalid_options' ? 'VALIDATION_FAILED' : 'INTERNAL_ERROR'
   return new ServiceError(answered, `${code}: ${message}`, { headers, fault, reason: code })
-}
-
-/** Aborts when the connection closes before the answer was written. Not `request.signal`, which aborts when the body has been read. */
-function callerGoneSignal(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  const onClose = () => {
-    // Nobody reads this answer.
-    if (!reply.raw.writableFinished) controller.abort(unavailable())
-  }
-  if (reply.raw.destroyed) onClose()
-  else reply.raw.once('close', onClose)
-  return controller.signal
 }
 
 function description(headers: HeaderNames): object {

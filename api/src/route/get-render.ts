@@ -4,11 +4,15 @@
  *
  * A render is shown for as long as its plan said when it was accepted, whatever the plan says now, and no longer. Its removal may come up
  * to a day later. If nothing is found, the render still waits. After the day in which every render ends, it is no longer kept.
+ *
+ * With `wait` the answer is the same, only later: the status is looked at when the render may have ended, and at last when the time is over,
+ * the caller has left or this process stops.
  */
 import { ServiceError } from '@platen/contract/error.ts'
 import { fileNameOf } from '@platen/contract/file-name.ts'
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { logWith, traceIdOf } from '@platen/contract/log-fields.ts'
+import { throwUnlessAborted } from '@platen/contract/race.ts'
 import {
   expiryOf,
   type Failure,
@@ -28,13 +32,56 @@ import { PORT_CALL_MS_MAX } from '../limit.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable, logTolerated } from '../problem.ts'
-import { PDF_URL_MS } from './limit.ts'
+import { callerGoneSignal } from '../traffic/caller-gone.ts'
+import type { WaitPlaces } from '../traffic/wait-places.ts'
+import { PDF_URL_MS, POLL_RETRY_AFTER_S, WAIT_LOOK_MS, WAIT_S_MAX } from './limit.ts'
 
-export function getRenderRoute(app: FastifyInstance, ports: ApiPorts): void {
-  app.get<{ Params: { id: string } }>('/render/:id', { schema: description() }, async (request, reply) => {
-    const log = logWith(ports.log, { requestId: request.id, traceId: traceIdOf(request.trace) })
-    return await reply.send(await statusOf(renderOf(request, request.params.id, ports), { ...ports, log }))
+const querySchema = {
+  type: 'object',
+  properties: {
+    wait: {
+      type: 'integer',
+      minimum: 0,
+      maximum: WAIT_S_MAX,
+      default: 0,
+      description:
+        'Seconds to wait for the end of the render, at most. The answer comes as soon as the render has ended, and after this time with the status of then.',
+    },
+  },
+} as const
+
+interface Route {
+  readonly Params: { readonly id: string }
+  readonly Querystring: { readonly wait?: number }
+}
+
+export function getRenderRoute(app: FastifyInstance, given: ApiPorts, places: WaitPlaces): void {
+  app.get<Route>('/render/:id', { schema: description() }, async (request, reply) => {
+    const log = logWith(given.log, { requestId: request.id, traceId: traceIdOf(request.trace) })
+    const ports = { ...given, log }
+    const id = renderOf(request, request.params.id, ports)
+    const { wait = 0 } = request.query
+    using place = wait === 0 ? undefined : places.take(callerOf(request).tenant.incarnation)
+    if (place === undefined) {
+      const record = await statusOf(id, ports)
+      // The status is right all the same. A refusal would be one more error to handle.
+      if (wait > 0 && !isTerminal(record.status)) reply.header('retry-after', `${POLL_RETRY_AFTER_S}`)
+      return await reply.send(record)
+    }
+    const over = AbortSignal.any([place.closing, callerGoneSignal(reply), ports.clock.timeout(wait * 1000)])
+    return await reply.send(await statusAtEnd(id, ports, over))
   })
+}
+
+/** Returns the status when the render has ended, or else the present one when `over` aborts. */
+async function statusAtEnd(id: RenderId, ports: ApiPorts, over: AbortSignal): Promise<StatusRecord> {
+  using pending = ports.ends.expect(id)
+  for (;;) {
+    const step = AbortSignal.any([over, ports.clock.timeout(WAIT_LOOK_MS)])
+    await pending.mayHaveEnded(step).catch(throwUnlessAborted(step))
+    const record = await statusOf(id, ports)
+    if (isTerminal(record.status) || over.aborted) return record
+  }
 }
 
 /** Returns the render id in a path. Throws `RENDER_NOT_FOUND` when it was not issued to the caller. */
@@ -142,10 +189,18 @@ function description(): object {
       'Renders are found by their id as long as the retention of the plan says, by keys of the same tenant and environment.',
     security: KEY_REQUIRED,
     params: { type: 'object', properties: { id: { type: 'string', description: 'The `render_id`.' } } },
+    querystring: querySchema,
     response: {
       200: {
-        description: 'The status record. Poll it until `status` is `succeeded` or `failed`.',
-        headers: COMMON_HEADERS,
+        description: 'The status record. Ask for it until `status` is `succeeded` or `failed`.',
+        headers: {
+          ...COMMON_HEADERS,
+          'Retry-After': {
+            type: 'integer',
+            description:
+              'Seconds before the next request. Sent if too many callers wait already, so that this one was answered at once.',
+          },
+        },
         ...statusRecordSchema,
         examples: EXAMPLES,
       },

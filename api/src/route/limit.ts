@@ -9,8 +9,17 @@ export const LIST_PER_PAGE_MAX = 100
 /** Characters of `Idempotency-Key`: what other services accept, and room for any identifier. */
 export const IDEMPOTENCY_KEY_CHARS_MAX = 255
 
-/** `Retry-After` of an accepted render before the first poll, in seconds. */
+/** `Retry-After` of an accepted render before the first poll, and of a status that could not wait, in seconds. */
 export const POLL_RETRY_AFTER_S = 1
+
+/** Longest wait for the end of a render, in seconds: below the 60 that most proxies allow for a silent server. */
+export const WAIT_S_MAX = 30
+
+/**
+ * How often a status that waits is looked at without a wake-up: soon enough when a wake-up got lost or Redis is away, and half as often as
+ * a caller that polls.
+ */
+export const WAIT_LOOK_MS = 2 * SECOND_MS
 
 /**
  * How long a canceled render may take to end by itself: a renderer notices within half a second, ends the document and stores the outcome.

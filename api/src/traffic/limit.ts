@@ -22,3 +22,10 @@ export const REQUEST_ID_CHARS_MAX = 128
 
 /** Of a path, as much as a span has: the longest path of ours with the longest id, and room for a wrong one. */
 export const SPAN_PATH_CHARS_MAX = 256
+
+/**
+ * Parts of a process's connections that callers who wait for the end of a render may hold: all together, and those of one account. Others
+ * must be able to connect, and eight accounts to wait, whatever one of them does.
+ */
+export const WAITS_SHARE = 1 / 4
+export const WAITS_OF_ACCOUNT_SHARE = 1 / 32

@@ -23,6 +23,8 @@ export interface ApiMeter {
   accepted(render: Pick<RenderRecord, 'engine' | 'mode' | 'lane'>): void
   /** A caller waits for a sync render, until this is disposed. */
   waiting(): Disposable
+  /** A caller waits for the end of a render at its status, until this is disposed. */
+  awaitingEnd(): Disposable
   /** A call of the limiter failed. */
   limiterFailed(): void
 }

@@ -6,7 +6,7 @@ import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
 import { type RedisServer, startRedis } from '../../topology/server/redis.ts'
-import { ended, type RenderAnswer, render, statusOf, submit } from '../../topology/service.ts'
+import { ended, endedByWaiting, type RenderAnswer, render, statusOf, submit } from '../../topology/service.ts'
 import { aCluster, aTenant, LETTER, redisOf } from '../harness.ts'
 
 const APIS = [0, 1]
@@ -91,7 +91,7 @@ test.for(Object.entries(WAYS))('Redis %s: every request is served, by each proce
   for (const answer of rendered.flat()) expect(Buffer.from(answer.body).toString('latin1', 0, 5)).toBe('%PDF-')
   for (const answer of accepted.flat()) {
     const id = String(answer.json()['render_id'])
-    expect((await ended(cluster.at(1), key, id)).status).toBe('succeeded')
+    expect((await endedByWaiting(cluster.at(1), key, id)).status).toBe('succeeded')
   }
 
   await absence.disposeAsync()

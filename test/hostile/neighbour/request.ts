@@ -1,6 +1,6 @@
 /** Attacks by requests: their bodies, their number, their pace, and what becomes of their answers. */
 import { randomBytes } from 'node:crypto'
-import { ATTACKER_KEYS, type Attack, type Attacker, attacksOf } from './attacker.ts'
+import { ATTACKER_KEYS, ATTACKER_LIVE, type Attack, type Attacker, attacksOf } from './attacker.ts'
 
 const MIB = 1024 * 1024
 /** A body that is just small enough, of so many pieces. */
@@ -54,6 +54,10 @@ export const REQUEST_ATTACKS: readonly Attack[] = [
     'a thousand requests that are refused': ({ render }) => many(1000, () => render({ template: 'nothing' })),
     'a thousand questions for a render': ({ ask }) =>
       many(1000, () => ask('/api/v1/render/01KAJHYV7NF3S8G9TWQ2MZXC4R')),
+    async 'a thousand waits for the ends of its renders'({ submit, ask, ids }) {
+      await many(100, () => submit({ template: 'plain' }))
+      await many(1000, (at) => ask(`/api/v1/render/${ids[at % ids.length]}?wait=30`))
+    },
     'a thousand lists of templates': ({ ask }) => many(1000, () => ask('/api/v1/templates?limit=100')),
     'a thousand wrong keys': ({ ask }) =>
       many(1000, (at) => ask('/api/v1/templates', { headers: { authorization: `Bearer service_live_${at}` } })),
@@ -108,6 +112,11 @@ export const CONNECTION_ATTACKS: readonly Attack[] = attacksOf({
     const body = '{"template":"nothing","data":{}}'
     const one = `${headOf(attacker, body.length)}\r\n${body}`
     for (let count = 0; count < 5; count++) attacker.open(one.repeat(500)).pause()
+  },
+  async 'ten thousand waits for renders of nobody'({ open }) {
+    const path = '/api/v1/render/01KAJHYV7NF3S8G9TWQ2MZXC4R?wait=30'
+    const one = `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ATTACKER_LIVE}\r\n\r\n`
+    for (let count = 0; count < 20; count++) open(one.repeat(500))
   },
   async 'bytes that are no HTTP'({ open }) {
     for (let count = 0; count < 500; count++) open(randomBytes(1000))

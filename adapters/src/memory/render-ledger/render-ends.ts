@@ -1,0 +1,19 @@
+/** The ends of renders if the whole service is one process. */
+import { openEndWaiters } from '@platen/contract/end-waiters.ts'
+import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
+import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+
+/** Makes the port, and a ledger that tells it of each end. */
+export function memoryRenderEnds<Ledger extends RenderLedger>(ledger: Ledger): { ledger: Ledger; ends: RenderEnds } {
+  const waiters = openEndWaiters()
+  return {
+    ledger: {
+      ...ledger,
+      async complete(manifest, signal) {
+        await ledger.complete(manifest, signal)
+        waiters.ended(manifest.render.id)
+      },
+    },
+    ends: waiters,
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * The ends of renders of several processes. The ledger publishes the id of each render that ends, on one channel that every API process
+ * receives, whether it waits for that render or not. Nothing is stored: after a reconnection, everybody looks at the state.
+ */
+import { openEndWaiters } from '@platen/contract/end-waiters.ts'
+import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { subscribe } from '../connect/subscription.ts'
+import type { RedisConnection } from '../connect.ts'
+
+/** The channel of the ids. */
+export const ENDS_CHANNEL = 'platen:ended'
+
+/** Opens the port. Resolves when ends are received; throws `Unavailable`. */
+export async function openRedisRenderEnds(
+  redis: RedisConnection,
+  signal: AbortSignal,
+): Promise<RenderEnds & Disposable> {
+  const waiters = openEndWaiters()
+  const subscriber = {
+    channel: ENDS_CHANNEL,
+    // Only the ledger publishes here. Nobody waits for an invalid id.
+    onMessage: (id: string) => waiters.ended(id as RenderId),
+    onReconnect: () => waiters.missed(),
+  }
+  const subscription = await subscribe(redis, subscriber, signal)
+  return { expect: (id) => waiters.expect(id), [Symbol.dispose]: () => subscription[Symbol.dispose]() }
+}
