@@ -46,7 +46,7 @@ export function withoutNames(document: OpenApi): OpenApi {
     if (Array.isArray(value)) return value.map(resolve)
     if (typeof value !== 'object' || value === null) return value
     const { $ref, ...rest } = value as { readonly $ref?: string }
-    if ($ref !== undefined) return resolve(schemas[$ref.replace('#/components/schemas/', '')])
+    if ($ref !== undefined) return resolve({ ...Object(schemas[$ref.replace('#/components/schemas/', '')]), ...rest })
     return Object.fromEntries(Object.entries(rest).map(([name, each]) => [name, resolve(each)]))
   }
   // The same document, spelled out.
