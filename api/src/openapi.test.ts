@@ -133,7 +133,7 @@ describe('the OpenAPI document', () => {
         "DeliveryList",
         "DeliveryStatus",
         "Engine",
-        "Error",
+        "ErrorBody",
         "ErrorCode",
         "ErrorDetail",
         "ErrorReason",

@@ -229,7 +229,7 @@ export const redeliverySchema = {
 export type Redelivery = FromSchema<typeof redeliverySchema>
 
 export const errorBodySchema = {
-  title: 'Error',
+  title: 'ErrorBody',
   type: 'object',
   additionalProperties: false,
   required: ['error'],
