@@ -175,7 +175,7 @@ describe('the OpenAPI document', () => {
     const unnamed = operations().flatMap(([name, { requestBody, responses }]) =>
       [requestBody, ...Object.values(responses)]
         .flatMap((part) => Object.values(part?.content ?? {}))
-        .filter(({ schema }) => 'properties' in schema)
+        .filter(({ schema }) => 'properties' in schema || ('type' in schema && schema.type === 'object'))
         .map(() => name),
     )
     expect(unnamed).toEqual([])
