@@ -26,7 +26,7 @@ test.for(LINTERS)('%s finds what is missing', async ([, lint]) => {
 })
 
 async function redocly(document: string): Promise<readonly string[]> {
-  const args = ['lint', document, '--config', join(import.meta.dirname, 'redocly.yaml'), '--format', 'json']
+  const args = ['lint', document, '--config', join(import.meta.dirname, 'rule/redocly.yaml'), '--format', 'json']
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
   const { stdout } = await run(await scriptOf('@redocly/cli', 'redocly'), args, env)
   const { problems }: { problems: readonly { ruleId: string; message: string }[] } = JSON.parse(stdout)
@@ -35,7 +35,7 @@ async function redocly(document: string): Promise<readonly string[]> {
 
 async function spectral(document: string): Promise<readonly string[]> {
   const report = join(aFolder(), 'report.json')
-  const ruleset = join(import.meta.dirname, 'spectral.yaml')
+  const ruleset = join(import.meta.dirname, 'rule/spectral.yaml')
   const args = ['lint', document, '--ruleset', ruleset, '--format', 'json', '--output', report]
   await run(await scriptOf('@stoplight/spectral-cli', 'spectral'), args, process.env)
   const findings: readonly { code: string; message: string }[] = JSON.parse(await readFile(report, 'utf8'))

@@ -2,9 +2,9 @@
  * Routes for load balancers and orchestrators, and the description of the API. They need no key, call no store, and log nothing at info.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { COMMON_HEADERS, NO_KEY, refusals } from '../openapi.ts'
-import type { ApiPorts } from '../ports.ts'
-import { type Throttle, tooManyOfAddress } from '../traffic/throttle.ts'
+import { COMMON_HEADERS, NO_KEY, refusals } from '../../openapi.ts'
+import type { ApiPorts } from '../../ports.ts'
+import { type Throttle, tooManyOfAddress } from '../../traffic/throttle.ts'
 
 const livenessSchema = {
   title: 'Liveness',
