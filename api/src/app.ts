@@ -25,8 +25,8 @@ import { getRenderRoute } from './route/get-render.ts'
 import { listDeliveriesRoute } from './route/list/list-deliveries.ts'
 import { listRendersRoute } from './route/list/list-renders.ts'
 import { listTemplatesRoute } from './route/list/list-templates.ts'
+import { docsRoute } from './route/open/docs.ts'
 import { healthRoutes } from './route/open/health.ts'
-import { referenceRoute } from './route/open/reference.ts'
 import { getPdfRoute } from './route/read/get-pdf.ts'
 import { getTemplateRoute } from './route/read/get-template.ts'
 import { getUsageRoute } from './route/read/get-usage.ts'
@@ -217,7 +217,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
   )
   app.register(async (root) => {
     healthRoutes(root, { ...ports, throttle, isDraining: () => isDraining })
-    referenceRoute(root, throttle)
+    docsRoute(root, throttle)
   })
 }
 

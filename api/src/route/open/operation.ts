@@ -28,7 +28,11 @@ interface Answer {
 interface Media {
   readonly schema: Schema
   readonly example?: unknown
-  readonly examples?: Readonly<Record<string, { readonly summary?: string; readonly value: unknown }>>
+  readonly examples?: Readonly<Record<string, Example>>
+}
+interface Example {
+  readonly summary?: string
+  readonly value: unknown
 }
 
 /** An operation with its place. */
@@ -42,10 +46,12 @@ export interface Route {
 /** The section of an operation. `origin` stands for the address of the service. */
 export function operationSection(route: Route, origin: string): Html {
   const { method, path, operation } = route
-  const { operationId, summary, description, parameters = [], requestBody, responses } = operation
+  const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation
+  const isOpen = path !== undefined && security.length === 0
+  const access = isOpen ? html` <span class="limits">without a key</span>` : undefined
   return html`<article id="${operationId}">
 <h3><a class="self" href="#${operationId}">${summary}</a></h3>
-<p class="route"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path ?? 'your webhook_url'}</code>${operation.security.length === 0 ? html` <span class="limits">without a key</span>` : undefined}</p>
+<p><span class="method ${method}">${method.toUpperCase()}</span> <code>${path ?? 'your webhook_url'}</code>${access}</p>
 <p>${prose(description)}</p>
 ${path === undefined ? undefined : html`<pre tabindex="0"><code>${commandOf({ ...route, path }, origin)}</code></pre>`}
 ${parameters.length === 0 ? undefined : html`<h4>Parameters</h4>${table(['name', 'type', 'meaning'], parameters.map(parameterRow))}`}
@@ -84,13 +90,21 @@ function headerList(headers: Readonly<Record<string, { readonly description: str
   return html`<details><summary>Headers</summary><dl>${entries}</dl></details>`
 }
 
-function examplesOf({ example, examples = {} }: Media): Html {
-  const all = [...(example === undefined ? [] : [{ value: example }]), ...Object.values(examples)]
-  return html`${all.map(({ value, ...about }, at) => {
-    const summary = 'summary' in about ? about.summary : undefined
-    const title = summary === undefined ? `Example${all.length > 1 ? ` ${at + 1}` : ''}` : `Example: ${summary}`
-    return html`<details><summary>${title}</summary><pre tabindex="0"><code>${JSON.stringify(value, undefined, 2)}</code></pre></details>`
-  })}`
+function examplesOf(media: Media): Html {
+  const examples = examplesIn(media).map(({ summary, value }, at, { length }) => {
+    const title = summary === undefined ? `Example${length > 1 ? ` ${at + 1}` : ''}` : `Example: ${summary}`
+    return html`<details><summary>${title}</summary><pre tabindex="0"><code>${textOf(value)}</code></pre></details>`
+  })
+  return html`${examples}`
+}
+
+function examplesIn({ example, examples = {} }: Media): readonly Example[] {
+  return [...(example === undefined ? [] : [{ value: example }]), ...Object.values(examples)]
+}
+
+/** Lines of JSON are one text. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
 }
 
 /** The command for a shell that has the API key in `KEY`. It asks for the first example of the body, and sends what is required. */
@@ -103,19 +117,16 @@ export function commandOf({ method, path, operation }: Route & { readonly path: 
   const isPdf = responses['200']?.content?.['application/pdf'] !== undefined
   return [
     `curl -sS "${origin}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}"`,
-    ...(['get', 'post'].includes(method) ? [] : [`-X ${method.toUpperCase()}`]),
-    ...(method === 'post' && sent === undefined ? ['-X POST'] : []),
+    ...(method === (sent === undefined ? 'get' : 'post') ? [] : [`-X ${method.toUpperCase()}`]),
     ...(security.length > 0 ? ['-H "Authorization: Bearer $KEY"'] : []),
     ...(isPdf ? ['-o document.pdf'] : []),
-    ...(sent === undefined ? [] : [`-H 'Content-Type: ${sent[0]}'`, `--data-binary '${exampleOf(sent[1])}'`]),
+    ...(sent === undefined ? [] : [`-H 'Content-Type: ${sent[0]}'`, `--data-binary '${quotedExample(sent[1])}'`]),
   ].join(' \\\n  ')
 }
 
 /** The first example, inside the single quotes of a shell. */
-function exampleOf({ example, examples = {} }: Media): string {
-  const value = example ?? Object.values(examples)[0]?.value
-  const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
-  return text.replaceAll("'", "'\\''")
+function quotedExample(media: Media): string {
+  return textOf(examplesIn(media)[0]?.value ?? {}).replaceAll("'", "'\\''")
 }
 
 function variable(name: string): string {

@@ -1,4 +1,4 @@
-/** The reference of the API as one HTML page, made from its OpenAPI document and the error catalog. */
+/** The documentation page: HTML, made from its OpenAPI document and the error catalog. */
 import { HTTP_ERRORS, type HttpErrorCode, reasonsOf } from '@platen/contract/error.ts'
 import { type Html, html, joined, prose } from './html.ts'
 import { type Operation, operationSection, type Route } from './operation.ts'
@@ -17,7 +17,7 @@ export interface Document {
 }
 
 /** Makes the page for callers that reach the service at `origin`. */
-export function referencePage(document: Document, { origin, style }: { origin: string; style: string }): string {
+export function docsPage(document: Document, { origin, style }: { origin: string; style: string }): string {
   const { info, tags, components } = document
   const groups = tags.map((tag) => ({ ...tag, routes: routesOf(document.paths).filter(isTagged(tag.name)) }))
   const shown = groups.filter(({ routes }) => routes.length > 0)
@@ -41,7 +41,7 @@ export function referencePage(document: Document, { origin, style }: { origin: s
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${info.title}: reference</title>
+<title>${info.title}: documentation</title>
 <link rel="icon" href="data:,">
 <style>${{ markup: style }}</style>
 </head>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { anApi } from '../../../../test/fixture/api.ts'
 import { html, prose } from './html.ts'
+import { commandOf } from './operation.ts'
 import type { Document } from './page.ts'
 
 const open = async (headers: Record<string, string> = {}, api = anApi()) =>
@@ -117,6 +118,34 @@ describe('GET /docs', () => {
     const answer = await anApi().call({ method: 'POST', path: '/docs' })
     expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'GET, HEAD'])
   })
+})
+
+test('a command sends an example as it is, and takes what is required from variables', () => {
+  const operation = {
+    operationId: 'send',
+    summary: 'Send',
+    description: 'Sends.',
+    tags: [],
+    security: [{ apiKey: [] }],
+    parameters: [
+      { name: 'page-size', in: 'query', required: true, schema: {} },
+      { name: 'page', in: 'query', schema: {} },
+    ],
+    responses: {},
+  }
+  const lines = { schema: {}, example: `{"name":"O'Neill"}\n{"name":"$HOME"}` }
+  const route = { method: 'put', path: '/parts/{id}' }
+  const requestBody = { content: { 'application/x-ndjson': lines } }
+  expect(commandOf({ ...route, operation: { ...operation, requestBody } }, 'https://a.example').split('\n')).toEqual([
+    'curl -sS "https://a.example/parts/$ID?page-size=$PAGE_SIZE" \\',
+    '  -X PUT \\',
+    '  -H "Authorization: Bearer $KEY" \\',
+    "  -H 'Content-Type: application/x-ndjson' \\",
+    `  --data-binary '{"name":"O'\\''Neill"}`,
+    `{"name":"$HOME"}'`,
+  ])
+  const open = { method: 'get', path: '/', operation: { ...operation, security: [], parameters: [] } }
+  expect(commandOf(open, 'https://a.example')).toBe('curl -sS "https://a.example/"')
 })
 
 test('text in a page is never markup', () => {

@@ -1,22 +1,22 @@
 /**
- * GET and HEAD /docs: the reference of the API for people. It is one page without scripts that takes nothing from elsewhere, which its
- * content security policy enforces. It needs no key and is made from the OpenAPI document, so it says nothing that /openapi.json does not.
+ * GET and HEAD /docs: the documentation page. It has no scripts and takes nothing from elsewhere, which its content security policy
+ * enforces. It needs no key and is made from the OpenAPI document, so it says nothing that /openapi.json does not.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { selectBytes } from '@platen/contract/byte-range.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Throttle, tooManyOfAddress } from '../../traffic/throttle.ts'
-import { type Document, referencePage } from './page.ts'
+import { type Document, docsPage } from './page.ts'
 
-export function referenceRoute(app: FastifyInstance, throttle: Throttle): void {
+export function docsRoute(app: FastifyInstance, throttle: Throttle): void {
   const style = readFileSync(new URL('style.css', import.meta.url), 'utf8')
   const policy = policyOf(style)
   // Made once, without the address.
   let pieces: readonly string[] | undefined
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     // The document is ours, and tests look at its shape.
-    pieces ??= referencePage(app.swagger() as unknown as Document, { origin: ORIGIN, style }).split(ORIGIN)
+    pieces ??= docsPage(app.swagger() as unknown as Document, { origin: ORIGIN, style }).split(ORIGIN)
     const page = Buffer.from(pieces.join(originOf(request)))
     const sha256 = createHash('sha256').update(page).digest('hex')
     const { status, headers, range } = selectBytes(request, { sha256, bytes: page.byteLength })
