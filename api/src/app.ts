@@ -217,7 +217,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
   )
   app.register(async (root) => {
     healthRoutes(root, { ...ports, throttle, isDraining: () => isDraining })
-    docsRoute(root, throttle)
+    if (settings.hasDocs) docsRoute(root, throttle)
   })
 }
 
