@@ -51,7 +51,7 @@ export function operationSection(route: Route, origin: string): Html {
   const access = isOpen ? html` <span class="limits">without a key</span>` : undefined
   return html`<article id="${operationId}">
 <h3><a class="self" href="#${operationId}">${summary}</a></h3>
-<p><span class="method ${method}">${method.toUpperCase()}</span> <code>${path ?? 'your webhook_url'}</code>${access}</p>
+<p><span class="method ${method}">${method.toUpperCase()}</span> <code>${path ?? 'your receiver'}</code>${access}</p>
 <p>${prose(description)}</p>
 ${path === undefined ? undefined : html`<pre tabindex="0"><code>${commandOf({ ...route, path }, origin)}</code></pre>`}
 ${parameters.length === 0 ? undefined : html`<h4>Parameters</h4>${table(['name', 'type', 'meaning'], parameters.map(parameterRow))}`}

@@ -27,12 +27,11 @@ export function anchorOf(name: string): string {
   return `schema-${name}`
 }
 
-/** The section of a named schema. */
+/** The section of a named schema. What it means is said where it is used. */
 export function schemaSection([name, schema]: readonly [string, Schema]): Html {
   const rows = rowsOf(schema)
   return html`<article id="${anchorOf(name)}">
 <h3><a class="self" href="#${anchorOf(name)}">${name}</a></h3>
-${schema.description === undefined ? undefined : html`<p>${prose(schema.description)}</p>`}
 ${rows.length > 0 ? table(['field', 'type', 'meaning'], rows) : html`<p>${typeOf(schema)}</p>`}
 </article>`
 }
