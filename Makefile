@@ -63,7 +63,8 @@ test: node_modules/.package-lock.json ## run every test (REAL_TIME=1: without sh
 	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || .ci/apt-install libfaketime || true
 	@python3 --version >/dev/null 2>&1 && go version >/dev/null 2>&1 || .ci/apt-install python3 python3-pip golang-go || true
 	@python3 -c 'import standardwebhooks' 2>/dev/null || python3 -m pip install --quiet --upgrade --target out/python --no-deps --require-hashes -r test/webhook/requirements.txt || true
-	@[ test/postman/node_modules/.package-lock.json -nt test/postman/package-lock.json ] || npm ci --ignore-scripts --prefix test/postman || true
+	@for folder in test/postman test/openapi; do [ $$folder/node_modules/.package-lock.json -nt $$folder/package-lock.json ] || npm ci --ignore-scripts --prefix $$folder || true; done
+	@[ out/openapi/installed -nt test/openapi/requirements.txt ] || { python3 -m pip install --quiet --upgrade --target out/openapi --no-deps --require-hashes -r test/openapi/requirements.txt && touch out/openapi/installed; } || true
 	@$(NODE) test/topology/server/install.ts --quick || true
 	@$(NODE) test/topology/server/kafka.ts || true
 	@exec $(NODE) test/run/main.ts

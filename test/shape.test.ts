@@ -28,6 +28,8 @@ const UNCOUNTED = [
 const UNMEASURED = [
   'package-lock.json',
   'test/postman/package-lock.json',
+  'test/openapi/package-lock.json',
+  'test/openapi/requirements.txt',
   'LICENSE',
   'api/openapi.json',
   'test/scenario/upgrade/openapi.json',

@@ -22,10 +22,11 @@ import { isRefusal, problemBody, problemOf, unavailable } from './problem.ts'
 import { createRenderRoute } from './route/create-render.ts'
 import { deleteRenderRoute } from './route/delete-render.ts'
 import { getRenderRoute } from './route/get-render.ts'
-import { healthRoutes } from './route/health.ts'
 import { listDeliveriesRoute } from './route/list/list-deliveries.ts'
 import { listRendersRoute } from './route/list/list-renders.ts'
 import { listTemplatesRoute } from './route/list/list-templates.ts'
+import { docsRoute } from './route/open/docs.ts'
+import { healthRoutes } from './route/open/health.ts'
 import { getPdfRoute } from './route/read/get-pdf.ts'
 import { getTemplateRoute } from './route/read/get-template.ts'
 import { getUsageRoute } from './route/read/get-usage.ts'
@@ -217,7 +218,10 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
     },
     { prefix: API_PREFIX },
   )
-  app.register(async (root) => healthRoutes(root, { ...ports, throttle, isDraining: () => isDraining }))
+  app.register(async (root) => {
+    healthRoutes(root, { ...ports, throttle, isDraining: () => isDraining })
+    if (settings.hasDocs) docsRoute(root, throttle)
+  })
 }
 
 /**

@@ -2,7 +2,7 @@
 import { CONNECTION_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { ENGINE_LIST } from '@platen/adapters/setting/engine.ts'
 import { integer, KEY_RING, PORT } from '@platen/adapters/setting/format.ts'
-import { brandSetting, PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
+import { brandSetting, DOCS_SETTING, PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { optional, setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
 import { TRAFFIC_SETTINGS } from '@platen/adapters/setting/traffic.ts'
 import { WEBHOOK_POLICY_SETTINGS } from '@platen/adapters/setting/webhook.ts'
@@ -29,6 +29,7 @@ export const SETTINGS = table({
   }),
   webhooks: WEBHOOK_POLICY_SETTINGS,
   traffic: TRAFFIC_SETTINGS,
+  hasDocs: DOCS_SETTING,
   traces: TRACE_SETTINGS,
   ...PROCESS_SETTINGS,
   ...CONNECTION_SETTINGS,

@@ -63,6 +63,7 @@ async function serve(own: Process<Config>): Promise<void> {
       serviceBucket,
       webhooks: config.webhooks,
       traffic: config.traffic,
+      hasDocs: config.hasDocs,
     },
   })
   stack.defer(() => app.close())

@@ -38,6 +38,17 @@ beforeAll(async () => {
   text = `${JSON.stringify(document, undefined, 2)}\n`
 })
 
+interface Schema {
+  readonly type?: unknown
+  readonly items?: object
+}
+
+/** The schema itself and those inside it, each with its place. */
+function schemasIn(schema: object, place: string): readonly (readonly [string, Schema])[] {
+  const inner = Object.entries(schema).filter((entry): entry is [string, object] => typeof entry[1] === 'object')
+  return [[place, schema], ...inner.flatMap(([name, each]) => schemasIn(each, `${place}/${name}`))]
+}
+
 function operations(): readonly (readonly [string, Operation])[] {
   return operationsIn(document.paths)
 }
@@ -115,37 +126,79 @@ describe('the OpenAPI document', () => {
   test('names the schemas, so that a generated client has a type for each', () => {
     expect(Object.keys(document.components.schemas)).toMatchInlineSnapshot(`
       [
+        "AttemptResult",
+        "CustomPageSize",
         "Delivery",
         "DeliveryAttempt",
         "DeliveryList",
-        "Error",
+        "DeliveryStatus",
+        "Engine",
+        "ErrorBody",
+        "ErrorCode",
         "ErrorDetail",
+        "ErrorReason",
+        "EventType",
+        "FailureCode",
+        "Length",
+        "ListedFailure",
         "ListedRender",
         "Liveness",
         "Margin",
+        "OpenApiDocument",
+        "Orientation",
+        "PageSizeName",
+        "Problem",
         "Readiness",
         "Redelivery",
         "RenderAccepted",
         "RenderFailure",
+        "RenderMode",
         "RenderOptions",
         "RenderPage",
         "RenderRecord",
         "RenderRequest",
+        "RenderStatus",
         "RenderWarning",
+        "RequestPart",
         "Template",
         "TemplateDetail",
+        "TemplateEngine",
         "TemplateList",
         "Usage",
+        "UsageOfDay",
+        "UsageOfTemplate",
+        "UsageRate",
+        "WarningCode",
         "WebhookBody",
       ]
     `)
     const unnamed = operations().flatMap(([name, { requestBody, responses }]) =>
       [requestBody, ...Object.values(responses)]
         .flatMap((part) => Object.values(part?.content ?? {}))
-        .filter(({ schema }) => 'properties' in schema)
+        .filter(({ schema }) => 'properties' in schema || ('type' in schema && schema.type === 'object'))
         .map(() => name),
     )
     expect(unnamed).toEqual([])
+  })
+
+  test('names what lists are of, and has one type for each value, as generators of clients need', () => {
+    const schemas = Object.entries(document.components.schemas).flatMap(([name, schema]) => schemasIn(schema, name))
+    const unnamed = schemas.filter(([, { items }]) => items !== undefined && 'properties' in items)
+    expect(unnamed.map(([place]) => place)).toEqual([])
+    expect(schemas.filter(([, { type }]) => Array.isArray(type)).map(([place]) => place)).toEqual([])
+    expect(document.components.schemas['Length']).toEqual({
+      anyOf: [
+        { type: 'number', minimum: 0, maximum: 14400 },
+        { type: 'string', pattern: expect.stringContaining('mm') },
+      ],
+    })
+  })
+
+  test('says of a named schema, where it is used, what it means there', () => {
+    expect(document.components.schemas['RenderRequest']).toHaveProperty('properties.engine', {
+      $ref: '#/components/schemas/Engine',
+      description: expect.stringMatching(/^Overrides the engine/),
+    })
   })
 
   test('describes the body of a webhook as it is', () => {

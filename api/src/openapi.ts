@@ -134,7 +134,10 @@ const WEBHOOK_EXAMPLES: Readonly<Record<string, { readonly summary: string; read
   },
 }
 
-/** Moves every schema with a `title` to the components, under that name. So generated clients have one type for each. */
+/**
+ * Moves every schema with a `title` to the components, under that name. So generated clients have one type for each. What the schema says
+ * of its place stays there, beside the reference.
+ */
 function withNamedSchemas<Document extends object>(document: Document): Document {
   const schemas: Record<string, unknown> = {}
   const moveField = ([name, value]: readonly [string, unknown]): readonly [string, unknown] => {
@@ -146,13 +149,32 @@ function withNamedSchemas<Document extends object>(document: Document): Document
     if (typeof value !== 'object' || value === null) return value
     const { title, ...rest } = Object.fromEntries(Object.entries(value).map(moveField))
     if (typeof title !== 'string' || !('type' in rest)) return { ...(title !== undefined && { title }), ...rest }
-    assert(schemas[title] === undefined || isDeepStrictEqual(schemas[title], rest), `two schemas are named ${title}`)
-    schemas[title] = rest
-    return { $ref: `#/components/schemas/${title}` }
+    const { description, ...only } = rest
+    const schema = withOneType(only)
+    assert(schemas[title] === undefined || isDeepStrictEqual(schemas[title], schema), `two schemas are named ${title}`)
+    schemas[title] = schema
+    return { $ref: `#/components/schemas/${title}`, ...(description !== undefined && { description }) }
   }
   const moved = move(document) as Document & { readonly components: object }
   const sorted = Object.fromEntries(Object.entries(schemas).toSorted(([one], [other]) => (one < other ? -1 : 1)))
   return { ...moved, components: { ...moved.components, schemas: sorted } }
+}
+
+/** The keywords that limit a value of a type. */
+const LIMITS: Readonly<Record<string, readonly string[]>> = { number: ['minimum', 'maximum'], string: ['pattern'] }
+
+/** Spells a schema of several types as a union. Generators of clients that began with OpenAPI 3.0 know no list of types. */
+function withOneType({ type: types, ...limits }: Readonly<Record<string, unknown>>): object {
+  if (!Array.isArray(types)) return { type: types, ...limits }
+  const anyOf = types.map((type) => ({
+    type,
+    ...Object.fromEntries(Object.entries(limits).filter(([name]) => LIMITS[type]?.includes(name))),
+  }))
+  assert(
+    Object.keys(limits).every((name) => anyOf.some((each) => name in each)),
+    'each limit is of one of the types',
+  )
+  return { anyOf }
 }
 
 /** `@fastify/swagger` repeats the description of an answer in its schema. */

@@ -65,4 +65,6 @@ export interface ApiSettings {
   /** Where webhooks of any tenant may go. */
   readonly webhooks: WebhookPolicy
   readonly traffic: TrafficLimits
+  /** Whether `/docs` is served. */
+  readonly hasDocs: boolean
 }

@@ -30,7 +30,9 @@ const KEYED = [
   'getTemplate',
   'getPdf',
 ] as const
-export type Operation = (typeof KEYED)[number] | 'getOpenApi'
+/** The operations for everybody. */
+const OPEN = ['getLiveness', 'getReadiness', 'getOpenApi'] as const
+export type Operation = (typeof KEYED)[number] | (typeof OPEN)[number]
 
 /** The code of a refusal. */
 export interface HttpErrorEntry extends ErrorEntry {
@@ -46,7 +48,7 @@ export const HTTP_ERRORS = {
     status: 400,
     retryable: false,
     fault: 'caller',
-    operations: KEYED,
+    operations: [...KEYED, ...OPEN],
     summary: 'The request is malformed: not JSON, no body, an unknown field, a wrong type or a bad option.',
   },
   UNAUTHORIZED: {

@@ -21,6 +21,7 @@ export const PAGE_SIZES = ['A3', 'A4', 'A5', 'A6', 'LETTER', 'LEGAL', 'TABLOID']
 const POINTS_PER_UNIT = { pt: 1, px: 0.75, mm: 72 / 25.4, cm: 72 / 2.54, in: 72 } as const
 
 const length = {
+  title: 'Length',
   type: ['number', 'string'],
   minimum: 0,
   maximum: PAGE_SIDE_PT_MAX,
@@ -54,8 +55,9 @@ export const renderOptionsSchema = {
   properties: {
     page_size: {
       anyOf: [
-        { type: 'string', enum: PAGE_SIZES },
+        { title: 'PageSizeName', type: 'string', enum: PAGE_SIZES },
         {
+          title: 'CustomPageSize',
           type: 'object',
           additionalProperties: false,
           required: ['width', 'height'],
@@ -64,7 +66,7 @@ export const renderOptionsSchema = {
       ],
       description: 'A named size, or width and height in points.',
     },
-    orientation: { type: 'string', enum: ['portrait', 'landscape'] },
+    orientation: { title: 'Orientation', type: 'string', enum: ['portrait', 'landscape'] },
     margin: {
       anyOf: [
         length,

@@ -103,8 +103,8 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   running.renderer = renderer
   forceStop.addEventListener('abort', () => ports.replies[Symbol.dispose]())
   if (engines.openHtml === undefined) log.warn({}, 'chromium not found, html renders refused')
-  const { brand, dataDir, manifestsDir: dir } = config
-  const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy, traffic: config.traffic }
+  const { brand, dataDir, manifestsDir: dir, traffic, hasDocs } = config
+  const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy, traffic, hasDocs }
   const checks = stack.use(openChecks(ports.clock))
   const manifests = {
     ...ports,

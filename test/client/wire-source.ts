@@ -4,7 +4,7 @@ import { declarationOf, type Schema, shapeOf } from '../crd/typescript.ts'
 /** The parts of an OpenAPI document that are read here. */
 export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: { readonly Error: Schema } }
+  readonly components: { readonly schemas: { readonly ErrorBody: Schema } }
 }
 interface Operation {
   readonly parameters?: readonly { readonly in: string; readonly name: string }[]
@@ -46,7 +46,7 @@ export function withoutNames(document: OpenApi): OpenApi {
     if (Array.isArray(value)) return value.map(resolve)
     if (typeof value !== 'object' || value === null) return value
     const { $ref, ...rest } = value as { readonly $ref?: string }
-    if ($ref !== undefined) return resolve(schemas[$ref.replace('#/components/schemas/', '')])
+    if ($ref !== undefined) return resolve({ ...Object(schemas[$ref.replace('#/components/schemas/', '')]), ...rest })
     return Object.fromEntries(Object.entries(rest).map(([name, each]) => [name, resolve(each)]))
   }
   // The same document, spelled out.
@@ -79,7 +79,7 @@ export function bodiesOf(document: OpenApi): Readonly<Record<string, Schema>> {
   const bodies = operationsOf(document).flatMap(({ name, operation }) =>
     Object.entries(schemasOf(operation)).map(([place, schema]) => [KNOWN[name]?.types[place] ?? name, schema] as const),
   )
-  return { ErrorBody: document.components.schemas.Error, ...Object.fromEntries(bodies) }
+  return { ErrorBody: document.components.schemas.ErrorBody, ...Object.fromEntries(bodies) }
 }
 
 /** The types in their order, each with a comment. Those that are no body stand `at` a path that begins with a type above. */

@@ -113,8 +113,8 @@ function anyTypeOf(option: Option): CrdSchema {
   return { ...ANY_TYPE, ...noWordOrList(), ...bounds }
 }
 
-/** Digits spelt as the API server reads them too. */
-function plain({ description: _description, pattern, ...option }: Option): CrdSchema {
+/** Without the texts, and with digits spelt as the API server reads them too. */
+function plain({ description: _description, title: _title, pattern, ...option }: Option): CrdSchema {
   // It has one type, or none that is kept.
   return { ...option, ...(pattern !== undefined && { pattern: pattern.replaceAll('\\d', '[0-9]') }) } as CrdSchema
 }

@@ -25,7 +25,7 @@ const REQUEST = [
   `| bodies in a minute | ${mib(traffic.keyBytes)} of a key; a piece of less than ${kib(BODY_PIECE_BYTES_MIN)} counts as ${kib(BODY_PIECE_BYTES_MIN)} |`,
   `that repeat an \`Idempotency-Key\` | ${digits(traffic.keyRefusals)} a minute of a key`,
   `| other requests | ${digits(traffic.keyRequests)} a minute of a key`,
-  `requests for \`/openapi.json\` | ${digits(traffic.addressRefusals)} a minute of an address`,
+  `requests for \`/openapi.json\` and \`/docs\` | ${digits(traffic.addressRefusals)} a minute of an address`,
   `parsing a body over ${kib(body.BODY_PARSED_INLINE_BYTES_MAX)}, checking data | one at a time for each tenant, in a thread; ${s(body.BODY_CHECK_MS_MAX)}, including the wait`,
   `PDFs being sent to sync callers | ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} of a tenant`,
   `Running answers take at most ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} for a tenant`,

@@ -1,7 +1,7 @@
 /** Settings of every process of a cluster. */
 import { hostname } from 'node:os'
 import { FORMAT, FORMAT_DEFAULT } from '@platen/contract/format.ts'
-import { anyText, integer, matching, oneOf, PORT } from './format.ts'
+import { anyText, BOOLEAN, integer, matching, oneOf, PORT } from './format.ts'
 import { ConfigError, type Settings, setting, type ValueOf, type ValuesOf, type Variables } from './setting.ts'
 
 const LOG_LEVEL = oneOf(['debug', 'info', 'warn', 'error'])
@@ -11,6 +11,12 @@ const BRAND = matching(/^[a-z]{1,32}$/, 'a word of small letters, at most 32')
 export function brandSetting(description: string): Settings<string> {
   return setting('PLATEN_BRAND', BRAND, { default: 'service', description })
 }
+
+/** Of a process that has the API. */
+export const DOCS_SETTING = setting('PLATEN_DOCS', BOOLEAN, {
+  default: 'true',
+  description: 'Serve the documentation page at `/docs`. It says nothing that `/openapi.json` does not.',
+})
 
 export const LOG_LEVEL_SETTING = setting('PLATEN_LOG_LEVEL', LOG_LEVEL, {
   default: 'info',

@@ -27,7 +27,7 @@ export const TRAFFIC_SETTINGS = table({
   }),
   addressRefusals: setting('PLATEN_ADDRESS_REFUSALS_PER_MINUTE', COUNT, {
     default: `${DEFAULTS.addressRefusals}`,
-    description: `Requests of one address in a minute without a valid API key, including those for \`/openapi.json\`; further requests are answered 429 and not logged. ${COUNT.range}, for each process.`,
+    description: `Requests of one address in a minute without a valid API key, including those for \`/openapi.json\` and \`/docs\`; further requests are answered 429 and not logged. ${COUNT.range}, for each process.`,
   }),
   connections: setting('PLATEN_CONNECTIONS_MAX', CONNECTIONS, {
     default: `${DEFAULTS.connections}`,

@@ -53,11 +53,17 @@ export const renderRequestSchema = {
       description: "The payload. It must conform to the template's variables_schema.",
     },
     engine: {
+      title: 'Engine',
       type: 'string',
       enum: ENGINES,
       description: 'Overrides the engine of the template, which is react_pdf if the template names none.',
     },
-    mode: { type: 'string', enum: MODES, description: 'sync (default) returns the PDF; async returns a render id.' },
+    mode: {
+      title: 'RenderMode',
+      type: 'string',
+      enum: MODES,
+      description: 'sync (default) returns the PDF; async returns a render id.',
+    },
     async: {
       type: 'boolean',
       description: 'true means async, false means sync. If mode is given too, both must agree.',

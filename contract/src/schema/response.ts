@@ -17,7 +17,7 @@ const labels = {
   reference: { type: 'string', description: '`reference` of the request.' },
   metadata: { type: 'object', additionalProperties: { type: 'string' }, description: '`metadata` of the request.' },
 } as const
-const failureCode = { type: 'string', enum: Object.keys(FAILURES) } as const
+const failureCode = { title: 'FailureCode', type: 'string', enum: Object.keys(FAILURES) } as const
 const failureReason = { ...failureCode, description: 'The same as code.' } as const
 const instant = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC.' } as const
 
@@ -42,7 +42,7 @@ export const warningsSchema = {
     additionalProperties: false,
     required: ['code', 'message'],
     properties: {
-      code: { type: 'string', enum: Object.keys(WARNINGS) },
+      code: { title: 'WarningCode', type: 'string', enum: Object.keys(WARNINGS) },
       message: { type: 'string' },
     },
   },
@@ -60,7 +60,7 @@ export const statusRecordSchema = {
       description: 'Template code. Absent only while nothing but the id of a queued render is known.',
     },
     ...labels,
-    status: { type: 'string', enum: STATUSES },
+    status: { title: 'RenderStatus', type: 'string', enum: STATUSES },
     pdf_url: {
       type: 'string',
       format: 'uri',
@@ -105,13 +105,14 @@ export const renderPageSchema = {
         properties: {
           render_id: renderId,
           template: { type: 'string', description: 'Template code.' },
-          engine: { type: 'string', enum: ENGINES, description: 'The engine that renders.' },
+          engine: { title: 'Engine', type: 'string', enum: ENGINES, description: 'The engine that renders.' },
           ...labels,
-          status: { type: 'string', enum: STATUSES },
+          status: { title: 'RenderStatus', type: 'string', enum: STATUSES },
           pdf_size_bytes: { type: 'integer', minimum: 0 },
           created_at: instant,
           finished_at: instant,
           error: {
+            title: 'ListedFailure',
             type: 'object',
             additionalProperties: false,
             required: ['code', 'reason'],
@@ -163,6 +164,7 @@ const attemptSchema = {
     started_at: instant,
     duration_ms: { type: 'integer', minimum: 0 },
     result: {
+      title: 'AttemptResult',
       type: 'string',
       enum: ATTEMPT_RESULTS,
       description:
@@ -189,9 +191,10 @@ export const deliveryListSchema = {
         required: ['id', 'event', 'url', 'status', 'created_at', 'attempts'],
         properties: {
           id: { type: 'string', format: 'uuid', description: 'X-Service-Delivery and webhook-id of every attempt.' },
-          event: { type: 'string', enum: EVENT_TYPES },
+          event: { title: 'EventType', type: 'string', enum: EVENT_TYPES },
           url: { type: 'string', description: 'webhook_url of the render.' },
           status: {
+            title: 'DeliveryStatus',
             type: 'string',
             enum: DELIVERY_STATUSES,
             description:
@@ -215,24 +218,31 @@ export const redeliverySchema = {
   required: ['id', 'status'],
   properties: {
     id: { type: 'string', format: 'uuid' },
-    status: { type: 'string', enum: DELIVERY_STATUSES, description: 'The status before the new attempt.' },
+    status: {
+      title: 'DeliveryStatus',
+      type: 'string',
+      enum: DELIVERY_STATUSES,
+      description: 'The status before the new attempt.',
+    },
   },
 } as const
 export type Redelivery = FromSchema<typeof redeliverySchema>
 
 export const errorBodySchema = {
-  title: 'Error',
+  title: 'ErrorBody',
   type: 'object',
   additionalProperties: false,
   required: ['error'],
   properties: {
     error: {
+      title: 'Problem',
       type: 'object',
       additionalProperties: false,
       required: ['code', 'reason', 'message', 'request_id'],
       properties: {
-        code: { type: 'string', enum: Object.keys(HTTP_ERRORS) },
+        code: { title: 'ErrorCode', type: 'string', enum: Object.keys(HTTP_ERRORS) },
         reason: {
+          title: 'ErrorReason',
           type: 'string',
           enum: REASONS,
           description: 'Why, in one word. It tells apart what has the same code.',
@@ -248,6 +258,7 @@ export const errorBodySchema = {
             required: ['in', 'path', 'message'],
             properties: {
               in: {
+                title: 'RequestPart',
                 type: 'string',
                 enum: REQUEST_PARTS,
                 description: 'The part of the request that has the fault.',

@@ -12,15 +12,16 @@ export const templateDetailSchema = {
   required: [...items.required, 'engine', 'engines', 'options'],
   properties: {
     ...items.properties,
-    engine: { type: 'string', enum: ENGINES, description: 'The engine of requests that name none.' },
+    engine: { title: 'Engine', type: 'string', enum: ENGINES, description: 'The engine of requests that name none.' },
     engines: {
       type: 'array',
       items: {
+        title: 'TemplateEngine',
         type: 'object',
         additionalProperties: false,
         required: ['engine', 'units', 'in_plan'],
         properties: {
-          engine: { type: 'string', enum: ENGINES },
+          engine: { title: 'Engine', type: 'string', enum: ENGINES },
           units: {
             type: 'integer',
             minimum: 0,

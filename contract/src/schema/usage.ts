@@ -29,6 +29,7 @@ export const usageSchema = {
     rates: {
       type: 'array',
       items: {
+        title: 'UsageRate',
         type: 'object',
         additionalProperties: false,
         required: ['renders', 'per', 'limit', 'remaining', 'resets_at'],
@@ -53,6 +54,7 @@ export const usageSchema = {
     templates: {
       type: 'array',
       items: {
+        title: 'UsageOfTemplate',
         type: 'object',
         additionalProperties: false,
         required: ['template', 'renders', 'units'],
@@ -63,6 +65,7 @@ export const usageSchema = {
     days: {
       type: 'array',
       items: {
+        title: 'UsageOfDay',
         type: 'object',
         additionalProperties: false,
         required: ['date', 'renders', 'units'],

@@ -2,9 +2,9 @@
  * Routes for load balancers and orchestrators, and the description of the API. They need no key, call no store, and log nothing at info.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { COMMON_HEADERS, NO_KEY, refusals } from '../openapi.ts'
-import type { ApiPorts } from '../ports.ts'
-import { type Throttle, tooManyOfAddress } from '../traffic/throttle.ts'
+import { COMMON_HEADERS, NO_KEY, refusals } from '../../openapi.ts'
+import type { ApiPorts } from '../../ports.ts'
+import { type Throttle, tooManyOfAddress } from '../../traffic/throttle.ts'
 
 const livenessSchema = {
   title: 'Liveness',
@@ -67,6 +67,7 @@ function liveness(): object {
         ...livenessSchema,
         examples: [{ alive: false }],
       },
+      ...refusals('getLiveness'),
     },
   }
 }
@@ -91,6 +92,7 @@ function readiness(): object {
         ...readinessSchema,
         examples: [{ ready: false }],
       },
+      ...refusals('getReadiness'),
     },
   }
 }
@@ -103,7 +105,13 @@ function document(): object {
     description: 'The description of this API. It is the same for everybody.',
     security: NO_KEY,
     response: {
-      200: { description: 'OpenAPI 3.1.', headers: COMMON_HEADERS, type: 'object' },
+      200: {
+        description: 'OpenAPI 3.1.',
+        headers: COMMON_HEADERS,
+        title: 'OpenApiDocument',
+        type: 'object',
+        additionalProperties: true,
+      },
       ...refusals('getOpenApi'),
     },
   }
