@@ -144,6 +144,15 @@ class TestAnAnswer:
             # The connection is closed: the server notices, and stops.
             assert sent.wait(60)
 
+    def test_that_refuses_may_be_longer_than_a_pdf_that_is_taken(self, connect: Connect) -> None:
+        body = json.dumps({"error": {"code": "VALIDATION_FAILED", "message": "x" * 2000}}).encode()
+        with serving(lambda handler, _: reply(handler, 422, body)) as server:
+            client = connect(server.url, pdf_bytes_max=1000)
+            assert error_of(client.render, "invoice", {}).code == "VALIDATION_FAILED"
+        with serving(lambda handler, _: reply(handler, 422, b"x" * 1_048_577)) as server:
+            error = error_of(connect(server.url).render, "invoice", {})
+            assert (error.code, error.status, "1048576 bytes" in error.message) == ("INVALID_ANSWER", None, True)
+
     def test_that_is_coded_is_refused(self, connect: Connect) -> None:
         with serving(lambda handler, _: reply(handler, 200, RECORD, {"content-encoding": "gzip"})) as server:
             error = error_of(connect(server.url).get_render, "x")

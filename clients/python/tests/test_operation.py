@@ -88,7 +88,7 @@ class TestRender:
     )
     def test_refuses_data_that_is_no_json(self, data: object, fault: type[Exception]) -> None:
         with pytest.raises(fault):
-            operation.render_request(Script([]).settings, {"data": data}, {}, None)
+            operation.render_request(Script([]).settings, {**RENDER, "data": data}, {}, None)
 
     def test_refuses_a_field_that_there_is_not(self) -> None:
         with pytest.raises(TypeError, match="colour, mode"):
@@ -223,6 +223,13 @@ def test_renders_are_listed_by_their_filters() -> None:
         script.run(operation.list_renders(script.settings, naive, None, None, None))
     with pytest.raises(TypeError, match="colour"):
         script.run(operation.list_renders(script.settings, {"colour": 1}, None, None, None))  # type: ignore[typeddict-unknown-key]
+
+
+def test_the_filters_are_those_of_the_service() -> None:
+    document = json.loads((Path(__file__).parents[3] / "api/openapi.json").read_text(encoding="utf-8"))
+    parameters = document["paths"]["/api/v1/renders"]["get"]["parameters"]
+    names = {parameter["name"] for parameter in parameters}
+    assert names == {*operation.RenderFilters.__annotations__, "limit", "cursor"}
 
 
 @pytest.mark.parametrize(("link", "next_page"), [('</x?page=4>; rel="next"', 4), ('</x?page=2>; rel="prev"', None)])

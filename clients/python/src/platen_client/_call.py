@@ -15,12 +15,18 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from math import ceil
 from typing import Literal, TypeVar
 from urllib.parse import urljoin
 
 from ._error import PlatenError
 
 T = TypeVar("T")
+
+SUCCESS_STATUSES = range(200, 300)
+
+# The service names 20 faults at most; proxies send pages.
+REFUSAL_BYTES_MAX = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -53,13 +59,17 @@ class Request:
     method: Literal["GET", "POST", "DELETE"]
     url: str
     bytes_max: int
-    """A longer answer is cut off and refused."""
+    """A longer answer with status 2xx is cut off and refused."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes | None = field(default=None, repr=False)
     is_repeatable: bool = True
     """Is it safe to send the request again when its result is unknown?"""
     is_foreign: bool = False
     """Is the URL one that the service has returned? It may point to another host, which gets no API key and may redirect."""
+
+    def bytes_max_of(self, status: int) -> int:
+        """A refusal may be longer than a PDF that is taken, and is never long."""
+        return self.bytes_max if status in SUCCESS_STATUSES else REFUSAL_BYTES_MAX
 
 
 @dataclass(frozen=True)
@@ -68,7 +78,7 @@ class Answer:
 
     status: int
     headers: Mapping[str, str]
-    """May be asked for in any case."""
+    """To be asked for in small letters."""
     body: bytes
 
 
@@ -112,7 +122,6 @@ BACKOFF_SECONDS_MAX = 8.0
 
 # Proxies answer 502 and 504.
 TRANSIENT_STATUSES = (429, 502, 503, 504)
-SUCCESS_STATUSES = range(200, 300)
 REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 REDIRECTS_MAX = 5
 
@@ -228,4 +237,4 @@ def _retry_after_of(headers: Mapping[str, str], clock: Clock) -> int | None:
     except ValueError:
         return None
     now = datetime.fromtimestamp(clock.now(), timezone.utc)
-    return max(0, round((at.replace(tzinfo=at.tzinfo or timezone.utc) - now).total_seconds()))
+    return max(0, ceil((at.replace(tzinfo=at.tzinfo or timezone.utc) - now).total_seconds()))

@@ -57,11 +57,11 @@ class SyncDriver:
             # Without `auth=None` the client would add credentials of its own.
             response = self._http.send(request, stream=True, auth=None, follow_redirects=False)
             try:
-                body = bytearray()
+                body, bytes_max = bytearray(), send.request.bytes_max_of(response.status_code)
                 for chunk in response.iter_raw():
                     body += chunk
-                    if len(body) > send.request.bytes_max:
-                        return _too_large(send)
+                    if len(body) > bytes_max:
+                        return _too_large(bytes_max)
                     # httpx limits each wait for bytes, but not their sum.
                     if time.monotonic() > ends_at:
                         return NoAnswer("TIMED_OUT", "the answer takes too long")
@@ -117,11 +117,11 @@ class AsyncDriver:
         request = _request_of(send, self._settings)
         response = await self._http.send(request, stream=True, auth=None, follow_redirects=False)
         try:
-            body = bytearray()
+            body, bytes_max = bytearray(), send.request.bytes_max_of(response.status_code)
             async for chunk in response.aiter_raw():
                 body += chunk
-                if len(body) > send.request.bytes_max:
-                    return _too_large(send)
+                if len(body) > bytes_max:
+                    return _too_large(bytes_max)
         finally:
             await response.aclose()
         return _answer_of(response, body)
@@ -164,5 +164,5 @@ def _no_answer(fault: httpx.RequestError | httpx.InvalidURL) -> NoAnswer:
     return NoAnswer("NETWORK_ERROR", f"the service could not be reached: {type(fault).__name__}: {fault}")
 
 
-def _too_large(send: Send) -> NoAnswer:
-    return NoAnswer("INVALID_ANSWER", f"the answer is larger than {send.request.bytes_max} bytes")
+def _too_large(bytes_max: int) -> NoAnswer:
+    return NoAnswer("INVALID_ANSWER", f"the answer is larger than {bytes_max} bytes")

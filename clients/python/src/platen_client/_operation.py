@@ -108,9 +108,10 @@ def render_request(
     if not re.fullmatch(r"[\x20-\x7e]{1,255}", key):
         raise ValueError("idempotency_key must have 1 to 255 printable characters of ASCII")
     given = {name: value for name, value in fields.items() if value is not None}
-    body = json.dumps({**render, **given}, ensure_ascii=False, allow_nan=False)
+    body = json.dumps({**render, **given}, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     headers = {"idempotency-key": key, "content-type": "application/json"}
-    return Request("POST", f"{settings.root}/render", settings.pdf_bytes_max, headers=headers, body=body.encode())
+    bytes_max = settings.pdf_bytes_max if render["mode"] == "sync" else JSON_BYTES_MAX
+    return Request("POST", f"{settings.root}/render", bytes_max, headers=headers, body=body.encode())
 
 
 def _require_known(fields: Mapping[str, object], known: type) -> None:
