@@ -189,6 +189,8 @@ class Connect:
                 self._loop.run_until_complete(own.aclose())
             else:
                 own.close()
+        # As `asyncio.run` does.
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 

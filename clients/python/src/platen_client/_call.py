@@ -191,8 +191,10 @@ def _redirect_of(request: Request, reply: Reply) -> Request | None:
     """Where a foreign host redirects to. The service itself never redirects, and the API key must not reach another host."""
     if not request.is_foreign or not isinstance(reply, Answer) or reply.status not in REDIRECT_STATUSES:
         return None
-    location = reply.headers.get("location")
-    return None if location is None else replace(request, url=urljoin(request.url, location))
+    try:
+        return replace(request, url=urljoin(request.url, reply.headers["location"]))
+    except (KeyError, ValueError):
+        return None
 
 
 def _error_of(reply: Reply, settings: Settings, timeout: float) -> PlatenError:

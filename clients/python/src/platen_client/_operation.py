@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypedDict, cast
 from urllib.parse import quote, unquote, urlencode
@@ -212,10 +213,7 @@ def delete_render(settings: Settings, render_id: str, timeout: float | None) -> 
         if error.code == "RENDER_EXPIRED":
             return None
         raise
-    return None if answer.status == NO_CONTENT else cast("wire.RenderRecord", _object_of(answer))
-
-
-NO_CONTENT = 204
+    return None if answer.status == HTTPStatus.NO_CONTENT else cast("wire.RenderRecord", _object_of(answer))
 
 
 def get_pdf(settings: Settings, render_id: str, timeout: float | None) -> Flow[bytes]:
@@ -347,7 +345,7 @@ class _Replacement:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
+        self._part = path.with_name(f".{secrets.token_hex(8)}.part")
 
     def reserve(self) -> None:
         """Raises ``OSError`` if there can be no such file."""
