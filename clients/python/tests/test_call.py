@@ -82,10 +82,10 @@ def test_it_is_never_tried_sooner_than_retry_after_says(text: str, seconds: int 
 
 def test_a_date_is_not_rounded_down() -> None:
     date = "Sat, 21 Nov 2026 12:00:07 GMT"
-    script = Script([BROKEN, refusal(429, "RATE_LIMITED", retry_after=date), DONE])
+    script = Script([BROKEN, BROKEN, refusal(429, "RATE_LIMITED", retry_after=date), DONE])
     script.run(call(script.settings, GET))
-    # A quarter of a second has passed, so 6.75 seconds are left.
-    assert script.waits == [0.25, 7.5]
+    # Three quarters of a second have passed, so 6.25 seconds are left.
+    assert script.waits == [0.25, 0.5, 8.0]
 
 
 def test_a_wait_that_is_longer_than_the_call_may_take_is_not_begun() -> None:

@@ -262,6 +262,13 @@ def test_an_id_is_a_part_of_a_path_and_nothing_else(by_id: Operation, place: str
             script.run(by_id(script.settings, nothing, None))
 
 
+def test_a_delivery_is_never_asked_for_twice() -> None:
+    script = Script([BROKEN])
+    with pytest.raises(PlatenError, match="NETWORK_ERROR"):
+        script.run(operation.redeliver(script.settings, RENDER_ID, None))
+    assert len(script.asked) == 1
+
+
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])
 def test_an_answer_of_somebody_else_is_told_apart(body: bytes) -> None:
     script = Script([answer(200, body)])

@@ -61,7 +61,7 @@ class SyncDriver:
                 for chunk in response.iter_raw():
                     body += chunk
                     if len(body) > bytes_max:
-                        return _too_large(bytes_max)
+                        return _refused(response, f"the answer is larger than {bytes_max} bytes")
                     # httpx limits each wait for bytes, but not their sum.
                     if time.monotonic() > ends_at:
                         return NoAnswer("TIMED_OUT", "the answer takes too long")
@@ -121,7 +121,7 @@ class AsyncDriver:
             async for chunk in response.aiter_raw():
                 body += chunk
                 if len(body) > bytes_max:
-                    return _too_large(bytes_max)
+                    return _refused(response, f"the answer is larger than {bytes_max} bytes")
         finally:
             await response.aclose()
         return _answer_of(response, body)
@@ -150,7 +150,7 @@ def _request_of(send: Send, settings: Settings) -> httpx.Request:
 
 def _answer_of(response: httpx.Response, body: bytearray) -> Reply:
     if response.headers.get("content-encoding", "identity") != "identity":
-        return NoAnswer("INVALID_ANSWER", "the answer has a Content-Encoding, which the client does not accept")
+        return _refused(response, "the answer has a Content-Encoding, which the client does not accept")
     return Answer(response.status_code, response.headers, bytes(body))
 
 
@@ -164,5 +164,8 @@ def _no_answer(fault: httpx.RequestError | httpx.InvalidURL) -> NoAnswer:
     return NoAnswer("NETWORK_ERROR", f"the service could not be reached: {type(fault).__name__}: {fault}")
 
 
-def _too_large(bytes_max: int) -> NoAnswer:
-    return NoAnswer("INVALID_ANSWER", f"the answer is larger than {bytes_max} bytes")
+def _refused(response: httpx.Response, message: str) -> Reply:
+    """An answer whose body is not taken. What is no success has a status that says enough, such as that of a proxy that is busy."""
+    if response.is_success:
+        return NoAnswer("INVALID_ANSWER", message)
+    return Answer(response.status_code, response.headers, b"")
