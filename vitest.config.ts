@@ -31,7 +31,9 @@ const STARTING: readonly Project[] = [
   { name: 'hostile', include: ['test/hostile/**/*.test.ts'] },
   {
     name: 'service',
-    include: ['test/{api,embedded,cli,client,webhook,postman,openapi,topology,image,time,run,fuzz,audit}/**/*.test.ts'],
+    include: [
+      'test/{api,embedded,cli,client,client-python,webhook,postman,openapi,topology,image,time,run,fuzz,audit}/**/*.test.ts',
+    ],
   },
   { name: 'scenario', include: ['test/scenario/*.test.ts'], topology: 'embedded' },
   { name: 'chaos', include: ['test/{chaos,drill}/**/*.test.ts'], limitSeconds: 600 },

@@ -7,9 +7,9 @@ const [, ...sections] = chapter('To add …').split(/^### /m)
 const texts = new Map(sections.map((section) => [section.split('\n')[0], section]))
 
 /** A test, an example or the changelog may name anything. The lists have only the tests that a change of the kind must extend. */
-const MAY_NAME = /^(test|examples)\/|\.test\.ts$|^(CHANGELOG|CONTRIBUTING)\.md$/
+const MAY_NAME = /^(test|examples)\/|\.test\.ts$|^clients\/python\/tests\/|^(CHANGELOG|CONTRIBUTING)\.md$/
 const files = listFiles()
-  .filter((file) => /\.(ts|lua|json|md|yaml)$/.test(file))
+  .filter((file) => /\.(ts|py|lua|json|md|yaml)$/.test(file))
   .map((file) => ({ file, text: readText(file) }))
 
 test('each kind of change has an example', () => {

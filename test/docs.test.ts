@@ -57,6 +57,8 @@ import { readText } from './architecture/source-tree.ts'
 import { ASSUMPTIONS, sizeOf } from './bench/cluster/scale/sizing.ts'
 import { SIGNALS, type Signal } from './chaos/cluster/signal/signal.ts'
 import { wireSource } from './client/wire-source.ts'
+import { blockingOf } from './client-python/blocking.ts'
+import { wireModule } from './client-python/wire-source.ts'
 import { anApi } from './fixture/api.ts'
 import { expositions } from './monitoring/exposition.ts'
 
@@ -98,6 +100,14 @@ test('docs/traces.md lists every setting of traces', async () => {
 test('client/src/wire.ts has the types of the OpenAPI document', async () => {
   const answer = await anApi().call({ path: '/openapi.json' })
   await expect(wireSource(answer.json())).toMatchFileSnapshot('../client/src/wire.ts')
+})
+
+test('the Python client has the types of the OpenAPI document, and a blocking client like that for asyncio', async () => {
+  const folder = '../clients/python/src/platen_client'
+  const answer = await anApi().call({ path: '/openapi.json' })
+  await expect(wireModule(answer.json())).toMatchFileSnapshot(`${folder}/wire.py`)
+  const blocking = blockingOf(readText('clients/python/src/platen_client/_async_client.py'))
+  await expect(blocking).toMatchFileSnapshot(`${folder}/_client.py`)
 })
 
 function documentWith(path: string, made: Readonly<Record<string, string>>): string {

@@ -6,7 +6,7 @@ import { parseAst } from 'vitest/node'
 export const ROOT = join(import.meta.dirname, '../..')
 
 /** Files made by tools or at run time. The tests skip them. */
-const NOT_OURS = new Set(['.git', 'node_modules', 'dist', 'out', 'data'])
+const NOT_OURS = new Set(['.git', 'node_modules', 'dist', 'out', 'data', '__pycache__'])
 
 /** Lists all files of the repository in alphabetical order, as paths from its root with forward slashes. */
 export function listFiles(): readonly string[] {

@@ -1,0 +1,250 @@
+"""The blocking client. Made from `_async_client` by `npx vitest run test/docs.test.ts -u`; do not edit."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import httpx
+
+from . import _operation as operation
+from . import wire
+from ._call import Request, Settings, checked_timeout
+from ._driver import SyncDriver
+from ._operation import AcceptedRender, RenderedPdf, RenderFilters, RenderPage, TemplatePage
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+# The largest PDF that the service makes.
+PDF_BYTES_MAX = 100 * 1024 * 1024
+RETRIES_MAX = 100
+
+
+class Platen:
+    """
+    A client of one tenant. Close it, or use it in ``with``.
+
+    ``base_url`` is the address of the service: ``https://pdf.example.com``, with or without ``/api/v1`` at the end.
+    ``retries`` is how often a call is sent again when the service cannot be reached or answers 429, 502, 503 or 504.
+    ``timeout`` is how many seconds a call may take with all its attempts; the default is longer than a sync render of any plan.
+    ``pdf_bytes_max`` is the largest PDF that is taken.
+    ``brand`` is the word in the service's header names; the operator of the service may have set another.
+    ``http_client`` is a client of yours, with proxies or certificates of your own; you close it.
+
+    Every method raises ``PlatenError``. Where it has a ``timeout``, that one replaces the client's.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        retries: int = 4,
+        timeout: float = 150.0,
+        pdf_bytes_max: int = PDF_BYTES_MAX,
+        brand: str = "service",
+        http_client: httpx.Client | None = None,
+    ) -> None:
+        if not isinstance(api_key, str) or not re.fullmatch(r"[\x21-\x7e]+", api_key):
+            raise ValueError("api_key is not a valid API key")
+        if not 0 <= retries <= RETRIES_MAX:
+            raise ValueError(f"retries must be a number from 0 to {RETRIES_MAX}")
+        if not re.fullmatch(r"[A-Za-z0-9-]+", brand):
+            raise ValueError("brand must be a word")
+        if not pdf_bytes_max > 0:
+            raise ValueError("pdf_bytes_max must be a number of bytes")
+        self._settings = Settings(
+            root=_root_of(base_url),
+            api_key=api_key,
+            brand=brand.lower(),
+            retries=retries,
+            timeout=checked_timeout(timeout),
+            pdf_bytes_max=pdf_bytes_max,
+        )
+        self._driver = SyncDriver(self._settings, http_client)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._driver.close()
+
+    def __enter__(self) -> Platen:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def render(
+        self,
+        template: str,
+        data: Mapping[str, object],
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        **fields: Unpack[wire.RenderFields],
+    ) -> RenderedPdf:
+        """
+        Renders a PDF and waits for it.
+
+        ``data`` must fit the template's ``variables_schema``. ``fields`` are ``engine``, ``options``, ``webhook_url``, ``reference`` and
+        ``metadata``. ``idempotency_key`` names this render: a second call with the same key within 24 hours gets the same render. Without
+        one, each call has a key of its own.
+        """
+        request = self._request("sync", template, data, fields, idempotency_key)
+        return self._driver.run(operation.render(self._settings, request, timeout))
+
+    def render_to_file(
+        self,
+        template: str,
+        data: Mapping[str, object],
+        path: str | os.PathLike[str],
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        **fields: Unpack[wire.RenderFields],
+    ) -> RenderedPdf:
+        """Renders a PDF into a file. The file is there as a whole or not at all; one that exists is replaced."""
+        request = self._request("sync", template, data, fields, idempotency_key)
+        return self._driver.run(operation.render_to_file(self._settings, request, path, timeout))
+
+    def render_async(
+        self,
+        template: str,
+        data: Mapping[str, object],
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        **fields: Unpack[wire.RenderFields],
+    ) -> AcceptedRender:
+        """Starts a render and does not wait for it. Returns when the service has accepted the render."""
+        request = self._request("async", template, data, fields, idempotency_key)
+        return self._driver.run(operation.render_async(self._settings, request, timeout))
+
+    def render_and_wait(
+        self,
+        template: str,
+        data: Mapping[str, object],
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        **fields: Unpack[wire.RenderFields],
+    ) -> RenderedPdf:
+        """
+        Starts a render, waits for its end and downloads the PDF: for documents that take longer than one request may.
+
+        ``timeout`` limits all of it; the default is ten minutes.
+        """
+        request = self._request("async", template, data, fields, idempotency_key)
+        return self._driver.run(operation.render_and_wait(self._settings, request, timeout))
+
+    def get_render(self, render_id: str, *, timeout: float | None = None) -> wire.RenderRecord:
+        """Reads the status record of a render."""
+        return self._driver.run(operation.get_render(self._settings, render_id, timeout))
+
+    def wait_for_render(self, render_id: str, *, timeout: float | None = None) -> wire.RenderRecord:
+        """
+        Polls until the render has succeeded, and returns its record. Raises the failure code of a failed render.
+
+        ``timeout`` limits the whole wait; the default is ten minutes.
+        """
+        return self._driver.run(operation.wait_for_render(self._settings, render_id, timeout))
+
+    def delete_render(self, render_id: str, *, timeout: float | None = None) -> wire.RenderRecord | None:
+        """
+        Cancels a render that waits or runs, and removes the PDF of one that has ended.
+
+        Returns the record of the canceled render, or None if the render is removed, now or before.
+        """
+        return self._driver.run(operation.delete_render(self._settings, render_id, timeout))
+
+    def get_pdf(self, render_id: str, *, timeout: float | None = None) -> bytes:
+        """Downloads the PDF of a render that succeeded, however long ago its record was read."""
+        return self._driver.run(operation.get_pdf(self._settings, render_id, timeout))
+
+    def download_pdf(self, record: wire.RenderRecord, *, timeout: float | None = None) -> bytes:
+        """Downloads from the ``pdf_url`` of a record, which is valid for ten minutes. The API key is not sent there."""
+        return self._driver.run(operation.download_pdf(self._settings, record, timeout))
+
+    def list_renders(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        timeout: float | None = None,
+        **filters: Unpack[RenderFilters],
+    ) -> RenderPage:
+        """
+        Reads one page of the renders that are still kept, the newest first.
+
+        ``filters`` are ``status``, ``template``, ``engine``, ``reference``, ``created_after`` and ``created_before``; they apply together.
+        ``limit`` is 1 to 100, and 20 by default. ``cursor`` is the ``next_cursor`` of the page before, which had the same filters.
+        """
+        return self._driver.run(operation.list_renders(self._settings, filters, limit, cursor, timeout))
+
+    def all_renders(
+        self, *, limit: int | None = None, timeout: float | None = None, **filters: Unpack[RenderFilters]
+    ) -> Iterator[wire.ListedRender]:
+        """Iterates over all these renders. It requests the next page when it is needed; ``limit`` and ``timeout`` are of a page."""
+        cursor: str | None = None
+        while True:
+            page = self.list_renders(limit=limit, cursor=cursor, timeout=timeout, **filters)
+            for render in page.renders:
+                yield render
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def list_templates(
+        self, *, page: int = 1, per_page: int | None = None, timeout: float | None = None
+    ) -> TemplatePage:
+        """Reads one page of the templates, ordered by code. ``per_page`` is 1 to 100, and 20 by default."""
+        return self._driver.run(operation.list_templates(self._settings, page, per_page, timeout))
+
+    def all_templates(
+        self, *, per_page: int | None = None, timeout: float | None = None
+    ) -> Iterator[wire.Template]:
+        """Iterates over all templates. It requests the next page when it is needed."""
+        number: int | None = 1
+        while number is not None:
+            page = self.list_templates(page=number, per_page=per_page, timeout=timeout)
+            for template in page.templates:
+                yield template
+            number = page.next_page
+
+    def get_template(self, code: str, *, timeout: float | None = None) -> wire.TemplateDetail:
+        """Reads a template, with its engines and what they cost, its default options and its sample data."""
+        return self._driver.run(operation.get_template(self._settings, code, timeout))
+
+    def get_usage(self, *, timeout: float | None = None) -> wire.Usage:
+        """Reads what is used of the month's quota, and what is left of each rate."""
+        return self._driver.run(operation.get_usage(self._settings, timeout))
+
+    def list_deliveries(self, render_id: str, *, timeout: float | None = None) -> list[wire.Delivery]:
+        """Lists the webhook deliveries of a render, with their attempts."""
+        return self._driver.run(operation.list_deliveries(self._settings, render_id, timeout))
+
+    def redeliver(self, delivery_id: str, *, timeout: float | None = None) -> wire.Redelivery:
+        """Asks for one more attempt at a delivery. The request is never repeated, because each one would add an attempt."""
+        return self._driver.run(operation.redeliver(self._settings, delivery_id, timeout))
+
+    def _request(
+        self, mode: str, template: str, data: Mapping[str, object], fields: wire.RenderFields, key: str | None
+    ) -> Request:
+        return operation.render_request(self._settings, {"template": template, "data": data, "mode": mode}, fields, key)
+
+
+def _root_of(base_url: str) -> str:
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL as fault:
+        raise ValueError(f"base_url is not a URL: {fault}") from None
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ValueError("base_url must be an http or https URL")
+    path = url.path.rstrip("/").removesuffix("/api/v1")
+    return f"{url.scheme}://{url.netloc.decode()}{quote(path)}/api/v1"

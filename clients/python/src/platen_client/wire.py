@@ -1,0 +1,390 @@
+"""
+The requests and answers of the service, field by field as sent. A newer service may send more fields, and more words of a closed set.
+
+Made from the schemas of the service by `npx vitest run test/docs.test.ts -u`; do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypedDict
+
+Engine = Literal["react_pdf", "html"]
+
+RenderStatus = Literal["queued", "running", "succeeded", "failed"]
+
+FailureCode = Literal[
+    "render_timeout",
+    "render_crashed",
+    "template_error",
+    "page_limit",
+    "asset_unavailable",
+    "tenant_suspended",
+    "expired",
+    "invalid_options",
+    "canceled",
+    "internal",
+]
+
+WarningCode = Literal["missing_glyph", "javascript_disabled"]
+
+DeliveryStatus = Literal["scheduled", "delivered", "exhausted", "gone", "blocked"]
+
+EventType = Literal["render.succeeded", "render.failed"]
+
+AttemptResult = Literal["ok", "status", "timeout", "dns", "connection", "tls", "protocol", "blocked"]
+
+ErrorCode = Literal[
+    "INVALID_PAYLOAD",
+    "UNAUTHORIZED",
+    "PAYMENT_REQUIRED",
+    "NOT_FOUND",
+    "TEMPLATE_NOT_FOUND",
+    "RENDER_NOT_FOUND",
+    "PDF_NOT_FOUND",
+    "DELIVERY_NOT_FOUND",
+    "METHOD_NOT_ALLOWED",
+    "REQUEST_TIMEOUT",
+    "IDEMPOTENCY_IN_PROGRESS",
+    "RENDER_NOT_FINISHED",
+    "RENDER_EXPIRED",
+    "PAYLOAD_TOO_LARGE",
+    "UNSUPPORTED_MEDIA_TYPE",
+    "RANGE_NOT_SATISFIABLE",
+    "VALIDATION_FAILED",
+    "IDEMPOTENCY_MISMATCH",
+    "RATE_LIMITED",
+    "HTML_RATE_LIMIT_EXCEEDED",
+    "HEADERS_TOO_LARGE",
+    "INTERNAL_ERROR",
+    "RENDER_UNAVAILABLE",
+]
+
+ErrorReason = Literal[
+    "invalid_fields",
+    "invalid_body",
+    "invalid_http",
+    "unauthorized",
+    "suspended",
+    "quota_exhausted",
+    "engine_not_in_plan",
+    "not_found",
+    "template_not_found",
+    "render_not_found",
+    "pdf_not_found",
+    "delivery_not_found",
+    "method_not_allowed",
+    "request_timeout",
+    "idempotency_in_progress",
+    "render_not_finished",
+    "render_expired",
+    "payload_too_large",
+    "unsupported_media_type",
+    "range_not_satisfiable",
+    "invalid_data",
+    "invalid_options",
+    "engine_without_source",
+    "engine_not_installed",
+    "idempotency_mismatch",
+    "rate_limited",
+    "html_rate_limit_exceeded",
+    "headers_too_large",
+    "internal",
+    "render_timeout",
+    "render_crashed",
+    "template_error",
+    "page_limit",
+    "asset_unavailable",
+    "tenant_suspended",
+    "expired",
+    "canceled",
+    "unavailable",
+    "engine_unavailable",
+    "list_incomplete",
+]
+
+
+class _Delivery(TypedDict):
+    # X-Service-Delivery and webhook-id of every attempt.
+    id: str
+    event: EventType
+    # webhook_url of the render.
+    url: str
+    # scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410.
+    # blocked: the target must not be called.
+    status: DeliveryStatus
+    # RFC 3339, UTC.
+    created_at: str
+    # The last 50 attempts, the oldest first.
+    attempts: list[DeliveryAttempt]
+
+
+class Delivery(_Delivery, total=False):
+    # Only while status is scheduled.
+    next_attempt_at: str
+    # Why the delivery is waiting or was blocked.
+    reason: str
+
+
+class _DeliveryAttempt(TypedDict):
+    # RFC 3339, UTC.
+    started_at: str
+    duration_ms: int
+    # ok: answered 2xx. status: answered with another status, including redirects. timeout, dns, connection, tls,
+    # protocol: no valid answer. blocked: the target must not be called.
+    result: AttemptResult
+
+
+class DeliveryAttempt(_DeliveryAttempt, total=False):
+    # HTTP status, if there was an answer.
+    status_code: int
+    # What went wrong. Absent if the attempt succeeded.
+    message: str
+    # The first 4 KiB of the answer, if it is text.
+    response_excerpt: str
+
+
+ErrorDetail = TypedDict(
+    "ErrorDetail",
+    {
+        # The part of the request that has the fault.
+        "in": Literal["body", "query", "header", "path"],
+        # In the body, a JSON pointer; else the name of the parameter or header.
+        "path": str,
+        "message": str,
+    },
+)
+
+
+class ListedRenderError(TypedDict):
+    """Only while status is failed. The status record also has the message."""
+
+    code: FailureCode
+    # The same as code.
+    reason: FailureCode
+
+
+class _ListedRender(TypedDict):
+    # ULID.
+    render_id: str
+    # Template code.
+    template: str
+    # The engine that renders.
+    engine: Engine
+    status: RenderStatus
+    # RFC 3339, UTC.
+    created_at: str
+
+
+class ListedRender(_ListedRender, total=False):
+    # `reference` of the request.
+    reference: str
+    # `metadata` of the request.
+    metadata: Mapping[str, str]
+    pdf_size_bytes: int
+    # RFC 3339, UTC.
+    finished_at: str
+    # Only while status is failed. The status record also has the message.
+    error: ListedRenderError
+
+
+class Margin(TypedDict, total=False):
+    # Points, or a CSS length in pt, px, mm, cm or in.
+    top: float | str
+    # Points, or a CSS length in pt, px, mm, cm or in.
+    right: float | str
+    # Points, or a CSS length in pt, px, mm, cm or in.
+    bottom: float | str
+    # Points, or a CSS length in pt, px, mm, cm or in.
+    left: float | str
+
+
+class Redelivery(TypedDict):
+    id: str
+    # The status before the new attempt.
+    status: DeliveryStatus
+
+
+class RenderFailure(TypedDict):
+    """Only while status is failed."""
+
+    code: FailureCode
+    # The same as code.
+    reason: FailureCode
+    message: str
+
+
+class RenderOptionsPageSize(TypedDict):
+    width: float
+    height: float
+
+
+class RenderOptions(TypedDict, total=False):
+    # A named size, or width and height in points.
+    page_size: Literal["A3", "A4", "A5", "A6", "LETTER", "LEGAL", "TABLOID"] | RenderOptionsPageSize
+    orientation: Literal["portrait", "landscape"]
+    # One length for all sides, or an object with a length for each side.
+    margin: float | str | Margin
+    # A file name without a folder, control characters and \ : * ? " < > |. If it does not end in .pdf, that is added.
+    filename: str
+    # Language tag such as pl-PL. Numbers and dates are written for it if the source names no locale.
+    locale: str
+    # IANA time zone such as Europe/Warsaw. Dates are written in it if the source names none. Default is UTC.
+    time_zone: str
+
+
+class _RenderRecord(TypedDict):
+    # ULID.
+    render_id: str
+    status: RenderStatus
+    # RFC 3339, UTC.
+    created_at: str
+
+
+class RenderRecord(_RenderRecord, total=False):
+    # Template code. Absent only while nothing but the id of a queued render is known.
+    template: str
+    # `reference` of the request.
+    reference: str
+    # `metadata` of the request.
+    metadata: Mapping[str, str]
+    # Only while status is succeeded. Valid for ten minutes; every GET returns a new one.
+    pdf_url: str
+    pdf_size_bytes: int
+    # RFC 3339, UTC.
+    finished_at: str
+    error: RenderFailure
+    # Problems of a document that was rendered nevertheless. Absent if there are none.
+    warnings: list[RenderWarning]
+
+
+class RenderFields(TypedDict, total=False):
+    """The optional fields of a request."""
+
+    # Overrides the engine of the template, which is react_pdf if the template names none.
+    engine: Engine
+    options: RenderOptions
+    # https URL that receives the signed event of this render.
+    webhook_url: str
+    # Your own name for what the render is of, such as an order number: text without control characters and characters
+    # that change its direction. Renders are listed by it; it need not be unique.
+    reference: str
+    # Up to 16 texts of your own. You get them back with the status, in lists and in webhooks.
+    metadata: Mapping[str, str]
+
+
+class RenderWarning(TypedDict):
+    code: WarningCode
+    message: str
+
+
+class Template(TypedDict):
+    code: str
+    name: str
+    version: int
+    # JSON Schema 2020-12 of data.
+    variables_schema: Mapping[str, object]
+
+
+class TemplateDetailEngine(TypedDict):
+    engine: Engine
+    # What a render costs of the monthly quota. 0 in the sandbox.
+    units: int
+    # Whether the plan has this engine. If not, requests for it are 402.
+    in_plan: bool
+
+
+class _TemplateDetail(TypedDict):
+    code: str
+    name: str
+    version: int
+    # JSON Schema 2020-12 of data.
+    variables_schema: Mapping[str, object]
+    # The engine of requests that name none.
+    engine: Engine
+    # The engines that the template has a source for.
+    engines: list[TemplateDetailEngine]
+    options: RenderOptions
+
+
+class TemplateDetail(_TemplateDetail, total=False):
+    # Sample data of the template, valid under variables_schema. Absent if there is none, or if it has more than 64 KiB.
+    sample: Mapping[str, object]
+    # What a render would be warned of now. Absent if there is nothing.
+    warnings: list[RenderWarning]
+
+
+class UsageRate(TypedDict):
+    # The mode or engine whose renders count.
+    renders: Literal["sync", "async", "react_pdf", "html"]
+    # Whose renders count: those of this key, or of all keys of the tenant in this environment.
+    per: Literal["key", "tenant"]
+    # Renders in any 60 seconds.
+    limit: int
+    # Renders left now.
+    remaining: int
+    # When the whole limit is free again if nothing more is requested.
+    resets_at: str
+
+
+class UsageTemplate(TypedDict):
+    # Template code.
+    template: str
+    renders: int
+    units: int
+
+
+class UsageDay(TypedDict):
+    # UTC.
+    date: str
+    renders: int
+    units: int
+
+
+class _Usage(TypedDict):
+    # The calendar month (UTC) that the units are of.
+    month: str
+    # When the next month begins.
+    resets_at: str
+    # Units of renders that succeeded.
+    used: int
+    # Units of renders that have not ended. They are free again if the render fails.
+    reserved: int
+    # Each rate limit that renders with this key count in. A render must fit into all of its rates.
+    rates: list[UsageRate]
+    # The used units by template, the most used first: the first 200 templates of the month.
+    templates: list[UsageTemplate]
+    # The used units by the day on which the render was accepted. Days without any are absent.
+    days: list[UsageDay]
+
+
+class Usage(_Usage, total=False):
+    # Units that the plan allows in a month. Absent if it sets no limit.
+    limit: int
+    # Units left: limit without used and reserved. Absent if there is no limit.
+    remaining: int
+
+
+class _WebhookBody(TypedDict):
+    # The `render_id` in its UUID spelling.
+    id: str
+    # ULID.
+    render_id: str
+    # Template code.
+    template: str
+    status: Literal["succeeded", "failed"]
+
+
+class WebhookBody(_WebhookBody, total=False):
+    # Rendering time. Only if status is succeeded.
+    duration_ms: int
+    # Size of the PDF. Only if status is succeeded.
+    bytes: int
+    # SHA-256 of the PDF. Only if status is succeeded.
+    artifact_id: str
+    # Only if status is failed.
+    error_code: FailureCode
+    # The same as error_code.
+    error_reason: FailureCode
+    # Only if status is failed.
+    error_message: str

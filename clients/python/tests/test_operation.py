@@ -1,0 +1,282 @@
+"""What each operation sends, and what it makes of the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import BROKEN, KEY, RENDER_ID, Script, answer, refusal
+
+from platen_client import PlatenError, Quota, RenderedPdf, wire
+from platen_client import _operation as operation
+from platen_client._call import Answer, Flow, Settings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+PDF = answer(
+    200,
+    b"%PDF-1.7",
+    content_type="application/pdf",
+    x_service_render_id=RENDER_ID,
+    x_service_render_ms="42",
+    x_service_quota_limit="100",
+    x_service_quota_remaining="99",
+    content_disposition="inline; filename=\"za____.pdf\"; filename*=UTF-8''za%C5%BC%C3%B3%C5%82%C4%87.pdf",
+)
+ACCEPTED = answer(202, {"render_id": RENDER_ID, "status": "queued", "poll_url": f"/api/v1/render/{RENDER_ID}"})
+RENDER = {"template": "invoice", "data": {"number": "ż"}, "mode": "sync"}
+
+
+def record(status: str, **fields: object) -> Answer:
+    return answer(200, {"render_id": RENDER_ID, "status": status, "created_at": "now", **fields})
+
+
+def rendered(script: Script, **fields: Unpack[wire.RenderFields]) -> RenderedPdf:
+    request = operation.render_request(script.settings, RENDER, fields, None)
+    return script.run(operation.render(script.settings, request, None))
+
+
+class TestRender:
+    def test_is_sent_as_the_service_takes_it_and_returns_all_that_is_said_of_it(self) -> None:
+        script = Script([PDF])
+        request = operation.render_request(script.settings, RENDER, {"reference": "o-1", "options": {}}, "order-1")
+        assert script.run(operation.render(script.settings, request, None)) == RenderedPdf(
+            b"%PDF-1.7", RENDER_ID, 42, "zażółć.pdf", False, Quota(100, 99)
+        )
+        assert (request.method, request.url) == ("POST", "https://pdf.example.com/api/v1/render")
+        assert json.loads(request.body or b"") == {**RENDER, "reference": "o-1", "options": {}}
+        assert "ż".encode() in (request.body or b"")
+        assert request.headers == {"idempotency-key": "order-1", "content-type": "application/json"}
+
+    def test_has_a_key_of_its_own_in_all_its_attempts_and_another_one_the_next_time(self) -> None:
+        script = Script([BROKEN, PDF])
+        rendered(script)
+        rendered(script)
+        keys = [request.headers["idempotency-key"] for request in script.asked]
+        assert keys[0] == keys[1] != keys[2]
+        assert len(keys[0]) == 36
+
+    def test_leaves_out_what_is_none(self) -> None:
+        script = Script([PDF])
+        rendered(script, engine=None, metadata={"a": "b"})  # type: ignore[arg-type]
+        assert json.loads(script.asked[0].body or b"") == {**RENDER, "metadata": {"a": "b"}}
+
+    def test_has_the_word_of_the_brand_in_its_headers(self) -> None:
+        pdf = answer(200, b"%PDF", content_type="application/pdf", x_acme_render_id=RENDER_ID)
+        result = rendered(Script([pdf], brand="acme"))
+        assert (result.render_id, result.render_ms, result.filename, result.quota) == (RENDER_ID, None, None, None)
+        with pytest.raises(PlatenError, match="INVALID_ANSWER"):
+            rendered(Script([pdf]))
+
+    @pytest.mark.parametrize("key", ["", "x" * 256, "a\n", "ż"])
+    def test_refuses_a_key_that_no_header_can_have(self, key: str) -> None:
+        with pytest.raises(ValueError, match="idempotency_key"):
+            operation.render_request(Script([]).settings, RENDER, {}, key)
+
+    @pytest.mark.parametrize(
+        ("data", "fault"),
+        [
+            ({"a": float("nan")}, ValueError),
+            ({"a": datetime.now(timezone.utc)}, TypeError),
+            ({"a": "\ud800"}, ValueError),
+        ],
+    )
+    def test_refuses_data_that_is_no_json(self, data: object, fault: type[Exception]) -> None:
+        with pytest.raises(fault):
+            operation.render_request(Script([]).settings, {**RENDER, "data": data}, {}, None)
+
+    def test_refuses_a_field_that_there_is_not(self) -> None:
+        with pytest.raises(TypeError, match="colour, mode"):
+            operation.render_request(Script([]).settings, RENDER, {"mode": "async", "colour": 1}, None)  # type: ignore[typeddict-unknown-key]
+
+    def test_shows_its_bytes_in_no_repr(self) -> None:
+        assert "%PDF" not in repr(rendered(Script([PDF])))
+
+    def test_that_was_accepted_is_told_by_its_id(self) -> None:
+        script = Script([ACCEPTED])
+        request = operation.render_request(script.settings, RENDER, {}, None)
+        accepted = script.run(operation.render_async(script.settings, request, None))
+        assert accepted == operation.AcceptedRender(RENDER_ID, f"/api/v1/render/{RENDER_ID}", False, None)
+        with pytest.raises(PlatenError, match="INVALID_ANSWER"):
+            script = Script([answer(202, {"render_id": RENDER_ID})])
+            script.run(operation.render_async(script.settings, request, None))
+
+
+class TestRenderToFile:
+    @staticmethod
+    def write(script: Script, path: Path) -> RenderedPdf:
+        request = operation.render_request(script.settings, RENDER, {}, None)
+        return script.run(operation.render_to_file(script.settings, request, path, None))
+
+    def test_replaces_the_file_as_a_whole(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.pdf"
+        path.write_bytes(b"older and longer")
+        assert self.write(Script([PDF]), path).render_id == RENDER_ID
+        assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"a.pdf": b"%PDF-1.7"}
+        (tmp_path / "usual").touch()
+        assert path.stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+    def test_leaves_everything_as_it_was_after_an_error(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.pdf"
+        path.write_bytes(b"older")
+        with pytest.raises(PlatenError):
+            self.write(Script([refusal(422, "VALIDATION_FAILED")]), path)
+        assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"a.pdf": b"older"}
+
+    def test_leaves_nothing_behind_when_it_is_given_up(self, tmp_path: Path) -> None:
+        script = Script([PDF])
+        request = operation.render_request(script.settings, RENDER, {}, None)
+        flow = operation.render_to_file(script.settings, request, tmp_path / "a.pdf", None)
+        next(flow)
+        assert len(list(tmp_path.iterdir())) == 1
+        flow.close()
+        assert list(tmp_path.iterdir()) == []
+
+    def test_asks_for_nothing_that_it_cannot_write(self, tmp_path: Path) -> None:
+        script = Script([PDF])
+        for path in (tmp_path, tmp_path / "none" / "a.pdf"):
+            with pytest.raises(OSError, match=r"folder|No such"):
+                self.write(script, path)
+        assert script.asked == []
+
+
+class TestWaiting:
+    def test_polls_ever_more_slowly_until_it_has_succeeded(self) -> None:
+        script = Script([*[record("queued")] * 10, record("running"), record("succeeded", pdf_url="https://x")])
+        assert script.run(operation.wait_for_render(script.settings, RENDER_ID, None))["pdf_url"] == "https://x"
+        assert script.waits[0] == 0.2
+        assert script.waits == sorted(script.waits)
+        assert script.waits[-1] == 5.0
+
+    def test_raises_the_code_of_a_failure(self) -> None:
+        error = {"code": "render_timeout", "reason": "render_timeout", "message": "too long"}
+        script = Script([record("failed", error=error)])
+        with pytest.raises(PlatenError, match="render_timeout: too long") as caught:
+            script.run(operation.wait_for_render(script.settings, RENDER_ID, None))
+        assert (caught.value.render_id, caught.value.status, caught.value.reason) == (RENDER_ID, None, "render_timeout")
+
+    def test_ends_with_its_time(self) -> None:
+        script = Script([record("running")])
+        with pytest.raises(PlatenError, match="TIMED_OUT: the render is running after 3 seconds") as caught:
+            script.run(operation.wait_for_render(script.settings, RENDER_ID, 3.0))
+        assert caught.value.render_id == RENDER_ID
+        assert sum(script.waits) < 3
+
+    def test_of_a_new_render_is_one_call_with_one_time(self) -> None:
+        pdf = answer(200, b"%PDF", content_disposition='inline; filename="a \\"b\\".pdf"')
+        script = Script([BROKEN, ACCEPTED, record("queued"), BROKEN, record("succeeded", pdf_url="https://x"), pdf])
+        request = operation.render_request(script.settings, {**RENDER, "mode": "async"}, {}, None)
+        result = script.run(operation.render_and_wait(script.settings, request, 60.0))
+        assert result == RenderedPdf(b"%PDF", RENDER_ID, None, 'a "b".pdf', False, None)
+        assert [request.url.removeprefix(script.settings.root) for request in script.asked] == [
+            *["/render"] * 2,
+            *[f"/render/{RENDER_ID}"] * 3,
+            f"/render/{RENDER_ID}/pdf",
+        ]
+        assert script.timeouts == sorted(script.timeouts, reverse=True)
+        assert sum(script.waits) == pytest.approx(60 - script.timeouts[-1])
+
+
+def test_a_download_is_from_a_foreign_host() -> None:
+    script = Script([answer(200, b"%PDF")])
+    succeeded: Any = {"pdf_url": "https://storage.example.com/x.pdf?signature=1"}
+    assert script.run(operation.download_pdf(script.settings, succeeded, None)) == b"%PDF"
+    assert (script.asked[0].url, script.asked[0].is_foreign) == (succeeded["pdf_url"], True)
+    waiting: Any = {"status": "queued"}
+    with pytest.raises(ValueError, match="pdf_url"):
+        script.run(operation.download_pdf(script.settings, waiting, None))
+
+
+@pytest.mark.parametrize(
+    ("reply", "result"),
+    [
+        (answer(204, b""), None),
+        (refusal(410, "RENDER_EXPIRED"), None),
+        (answer(200, {"status": "failed"}), {"status": "failed"}),
+    ],
+)
+def test_a_render_that_is_deleted_is_canceled_or_removed(reply: Answer, result: object) -> None:
+    script = Script([BROKEN, reply])
+    assert script.run(operation.delete_render(script.settings, RENDER_ID, None)) == result
+    assert {request.method for request in script.asked} == {"DELETE"}
+    with pytest.raises(PlatenError, match="RENDER_NOT_FOUND"):
+        script = Script([refusal(404, "RENDER_NOT_FOUND")])
+        script.run(operation.delete_render(script.settings, RENDER_ID, None))
+
+
+def test_renders_are_listed_by_their_filters() -> None:
+    script = Script([answer(200, {"renders": [{"render_id": RENDER_ID}], "next_cursor": "c"})])
+    after = datetime(2026, 11, 25, 12, tzinfo=timezone(timedelta(hours=1)))
+    filters: operation.RenderFilters = {"reference": "o 1/é", "created_after": after}
+    page = script.run(operation.list_renders(script.settings, filters, 2, None, None))
+    assert [render["render_id"] for render in page.renders] == [RENDER_ID]
+    assert page.next_cursor == "c"
+    query = "reference=o+1%2F%C3%A9&created_after=2026-11-25T11%3A00%3A00.000Z&limit=2"
+    assert script.asked[0].url == f"https://pdf.example.com/api/v1/renders?{query}"
+    naive: operation.RenderFilters = {"created_after": after.replace(tzinfo=None)}
+    with pytest.raises(ValueError, match="time zone"):
+        script.run(operation.list_renders(script.settings, naive, None, None, None))
+    with pytest.raises(TypeError, match="colour"):
+        script.run(operation.list_renders(script.settings, {"colour": 1}, None, None, None))  # type: ignore[typeddict-unknown-key]
+
+
+def test_the_filters_are_those_of_the_service() -> None:
+    document = json.loads((Path(__file__).parents[3] / "api/openapi.json").read_text(encoding="utf-8"))
+    parameters = document["paths"]["/api/v1/renders"]["get"]["parameters"]
+    names = {parameter["name"] for parameter in parameters}
+    assert names == {*operation.RenderFilters.__annotations__, "limit", "cursor"}
+
+
+@pytest.mark.parametrize(("link", "next_page"), [('</x?page=4>; rel="next"', 4), ('</x?page=2>; rel="prev"', None)])
+def test_templates_are_listed_by_the_page(link: str, next_page: int | None) -> None:
+    script = Script([answer(200, {"templates": [{"code": "a"}]}, x_total_count="7", link=link)])
+    page = script.run(operation.list_templates(script.settings, 3, 2, None))
+    assert [template["code"] for template in page.templates] == ["a"]
+    assert (page.total, page.next_page) == (7, next_page)
+    assert script.asked[0].url == "https://pdf.example.com/api/v1/templates?page=3&per_page=2"
+
+
+Operation = Callable[[Settings, str, None], Flow[object]]
+BY_ID: list[tuple[Operation, str]] = [
+    (operation.get_render, "GET /render/{}"),
+    (operation.get_pdf, "GET /render/{}/pdf"),
+    (operation.get_template, "GET /templates/{}"),
+    (operation.list_deliveries, "GET /render/{}/deliveries"),
+    (operation.redeliver, "POST /deliveries/{}/redeliver"),
+]
+
+
+@pytest.mark.parametrize(("by_id", "place"), BY_ID)
+def test_an_id_is_a_part_of_a_path_and_nothing_else(by_id: Operation, place: str) -> None:
+    script = Script([answer(200, {"deliveries": []})])
+    script.run(by_id(script.settings, "../a?b=ż", None))
+    sent = f"{script.asked[0].method} {script.asked[0].url.removeprefix(script.settings.root)}"
+    assert sent == place.format("..%2Fa%3Fb%3D%C5%BC")
+    for nothing in ("", ".", ".."):
+        with pytest.raises(ValueError, match="not an id"):
+            script.run(by_id(script.settings, nothing, None))
+
+
+def test_a_delivery_is_never_asked_for_twice() -> None:
+    script = Script([BROKEN])
+    with pytest.raises(PlatenError, match="NETWORK_ERROR"):
+        script.run(operation.redeliver(script.settings, RENDER_ID, None))
+    assert len(script.asked) == 1
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])
+def test_an_answer_of_somebody_else_is_told_apart(body: bytes) -> None:
+    script = Script([answer(200, body)])
+    with pytest.raises(PlatenError, match="INVALID_ANSWER"):
+        script.run(operation.list_deliveries(script.settings, RENDER_ID, None))
+
+
+def test_the_key_is_in_no_repr() -> None:
+    script = Script([PDF])
+    rendered(script)
+    assert KEY not in repr([script.settings, script.asked])
