@@ -4,38 +4,39 @@ import type { Schema } from '../crd/typescript.ts'
 const WIDTH_MAX = 120
 
 /** Those that no caller of the client sees. */
-const UNUSED = ['Liveness', 'Readiness', 'TemplateList', 'RenderPage', 'DeliveryList', 'RenderAccepted', 'Error']
-
-/** Closed sets that have a name, and where each is. Other sets stand where they are used. */
-const SETS: Readonly<Record<string, string>> = {
-  Engine: 'RenderRequest.engine',
-  RenderStatus: 'RenderRecord.status',
-  FailureCode: 'RenderFailure.code',
-  WarningCode: 'RenderWarning.code',
-  DeliveryStatus: 'Delivery.status',
-  EventType: 'Delivery.event',
-  AttemptResult: 'DeliveryAttempt.result',
-  ErrorCode: 'Error.error.code',
-  ErrorReason: 'Error.error.reason',
-}
+const UNUSED = [
+  'Liveness',
+  'Readiness',
+  'OpenApiDocument',
+  'TemplateList',
+  'RenderPage',
+  'DeliveryList',
+  'RenderAccepted',
+  'ErrorBody',
+  'Problem',
+  'RenderMode',
+]
 
 /** What a method takes as arguments of its own, or sets by itself. */
 const ARGUMENTS = ['template', 'data', 'mode', 'async']
 
 type Schemas = Readonly<Record<string, Schema>>
 
-/** The module `wire.py`. Throws if a named set is nowhere in the document. */
+/** The module `wire.py`. */
 export function wireModule(document: { readonly components: { readonly schemas: Schemas } }): string {
-  const { schemas } = document.components
-  const sets = new Map(Object.entries(SETS).map(([name, path]) => [literalOf(schemaAt(schemas, path)), name]))
+  const used = Object.entries(document.components.schemas).filter(([name]) => !UNUSED.includes(name))
+  const [classes, aliases] = [used.filter(isObject), used.filter((one) => !isObject(one))]
   const written: string[] = []
-  const context: Context = { sets, written }
-  for (const [name, schema] of Object.entries(schemas)) {
-    if (name === 'RenderRequest') declare('RenderFields', fieldsOf(schema), context)
-    else if (!UNUSED.includes(name)) declare(name, schema, context)
+  for (const [name, schema] of classes) {
+    if (name === 'RenderRequest') declare('RenderFields', fieldsOf(schema), written)
+    else declare(name, schema, written)
   }
-  const aliases = [...sets].map(([literal, name]) => `${name} = ${literal}\n`)
-  return `${HEAD}\n${aliases.join('\n')}${written.map((text) => `\n\n${text}`).join('')}`
+  const named = aliases.map(([name, schema]) => `${name} = ${typeOf(schema, name, written)}\n`)
+  return `${HEAD}\n${named.join('\n')}${written.map((text) => `\n\n${text}`).join('')}`
+}
+
+function isObject([, { type }]: readonly [string, Schema]): boolean {
+  return type === 'object'
 }
 
 const HEAD = `"""
@@ -50,12 +51,6 @@ from collections.abc import Mapping
 from typing import Literal, TypedDict
 `
 
-interface Context {
-  readonly sets: ReadonlyMap<string, string>
-  /** The classes so far. Those that a class refers to come first. */
-  readonly written: string[]
-}
-
 function fieldsOf({ properties = {}, required = [], ...rest }: Schema): Schema {
   const isField = (name: string) => !ARGUMENTS.includes(name)
   return {
@@ -66,18 +61,18 @@ function fieldsOf({ properties = {}, required = [], ...rest }: Schema): Schema {
   }
 }
 
-/** Writes a class. One whose fields are not all required inherits from one that has those that are: Python 3.10 knows no other way. */
-function declare(name: string, schema: Schema, context: Context): void {
+/** Adds a class to `written`. Those that a class refers to come first. One whose fields are not all required inherits from one that has those that are: Python 3.10 knows no other way. */
+function declare(name: string, schema: Schema, written: string[]): void {
   const { properties = {}, required = [] } = schema
   const fields = Object.entries(properties).map(([field, inner]) => {
-    const type = typeOf(inner, `${name}${pascal(field)}`, context)
+    const type = typeOf(inner, `${name}${pascal(field)}`, written)
     return { field, type, isRequired: required.includes(field), comment: commentOf(inner) }
   })
   if (fields.some(({ field }) => KEYWORDS.includes(field))) {
     const entries = fields.map(
       ({ field, type, comment }) => `${comment.replaceAll(/^ /gm, '     ')}        "${field}": ${type},\n`,
     )
-    context.written.push(`${name} = TypedDict(\n    "${name}",\n    {\n${entries.join('')}    },\n)\n`)
+    written.push(`${name} = TypedDict(\n    "${name}",\n    {\n${entries.join('')}    },\n)\n`)
     return
   }
   const lines = (isRequired: boolean) =>
@@ -87,41 +82,38 @@ function declare(name: string, schema: Schema, context: Context): void {
       .join('')
   const [always, sometimes] = [lines(true), lines(false)]
   const about = schema.description === undefined ? '' : `    """${schema.description}"""\n\n`
-  if (sometimes === '') context.written.push(`class ${name}(TypedDict):\n${about}${always}`)
-  else if (always === '') context.written.push(`class ${name}(TypedDict, total=False):\n${about}${sometimes}`)
+  if (sometimes === '') written.push(`class ${name}(TypedDict):\n${about}${always}`)
+  else if (always === '') written.push(`class ${name}(TypedDict, total=False):\n${about}${sometimes}`)
   else {
-    context.written.push(`class _${name}(TypedDict):\n${always}`)
-    context.written.push(`class ${name}(_${name}, total=False):\n${about}${sometimes}`)
+    written.push(`class _${name}(TypedDict):\n${always}`)
+    written.push(`class ${name}(_${name}, total=False):\n${about}${sometimes}`)
   }
 }
 
 /** Keywords of Python that are fields. */
 const KEYWORDS = ['in']
 
-function typeOf(schema: Schema, name: string, context: Context): string {
+function typeOf(schema: Schema, name: string, written: string[]): string {
   const { $ref, anyOf, items, properties } = schema
   if (typeof $ref === 'string') return $ref.replace('#/components/schemas/', '')
-  if (anyOf !== undefined) return unique(anyOf.map((one) => typeOf(one, name, context)))
-  if (schema.enum !== undefined || schema.const !== undefined) {
-    const literal = literalOf(schema)
-    return context.sets.get(literal) ?? literal
-  }
+  if (anyOf !== undefined) return unique(anyOf.map((one) => typeOf(one, name, written)))
+  if (schema.enum !== undefined || schema.const !== undefined) return literalOf(schema)
   return unique(
     [schema.type].flat().map((type) => {
       if (type === 'object' && properties !== undefined) {
-        declare(name, schema, context)
+        declare(name, schema, written)
         return name
       }
-      if (type === 'array') return `list[${typeOf(items ?? {}, name.replace(/s$/, ''), context)}]`
-      if (type === 'object') return `Mapping[str, ${freeTypeOf(schema, name, context)}]`
+      if (type === 'array') return `list[${typeOf(items ?? {}, name.replace(/s$/, ''), written)}]`
+      if (type === 'object') return `Mapping[str, ${freeTypeOf(schema, name, written)}]`
       return plainTypeOf(type)
     }),
   )
 }
 
 /** What an object has whose keys are free. */
-function freeTypeOf({ additionalProperties: values }: Schema, name: string, context: Context): string {
-  return typeof values === 'object' ? typeOf(values, name, context) : 'object'
+function freeTypeOf({ additionalProperties: values }: Schema, name: string, written: string[]): string {
+  return typeof values === 'object' ? typeOf(values, name, written) : 'object'
 }
 
 function unique(types: readonly string[]): string {
@@ -163,11 +155,4 @@ function commentOf({ description = '' }: Schema): string {
 
 function pascal(field: string): string {
   return field.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
-}
-
-function schemaAt(schemas: Schemas, path: string): Schema {
-  const [name = '', ...steps] = path.split('.')
-  const found = steps.reduce((outer: Schema | undefined, step) => outer?.properties?.[step], schemas[name])
-  if (found?.enum === undefined) throw new Error(`the document has no closed set at ${path}`)
-  return found
 }

@@ -9,30 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypedDict
 
-Engine = Literal["react_pdf", "html"]
-
-RenderStatus = Literal["queued", "running", "succeeded", "failed"]
-
-FailureCode = Literal[
-    "render_timeout",
-    "render_crashed",
-    "template_error",
-    "page_limit",
-    "asset_unavailable",
-    "tenant_suspended",
-    "expired",
-    "invalid_options",
-    "canceled",
-    "internal",
-]
-
-WarningCode = Literal["missing_glyph", "javascript_disabled"]
+AttemptResult = Literal["ok", "status", "timeout", "dns", "connection", "tls", "protocol", "blocked"]
 
 DeliveryStatus = Literal["scheduled", "delivered", "exhausted", "gone", "blocked"]
 
-EventType = Literal["render.succeeded", "render.failed"]
-
-AttemptResult = Literal["ok", "status", "timeout", "dns", "connection", "tls", "protocol", "blocked"]
+Engine = Literal["react_pdf", "html"]
 
 ErrorCode = Literal[
     "INVALID_PAYLOAD",
@@ -103,6 +84,38 @@ ErrorReason = Literal[
     "list_incomplete",
 ]
 
+EventType = Literal["render.succeeded", "render.failed"]
+
+FailureCode = Literal[
+    "render_timeout",
+    "render_crashed",
+    "template_error",
+    "page_limit",
+    "asset_unavailable",
+    "tenant_suspended",
+    "expired",
+    "invalid_options",
+    "canceled",
+    "internal",
+]
+
+Length = float | str
+
+Orientation = Literal["portrait", "landscape"]
+
+PageSizeName = Literal["A3", "A4", "A5", "A6", "LETTER", "LEGAL", "TABLOID"]
+
+RenderStatus = Literal["queued", "running", "succeeded", "failed"]
+
+RequestPart = Literal["body", "query", "header", "path"]
+
+WarningCode = Literal["missing_glyph", "javascript_disabled"]
+
+
+class CustomPageSize(TypedDict):
+    width: float
+    height: float
+
 
 class _Delivery(TypedDict):
     # X-Service-Delivery and webhook-id of every attempt.
@@ -148,7 +161,7 @@ ErrorDetail = TypedDict(
     "ErrorDetail",
     {
         # The part of the request that has the fault.
-        "in": Literal["body", "query", "header", "path"],
+        "in": RequestPart,
         # In the body, a JSON pointer; else the name of the parameter or header.
         "path": str,
         "message": str,
@@ -156,9 +169,7 @@ ErrorDetail = TypedDict(
 )
 
 
-class ListedRenderError(TypedDict):
-    """Only while status is failed. The status record also has the message."""
-
+class ListedFailure(TypedDict):
     code: FailureCode
     # The same as code.
     reason: FailureCode
@@ -185,18 +196,18 @@ class ListedRender(_ListedRender, total=False):
     # RFC 3339, UTC.
     finished_at: str
     # Only while status is failed. The status record also has the message.
-    error: ListedRenderError
+    error: ListedFailure
 
 
 class Margin(TypedDict, total=False):
     # Points, or a CSS length in pt, px, mm, cm or in.
-    top: float | str
+    top: Length
     # Points, or a CSS length in pt, px, mm, cm or in.
-    right: float | str
+    right: Length
     # Points, or a CSS length in pt, px, mm, cm or in.
-    bottom: float | str
+    bottom: Length
     # Points, or a CSS length in pt, px, mm, cm or in.
-    left: float | str
+    left: Length
 
 
 class Redelivery(TypedDict):
@@ -206,31 +217,27 @@ class Redelivery(TypedDict):
 
 
 class RenderFailure(TypedDict):
-    """Only while status is failed."""
-
     code: FailureCode
     # The same as code.
     reason: FailureCode
     message: str
 
 
-class RenderOptionsPageSize(TypedDict):
-    width: float
-    height: float
-
-
 class RenderOptions(TypedDict, total=False):
     # A named size, or width and height in points.
-    page_size: Literal["A3", "A4", "A5", "A6", "LETTER", "LEGAL", "TABLOID"] | RenderOptionsPageSize
-    orientation: Literal["portrait", "landscape"]
+    page_size: PageSizeName | CustomPageSize
+    orientation: Orientation
     # One length for all sides, or an object with a length for each side.
-    margin: float | str | Margin
+    margin: Length | Margin
     # A file name without a folder, control characters and \ : * ? " < > |. If it does not end in .pdf, that is added.
     filename: str
     # Language tag such as pl-PL. Numbers and dates are written for it if the source names no locale.
     locale: str
     # IANA time zone such as Europe/Warsaw. Dates are written in it if the source names none. Default is UTC.
     time_zone: str
+    # A time by RFC 3339 with its offset, such as 2026-11-25T12:00:00Z, from 1000 to 2999. The PDF says that it was
+    # created and changed then. Default is the time at which the render was accepted.
+    date: str
 
 
 class _RenderRecord(TypedDict):
@@ -253,6 +260,7 @@ class RenderRecord(_RenderRecord, total=False):
     pdf_size_bytes: int
     # RFC 3339, UTC.
     finished_at: str
+    # Only while status is failed.
     error: RenderFailure
     # Problems of a document that was rendered nevertheless. Absent if there are none.
     warnings: list[RenderWarning]
@@ -286,14 +294,6 @@ class Template(TypedDict):
     variables_schema: Mapping[str, object]
 
 
-class TemplateDetailEngine(TypedDict):
-    engine: Engine
-    # What a render costs of the monthly quota. 0 in the sandbox.
-    units: int
-    # Whether the plan has this engine. If not, requests for it are 402.
-    in_plan: bool
-
-
 class _TemplateDetail(TypedDict):
     code: str
     name: str
@@ -303,7 +303,7 @@ class _TemplateDetail(TypedDict):
     # The engine of requests that name none.
     engine: Engine
     # The engines that the template has a source for.
-    engines: list[TemplateDetailEngine]
+    engines: list[TemplateEngine]
     options: RenderOptions
 
 
@@ -314,31 +314,12 @@ class TemplateDetail(_TemplateDetail, total=False):
     warnings: list[RenderWarning]
 
 
-class UsageRate(TypedDict):
-    # The mode or engine whose renders count.
-    renders: Literal["sync", "async", "react_pdf", "html"]
-    # Whose renders count: those of this key, or of all keys of the tenant in this environment.
-    per: Literal["key", "tenant"]
-    # Renders in any 60 seconds.
-    limit: int
-    # Renders left now.
-    remaining: int
-    # When the whole limit is free again if nothing more is requested.
-    resets_at: str
-
-
-class UsageTemplate(TypedDict):
-    # Template code.
-    template: str
-    renders: int
+class TemplateEngine(TypedDict):
+    engine: Engine
+    # What a render costs of the monthly quota. 0 in the sandbox.
     units: int
-
-
-class UsageDay(TypedDict):
-    # UTC.
-    date: str
-    renders: int
-    units: int
+    # Whether the plan has this engine. If not, requests for it are 402.
+    in_plan: bool
 
 
 class _Usage(TypedDict):
@@ -353,9 +334,9 @@ class _Usage(TypedDict):
     # Each rate limit that renders with this key count in. A render must fit into all of its rates.
     rates: list[UsageRate]
     # The used units by template, the most used first: the first 200 templates of the month.
-    templates: list[UsageTemplate]
+    templates: list[UsageOfTemplate]
     # The used units by the day on which the render was accepted. Days without any are absent.
-    days: list[UsageDay]
+    days: list[UsageOfDay]
 
 
 class Usage(_Usage, total=False):
@@ -363,6 +344,33 @@ class Usage(_Usage, total=False):
     limit: int
     # Units left: limit without used and reserved. Absent if there is no limit.
     remaining: int
+
+
+class UsageOfDay(TypedDict):
+    # UTC.
+    date: str
+    renders: int
+    units: int
+
+
+class UsageOfTemplate(TypedDict):
+    # Template code.
+    template: str
+    renders: int
+    units: int
+
+
+class UsageRate(TypedDict):
+    # The mode or engine whose renders count.
+    renders: Literal["sync", "async", "react_pdf", "html"]
+    # Whose renders count: those of this key, or of all keys of the tenant in this environment.
+    per: Literal["key", "tenant"]
+    # Renders in any 60 seconds.
+    limit: int
+    # Renders left now.
+    remaining: int
+    # When the whole limit is free again if nothing more is requested.
+    resets_at: str
 
 
 class _WebhookBody(TypedDict):
