@@ -1,3 +1,4 @@
+/** The errors of the client. */
 import type { ErrorCode, ErrorDetail, ErrorReason, FailureCode } from './wire.ts'
 
 /** Codes of the client itself, which the service never sends. */
@@ -15,6 +16,25 @@ export type PlatenErrorCode = ErrorCode | FailureCode | LocalCode | (string & {}
 /** Why a request was refused or a render failed: finer than the code. A newer service may send reasons that are not listed here. */
 export type PlatenErrorReason = ErrorReason | FailureCode | (string & {})
 
+/** The same symbol in every copy of this package. */
+const KIND = Symbol.for('@platen/client/error')
+
+/**
+ * For `instanceof`, the classes of all copies of this package in a program are one: its ESM and its CommonJS build are two copies, and a
+ * dependency may bring another. A subclass of a caller is a class of its own, as always.
+ */
+export abstract class SharedError extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (!Object.hasOwn(this.prototype, KIND)) return super[Symbol.hasInstance](value)
+    return typeof value === 'object' && value !== null && Reflect.get(value, KIND) === Reflect.get(this.prototype, KIND)
+  }
+
+  /** Names the class that this one is in every copy. */
+  protected static share(kind: string): void {
+    Object.defineProperty(this.prototype, KIND, { value: kind })
+  }
+}
+
 export interface PlatenErrorFields {
   readonly code: PlatenErrorCode
   readonly reason?: PlatenErrorReason | undefined
@@ -28,7 +48,11 @@ export interface PlatenErrorFields {
 }
 
 /** The error of every failed call. One exception: when the caller's own signal aborts, the call rejects with the signal's reason. */
-export class PlatenError extends Error {
+export class PlatenError extends SharedError {
+  static {
+    this.share('PlatenError')
+  }
+
   override readonly name = 'PlatenError'
   readonly code: PlatenErrorCode
   /** Tells apart what has the same code. Undefined when the service did not answer, or is of a version without reasons. */

@@ -3,6 +3,7 @@
  * bytes and is checked first; an unsigned body is never parsed.
  */
 import { systemClock } from './clock.ts'
+import { SharedError } from './error.ts'
 import { fieldOf, parseJson } from './json.ts'
 import type { EventType, FailureCode } from './wire.ts'
 
@@ -85,7 +86,11 @@ export type WebhookFault =
   | 'unknown_event'
 
 /** Why a delivery is refused. The message never contains what was sent. */
-export class WebhookVerificationError extends Error {
+export class WebhookVerificationError extends SharedError {
+  static {
+    this.share('WebhookVerificationError')
+  }
+
   override readonly name = 'WebhookVerificationError'
   readonly code: WebhookFault
 

@@ -86,7 +86,36 @@ describe('the package', () => {
     expect(where?.endsWith(`/node_modules/@platen/client/${file}`)).toBe(true)
     expect(names).toBe('PlatenError,WebhookVerificationError,createClient,verifyWebhook')
   })
+
+  test('knows the errors of its other build', async () => {
+    const program = join(project, 'errors.mjs')
+    await writeFile(program, BOTH_BUILDS)
+    const { stdout } = await run(await machineNode(), [program])
+    expect(JSON.parse(stdout)).toEqual({ builds: 2, one: [true, true], other: [true, true], none: [false, false] })
+  })
 })
+
+/** Throws with one build and asks the other, in both directions. */
+const BOTH_BUILDS = `
+import { createRequire } from 'node:module'
+import * as esm from '@platen/client'
+const cjs = createRequire(import.meta.url)('@platen/client')
+const errorsOf = async ({ createClient, verifyWebhook }) => [
+  await createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'key', retries: 0 }).getUsage().catch((error) => error),
+  await verifyWebhook('', {}, 'secret').catch((error) => error),
+]
+const asked = ([error, refusal], { PlatenError, WebhookVerificationError }) => [
+  error instanceof PlatenError,
+  refusal instanceof WebhookVerificationError,
+]
+const [one, other] = [await errorsOf(esm), await errorsOf(cjs)]
+console.log(JSON.stringify({
+  builds: new Set([esm.PlatenError, cjs.PlatenError]).size,
+  one: asked(one, cjs),
+  other: asked(other, esm),
+  none: asked(one.toReversed(), cjs),
+}))
+`
 
 /** What it must let a caller write, and what it must not. */
 const CONSUMER = `
