@@ -25,7 +25,7 @@ export interface ClientOptions {
   readonly apiKey: string
   /** Absent = the `fetch` of the runtime. */
   readonly fetch?: typeof fetch
-  /** How often a call is sent again when the service cannot be reached or answers 429 or 503. Default: 4. */
+  /** How often a call is sent again when the service cannot be reached or answers 429, 502, 503 or 504. Default: 4. */
   readonly retries?: number
   /** How long a call may take with all its attempts, in milliseconds. Default: 150,000, which is longer than a sync render of any plan. */
   readonly timeoutMs?: number

@@ -127,12 +127,14 @@ function networkError(cause: unknown): PlatenError {
   return new PlatenError({ code: 'NETWORK_ERROR', message: `the service could not be reached: ${reason}`, cause })
 }
 
-/** Proxies answer 502 and 504. */
-const TRANSIENT_STATUSES: readonly (number | undefined)[] = [429, 502, 503, 504]
-
-/** Can the same request succeed later? */
+/**
+ * Can the same request succeed later? 502 and 504 come from a proxy that could not reach the service, or did not wait for it. The service
+ * itself has no such answer. If a later version has one, its code says what it means.
+ */
 function isTransient({ code, status }: PlatenError): boolean {
-  return code === 'NETWORK_ERROR' || code === 'IDEMPOTENCY_IN_PROGRESS' || TRANSIENT_STATUSES.includes(status)
+  if (status === 502 || status === 504) return code === 'INVALID_ANSWER'
+  const isEarly = code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'RENDER_NOT_FINISHED'
+  return code === 'NETWORK_ERROR' || isEarly || status === 429 || status === 503
 }
 
 /** Waits at least as long as the service asks, plus a random time, so that callers who failed together do not return together. */
@@ -171,8 +173,13 @@ interface Refusal {
 function refusalIn(text: string): Refusal | undefined {
   const error = fieldOf(parseJson(text), 'error')
   const [code, message] = [fieldOf(error, 'code'), fieldOf(error, 'message')]
-  const [reason, details] = [fieldOf(error, 'reason'), fieldOf(error, 'details')]
-  if (typeof code !== 'string' || typeof message !== 'string') return undefined
+  const [reason, details, requestId] = [
+    fieldOf(error, 'reason'),
+    fieldOf(error, 'details'),
+    fieldOf(error, 'request_id'),
+  ]
+  // Some proxies have errors of the same form. Only those of the service name the request.
+  if (typeof code !== 'string' || typeof message !== 'string' || typeof requestId !== 'string') return undefined
   const known = Array.isArray(details) ? details.filter(isDetail) : []
   return { code, message, details: known, reason: typeof reason === 'string' ? reason : undefined }
 }
