@@ -26,6 +26,8 @@ describe('a render', () => {
       renderMs: 42,
       filename: 'zażółć.pdf',
       isReplayed: false,
+      quota: { limit: 1000, remaining: 0 },
+      rate: { limit: 60, remaining: 59, resetsAt: '2026-11-21T12:01:00.000Z' },
     })
     const [request] = asked
     expect([request?.method, request?.url]).toEqual(['POST', 'https://pdf.example.com/api/v1/render'])
@@ -60,6 +62,20 @@ describe('a render', () => {
     const result = await client.renderAsync(INPUT)
     expect(result).toEqual({ renderId: ID, pollUrl: `/api/v1/render/${ID}`, isReplayed: false })
     expect(await asked[0]?.json()).toEqual({ ...INPUT, mode: 'async' })
+  })
+
+  test('is spelled as the service takes it, but for what the caller names', async () => {
+    const { client, asked } = aClient([accepted])
+    const free = { data: { buyerName: { vatId: 1 }, buyer_name: 2 }, metadata: { orderId: 'a', order_id: 'b' } }
+    const options = { timeZone: 'Europe/Warsaw', margin: { top: 1 } }
+    await client.renderAsync({ template: 'invoice', ...free, options, webhookUrl: 'https://x.example' })
+    expect(await asked[0]?.json()).toEqual({
+      template: 'invoice',
+      ...free,
+      options: { time_zone: 'Europe/Warsaw', margin: { top: 1 } },
+      webhook_url: 'https://x.example',
+      mode: 'async',
+    })
   })
 })
 

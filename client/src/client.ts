@@ -1,21 +1,34 @@
 /** The client: one method for each call of the service. */
+import {
+  type AcceptedRender,
+  pdfAnswerOf,
+  type RenderedPdf,
+  readAccepted,
+  readBytes,
+  readJson,
+} from './client/answer.ts'
+import {
+  eachRender,
+  eachTemplate,
+  type ListOptions,
+  listRenders,
+  listTemplates,
+  type RenderListOptions,
+  type RenderPage,
+  type TemplatePage,
+} from './client/list.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { PlatenError } from './error.ts'
 import { type Call, type CallOptions, makeTransport, type Transport } from './transport.ts'
 import type {
   Delivery,
   DeliveryList,
-  Engine,
   ListedRender,
   Redelivery,
-  RenderAccepted,
-  RenderList,
   RenderRecord,
   RenderRequest,
-  RenderStatus,
   Template,
   TemplateDetail,
-  TemplateList,
   Usage,
 } from './wire.ts'
 
@@ -35,7 +48,7 @@ export interface ClientOptions {
 
 /** What to render. The method called decides the mode. */
 export interface RenderInput extends Omit<RenderRequest, 'data' | 'mode' | 'async'> {
-  /** The payload, valid under the template's `variables_schema`. */
+  /** The payload, valid under the template's `variablesSchema`. */
   readonly data: object
 }
 
@@ -44,71 +57,8 @@ export interface RenderCallOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
-/** A PDF, and what the service says about it. */
-export interface RenderedPdf {
-  readonly pdf: Uint8Array
-  readonly renderId: string
-  /** Rendering time in milliseconds. */
-  readonly renderMs: number
-  readonly filename: string | undefined
-  /** Is this the answer to an earlier call with the same `idempotencyKey`? */
-  readonly isReplayed: boolean
-}
-
-/** A render that the service has accepted and will make. */
-export interface AcceptedRender {
-  readonly renderId: string
-  /** Path of its status record. */
-  readonly pollUrl: string
-  readonly isReplayed: boolean
-}
-
 /** A status record whose PDF exists. */
-export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdf_url: string }
-
-export interface ListOptions extends CallOptions {
-  /** From 1. */
-  readonly page?: number
-  /** 1 to 100. Default: 20. */
-  readonly perPage?: number
-}
-
-/** Which renders to list. The filters apply together. */
-export interface RenderFilters {
-  readonly status?: RenderStatus
-  /** Template code. */
-  readonly template?: string
-  readonly engine?: Engine
-  /** The whole `reference` of the request. */
-  readonly reference?: string
-  /** Accepted at this time or later. */
-  readonly createdAfter?: Date
-  /** Accepted before this time. */
-  readonly createdBefore?: Date
-}
-
-export interface RenderListOptions extends RenderFilters, CallOptions {
-  /** 1 to 100. Default: 20. */
-  readonly limit?: number
-  /** `nextCursor` of the page before, which had the same filters. */
-  readonly cursor?: string
-}
-
-/** One page of renders. It may have fewer than the limit, also if there are more. */
-export interface RenderPage {
-  readonly renders: readonly ListedRender[]
-  /** Absent on the last page. */
-  readonly nextCursor: string | undefined
-}
-
-/** One page of templates. */
-export interface TemplatePage {
-  readonly templates: readonly Template[]
-  /** Number of templates on all pages. */
-  readonly total: number
-  /** Absent on the last page. */
-  readonly nextPage: number | undefined
-}
+export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdfUrl: string }
 
 /** A client of one tenant. Every method rejects with `PlatenError`, or with the reason of the caller's signal. */
 export interface Client {
@@ -128,8 +78,8 @@ export interface Client {
    * minutes.
    */
   waitForRender(renderId: string, options?: CallOptions): Promise<SucceededRender>
-  /** Downloads the PDF of a succeeded render. `pdf_url` is valid for ten minutes; after that, read the record again. */
-  downloadPdf(record: Pick<RenderRecord, 'pdf_url'>, options?: CallOptions): Promise<Uint8Array>
+  /** Downloads the PDF of a succeeded render. `pdfUrl` is valid for ten minutes; after that, read the record again. */
+  downloadPdf(record: Pick<RenderRecord, 'pdfUrl'>, options?: CallOptions): Promise<Uint8Array>
   /** Reads one page of the renders that are still kept, the newest first. */
   listRenders(options?: RenderListOptions): Promise<RenderPage>
   /** Iterates over all these renders. It requests the next page when it is needed. */
@@ -172,15 +122,28 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
   if (!(retries >= 0)) throw new TypeError('retries must be a number from 0')
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const send = makeTransport({ apiKey, fetch, retries, timeoutMs, brand, clock })
-  const url = urlMaker(options.baseUrl)
-  const get = <T>(path: string, call: CallOptions = {}) =>
-    send<T>({ ...call, method: 'GET', url: url(path), isRepeatable: true, read: readJson })
-  const page = (call: ListOptions) => listPage(send, url, call)
+  const service = { send, url: urlMaker(options.baseUrl), brand, clock }
+  return { ...renderMethods(service), ...readMethods(service), ...deliveryMethods(service) }
+}
 
+/** What every method needs. */
+interface Service {
+  readonly send: Transport
+  readonly url: (path: string) => string
+  readonly brand: string
+  readonly clock: Clock
+}
+
+function renderMethods(service: Service) {
+  const { send, url, brand } = service
   return {
-    render: (input, call) => send({ ...renderCall(url, { ...input, mode: 'sync' }, call), read: pdfReader(brand) }),
-    renderAsync: (input, call) => send({ ...renderCall(url, { ...input, mode: 'async' }, call), read: readAccepted }),
-    getRender: (renderId, call) => get(`render/${encodeURIComponent(renderId)}`, call),
+    render: (input, call) =>
+      send({
+        ...renderCall(url, { ...input, mode: 'sync' }, call),
+        read: async (response) => ({ ...pdfAnswerOf(response, brand), pdf: await readBytes(response) }),
+      }),
+    renderAsync: (input, call) => startRender(service, input, call),
+    waitForRender: (renderId, call) => waitForRender(service, renderId, call),
     deleteRender: (renderId, call = {}) =>
       send<RenderRecord | undefined>({
         ...call,
@@ -189,32 +152,34 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
         isRepeatable: true,
         read: async (response) => (response.status === 204 ? undefined : await readJson<RenderRecord>(response)),
       }).catch(undefinedIfRemoved),
-    waitForRender: (renderId, call = {}) =>
-      pollUntilSucceeded(
-        (left) => get<RenderRecord>(`render/${encodeURIComponent(renderId)}`, { ...call, ...left }),
-        call,
-        clock,
-      ),
-    async downloadPdf({ pdf_url }, call = {}) {
-      if (pdf_url === undefined) throw new TypeError('the record has no pdf_url: only a render that succeeded has one')
-      return await send({ ...call, method: 'GET', url: pdf_url, isForeign: true, isRepeatable: true, read: readBytes })
+  } satisfies Partial<Client>
+}
+
+function readMethods({ send, url }: Service) {
+  const page = (call: ListOptions) => listTemplates(send, url, call)
+  return {
+    getRender: (renderId, call) => send(recordCall(url, renderId, call)),
+    getPdf: (renderId, call) =>
+      send({ ...getCall(url(`render/${encodeURIComponent(renderId)}/pdf`), call), read: readBytes }),
+    async downloadPdf({ pdfUrl }, call = {}) {
+      if (pdfUrl === undefined) throw new TypeError('the record has no pdfUrl: only a render that succeeded has one')
+      return await send({ ...call, method: 'GET', url: pdfUrl, isForeign: true, isRepeatable: true, read: readBytes })
     },
     listRenders: (call = {}) => listRenders(send, url, call),
     allRenders: (call = {}) => eachRender((cursor) => listRenders(send, url, { ...call, ...cursor })),
-    getPdf: (renderId, call) =>
-      send({
-        ...call,
-        method: 'GET',
-        url: url(`render/${encodeURIComponent(renderId)}/pdf`),
-        isRepeatable: true,
-        read: readBytes,
-      }),
     listTemplates: (call = {}) => page(call),
     allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
-    getTemplate: (code, call) => get(`templates/${encodeURIComponent(code)}`, call),
-    getUsage: (call) => get('usage', call),
+    getTemplate: (code, call) =>
+      send({ ...getCall(url(`templates/${encodeURIComponent(code)}`), call), read: readJson<TemplateDetail> }),
+    getUsage: (call) => send({ ...getCall(url('usage'), call), read: readJson<Usage> }),
+  } satisfies Partial<Client>
+}
+
+function deliveryMethods({ send, url }: Service) {
+  return {
     async listDeliveries(renderId, call) {
-      return (await get<DeliveryList>(`render/${encodeURIComponent(renderId)}/deliveries`, call)).deliveries
+      const path = `render/${encodeURIComponent(renderId)}/deliveries`
+      return (await send({ ...getCall(url(path), call), read: readJson<DeliveryList> })).deliveries
     },
     redeliver: (deliveryId, call = {}) =>
       send<Redelivery>({
@@ -224,7 +189,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
         isRepeatable: false,
         read: readJson,
       }),
-  }
+  } satisfies Partial<Client>
 }
 
 /** Returns a function that turns a path below `/api/v1` into a URL. */
@@ -235,7 +200,11 @@ function urlMaker(baseUrl: string): (path: string) => string {
   return (path) => `${root}/api/v1/${path}`
 }
 
-function renderCall(url: (path: string) => string, body: object, { idempotencyKey, ...call }: RenderCallOptions = {}) {
+function renderCall(
+  url: Service['url'],
+  body: Omit<RenderInput, 'data'> & Pick<RenderRequest, 'mode'>,
+  { idempotencyKey, ...call }: RenderCallOptions = {},
+) {
   return {
     ...call,
     method: 'POST',
@@ -247,57 +216,28 @@ function renderCall(url: (path: string) => string, body: object, { idempotencyKe
   } as const satisfies Omit<Call<unknown>, 'read'>
 }
 
-async function readJson<T>(response: Response): Promise<T> {
-  const text = await response.text()
-  try {
-    // The service's tests check its answers against the same schemas that these types are checked against.
-    return JSON.parse(text) as T
-  } catch (cause) {
-    throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is not JSON', status: response.status, cause })
-  }
+function getCall(url: string, call: CallOptions = {}) {
+  return { ...call, method: 'GET', url, isRepeatable: true } as const satisfies Omit<Call<unknown>, 'read'>
+}
+
+function recordCall(url: Service['url'], renderId: string, call?: CallOptions): Call<RenderRecord> {
+  return { ...getCall(url(`render/${encodeURIComponent(renderId)}`), call), read: readJson }
+}
+
+function startRender({ send, url, brand }: Service, input: RenderInput, call?: RenderCallOptions) {
+  const read = (response: Response) => readAccepted(response, brand)
+  return send({ ...renderCall(url, { ...input, mode: 'async' }, call), read })
+}
+
+function waitForRender({ send, url, clock }: Service, renderId: string, call: CallOptions = {}) {
+  const ask = (left: { readonly timeoutMs: number }) => send(recordCall(url, renderId, { ...call, ...left }))
+  return pollUntilSucceeded(ask, call, clock)
 }
 
 /** Also after a first attempt whose answer was lost. */
 function undefinedIfRemoved(error: unknown): undefined {
   if (error instanceof PlatenError && error.code === 'RENDER_EXPIRED') return undefined
   throw error
-}
-
-async function readBytes(response: Response): Promise<Uint8Array> {
-  return new Uint8Array(await response.arrayBuffer())
-}
-
-function pdfReader(brand: string) {
-  return async (response: Response): Promise<RenderedPdf> => {
-    const { headers, status } = response
-    const renderId = headers.get(`x-${brand}-render-id`)
-    if (renderId === null || !headers.get('content-type')?.startsWith('application/pdf')) {
-      throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is not a PDF from the service', status })
-    }
-    return {
-      pdf: await readBytes(response),
-      renderId,
-      renderMs: Number(headers.get(`x-${brand}-render-ms`)),
-      filename: filenameOf(headers.get('content-disposition') ?? ''),
-      isReplayed: isReplayed(response),
-    }
-  }
-}
-
-async function readAccepted(response: Response): Promise<AcceptedRender> {
-  const { render_id, poll_url } = await readJson<RenderAccepted>(response)
-  return { renderId: render_id, pollUrl: poll_url, isReplayed: isReplayed(response) }
-}
-
-function isReplayed({ headers }: Response): boolean {
-  return headers.get('idempotent-replayed') === 'true'
-}
-
-/** Prefers `filename*`: `filename` is the fallback for clients that do not know it (RFC 6266). */
-function filenameOf(disposition: string): string | undefined {
-  const [, encoded] = /filename\*=UTF-8''([^;]+)/i.exec(disposition) ?? []
-  const [, quoted] = /filename="((?:[^"\\]|\\.)*)"/i.exec(disposition) ?? []
-  return encoded === undefined ? quoted?.replaceAll(/\\(.)/g, '$1') : decodeURIComponent(encoded)
 }
 
 async function pollUntilSucceeded(
@@ -313,77 +253,17 @@ async function pollUntilSucceeded(
     if (record.status === 'failed') throw failureOf(record)
     if (clock.monotonic() + waitMs >= endsAt) {
       const message = `the render is ${record.status} after ${timeoutMs} ms`
-      throw new PlatenError({ code: 'TIMED_OUT', message, renderId: record.render_id })
+      throw new PlatenError({ code: 'TIMED_OUT', message, renderId: record.renderId })
     }
     await clock.sleep(waitMs, signal ?? never)
   }
 }
 
 function isSucceeded(record: RenderRecord): record is SucceededRender {
-  return record.status === 'succeeded' && record.pdf_url !== undefined
+  return record.status === 'succeeded' && record.pdfUrl !== undefined
 }
 
-function failureOf({ error, render_id }: RenderRecord): PlatenError {
+function failureOf({ error, renderId }: RenderRecord): PlatenError {
   const { code, reason, message } = error ?? { code: 'internal', reason: 'internal', message: 'the render failed' }
-  return new PlatenError({ code, reason, message, renderId: render_id })
-}
-
-async function listRenders(
-  send: Transport,
-  url: (path: string) => string,
-  { limit, cursor, status, template, engine, reference, createdAfter, createdBefore, ...call }: RenderListOptions,
-): Promise<RenderPage> {
-  const times = { created_after: createdAfter?.toISOString(), created_before: createdBefore?.toISOString() }
-  const all = { limit, cursor, status, template, engine, reference, ...times }
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(all)) if (value !== undefined) query.set(name, `${value}`)
-  const { renders, next_cursor: nextCursor } = await send({
-    ...call,
-    method: 'GET',
-    url: url(`renders?${query}`),
-    isRepeatable: true,
-    read: readJson<RenderList>,
-  })
-  return { renders, nextCursor }
-}
-
-async function* eachRender(
-  page: (from: { readonly cursor?: string }) => Promise<RenderPage>,
-): AsyncGenerator<ListedRender, void, undefined> {
-  let from: { readonly cursor?: string } | undefined = {}
-  while (from !== undefined) {
-    const { renders, nextCursor }: RenderPage = await page(from)
-    yield* renders
-    from = nextCursor === undefined ? undefined : { cursor: nextCursor }
-  }
-}
-
-async function listPage(
-  send: Transport,
-  url: (path: string) => string,
-  { page = 1, perPage, ...call }: ListOptions,
-): Promise<TemplatePage> {
-  const query = new URLSearchParams({ page: `${page}`, ...(perPage !== undefined && { per_page: `${perPage}` }) })
-  return await send({
-    ...call,
-    method: 'GET',
-    url: url(`templates?${query}`),
-    isRepeatable: true,
-    async read(response) {
-      const { templates } = await readJson<TemplateList>(response)
-      const hasNext = /;\s*rel="next"/.test(response.headers.get('link') ?? '')
-      const total = Number(response.headers.get('x-total-count'))
-      return { templates, total, nextPage: hasNext ? page + 1 : undefined }
-    },
-  })
-}
-
-async function* eachTemplate(
-  page: (number: number) => Promise<TemplatePage>,
-): AsyncGenerator<Template, void, undefined> {
-  for (let number: number | undefined = 1; number !== undefined; ) {
-    const { templates, nextPage }: TemplatePage = await page(number)
-    yield* templates
-    number = nextPage
-  }
+  return new PlatenError({ code, reason, message, renderId })
 }

@@ -11,7 +11,7 @@ describe('waiting for a render', () => {
       record({ status: 'running' }),
       record({ status: 'succeeded', pdf_url: url }),
     ])
-    expect(await client.waitForRender(ID)).toMatchObject({ status: 'succeeded', pdf_url: url })
+    expect(await client.waitForRender(ID)).toMatchObject({ status: 'succeeded', pdfUrl: url })
     expect(waits[0]).toBe(200)
     expect(waits.every((wait, at) => wait >= (waits[at - 1] ?? 0) && wait <= 5000)).toBe(true)
     expect(waits.at(-1)).toBe(5000)
@@ -48,7 +48,7 @@ describe('waiting for a render', () => {
 
   test('leads to a download that shows the key to nobody', async () => {
     const { client, asked } = aClient([() => new Response('%PDF')])
-    expect(await client.downloadPdf({ pdf_url: url })).toEqual(new TextEncoder().encode('%PDF'))
+    expect(await client.downloadPdf({ pdfUrl: url })).toEqual(new TextEncoder().encode('%PDF'))
     expect(asked[0]?.url).toBe(url)
     expect([...(asked[0]?.headers ?? [])]).toEqual([])
     await expect(client.downloadPdf({})).rejects.toThrow(TypeError)

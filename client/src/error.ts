@@ -11,10 +11,10 @@ export type LocalCode =
   | 'INVALID_ANSWER'
 
 /** Upper-case codes belong to a call, lower-case codes to a failed render. A newer service may send codes that are not listed here. */
-export type PlatenErrorCode = ErrorCode | FailureCode | LocalCode | (string & {})
+export type PlatenErrorCode = ErrorCode | FailureCode | LocalCode
 
 /** Why a request was refused or a render failed: finer than the code. A newer service may send reasons that are not listed here. */
-export type PlatenErrorReason = ErrorReason | FailureCode | (string & {})
+export type PlatenErrorReason = ErrorReason | FailureCode
 
 /** The same symbol in every copy of this package. */
 const KIND = Symbol.for('@platen/client/error')
@@ -63,7 +63,7 @@ export class PlatenError extends SharedError {
   readonly requestId: string | undefined
   /** The failed render, if there is one. */
   readonly renderId: string | undefined
-  /** The invalid fields of the request. Empty when the service names none. */
+  /** The invalid fields of the request, in the spelling of the service. Empty when it names none. */
   readonly details: readonly ErrorDetail[]
   /** How long the service asks callers to wait before the next attempt. */
   readonly retryAfterSeconds: number | undefined

@@ -1,28 +1,28 @@
 /** The public API of `@platen/client`. */
+
+export type {
+  AcceptedRender,
+  PdfAnswer,
+  Quota,
+  Rate,
+  RenderAnswer,
+  RenderedPdf,
+} from './client/answer.ts'
+export type { ListOptions, RenderFilters, RenderListOptions, RenderPage, TemplatePage } from './client/list.ts'
 export {
-  type AcceptedRender,
   type Client,
   type ClientOptions,
   createClient,
-  type ListOptions,
   type RenderCallOptions,
-  type RenderedPdf,
-  type RenderFilters,
   type RenderInput,
-  type RenderListOptions,
-  type RenderPage,
   type SucceededRender,
-  type TemplatePage,
 } from './client.ts'
 export { type LocalCode, PlatenError, type PlatenErrorCode, type PlatenErrorReason } from './error.ts'
 export type { CallOptions } from './transport.ts'
+export type { FailedBody, SucceededBody, WebhookBody, WebhookEvent } from './webhook/event.ts'
 export {
-  type FailedBody,
-  type SucceededBody,
   type VerifyOptions,
   verifyWebhook,
-  type WebhookBody,
-  type WebhookEvent,
   type WebhookFault,
   type WebhookHeaders,
   WebhookVerificationError,

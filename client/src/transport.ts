@@ -5,6 +5,7 @@
 import type { Clock } from './clock.ts'
 import { PlatenError } from './error.ts'
 import { fieldOf, parseJson } from './json.ts'
+import { toWire } from './spelling.ts'
 import type { ErrorDetail } from './wire.ts'
 
 export interface TransportOptions {
@@ -30,7 +31,7 @@ export interface Call<T> extends CallOptions {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON. */
+  /** Sent as JSON, in the spelling of the service. */
   readonly body?: unknown
   /** Is it safe to send the request again when its result is unknown? */
   readonly isRepeatable: boolean
@@ -67,7 +68,7 @@ export function makeTransport(options: TransportOptions): Transport {
         ...(!call.isForeign && { authorization }),
         ...(call.body !== undefined && { 'content-type': 'application/json' }),
       }),
-      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+      ...(call.body !== undefined && { body: JSON.stringify(toWire(call.body)) }),
       // The service itself never redirects, and the API key must not reach another host.
       redirect: call.isForeign ? 'follow' : 'manual',
       signal,

@@ -38,7 +38,9 @@ describe('the package', () => {
     const entries = await readdir(installed, { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile())
     const paths = files.map((entry) => relative(installed, join(entry.parentPath, entry.name))).toSorted()
-    const modules = ['client', 'clock', 'error', 'index', 'json', 'transport', 'webhook', 'wire']
+    const inner = ['client/answer', 'client/list', 'webhook/event', 'webhook/key']
+    const outer = ['client', 'clock', 'error', 'index', 'json', 'spelling', 'transport', 'webhook', 'wire']
+    const modules = [...outer, ...inner]
     const compiled = ['dist', 'dist/cjs'].flatMap((folder) =>
       modules.flatMap((name) => [`${folder}/${name}.d.ts`, `${folder}/${name}.js`]),
     )
@@ -119,18 +121,27 @@ console.log(JSON.stringify({
 
 /** What it must let a caller write, and what it must not. */
 const CONSUMER = `
-import { createClient, PlatenError, verifyWebhook, type WebhookEvent } from '@platen/client'
+import { createClient, PlatenError, verifyWebhook, type ErrorReason, type WebhookEvent } from '@platen/client'
 interface Invoice { number: string }
 const data: Invoice = { number: '1' }
 const client = createClient({ baseUrl: 'https://pdf.example.com', apiKey: 'key' })
 export const pdf: Promise<Uint8Array> = client.render({ template: 'invoice', data }).then(({ pdf }) => pdf)
 // @ts-expect-error the method says the mode
 export const twice = client.render({ template: 'invoice', data, mode: 'async' })
-// @ts-expect-error it is page_size
-export const misspelt = client.render({ template: 'invoice', data, options: { pageSize: 'A4' } })
+export const sized = client.render({ template: 'invoice', data, options: { pageSize: 'A4' }, webhookUrl: 'https://a.b' })
+// @ts-expect-error it is pageSize
+export const misspelt = client.render({ template: 'invoice', data, options: { page_size: 'A4' } })
+export const left: Promise<number | undefined> = client.renderAsync({ template: 'invoice', data }).then(({ quota }) => quota?.remaining)
 export function bytes(event: WebhookEvent): number {
-  return event.type === 'render.succeeded' ? event.data.bytes : event.data.error_message.length
+  switch (event.type) {
+    case 'render.succeeded':
+      return event.data.bytes
+    case 'render.failed':
+      return event.data.errorMessage.length
+  }
 }
+// A reason that is not known yet is a reason, too.
+export const reasons: ErrorReason[] = ['quota_exhausted', 'a_new_one']
 export async function receive(request: Request): Promise<string> {
   return (await verifyWebhook(await request.text(), request.headers, ['a', 'b'])).deliveryId
 }

@@ -37,7 +37,7 @@ test('renders PDFs, lists templates and tells what is wrong', async () => {
   const env = { PATH: process.env['PATH'], PLATEN_URL: service().url(), PLATEN_API_KEY: service().key }
   const { stdout } = await run(await machineNode(), ['caller.mjs'], { cwd: folder, env })
   expect(stdout).toMatch(
-    /^certificate 1\ninvoice 1\nletter 1\nreport 1\n[0-9A-Z]{26} \w+\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
+    /^[0-9A-Z]{26} \w+\ncertificate 1\ninvoice 1\nletter 1\nreport 1\nundefined\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
   )
   for (const name of ['invoice.pdf', 'invoice-2.pdf']) {
     expect((await readFile(join(folder, name))).subarray(0, 5).toString()).toBe('%PDF-')
@@ -49,20 +49,20 @@ test('receives a webhook, and refuses a forged one', async () => {
   expect(receiver.length).toBe(1)
   await writeFile(join(folder, 'receiver.mjs'), receiver.join('\n'))
   process.env['WEBHOOK_SECRET'] = SECRET
+  using print = vi.spyOn(console, 'log').mockImplementation(() => {})
   // The module is the README's.
   const { receive } = (await import(pathToFileURL(join(folder, 'receiver.mjs')).href)) as {
     receive: (request: Request) => Promise<Response>
   }
-  using print = vi.spyOn(console, 'log').mockImplementation(() => {})
   expect((await receive(aDelivery(SECRET))).status).toBe(204)
-  expect(print.mock.calls).toEqual([['render.failed', RENDER_ID, DELIVERY_ID]])
+  expect(print.mock.calls.at(-1)).toEqual([RENDER_ID, 'internal', DELIVERY_ID])
   const forged = await receive(aDelivery('another'))
   expect([forged.status, await forged.text()]).toEqual([400, 'signature_mismatch'])
 })
 
 function aDelivery(secret: string): Request {
   const about = { id: '0190a3c4-5d6e-7f80-9a1b-2c3d4e5f6071', status: 'failed' }
-  const body = JSON.stringify({ ...about, error_code: 'internal', error_message: '' })
+  const body = JSON.stringify({ ...about, error_code: 'internal', error_reason: 'internal', error_message: '' })
   const timestamp = Math.floor(Date.now() / 1000)
   const headers = {
     'x-service-delivery': DELIVERY_ID,
