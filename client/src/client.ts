@@ -1,7 +1,12 @@
 /** The client: one method for each call of the service. */
 import {
   type AcceptedRender,
+  consume,
+  filenameOf,
+  type PdfAnswer,
+  type PdfConsumer,
   pdfAnswerOf,
+  type RenderAnswer,
   type RenderedPdf,
   readAccepted,
   readBytes,
@@ -57,13 +62,34 @@ export interface RenderCallOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
+/** Absent `retries` = as the client's other calls. */
+type RepeatedCallOptions = CallOptions & { readonly retries?: number }
+
 /** A status record whose PDF exists. */
 export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdfUrl: string }
+
+/** The PDF of a render that was started and waited for. */
+export interface AwaitedPdf extends RenderAnswer {
+  readonly pdf: Uint8Array
+  readonly filename: string | undefined
+  readonly record: SucceededRender
+}
 
 /** A client of one tenant. Every method rejects with `PlatenError`, or with the reason of the caller's signal. */
 export interface Client {
   /** Renders a PDF and waits for it. */
   render(input: RenderInput, options?: RenderCallOptions): Promise<RenderedPdf>
+  /**
+   * Renders a PDF and hands it over piece by piece, without having all of it in memory. If the connection breaks, the consumer is called
+   * again, with the PDF from its beginning. What the consumer rejects with, this call rejects with.
+   */
+  renderTo(input: RenderInput, consumer: PdfConsumer, options?: RenderCallOptions): Promise<PdfAnswer>
+  /**
+   * Starts a render, waits until it has ended, and downloads its PDF: for documents that take longer than a proxy waits for an answer. Once
+   * the service has accepted the render, only `timeoutMs` limits how long the connection may be away. Default: 10 minutes. Rejects with the
+   * failure code of a failed render; from its acceptance on, every error has the `renderId`.
+   */
+  renderAndWait(input: RenderInput, options?: RenderCallOptions): Promise<AwaitedPdf>
   /** Starts a render and does not wait for it. Resolves when the service has accepted the render. */
   renderAsync(input: RenderInput, options?: RenderCallOptions): Promise<AcceptedRender>
   /** Reads the status record of a render. */
@@ -102,12 +128,15 @@ export interface Client {
 
 export const RETRIES = 4
 const TIMEOUT_MS = 150_000
-const WAIT_MS = 600_000
+export const WAIT_MS = 600_000
 
 /** The first polls are close together, because most renders take less than a second. Later ones are further apart. */
 const POLL_MS_FIRST = 200
 const POLL_MS_MAX = 5000
 const POLL_GROWTH = 1.5
+
+/** A connection that is lost without a word would otherwise take the rest of the wait. A status is small and comes at once. */
+const POLL_ATTEMPT_MS = 60_000
 
 /** Creates a client. Throws `TypeError` when an option is invalid. */
 export function createClient(options: ClientOptions): Client {
@@ -142,7 +171,17 @@ function renderMethods(service: Service) {
         ...renderCall(url, { ...input, mode: 'sync' }, call),
         read: async (response) => ({ ...pdfAnswerOf(response, brand), pdf: await readBytes(response) }),
       }),
+    renderTo: (input, consumer, call) =>
+      send({
+        ...renderCall(url, { ...input, mode: 'sync' }, call),
+        async read(response) {
+          const answer = pdfAnswerOf(response, brand)
+          await consume(response, consumer)
+          return answer
+        },
+      }),
     renderAsync: (input, call) => startRender(service, input, call),
+    renderAndWait: (input, call) => renderAndWait(service, input, call),
     waitForRender: (renderId, call) => waitForRender(service, renderId, call),
     deleteRender: (renderId, call = {}) =>
       send<RenderRecord | undefined>({
@@ -159,8 +198,7 @@ function readMethods({ send, url }: Service) {
   const page = (call: ListOptions) => listTemplates(send, url, call)
   return {
     getRender: (renderId, call) => send(recordCall(url, renderId, call)),
-    getPdf: (renderId, call) =>
-      send({ ...getCall(url(`render/${encodeURIComponent(renderId)}/pdf`), call), read: readBytes }),
+    getPdf: async (renderId, call) => (await send(pdfCall(url, renderId, call))).pdf,
     async downloadPdf({ pdfUrl }, call = {}) {
       if (pdfUrl === undefined) throw new TypeError('the record has no pdfUrl: only a render that succeeded has one')
       return await send({ ...call, method: 'GET', url: pdfUrl, isForeign: true, isRepeatable: true, read: readBytes })
@@ -216,12 +254,19 @@ function renderCall(
   } as const satisfies Omit<Call<unknown>, 'read'>
 }
 
-function getCall(url: string, call: CallOptions = {}) {
+function getCall(url: string, call: RepeatedCallOptions = {}) {
   return { ...call, method: 'GET', url, isRepeatable: true } as const satisfies Omit<Call<unknown>, 'read'>
 }
 
-function recordCall(url: Service['url'], renderId: string, call?: CallOptions): Call<RenderRecord> {
+function recordCall(url: Service['url'], renderId: string, call?: RepeatedCallOptions): Call<RenderRecord> {
   return { ...getCall(url(`render/${encodeURIComponent(renderId)}`), call), read: readJson }
+}
+
+function pdfCall(url: Service['url'], renderId: string, call?: RepeatedCallOptions) {
+  return {
+    ...getCall(url(`render/${encodeURIComponent(renderId)}/pdf`), call),
+    read: async (response: Response) => ({ pdf: await readBytes(response), filename: filenameOf(response.headers) }),
+  }
 }
 
 function startRender({ send, url, brand }: Service, input: RenderInput, call?: RenderCallOptions) {
@@ -229,8 +274,34 @@ function startRender({ send, url, brand }: Service, input: RenderInput, call?: R
   return send({ ...renderCall(url, { ...input, mode: 'async' }, call), read })
 }
 
-function waitForRender({ send, url, clock }: Service, renderId: string, call: CallOptions = {}) {
-  const ask = (left: { readonly timeoutMs: number }) => send(recordCall(url, renderId, { ...call, ...left }))
+async function renderAndWait(
+  service: Service,
+  input: RenderInput,
+  { signal, timeoutMs = WAIT_MS, idempotencyKey }: RenderCallOptions = {},
+): Promise<AwaitedPdf> {
+  const { send, url, clock } = service
+  const endsAt = clock.monotonic() + timeoutMs
+  const left = () => ({ signal, timeoutMs: Math.max(1, endsAt - clock.monotonic()) })
+  const { pollUrl: _, ...accepted } = await startRender(service, input, {
+    ...left(),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  })
+  const { renderId } = accepted
+  // The service does not forget what it has accepted. So only the time limits how often it is asked.
+  const call = () => ({ ...left(), retries: Number.POSITIVE_INFINITY })
+  try {
+    const record = await waitForRender(service, renderId, call())
+    return { ...accepted, record, ...(await send(pdfCall(url, renderId, call()))) }
+  } catch (error) {
+    if (!(error instanceof PlatenError) || error.renderId !== undefined) throw error
+    const { code, reason, message, status, requestId, details, retryAfterSeconds, cause } = error
+    throw new PlatenError({ code, reason, message, status, requestId, renderId, details, retryAfterSeconds, cause })
+  }
+}
+
+function waitForRender({ send, url, clock }: Service, renderId: string, call: RepeatedCallOptions = {}) {
+  const ask = (left: { readonly timeoutMs: number }) =>
+    send({ ...recordCall(url, renderId, { ...call, ...left }), attemptMs: POLL_ATTEMPT_MS })
   return pollUntilSucceeded(ask, call, clock)
 }
 

@@ -61,7 +61,7 @@ export class PlatenError extends SharedError {
   readonly status: number | undefined
   /** The id to give to the operator of the service when asking about this error. */
   readonly requestId: string | undefined
-  /** The failed render, if there is one. */
+  /** The render that failed, or that the call was about, if there is one. */
   readonly renderId: string | undefined
   /** The invalid fields of the request, in the spelling of the service. Empty when it names none. */
   readonly details: readonly ErrorDetail[]

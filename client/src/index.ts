@@ -3,6 +3,7 @@
 export type {
   AcceptedRender,
   PdfAnswer,
+  PdfConsumer,
   Quota,
   Rate,
   RenderAnswer,
@@ -10,6 +11,7 @@ export type {
 } from './client/answer.ts'
 export type { ListOptions, RenderFilters, RenderListOptions, RenderPage, TemplatePage } from './client/list.ts'
 export {
+  type AwaitedPdf,
   type Client,
   type ClientOptions,
   createClient,

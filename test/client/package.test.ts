@@ -39,7 +39,7 @@ describe('the package', () => {
     const files = entries.filter((entry) => entry.isFile())
     const paths = files.map((entry) => relative(installed, join(entry.parentPath, entry.name))).toSorted()
     const inner = ['client/answer', 'client/list', 'webhook/event', 'webhook/key']
-    const outer = ['client', 'clock', 'error', 'index', 'json', 'spelling', 'transport', 'webhook', 'wire']
+    const outer = ['client', 'clock', 'error', 'index', 'json', 'node', 'spelling', 'transport', 'webhook', 'wire']
     const modules = [...outer, ...inner]
     const compiled = ['dist', 'dist/cjs'].flatMap((folder) =>
       modules.flatMap((name) => [`${folder}/${name}.d.ts`, `${folder}/${name}.js`]),
@@ -87,6 +87,11 @@ describe('the package', () => {
     const [where, names] = stdout.trim().split(' ')
     expect(where?.endsWith(`/node_modules/@platen/client/${file}`)).toBe(true)
     expect(names).toBe('PlatenError,WebhookVerificationError,createClient,verifyWebhook')
+    const node = file.replace('index', 'node')
+    await writeFile(program, `${found}; console.log(resolve('@platen/client/node'))`)
+    expect(
+      (await run(await machineNode(), [program])).stdout.trim().endsWith(`/node_modules/@platen/client/${node}`),
+    ).toBe(true)
   })
 
   test('knows the errors of its other build', async () => {
@@ -122,6 +127,7 @@ console.log(JSON.stringify({
 /** What it must let a caller write, and what it must not. */
 const CONSUMER = `
 import { createClient, PlatenError, verifyWebhook, type ErrorReason, type WebhookEvent } from '@platen/client'
+import { renderToFile } from '@platen/client/node'
 interface Invoice { number: string }
 const data: Invoice = { number: '1' }
 const client = createClient({ baseUrl: 'https://pdf.example.com', apiKey: 'key' })
@@ -131,7 +137,10 @@ export const twice = client.render({ template: 'invoice', data, mode: 'async' })
 export const sized = client.render({ template: 'invoice', data, options: { pageSize: 'A4' }, webhookUrl: 'https://a.b' })
 // @ts-expect-error it is pageSize
 export const misspelt = client.render({ template: 'invoice', data, options: { page_size: 'A4' } })
+export const wait = client.renderAndWait({ template: 'invoice', data }, { idempotencyKey: 'a' })
+export const url: Promise<string> = wait.then(({ record }) => record.pdfUrl)
 export const left: Promise<number | undefined> = client.renderAsync({ template: 'invoice', data }).then(({ quota }) => quota?.remaining)
+export const file = renderToFile(client, { template: 'invoice', data }, { path: 'invoice.pdf' })
 export function bytes(event: WebhookEvent): number {
   switch (event.type) {
     case 'render.succeeded':
@@ -171,7 +180,7 @@ describe('it runs', () => {
   ])('%s', async ([, node, args]) => {
     const { stdout } = await run(await node(), [...args, input], { cwd: import.meta.dirname })
     expect(JSON.parse(stdout)).toEqual({
-      heads: ['%PDF-', '%PDF-'],
+      heads: ['%PDF-', '%PDF-', '%PDF-', '%PDF-'],
       templates: 4,
       types: ['render.failed', 'render.failed'],
       forged: 'signature_mismatch',

@@ -1,7 +1,7 @@
 /** The code of client/README.md, as its readers would run it: one block after the other, against the real service. */
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -32,14 +32,15 @@ afterAll(async () => {
 
 test('renders PDFs, lists templates and tells what is wrong', async () => {
   const caller = blocks.filter((code) => !code.includes('verifyWebhook'))
-  expect(caller.length).toBe(4)
+  expect(caller.length).toBe(6)
   await writeFile(join(folder, 'caller.mjs'), caller.join('\n'))
   const env = { PATH: process.env['PATH'], PLATEN_URL: service().url(), PLATEN_API_KEY: service().key }
   const { stdout } = await run(await machineNode(), ['caller.mjs'], { cwd: folder, env })
   expect(stdout).toMatch(
     /^[0-9A-Z]{26} \w+\ncertificate 1\ninvoice 1\nletter 1\nreport 1\nundefined\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
   )
-  for (const name of ['invoice.pdf', 'invoice-2.pdf']) {
+  expect((await readdir(folder)).filter((name) => name.startsWith('.'))).toEqual([])
+  for (const name of ['invoice.pdf', 'invoice-2.pdf', 'invoice-3.pdf']) {
     expect((await readFile(join(folder, name))).subarray(0, 5).toString()).toBe('%PDF-')
   }
 })

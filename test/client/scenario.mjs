@@ -8,6 +8,11 @@ export async function scenario({ baseUrl, apiKey, vector }) {
   const { pdf } = await client.render(input, { signal: new AbortController().signal })
   const { renderId } = await client.renderAsync(input)
   const download = await client.downloadPdf(await client.waitForRender(renderId))
+  const { pdf: awaited } = await client.renderAndWait(input)
+  const pieces = []
+  await client.renderTo(input, async (pdf) => {
+    for await (const piece of pdf) pieces.push(...piece)
+  })
   const { templates } = await client.listTemplates()
 
   const verify = (body, scheme) =>
@@ -15,7 +20,9 @@ export async function scenario({ baseUrl, apiKey, vector }) {
   const forged = await verify(`${vector.body} `).catch((error) => error.code)
   const unreachable = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey, retries: 1 })
   return JSON.stringify({
-    heads: [pdf, download].map((bytes) => String.fromCharCode(...bytes.subarray(0, 5))),
+    heads: [pdf, download, awaited, new Uint8Array(pieces)].map((bytes) =>
+      String.fromCharCode(...bytes.subarray(0, 5)),
+    ),
     templates: templates.length,
     types: [(await verify(vector.body)).type, (await verify(vector.body, 'standard')).type],
     forged,

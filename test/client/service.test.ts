@@ -85,6 +85,19 @@ describe('a caller', () => {
     expect((await errorOf(client.listRenders({ cursor: 'x' }))).code).toBe('INVALID_PAYLOAD')
   })
 
+  test('has a PDF rendered, waited for and downloaded by one call', async () => {
+    const call = { idempotencyKey: 'awaited-1' }
+    const first = await aClient().renderAndWait({ template: 'invoice', data: invoice(2) }, call)
+    expect((await inspectPdf(first.pdf)).text).toContain('row-2-of-2.')
+    expect(first).toMatchObject({ isReplayed: false, record: { renderId: first.renderId, status: 'succeeded' } })
+    const again = await aClient().renderAndWait({ template: 'invoice', data: invoice(2) }, call)
+    expect(again).toMatchObject({ isReplayed: true, renderId: first.renderId, pdf: first.pdf })
+    expect(await errorOf(aClient().renderAndWait({ template: 'broken', data: {} }))).toMatchObject({
+      code: 'template_error',
+      renderId: expect.any(String),
+    })
+  })
+
   test('is told with each render what is left of its quota and its rate', async () => {
     const client = aClient({ apiKey: METERED_TEST })
     const answers = [

@@ -1,6 +1,7 @@
 /** Reads the answers of the service: records, PDFs, and what the headers say. */
 import { PlatenError } from '../error.ts'
 import { fromWire, type Wire } from '../spelling.ts'
+import { ConsumerError, networkError } from '../transport.ts'
 import type { RenderAccepted, UsageRate } from '../wire.ts'
 
 /** Units of the month. */
@@ -39,6 +40,9 @@ export interface AcceptedRender extends RenderAnswer {
   /** Path of its status record. */
   readonly pollUrl: string
 }
+
+/** Takes a PDF piece by piece. */
+export type PdfConsumer = (pdf: AsyncIterable<Uint8Array>) => Promise<void>
 
 export async function readJson<T>(response: Response): Promise<T> {
   const text = await response.text()
@@ -91,9 +95,35 @@ function wholeNumberOf(headers: Headers, name: string): number | undefined {
 }
 
 /** Prefers `filename*`: `filename` is the fallback for clients that do not know it (RFC 6266). */
-function filenameOf(headers: Headers): string | undefined {
+export function filenameOf(headers: Headers): string | undefined {
   const disposition = headers.get('content-disposition') ?? ''
   const [, encoded] = /filename\*=UTF-8''([^;]+)/i.exec(disposition) ?? []
   const [, quoted] = /filename="((?:[^"\\]|\\.)*)"/i.exec(disposition) ?? []
   return encoded === undefined ? quoted?.replaceAll(/\\(.)/g, '$1') : decodeURIComponent(encoded)
+}
+
+/**
+ * Hands the body to a consumer. What the consumer itself throws ends the call. If the connection breaks, the call is repeated, also if the
+ * consumer throws another error because of it, or none.
+ */
+export async function consume({ body }: Response, consumer: PdfConsumer): Promise<void> {
+  let broken: PlatenError | undefined
+  async function* pieces() {
+    const reader = body?.getReader()
+    try {
+      for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) yield next.value
+    } catch (cause) {
+      broken = networkError(cause)
+      throw broken
+    } finally {
+      // Ends the transfer if the consumer stops early. Of a body that is broken nothing is left to cancel.
+      await reader?.cancel().catch(() => {})
+    }
+  }
+  try {
+    await consumer(pieces())
+  } catch (cause) {
+    if (broken === undefined) throw new ConsumerError('the PDF was not taken', { cause })
+  }
+  if (broken !== undefined) throw broken
 }
