@@ -22,6 +22,7 @@ export {
 export { type LocalCode, PlatenError, type PlatenErrorCode, type PlatenErrorReason } from './error.ts'
 export type { CallOptions } from './transport.ts'
 export type { FailedBody, SucceededBody, WebhookBody, WebhookEvent } from './webhook/event.ts'
+export { type SignedDelivery, type SignOptions, signTestEvent, type TestEvent } from './webhook/sign.ts'
 export {
   type VerifyOptions,
   verifyWebhook,

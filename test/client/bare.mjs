@@ -17,6 +17,7 @@ const context = createContext({
   URL,
   URLSearchParams,
   atob,
+  btoa,
   clearTimeout,
   crypto,
   fetch,

@@ -38,7 +38,7 @@ describe('the package', () => {
     const entries = await readdir(installed, { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile())
     const paths = files.map((entry) => relative(installed, join(entry.parentPath, entry.name))).toSorted()
-    const inner = ['client/answer', 'client/list', 'webhook/event', 'webhook/key']
+    const inner = ['client/answer', 'client/list', 'webhook/event', 'webhook/key', 'webhook/sign']
     const outer = ['client', 'clock', 'error', 'index', 'json', 'node', 'spelling', 'transport', 'webhook', 'wire']
     const modules = [...outer, ...inner]
     const compiled = ['dist', 'dist/cjs'].flatMap((folder) =>
@@ -86,7 +86,7 @@ describe('the package', () => {
     const { stdout } = await run(await machineNode(), [program])
     const [where, names] = stdout.trim().split(' ')
     expect(where?.endsWith(`/node_modules/@platen/client/${file}`)).toBe(true)
-    expect(names).toBe('PlatenError,WebhookVerificationError,createClient,verifyWebhook')
+    expect(names).toBe('PlatenError,WebhookVerificationError,createClient,signTestEvent,verifyWebhook')
     const node = file.replace('index', 'node')
     await writeFile(program, `${found}; console.log(resolve('@platen/client/node'))`)
     expect(
@@ -126,7 +126,7 @@ console.log(JSON.stringify({
 
 /** What it must let a caller write, and what it must not. */
 const CONSUMER = `
-import { createClient, PlatenError, verifyWebhook, type ErrorReason, type WebhookEvent } from '@platen/client'
+import { createClient, PlatenError, signTestEvent, verifyWebhook, type ErrorReason, type WebhookEvent } from '@platen/client'
 import { renderToFile } from '@platen/client/node'
 interface Invoice { number: string }
 const data: Invoice = { number: '1' }
@@ -151,6 +151,9 @@ export function bytes(event: WebhookEvent): number {
 }
 // A reason that is not known yet is a reason, too.
 export const reasons: ErrorReason[] = ['quota_exhausted', 'a_new_one']
+export const signed = signTestEvent({ secret: 'a', event: { type: 'render.failed', data: { errorCode: 'page_limit' } } })
+// @ts-expect-error a render that failed has no size
+export const wrong = signTestEvent({ secret: 'a', event: { type: 'render.failed', data: { bytes: 1 } } })
 export async function receive(request: Request): Promise<string> {
   return (await verifyWebhook(await request.text(), request.headers, ['a', 'b'])).deliveryId
 }
@@ -183,6 +186,7 @@ describe('it runs', () => {
       heads: ['%PDF-', '%PDF-', '%PDF-', '%PDF-'],
       templates: 4,
       types: ['render.failed', 'render.failed'],
+      signed: 'render.succeeded',
       forged: 'signature_mismatch',
       refused: 'RENDER_NOT_FOUND',
       unreachable: 'NETWORK_ERROR',

@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 test('renders PDFs, lists templates and tells what is wrong', async () => {
-  const caller = blocks.filter((code) => !code.includes('verifyWebhook'))
+  const caller = blocks.filter((code) => !/verifyWebhook|signTestEvent/.test(code))
   expect(caller.length).toBe(6)
   await writeFile(join(folder, 'caller.mjs'), caller.join('\n'))
   const env = { PATH: process.env['PATH'], PLATEN_URL: service().url(), PLATEN_API_KEY: service().key }
@@ -46,15 +46,16 @@ test('renders PDFs, lists templates and tells what is wrong', async () => {
 })
 
 test('receives a webhook, and refuses a forged one', async () => {
-  const receiver = blocks.filter((code) => code.includes('verifyWebhook'))
-  expect(receiver.length).toBe(1)
+  const receiver = blocks.filter((code) => /verifyWebhook|signTestEvent/.test(code))
+  expect(receiver.length).toBe(2)
   await writeFile(join(folder, 'receiver.mjs'), receiver.join('\n'))
   process.env['WEBHOOK_SECRET'] = SECRET
   using print = vi.spyOn(console, 'log').mockImplementation(() => {})
-  // The module is the README's.
+  // The module is the README's. It sends itself a test event.
   const { receive } = (await import(pathToFileURL(join(folder, 'receiver.mjs')).href)) as {
     receive: (request: Request) => Promise<Response>
   }
+  expect(print.mock.calls).toEqual([[expect.any(String), 'page_limit', expect.any(String)], [204]])
   expect((await receive(aDelivery(SECRET))).status).toBe(204)
   expect(print.mock.calls.at(-1)).toEqual([RENDER_ID, 'internal', DELIVERY_ID])
   const forged = await receive(aDelivery('another'))

@@ -1,5 +1,5 @@
 /** What a caller does and what a receiver does, for every runtime in turn. It and the client get by with what the web has. */
-import { createClient, verifyWebhook } from '@platen/client'
+import { createClient, signTestEvent, verifyWebhook } from '@platen/client'
 
 /** What came of it, as JSON. */
 export async function scenario({ baseUrl, apiKey, vector }) {
@@ -17,6 +17,7 @@ export async function scenario({ baseUrl, apiKey, vector }) {
 
   const verify = (body, scheme) =>
     verifyWebhook(body, vector.headers, vector.secret, { scheme, now: () => vector.timestamp * 1000 })
+  const signed = await signTestEvent({ secret: 'secret' })
   const forged = await verify(`${vector.body} `).catch((error) => error.code)
   const unreachable = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey, retries: 1 })
   return JSON.stringify({
@@ -25,6 +26,7 @@ export async function scenario({ baseUrl, apiKey, vector }) {
     ),
     templates: templates.length,
     types: [(await verify(vector.body)).type, (await verify(vector.body, 'standard')).type],
+    signed: (await verifyWebhook(signed.body, signed.headers, 'secret')).type,
     forged,
     refused: await client.getRender('none').catch((error) => error.code),
     unreachable: await unreachable.getRender(renderId).catch((error) => error.code),

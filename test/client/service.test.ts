@@ -2,7 +2,14 @@
 import { webhookBodyOf } from '@platen/contract/event.ts'
 import { signatureHeaders } from '@platen/events/webhook/sign.ts'
 import { describe, expect, test } from 'vitest'
-import { type Client, type ClientOptions, createClient, PlatenError, verifyWebhook } from '../../client/src/index.ts'
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  PlatenError,
+  signTestEvent,
+  verifyWebhook,
+} from '../../client/src/index.ts'
 import { toWire } from '../../client/src/spelling.ts'
 import { readText } from '../architecture/source-tree.ts'
 import { aFailure, aManifest, anEvent, aRecord, rejectionOf } from '../fixture/build.ts'
@@ -230,6 +237,15 @@ describe('what the service sends to receivers', () => {
       expect(read).toMatchObject({ type: event.type, deliveryId: event.id, renderId: event.manifest.render.id })
       expect(toWire(read.data)).toEqual(JSON.parse(body))
     }
+  })
+
+  test.for(events)('is what the client signs for tests, to the byte: %s', async ([, event]) => {
+    const { body, headers } = sentFor(event)
+    const read = await verifyWebhook(body, headers, 'secret')
+    const signed = await signTestEvent({ secret: secrets.all, event: read })
+    expect(signed.body).toBe(body)
+    const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+    expect(signed.headers).toEqual({ 'content-type': 'application/json', ...Object.fromEntries(named) })
   })
 })
 

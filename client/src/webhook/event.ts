@@ -50,6 +50,7 @@ interface EventOf<Type extends EventType, Data extends WebhookBody> {
 }
 
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+export const RENDER_ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /** Reads the event from a body whose signature is valid. Undefined if this version does not know the event. */
@@ -85,4 +86,11 @@ export function renderIdOf(uuid: string): string {
   let text = ''
   for (; text.length < 26; number >>= 5n) text = DIGITS.charAt(Number(number & 31n)) + text
   return text
+}
+
+/** Returns the UUID for the number of a ULID. */
+export function uuidOf(renderId: string): string {
+  const number = Array.from(renderId).reduce((sum, digit) => sum * 32n + BigInt(DIGITS.indexOf(digit)), 0n)
+  const hex = number.toString(16).padStart(32, '0')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
