@@ -22,6 +22,7 @@ import {
   type RenderPage,
   type TemplatePage,
 } from './client/list.ts'
+import { pollUntilSucceeded, type SucceededRender, WAIT_MS } from './client/wait.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { PlatenError } from './error.ts'
 import { type Call, type CallOptions, makeTransport, type Transport } from './transport.ts'
@@ -64,9 +65,6 @@ export interface RenderCallOptions extends CallOptions {
 
 /** Absent `retries` = as the client's other calls. */
 type RepeatedCallOptions = CallOptions & { readonly retries?: number }
-
-/** A status record whose PDF exists. */
-export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdfUrl: string }
 
 /** The PDF of a render that was started and waited for. */
 export interface AwaitedPdf extends RenderAnswer {
@@ -128,12 +126,6 @@ export interface Client {
 
 export const RETRIES = 4
 const TIMEOUT_MS = 150_000
-export const WAIT_MS = 600_000
-
-/** The first polls are close together, because most renders take less than a second. Later ones are further apart. */
-const POLL_MS_FIRST = 200
-const POLL_MS_MAX = 5000
-const POLL_GROWTH = 1.5
 
 /** A connection that is lost without a word would otherwise take the rest of the wait. A status is small and comes at once. */
 const POLL_ATTEMPT_MS = 60_000
@@ -309,32 +301,4 @@ function waitForRender({ send, url, clock }: Service, renderId: string, call: Re
 function undefinedIfRemoved(error: unknown): undefined {
   if (error instanceof PlatenError && error.code === 'RENDER_EXPIRED') return undefined
   throw error
-}
-
-async function pollUntilSucceeded(
-  ask: (left: { readonly timeoutMs: number }) => Promise<RenderRecord>,
-  { signal, timeoutMs = WAIT_MS }: CallOptions,
-  clock: Clock,
-): Promise<SucceededRender> {
-  const endsAt = clock.monotonic() + timeoutMs
-  const never = new AbortController().signal
-  for (let waitMs = POLL_MS_FIRST; ; waitMs = Math.min(waitMs * POLL_GROWTH, POLL_MS_MAX)) {
-    const record = await ask({ timeoutMs: Math.max(1, endsAt - clock.monotonic()) })
-    if (isSucceeded(record)) return record
-    if (record.status === 'failed') throw failureOf(record)
-    if (clock.monotonic() + waitMs >= endsAt) {
-      const message = `the render is ${record.status} after ${timeoutMs} ms`
-      throw new PlatenError({ code: 'TIMED_OUT', message, renderId: record.renderId })
-    }
-    await clock.sleep(waitMs, signal ?? never)
-  }
-}
-
-function isSucceeded(record: RenderRecord): record is SucceededRender {
-  return record.status === 'succeeded' && record.pdfUrl !== undefined
-}
-
-function failureOf({ error, renderId }: RenderRecord): PlatenError {
-  const { code, reason, message } = error ?? { code: 'internal', reason: 'internal', message: 'the render failed' }
-  return new PlatenError({ code, reason, message, renderId })
 }

@@ -10,6 +10,7 @@ export type {
   RenderedPdf,
 } from './client/answer.ts'
 export type { ListOptions, RenderFilters, RenderListOptions, RenderPage, TemplatePage } from './client/list.ts'
+export type { SucceededRender } from './client/wait.ts'
 export {
   type AwaitedPdf,
   type Client,
@@ -17,7 +18,6 @@ export {
   createClient,
   type RenderCallOptions,
   type RenderInput,
-  type SucceededRender,
 } from './client.ts'
 export { type LocalCode, PlatenError, type PlatenErrorCode, type PlatenErrorReason } from './error.ts'
 export type { CallOptions } from './transport.ts'

@@ -38,7 +38,7 @@ describe('the package', () => {
     const entries = await readdir(installed, { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile())
     const paths = files.map((entry) => relative(installed, join(entry.parentPath, entry.name))).toSorted()
-    const inner = ['client/answer', 'client/list', 'webhook/event', 'webhook/key', 'webhook/sign']
+    const inner = ['client/answer', 'client/list', 'client/wait', 'webhook/event', 'webhook/key', 'webhook/sign']
     const outer = ['client', 'clock', 'error', 'index', 'json', 'node', 'spelling', 'transport', 'webhook', 'wire']
     const modules = [...outer, ...inner]
     const compiled = ['dist', 'dist/cjs'].flatMap((folder) =>
