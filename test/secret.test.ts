@@ -15,7 +15,8 @@ test('modules that make a code of a secret are those that compare it in constant
 
 test('the client has the platform compare, which does it in constant time', () => {
   expect(using(/\bsubtle\.verify\(/)).toEqual(['client/src/webhook.ts'])
-  expect(using(/\bsubtle\.sign\(/)).toEqual([])
+  // It signs for the tests of receivers, and compares nothing with that.
+  expect(using(/\bsubtle\.sign\(/)).toEqual(['client/src/webhook/sign.ts'])
 })
 
 test('no secret, signature or code of one is compared as a text', () => {

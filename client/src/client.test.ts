@@ -1,82 +1,20 @@
 /** Tests what the client sends, when it sends it again, and how it reads the answers. Only the tests move the clock. */
 import { describe, expect, test } from 'vitest'
-import { type ClientOptions, createClientWithClock } from './client.ts'
-import type { Clock } from './clock.ts'
-import { PlatenError } from './error.ts'
-
-const KEY = 'service_live_key'
-const ID = '01J2HW8QBEFY09M6SC7N75YR3H'
-const INPUT = { template: 'invoice', data: { number: '1' } }
-
-type Answer = (request: Request) => Response | Promise<Response>
-
-/** A client whose service gives these answers and then repeats the last one. Waits take no time. */
-function aClient(answers: readonly Answer[], options: Partial<ClientOptions> = {}) {
-  const asked: Request[] = []
-  const waits: number[] = []
-  let time = 0
-  const deadlines: { readonly at: number; readonly controller: AbortController }[] = []
-  const pass = (ms: number) => {
-    time += ms
-    for (const { at, controller } of deadlines) if (at <= time) controller.abort(new Error('deadline'))
-  }
-  const clock: Clock = {
-    now: () => Date.UTC(2026, 10, 21, 12) + time,
-    monotonic: () => time,
-    random: () => 0.5,
-    timeout(ms) {
-      const controller = new AbortController()
-      deadlines.push({ at: time + ms, controller })
-      return controller.signal
-    },
-    async sleep(ms, signal) {
-      signal.throwIfAborted()
-      waits.push(ms)
-      pass(ms)
-      signal.throwIfAborted()
-    },
-  }
-  const fetch: typeof globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init)
-    asked.push(request)
-    const answer = answers[Math.min(asked.length, answers.length) - 1]
-    if (answer === undefined) throw new Error('nothing was to be asked')
-    return await answer(request)
-  }
-  const client = createClientWithClock({ baseUrl: 'https://pdf.example.com', apiKey: KEY, fetch, ...options }, clock)
-  return { client, asked, waits, pass }
-}
-
-const json =
-  (body: unknown, status = 200, headers: Record<string, string> = {}): Answer =>
-  () =>
-    new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })
-const refusal = (status: number, code: string, headers: Record<string, string> = {}): Answer =>
-  json({ error: { code, message: `about ${code}`, request_id: 'r' } }, status, headers)
-const broken: Answer = () => {
-  throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })
-}
-const pdf: Answer = () =>
-  new Response('%PDF-1.7', {
-    headers: {
-      'content-type': 'application/pdf',
-      'x-service-render-id': ID,
-      'x-service-render-ms': '42',
-      'content-disposition': `inline; filename="za____.pdf"; filename*=UTF-8''za%C5%BC%C3%B3%C5%82%C4%87.pdf`,
-    },
-  })
-const accepted = json({ render_id: ID, status: 'queued', poll_url: `/api/v1/render/${ID}` }, 202)
-const record = (fields: object) => json({ render_id: ID, status: 'queued', created_at: 'now', ...fields })
-
-/** Returns the error a call ends with. */
-async function errorOf(attempt: Promise<unknown>): Promise<PlatenError> {
-  const error = await attempt.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  if (error instanceof PlatenError) return error
-  throw new Error(`no PlatenError: ${String(error)}`)
-}
+import {
+  type Answer,
+  aClient,
+  accepted,
+  broken,
+  errorOf,
+  ID,
+  INPUT,
+  json,
+  KEY,
+  pdf,
+  record,
+  refusal,
+} from '../../test/fixture/api/client.ts'
+import type { ClientOptions } from './client.ts'
 
 describe('a render', () => {
   test('is sent as the service takes it, and comes back with all that is said of it', async () => {
@@ -88,6 +26,8 @@ describe('a render', () => {
       renderMs: 42,
       filename: 'zażółć.pdf',
       isReplayed: false,
+      quota: { limit: 1000, remaining: 0 },
+      rate: { limit: 60, remaining: 59, resetsAt: '2026-11-21T12:01:00.000Z' },
     })
     const [request] = asked
     expect([request?.method, request?.url]).toEqual(['POST', 'https://pdf.example.com/api/v1/render'])
@@ -122,6 +62,20 @@ describe('a render', () => {
     const result = await client.renderAsync(INPUT)
     expect(result).toEqual({ renderId: ID, pollUrl: `/api/v1/render/${ID}`, isReplayed: false })
     expect(await asked[0]?.json()).toEqual({ ...INPUT, mode: 'async' })
+  })
+
+  test('is spelled as the service takes it, but for what the caller names', async () => {
+    const { client, asked } = aClient([accepted])
+    const free = { data: { buyerName: { vatId: 1 }, buyer_name: 2 }, metadata: { orderId: 'a', order_id: 'b' } }
+    const options = { timeZone: 'Europe/Warsaw', margin: { top: 1 } }
+    await client.renderAsync({ template: 'invoice', ...free, options, webhookUrl: 'https://x.example' })
+    expect(await asked[0]?.json()).toEqual({
+      template: 'invoice',
+      ...free,
+      options: { time_zone: 'Europe/Warsaw', margin: { top: 1 } },
+      webhook_url: 'https://x.example',
+      mode: 'async',
+    })
   })
 })
 
@@ -201,6 +155,7 @@ describe('what may pass', () => {
     ['a rate', refusal(429, 'RATE_LIMITED')],
     ['no renderer', refusal(503, 'RENDER_UNAVAILABLE')],
     ...[502, 503, 504].map((status): [string, Answer] => [`a proxy's ${status}`, () => new Response('', { status })]),
+    ["a proxy's error in JSON", json({ error: { code: 'BAD_GATEWAY', message: 'no upstream' } }, 502)],
     [
       'a connection that breaks within the answer',
       () => new Response(new ReadableStream({ pull: (stream) => stream.error(new TypeError('terminated')) })),
@@ -254,6 +209,14 @@ describe('what may pass', () => {
     expect(endless.asked.length).toBeGreaterThan(30)
   })
 
+  test('is the PDF of a render whose end is not stored yet', async () => {
+    const early = refusal(409, 'RENDER_NOT_FINISHED', { 'retry-after': '1' })
+    const { client, waits } = aClient([early, pdf])
+    expect(await client.getPdf(ID)).toEqual(new TextEncoder().encode('%PDF-1.7'))
+    expect(waits).toEqual([1250])
+    expect((await errorOf(aClient([early]).client.getPdf(ID))).code).toBe('RENDER_NOT_FINISHED')
+  })
+
   test.for<[number, string]>([
     [400, 'INVALID_PAYLOAD'],
     [401, 'UNAUTHORIZED'],
@@ -269,8 +232,15 @@ describe('what may pass', () => {
     expect(asked.length).toBe(1)
   })
 
+  test.for([502, 504])('is not a %i that the service itself has answered', async (status) => {
+    const { client, asked } = aClient([refusal(status, 'UPSTREAM_FAILED')])
+    expect((await errorOf(client.render(INPUT))).code).toBe('UPSTREAM_FAILED')
+    expect(asked.length).toBe(1)
+  })
+
   test('is left to the caller where sending it twice would do it twice', async () => {
-    for (const answer of [broken, refusal(429, 'RATE_LIMITED'), refusal(503, 'RENDER_UNAVAILABLE')]) {
+    const proxy: Answer = () => new Response('', { status: 502 })
+    for (const answer of [broken, proxy, refusal(429, 'RATE_LIMITED'), refusal(503, 'RENDER_UNAVAILABLE')]) {
       const { client, asked } = aClient([answer])
       await errorOf(client.redeliver('d'))
       expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
@@ -307,94 +277,5 @@ describe('the end of a call', () => {
     const before = aClient([accepted])
     await expect(before.client.renderAsync(INPUT, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(before.asked).toEqual([])
-  })
-})
-
-describe('waiting for a render', () => {
-  const url = 'https://storage.example.com/x.pdf?signature=1'
-
-  test('polls ever more slowly until it has succeeded', async () => {
-    const { client, waits } = aClient([
-      ...Array<Answer>(10).fill(record({})),
-      record({ status: 'running' }),
-      record({ status: 'succeeded', pdf_url: url }),
-    ])
-    expect(await client.waitForRender(ID)).toMatchObject({ status: 'succeeded', pdf_url: url })
-    expect(waits[0]).toBe(200)
-    expect(waits.every((wait, at) => wait >= (waits[at - 1] ?? 0) && wait <= 5000)).toBe(true)
-    expect(waits.at(-1)).toBe(5000)
-  })
-
-  test('rejects with the code of its failure', async () => {
-    const error = { code: 'render_timeout', message: 'the render did not end within 25 seconds' }
-    const { client } = aClient([record({ status: 'failed', error })])
-    expect(await errorOf(client.waitForRender(ID))).toMatchObject({ ...error, renderId: ID, status: undefined })
-  })
-
-  test('ends with its time, and with its signal', async () => {
-    const { client, waits } = aClient([record({})])
-    expect(await errorOf(client.waitForRender(ID, { timeoutMs: 3000 }))).toMatchObject({
-      code: 'TIMED_OUT',
-      renderId: ID,
-    })
-    expect(waits.reduce((sum, wait) => sum + wait)).toBeLessThan(3000)
-    const controller = new AbortController()
-    const answer: Answer = (request) => {
-      controller.abort(new Error('left'))
-      return record({})(request)
-    }
-    const left = aClient([answer])
-    await expect(left.client.waitForRender(ID, { signal: controller.signal })).rejects.toThrow('left')
-    expect(left.waits).toEqual([])
-  })
-
-  test('ends at once where nobody knows the render', async () => {
-    const { client, asked } = aClient([refusal(404, 'RENDER_NOT_FOUND')])
-    expect((await errorOf(client.waitForRender(ID))).code).toBe('RENDER_NOT_FOUND')
-    expect(asked.length).toBe(1)
-  })
-
-  test('leads to a download that shows the key to nobody', async () => {
-    const { client, asked } = aClient([() => new Response('%PDF')])
-    expect(await client.downloadPdf({ pdf_url: url })).toEqual(new TextEncoder().encode('%PDF'))
-    expect(asked[0]?.url).toBe(url)
-    expect([...(asked[0]?.headers ?? [])]).toEqual([])
-    await expect(client.downloadPdf({})).rejects.toThrow(TypeError)
-  })
-})
-
-describe('lists', () => {
-  const template = (code: string) => ({ code, name: code, version: 1, variables_schema: {} })
-  const pages: readonly Answer[] = [
-    json({ templates: [template('a'), template('b')] }, 200, {
-      'x-total-count': '3',
-      link: '</api/v1/templates?page=1>; rel="first", </api/v1/templates?page=2>; rel="next"',
-    }),
-    json({ templates: [template('c')] }, 200, { 'x-total-count': '3', link: '</api/v1/templates?page=1>; rel="prev"' }),
-  ]
-
-  test('of templates come by the page', async () => {
-    const { client, asked } = aClient(pages)
-    const page = await client.listTemplates({ page: 1, perPage: 2 })
-    expect(page).toEqual({ templates: [template('a'), template('b')], total: 3, nextPage: 2 })
-    expect((await client.listTemplates({ page: 2, perPage: 2 })).nextPage).toBeUndefined()
-    expect(asked.map(({ url }) => new URL(url).search)).toEqual(['?page=1&per_page=2', '?page=2&per_page=2'])
-  })
-
-  test('of templates are walked from the first page to the last, and no further than asked', async () => {
-    const all = aClient(pages)
-    const codes = []
-    for await (const { code } of all.client.allTemplates({ perPage: 2 })) codes.push(code)
-    expect(codes).toEqual(['a', 'b', 'c'])
-    const some = aClient(pages)
-    for await (const _ of some.client.allTemplates()) break
-    expect(some.asked.length).toBe(1)
-  })
-
-  test('of deliveries are those of a render', async () => {
-    const delivery = { id: 'd', event: 'render.succeeded', url: 'https://x.example', status: 'scheduled' }
-    const { client, asked } = aClient([json({ deliveries: [delivery] })])
-    expect(await client.listDeliveries(ID)).toEqual([delivery])
-    expect(asked[0]?.url).toBe(`https://pdf.example.com/api/v1/render/${ID}/deliveries`)
   })
 })

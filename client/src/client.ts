@@ -1,22 +1,40 @@
 /** The client: one method for each call of the service. */
+import {
+  type AcceptedRender,
+  consume,
+  filenameOf,
+  type PdfAnswer,
+  type PdfConsumer,
+  pdfAnswerOf,
+  type RenderAnswer,
+  type RenderedPdf,
+  readAccepted,
+  readBytes,
+  readJson,
+} from './client/answer.ts'
+import {
+  eachRender,
+  eachTemplate,
+  type ListOptions,
+  listRenders,
+  listTemplates,
+  type RenderListOptions,
+  type RenderPage,
+  type TemplatePage,
+} from './client/list.ts'
+import { pollUntilSucceeded, type SucceededRender, WAIT_MS } from './client/wait.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { PlatenError } from './error.ts'
 import { type Call, type CallOptions, makeTransport, type Transport } from './transport.ts'
-import { pollUntilSucceeded, type SucceededRender } from './wait.ts'
 import type {
   Delivery,
   DeliveryList,
-  Engine,
   ListedRender,
   Redelivery,
-  RenderAccepted,
-  RenderList,
   RenderRecord,
   RenderRequest,
-  RenderStatus,
   Template,
   TemplateDetail,
-  TemplateList,
   Usage,
 } from './wire.ts'
 
@@ -26,7 +44,7 @@ export interface ClientOptions {
   readonly apiKey: string
   /** Absent = the `fetch` of the runtime. */
   readonly fetch?: typeof fetch
-  /** How often a call is sent again when the service cannot be reached or answers 429 or 503. Default: 4. */
+  /** How often a call is sent again when the service cannot be reached or answers 429, 502, 503 or 504. Default: 4. */
   readonly retries?: number
   /** How long a call may take with all its attempts, in milliseconds. Default: 150,000, which is longer than a sync render of any plan. */
   readonly timeoutMs?: number
@@ -36,7 +54,7 @@ export interface ClientOptions {
 
 /** What to render. The method called decides the mode. */
 export interface RenderInput extends Omit<RenderRequest, 'data' | 'mode' | 'async'> {
-  /** The payload, valid under the template's `variables_schema`. */
+  /** The payload, valid under the template's `variablesSchema`. */
   readonly data: object
 }
 
@@ -45,73 +63,31 @@ export interface RenderCallOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
-/** A PDF, and what the service says about it. */
-export interface RenderedPdf {
+/** Absent `retries` = as the client's other calls. */
+type RepeatedCallOptions = CallOptions & { readonly retries?: number }
+
+/** The PDF of a render that was started and waited for. */
+export interface AwaitedPdf extends RenderAnswer {
   readonly pdf: Uint8Array
-  readonly renderId: string
-  /** Rendering time in milliseconds. */
-  readonly renderMs: number
   readonly filename: string | undefined
-  /** Is this the answer to an earlier call with the same `idempotencyKey`? */
-  readonly isReplayed: boolean
-}
-
-/** A render that the service has accepted and will make. */
-export interface AcceptedRender {
-  readonly renderId: string
-  /** Path of its status record. */
-  readonly pollUrl: string
-  readonly isReplayed: boolean
-}
-
-export interface ListOptions extends CallOptions {
-  /** From 1. */
-  readonly page?: number
-  /** 1 to 100. Default: 20. */
-  readonly perPage?: number
-}
-
-/** Which renders to list. The filters apply together. */
-export interface RenderFilters {
-  readonly status?: RenderStatus
-  /** Template code. */
-  readonly template?: string
-  readonly engine?: Engine
-  /** The whole `reference` of the request. */
-  readonly reference?: string
-  /** Accepted at this time or later. */
-  readonly createdAfter?: Date
-  /** Accepted before this time. */
-  readonly createdBefore?: Date
-}
-
-export interface RenderListOptions extends RenderFilters, CallOptions {
-  /** 1 to 100. Default: 20. */
-  readonly limit?: number
-  /** `nextCursor` of the page before, which had the same filters. */
-  readonly cursor?: string
-}
-
-/** One page of renders. It may have fewer than the limit, also if there are more. */
-export interface RenderPage {
-  readonly renders: readonly ListedRender[]
-  /** Absent on the last page. */
-  readonly nextCursor: string | undefined
-}
-
-/** One page of templates. */
-export interface TemplatePage {
-  readonly templates: readonly Template[]
-  /** Number of templates on all pages. */
-  readonly total: number
-  /** Absent on the last page. */
-  readonly nextPage: number | undefined
+  readonly record: SucceededRender
 }
 
 /** A client of one tenant. Every method rejects with `PlatenError`, or with the reason of the caller's signal. */
 export interface Client {
   /** Renders a PDF and waits for it. */
   render(input: RenderInput, options?: RenderCallOptions): Promise<RenderedPdf>
+  /**
+   * Renders a PDF and hands it over piece by piece, without having all of it in memory. If the connection breaks, the consumer is called
+   * again, with the PDF from its beginning. What the consumer rejects with, this call rejects with.
+   */
+  renderTo(input: RenderInput, consumer: PdfConsumer, options?: RenderCallOptions): Promise<PdfAnswer>
+  /**
+   * Starts a render, waits until it has ended, and downloads its PDF: for documents that take longer than a proxy waits for an answer. Once
+   * the service has accepted the render, only `timeoutMs` limits how long the connection may be away. Default: 10 minutes. Rejects with the
+   * failure code of a failed render; from its acceptance on, every error has the `renderId`.
+   */
+  renderAndWait(input: RenderInput, options?: RenderCallOptions): Promise<AwaitedPdf>
   /** Starts a render and does not wait for it. Resolves when the service has accepted the render. */
   renderAsync(input: RenderInput, options?: RenderCallOptions): Promise<AcceptedRender>
   /** Reads the status record of a render. */
@@ -126,8 +102,8 @@ export interface Client {
    * minutes.
    */
   waitForRender(renderId: string, options?: CallOptions): Promise<SucceededRender>
-  /** Downloads the PDF of a succeeded render. `pdf_url` is valid for ten minutes; after that, read the record again. */
-  downloadPdf(record: Pick<RenderRecord, 'pdf_url'>, options?: CallOptions): Promise<Uint8Array>
+  /** Downloads the PDF of a succeeded render. `pdfUrl` is valid for ten minutes; after that, read the record again. */
+  downloadPdf(record: Pick<RenderRecord, 'pdfUrl'>, options?: CallOptions): Promise<Uint8Array>
   /** Reads one page of the renders that are still kept, the newest first. */
   listRenders(options?: RenderListOptions): Promise<RenderPage>
   /** Iterates over all these renders. It requests the next page when it is needed. */
@@ -151,6 +127,12 @@ export interface Client {
 export const RETRIES = 4
 const TIMEOUT_MS = 150_000
 
+/**
+ * A connection that is lost without a word would otherwise take the rest of the wait. A status is small, and the service
+ * waits for less than that.
+ */
+const POLL_ATTEMPT_MS = 60_000
+
 /** Creates a client. Throws `TypeError` when an option is invalid. */
 export function createClient(options: ClientOptions): Client {
   return createClientWithClock(options, systemClock)
@@ -164,15 +146,38 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
   if (!(retries >= 0)) throw new TypeError('retries must be a number from 0')
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const send = makeTransport({ apiKey, fetch, retries, timeoutMs, brand, clock })
-  const url = urlMaker(options.baseUrl)
-  const get = <T>(path: string, call: CallOptions = {}) =>
-    send<T>({ ...call, method: 'GET', url: url(path), isRepeatable: true, read: readJson })
-  const page = (call: ListOptions) => listPage(send, url, call)
+  const service = { send, url: urlMaker(options.baseUrl), brand, clock }
+  return { ...renderMethods(service), ...readMethods(service), ...deliveryMethods(service) }
+}
 
+/** What every method needs. */
+interface Service {
+  readonly send: Transport
+  readonly url: (path: string) => string
+  readonly brand: string
+  readonly clock: Clock
+}
+
+function renderMethods(service: Service) {
+  const { send, url, brand } = service
   return {
-    render: (input, call) => send({ ...renderCall(url, { ...input, mode: 'sync' }, call), read: pdfReader(brand) }),
-    renderAsync: (input, call) => send({ ...renderCall(url, { ...input, mode: 'async' }, call), read: readAccepted }),
-    getRender: (renderId, call) => get(`render/${encodeURIComponent(renderId)}`, call),
+    render: (input, call) =>
+      send({
+        ...renderCall(url, { ...input, mode: 'sync' }, call),
+        read: async (response) => ({ ...pdfAnswerOf(response, brand), pdf: await readBytes(response) }),
+      }),
+    renderTo: (input, consumer, call) =>
+      send({
+        ...renderCall(url, { ...input, mode: 'sync' }, call),
+        async read(response) {
+          const answer = pdfAnswerOf(response, brand)
+          await consume(response, consumer)
+          return answer
+        },
+      }),
+    renderAsync: (input, call) => startRender(service, input, call),
+    renderAndWait: (input, call) => renderAndWait(service, input, call),
+    waitForRender: (renderId, call) => waitForRender(service, renderId, call),
     deleteRender: (renderId, call = {}) =>
       send<RenderRecord | undefined>({
         ...call,
@@ -181,32 +186,33 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
         isRepeatable: true,
         read: async (response) => (response.status === 204 ? undefined : await readJson<RenderRecord>(response)),
       }).catch(undefinedIfRemoved),
-    waitForRender: (renderId, call = {}) =>
-      pollUntilSucceeded(
-        (query, left) => get<RenderRecord>(`render/${encodeURIComponent(renderId)}?${query}`, { ...call, ...left }),
-        call,
-        clock,
-      ),
-    async downloadPdf({ pdf_url }, call = {}) {
-      if (pdf_url === undefined) throw new TypeError('the record has no pdf_url: only a render that succeeded has one')
-      return await send({ ...call, method: 'GET', url: pdf_url, isForeign: true, isRepeatable: true, read: readBytes })
+  } satisfies Partial<Client>
+}
+
+function readMethods({ send, url }: Service) {
+  const page = (call: ListOptions) => listTemplates(send, url, call)
+  return {
+    getRender: (renderId, call) => send(recordCall(url, renderId, call)),
+    getPdf: async (renderId, call) => (await send(pdfCall(url, renderId, call))).pdf,
+    async downloadPdf({ pdfUrl }, call = {}) {
+      if (pdfUrl === undefined) throw new TypeError('the record has no pdfUrl: only a render that succeeded has one')
+      return await send({ ...call, method: 'GET', url: pdfUrl, isForeign: true, isRepeatable: true, read: readBytes })
     },
     listRenders: (call = {}) => listRenders(send, url, call),
     allRenders: (call = {}) => eachRender((cursor) => listRenders(send, url, { ...call, ...cursor })),
-    getPdf: (renderId, call) =>
-      send({
-        ...call,
-        method: 'GET',
-        url: url(`render/${encodeURIComponent(renderId)}/pdf`),
-        isRepeatable: true,
-        read: readBytes,
-      }),
     listTemplates: (call = {}) => page(call),
     allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
-    getTemplate: (code, call) => get(`templates/${encodeURIComponent(code)}`, call),
-    getUsage: (call) => get('usage', call),
+    getTemplate: (code, call) =>
+      send({ ...getCall(url(`templates/${encodeURIComponent(code)}`), call), read: readJson<TemplateDetail> }),
+    getUsage: (call) => send({ ...getCall(url('usage'), call), read: readJson<Usage> }),
+  } satisfies Partial<Client>
+}
+
+function deliveryMethods({ send, url }: Service) {
+  return {
     async listDeliveries(renderId, call) {
-      return (await get<DeliveryList>(`render/${encodeURIComponent(renderId)}/deliveries`, call)).deliveries
+      const path = `render/${encodeURIComponent(renderId)}/deliveries`
+      return (await send({ ...getCall(url(path), call), read: readJson<DeliveryList> })).deliveries
     },
     redeliver: (deliveryId, call = {}) =>
       send<Redelivery>({
@@ -216,7 +222,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
         isRepeatable: false,
         read: readJson,
       }),
-  }
+  } satisfies Partial<Client>
 }
 
 /** Returns a function that turns a path below `/api/v1` into a URL. */
@@ -227,7 +233,11 @@ function urlMaker(baseUrl: string): (path: string) => string {
   return (path) => `${root}/api/v1/${path}`
 }
 
-function renderCall(url: (path: string) => string, body: object, { idempotencyKey, ...call }: RenderCallOptions = {}) {
+function renderCall(
+  url: Service['url'],
+  body: Omit<RenderInput, 'data'> & Pick<RenderRequest, 'mode'>,
+  { idempotencyKey, ...call }: RenderCallOptions = {},
+) {
   return {
     ...call,
     method: 'POST',
@@ -239,115 +249,61 @@ function renderCall(url: (path: string) => string, body: object, { idempotencyKe
   } as const satisfies Omit<Call<unknown>, 'read'>
 }
 
-async function readJson<T>(response: Response): Promise<T> {
-  const text = await response.text()
-  try {
-    // The service's tests check its answers against the same schemas that these types are checked against.
-    return JSON.parse(text) as T
-  } catch (cause) {
-    throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is not JSON', status: response.status, cause })
+function getCall(url: string, call: RepeatedCallOptions = {}) {
+  return { ...call, method: 'GET', url, isRepeatable: true } as const satisfies Omit<Call<unknown>, 'read'>
+}
+
+function recordCall(url: Service['url'], renderId: string, call?: RepeatedCallOptions): Call<RenderRecord> {
+  return { ...getCall(url(`render/${encodeURIComponent(renderId)}`), call), read: readJson }
+}
+
+function pdfCall(url: Service['url'], renderId: string, call?: RepeatedCallOptions) {
+  return {
+    ...getCall(url(`render/${encodeURIComponent(renderId)}/pdf`), call),
+    read: async (response: Response) => ({ pdf: await readBytes(response), filename: filenameOf(response.headers) }),
   }
+}
+
+function startRender({ send, url, brand }: Service, input: RenderInput, call?: RenderCallOptions) {
+  const read = (response: Response) => readAccepted(response, brand)
+  return send({ ...renderCall(url, { ...input, mode: 'async' }, call), read })
+}
+
+async function renderAndWait(
+  service: Service,
+  input: RenderInput,
+  { signal, timeoutMs = WAIT_MS, idempotencyKey }: RenderCallOptions = {},
+): Promise<AwaitedPdf> {
+  const { send, url, clock } = service
+  const endsAt = clock.monotonic() + timeoutMs
+  const left = () => ({ signal, timeoutMs: Math.max(1, endsAt - clock.monotonic()) })
+  const { pollUrl: _, ...accepted } = await startRender(service, input, {
+    ...left(),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  })
+  const { renderId } = accepted
+  // The service does not forget what it has accepted. So only the time limits how often it is asked.
+  const call = () => ({ ...left(), retries: Number.POSITIVE_INFINITY })
+  try {
+    const record = await waitForRender(service, renderId, call())
+    return { ...accepted, record, ...(await send(pdfCall(url, renderId, call()))) }
+  } catch (error) {
+    if (!(error instanceof PlatenError) || error.renderId !== undefined) throw error
+    const { code, reason, message, status, requestId, details, retryAfterSeconds, cause } = error
+    throw new PlatenError({ code, reason, message, status, requestId, renderId, details, retryAfterSeconds, cause })
+  }
+}
+
+function waitForRender({ send, url, clock }: Service, renderId: string, call: RepeatedCallOptions = {}) {
+  const ask = (query: string, left: { readonly timeoutMs: number }) => {
+    const asked = recordCall(url, renderId, { ...call, ...left })
+    return send({ ...asked, url: `${asked.url}?${query}`, attemptMs: POLL_ATTEMPT_MS })
+  }
+  return pollUntilSucceeded(ask, call, clock)
 }
 
 /** Also after a first attempt whose answer was lost. */
 function undefinedIfRemoved(error: unknown): undefined {
   if (error instanceof PlatenError && error.code === 'RENDER_EXPIRED') return undefined
   throw error
-}
-
-async function readBytes(response: Response): Promise<Uint8Array> {
-  return new Uint8Array(await response.arrayBuffer())
-}
-
-function pdfReader(brand: string) {
-  return async (response: Response): Promise<RenderedPdf> => {
-    const { headers, status } = response
-    const renderId = headers.get(`x-${brand}-render-id`)
-    if (renderId === null || !headers.get('content-type')?.startsWith('application/pdf')) {
-      throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is not a PDF from the service', status })
-    }
-    return {
-      pdf: await readBytes(response),
-      renderId,
-      renderMs: Number(headers.get(`x-${brand}-render-ms`)),
-      filename: filenameOf(headers.get('content-disposition') ?? ''),
-      isReplayed: isReplayed(response),
-    }
-  }
-}
-
-async function readAccepted(response: Response): Promise<AcceptedRender> {
-  const { render_id, poll_url } = await readJson<RenderAccepted>(response)
-  return { renderId: render_id, pollUrl: poll_url, isReplayed: isReplayed(response) }
-}
-
-function isReplayed({ headers }: Response): boolean {
-  return headers.get('idempotent-replayed') === 'true'
-}
-
-/** Prefers `filename*`: `filename` is the fallback for clients that do not know it (RFC 6266). */
-function filenameOf(disposition: string): string | undefined {
-  const [, encoded] = /filename\*=UTF-8''([^;]+)/i.exec(disposition) ?? []
-  const [, quoted] = /filename="((?:[^"\\]|\\.)*)"/i.exec(disposition) ?? []
-  return encoded === undefined ? quoted?.replaceAll(/\\(.)/g, '$1') : decodeURIComponent(encoded)
-}
-
-async function listRenders(
-  send: Transport,
-  url: (path: string) => string,
-  { limit, cursor, status, template, engine, reference, createdAfter, createdBefore, ...call }: RenderListOptions,
-): Promise<RenderPage> {
-  const times = { created_after: createdAfter?.toISOString(), created_before: createdBefore?.toISOString() }
-  const all = { limit, cursor, status, template, engine, reference, ...times }
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(all)) if (value !== undefined) query.set(name, `${value}`)
-  const { renders, next_cursor: nextCursor } = await send({
-    ...call,
-    method: 'GET',
-    url: url(`renders?${query}`),
-    isRepeatable: true,
-    read: readJson<RenderList>,
-  })
-  return { renders, nextCursor }
-}
-
-async function* eachRender(
-  page: (from: { readonly cursor?: string }) => Promise<RenderPage>,
-): AsyncGenerator<ListedRender, void, undefined> {
-  let from: { readonly cursor?: string } | undefined = {}
-  while (from !== undefined) {
-    const { renders, nextCursor }: RenderPage = await page(from)
-    yield* renders
-    from = nextCursor === undefined ? undefined : { cursor: nextCursor }
-  }
-}
-
-async function listPage(
-  send: Transport,
-  url: (path: string) => string,
-  { page = 1, perPage, ...call }: ListOptions,
-): Promise<TemplatePage> {
-  const query = new URLSearchParams({ page: `${page}`, ...(perPage !== undefined && { per_page: `${perPage}` }) })
-  return await send({
-    ...call,
-    method: 'GET',
-    url: url(`templates?${query}`),
-    isRepeatable: true,
-    async read(response) {
-      const { templates } = await readJson<TemplateList>(response)
-      const hasNext = /;\s*rel="next"/.test(response.headers.get('link') ?? '')
-      const total = Number(response.headers.get('x-total-count'))
-      return { templates, total, nextPage: hasNext ? page + 1 : undefined }
-    },
-  })
-}
-
-async function* eachTemplate(
-  page: (number: number) => Promise<TemplatePage>,
-): AsyncGenerator<Template, void, undefined> {
-  for (let number: number | undefined = 1; number !== undefined; ) {
-    const { templates, nextPage }: TemplatePage = await page(number)
-    yield* templates
-    number = nextPage
-  }
 }

@@ -1,3 +1,4 @@
+/** The errors of the client. */
 import type { ErrorCode, ErrorDetail, ErrorReason, FailureCode } from './wire.ts'
 
 /** Codes of the client itself, which the service never sends. */
@@ -10,10 +11,29 @@ export type LocalCode =
   | 'INVALID_ANSWER'
 
 /** Upper-case codes belong to a call, lower-case codes to a failed render. A newer service may send codes that are not listed here. */
-export type PlatenErrorCode = ErrorCode | FailureCode | LocalCode | (string & {})
+export type PlatenErrorCode = ErrorCode | FailureCode | LocalCode
 
 /** Why a request was refused or a render failed: finer than the code. A newer service may send reasons that are not listed here. */
-export type PlatenErrorReason = ErrorReason | FailureCode | (string & {})
+export type PlatenErrorReason = ErrorReason | FailureCode
+
+/** The same symbol in every copy of this package. */
+const KIND = Symbol.for('@platen/client/error')
+
+/**
+ * For `instanceof`, the classes of all copies of this package in a program are one: its ESM and its CommonJS build are two copies, and a
+ * dependency may bring another. A subclass of a caller is a class of its own, as always.
+ */
+export abstract class SharedError extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (!Object.hasOwn(this.prototype, KIND)) return super[Symbol.hasInstance](value)
+    return typeof value === 'object' && value !== null && Reflect.get(value, KIND) === Reflect.get(this.prototype, KIND)
+  }
+
+  /** Names the class that this one is in every copy. */
+  protected static share(kind: string): void {
+    Object.defineProperty(this.prototype, KIND, { value: kind })
+  }
+}
 
 export interface PlatenErrorFields {
   readonly code: PlatenErrorCode
@@ -28,7 +48,11 @@ export interface PlatenErrorFields {
 }
 
 /** The error of every failed call. One exception: when the caller's own signal aborts, the call rejects with the signal's reason. */
-export class PlatenError extends Error {
+export class PlatenError extends SharedError {
+  static {
+    this.share('PlatenError')
+  }
+
   override readonly name = 'PlatenError'
   readonly code: PlatenErrorCode
   /** Tells apart what has the same code. Undefined when the service did not answer, or is of a version without reasons. */
@@ -37,9 +61,9 @@ export class PlatenError extends Error {
   readonly status: number | undefined
   /** The id to give to the operator of the service when asking about this error. */
   readonly requestId: string | undefined
-  /** The failed render, if there is one. */
+  /** The render that failed, or that the call was about, if there is one. */
   readonly renderId: string | undefined
-  /** The invalid fields of the request. Empty when the service names none. */
+  /** The invalid fields of the request, in the spelling of the service. Empty when it names none. */
   readonly details: readonly ErrorDetail[]
   /** How long the service asks callers to wait before the next attempt. */
   readonly retryAfterSeconds: number | undefined

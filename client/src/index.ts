@@ -1,28 +1,31 @@
 /** The public API of `@platen/client`. */
+
+export type {
+  AcceptedRender,
+  PdfAnswer,
+  PdfConsumer,
+  Quota,
+  Rate,
+  RenderAnswer,
+  RenderedPdf,
+} from './client/answer.ts'
+export type { ListOptions, RenderFilters, RenderListOptions, RenderPage, TemplatePage } from './client/list.ts'
+export type { SucceededRender } from './client/wait.ts'
 export {
-  type AcceptedRender,
+  type AwaitedPdf,
   type Client,
   type ClientOptions,
   createClient,
-  type ListOptions,
   type RenderCallOptions,
-  type RenderedPdf,
-  type RenderFilters,
   type RenderInput,
-  type RenderListOptions,
-  type RenderPage,
-  type TemplatePage,
 } from './client.ts'
 export { type LocalCode, PlatenError, type PlatenErrorCode, type PlatenErrorReason } from './error.ts'
 export type { CallOptions } from './transport.ts'
-export type { SucceededRender } from './wait.ts'
+export type { FailedBody, SucceededBody, WebhookBody, WebhookEvent } from './webhook/event.ts'
+export { type SignedDelivery, type SignOptions, signTestEvent, type TestEvent } from './webhook/sign.ts'
 export {
-  type FailedBody,
-  type SucceededBody,
   type VerifyOptions,
   verifyWebhook,
-  type WebhookBody,
-  type WebhookEvent,
   type WebhookFault,
   type WebhookHeaders,
   WebhookVerificationError,

@@ -5,6 +5,7 @@
 import type { Clock } from './clock.ts'
 import { PlatenError } from './error.ts'
 import { fieldOf, parseJson } from './json.ts'
+import { toWire } from './spelling.ts'
 import type { ErrorDetail } from './wire.ts'
 
 export interface TransportOptions {
@@ -30,19 +31,26 @@ export interface Call<T> extends CallOptions {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON. */
+  /** Sent as JSON, in the spelling of the service. */
   readonly body?: unknown
   /** Is it safe to send the request again when its result is unknown? */
   readonly isRepeatable: boolean
+  /** Absent = as often as the client's other calls. */
+  readonly retries?: number
+  /** How long one attempt may take. Absent = as long as the call. */
+  readonly attemptMs?: number
   /**
    * Is the URL one that the service has returned in an answer? It may point to another host. That host gets no API key and may redirect.
    */
   readonly isForeign?: boolean
-  /** Reads the result from an answer with status 2xx. Any error but `PlatenError` counts as a broken connection. */
+  /** Reads the result from an answer with status 2xx. Any error but `PlatenError` and `ConsumerError` counts as a broken connection. */
   readonly read: (response: Response) => Promise<T>
 }
 
-/** Sends a call. Rejects with `PlatenError`, or with the reason of the caller's signal. */
+/** What the caller's own code threw while it was given an answer. The call ends with the cause. */
+export class ConsumerError extends Error {}
+
+/** Sends a call. Rejects with `PlatenError`, with the reason of the caller's signal, or with what the caller's own code threw. */
 export type Transport = <T>(call: Call<T>) => Promise<T>
 
 /**
@@ -67,21 +75,21 @@ export function makeTransport(options: TransportOptions): Transport {
         ...(!call.isForeign && { authorization }),
         ...(call.body !== undefined && { 'content-type': 'application/json' }),
       }),
-      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+      ...(call.body !== undefined && { body: JSON.stringify(toWire(call.body)) }),
       // The service itself never redirects, and the API key must not reach another host.
       redirect: call.isForeign ? 'follow' : 'manual',
-      signal,
     } as const
 
     for (let failures = 0; ; ) {
       signals.caller?.throwIfAborted()
-      const outcome = await attempt(call, init, options)
+      const ends = call.attemptMs === undefined ? signal : AbortSignal.any([signal, clock.timeout(call.attemptMs)])
+      const outcome = await attempt(call, { ...init, signal: ends }, options)
       if ('value' in outcome) return outcome.value
       const error = callerOrDeadlineError(signals, outcome.error, timeoutMs)
       const isWaiting = error.code === 'IDEMPOTENCY_IN_PROGRESS'
       // Another request with the same key is still under way. That is not a failure, so only the deadline limits this wait.
       if (!isWaiting) failures += 1
-      if (!call.isRepeatable || !isTransient(error) || failures > options.retries) throw error
+      if (!call.isRepeatable || !isTransient(error) || failures > (call.retries ?? options.retries)) throw error
       const waitMs = waitBefore(failures, error, clock)
       if (clock.monotonic() + waitMs >= endsAt) throw error
       await clock.sleep(waitMs, signal).catch((cause: unknown) => {
@@ -103,6 +111,7 @@ async function attempt<T>(
     if (!response.ok) return { error: await readError(response, brand, clock) }
     return { value: await call.read(response) }
   } catch (cause) {
+    if (cause instanceof ConsumerError) throw cause.cause
     return { error: cause instanceof PlatenError ? cause : networkError(cause) }
   }
 }
@@ -120,19 +129,21 @@ function callerOrDeadlineError({ caller, deadline }: Signals, error: PlatenError
   return new PlatenError({ code: 'TIMED_OUT', message: `no answer within ${timeoutMs} ms`, cause: error.cause })
 }
 
-function networkError(cause: unknown): PlatenError {
+export function networkError(cause: unknown): PlatenError {
   // Runtimes put the real reason in the cause of their error. Its own message, "fetch failed", does not help.
   const inner = cause instanceof Error ? (cause.cause ?? cause) : cause
   const reason = inner instanceof Error ? inner.message : String(inner)
   return new PlatenError({ code: 'NETWORK_ERROR', message: `the service could not be reached: ${reason}`, cause })
 }
 
-/** Proxies answer 502 and 504. */
-const TRANSIENT_STATUSES: readonly (number | undefined)[] = [429, 502, 503, 504]
-
-/** Can the same request succeed later? */
+/**
+ * Can the same request succeed later? 502 and 504 come from a proxy that could not reach the service, or did not wait for it. The service
+ * itself has no such answer. If a later version has one, its code says what it means.
+ */
 function isTransient({ code, status }: PlatenError): boolean {
-  return code === 'NETWORK_ERROR' || code === 'IDEMPOTENCY_IN_PROGRESS' || TRANSIENT_STATUSES.includes(status)
+  if (status === 502 || status === 504) return code === 'INVALID_ANSWER'
+  const isEarly = code === 'IDEMPOTENCY_IN_PROGRESS' || code === 'RENDER_NOT_FINISHED'
+  return code === 'NETWORK_ERROR' || isEarly || status === 429 || status === 503
 }
 
 /** Waits at least as long as the service asks, plus a random time, so that callers who failed together do not return together. */
@@ -171,8 +182,13 @@ interface Refusal {
 function refusalIn(text: string): Refusal | undefined {
   const error = fieldOf(parseJson(text), 'error')
   const [code, message] = [fieldOf(error, 'code'), fieldOf(error, 'message')]
-  const [reason, details] = [fieldOf(error, 'reason'), fieldOf(error, 'details')]
-  if (typeof code !== 'string' || typeof message !== 'string') return undefined
+  const [reason, details, requestId] = [
+    fieldOf(error, 'reason'),
+    fieldOf(error, 'details'),
+    fieldOf(error, 'request_id'),
+  ]
+  // Some proxies have errors of the same form. Only those of the service name the request.
+  if (typeof code !== 'string' || typeof message !== 'string' || typeof requestId !== 'string') return undefined
   const known = Array.isArray(details) ? details.filter(isDetail) : []
   return { code, message, details: known, reason: typeof reason === 'string' ? reason : undefined }
 }

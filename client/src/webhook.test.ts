@@ -65,19 +65,32 @@ describe('a delivery', () => {
       deliveryId: DELIVERY,
       timestamp: new Date(NOW * 1000),
       renderId: '01J2HW8QBEFY09M6SC7N75YR3H',
-      data: SUCCEEDED,
+      data: {
+        id: SUCCEEDED.id,
+        status: 'succeeded',
+        durationMs: 412,
+        bytes: 48_213,
+        artifactId: '9f86d081884c7d65',
+      },
     })
   })
 
   test('of a render that failed is read', async () => {
     const body = JSON.stringify(FAILED)
     const event = await verify(headersOf({}, NOW, body), {}, body)
-    expect(event).toMatchObject({ type: 'render.failed', data: FAILED })
+    const data = { errorCode: 'render_timeout', errorMessage: FAILED.error_message }
+    expect(event).toMatchObject({ type: 'render.failed', data })
   })
 
   test('may have fields that nobody knows yet', async () => {
-    const body = JSON.stringify({ ...SUCCEEDED, pages: 3 })
-    expect((await verify(headersOf({}, NOW, body), {}, body)).data).toMatchObject({ pages: 3 })
+    const body = JSON.stringify({ ...SUCCEEDED, page_count: 3 })
+    expect((await verify(headersOf({}, NOW, body), {}, body)).data).toMatchObject({ pageCount: 3 })
+  })
+
+  test('has the labels of its request as they were given', async () => {
+    const labels = { reference: 'order_1', metadata: { customer_id: 'c', customerId: 'd' } }
+    const body = JSON.stringify({ ...SUCCEEDED, ...labels })
+    expect((await verify(headersOf({}, NOW, body), {}, body)).data).toMatchObject(labels)
   })
 
   test.for<[string, string | Uint8Array]>([

@@ -3,35 +3,9 @@
  * bytes and is checked first; an unsigned body is never parsed.
  */
 import { systemClock } from './clock.ts'
-import { fieldOf, parseJson } from './json.ts'
-import type { EventType, FailureCode } from './wire.ts'
-
-/** Body of a delivery, as the receiver gets it. */
-export type WebhookBody = SucceededBody | FailedBody
-
-export interface SucceededBody {
-  /** The render id in its UUID spelling. */
-  readonly id: string
-  /** Absent from services of older versions, as `template` is. */
-  readonly render_id?: string
-  readonly template?: string
-  readonly status: 'succeeded'
-  readonly duration_ms: number
-  readonly bytes: number
-  /** SHA-256 of the PDF. */
-  readonly artifact_id: string
-}
-
-export interface FailedBody {
-  readonly id: string
-  /** Absent from services of older versions, as `template` and `error_reason` are. */
-  readonly render_id?: string
-  readonly template?: string
-  readonly status: 'failed'
-  readonly error_code: FailureCode
-  readonly error_reason?: FailureCode
-  readonly error_message: string
-}
+import { SharedError } from './error.ts'
+import { eventOf, UUID, type WebhookEvent } from './webhook/event.ts'
+import { keysOf } from './webhook/key.ts'
 
 /** Headers as `Request`, Node and other servers represent them. Names may be in any case. */
 export type WebhookHeaders =
@@ -54,20 +28,6 @@ export interface VerifyOptions {
   readonly now?: () => number
 }
 
-/** A delivery with a valid signature. */
-export type WebhookEvent = EventOf<'render.succeeded', SucceededBody> | EventOf<'render.failed', FailedBody>
-
-interface EventOf<Type extends EventType, Data extends WebhookBody> {
-  readonly type: Type
-  /** The same each time this delivery is sent. Ignore a delivery whose id was processed before. */
-  readonly deliveryId: string
-  /** When it was signed. */
-  readonly timestamp: Date
-  /** The render id, spelled as in the other calls. `data.id` is the same id in UUID spelling. */
-  readonly renderId: string
-  readonly data: Data
-}
-
 export type WebhookFault =
   /** A header is missing. */
   | 'missing_header'
@@ -85,7 +45,11 @@ export type WebhookFault =
   | 'unknown_event'
 
 /** Why a delivery is refused. The message never contains what was sent. */
-export class WebhookVerificationError extends Error {
+export class WebhookVerificationError extends SharedError {
+  static {
+    this.share('WebhookVerificationError')
+  }
+
   override readonly name = 'WebhookVerificationError'
   readonly code: WebhookFault
 
@@ -103,9 +67,7 @@ const SIGNATURES_MAX = 8
 /** SHA-256 in hexadecimal digits, and in base64. */
 const HEX = /^[0-9a-f]{64}$/
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const UNIX_SECONDS = /^[1-9]\d{0,11}$/
-const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /**
  * Verifies a delivery and returns its event. `rawBody` is the body exactly as received, byte by byte. During a rotation, pass the old and
@@ -122,14 +84,18 @@ export async function verifyWebhook(
   // This form also rejects NaN. Compared with NaN, no time would ever be too far away.
   if (!(toleranceSeconds >= 0)) throw new TypeError('toleranceSeconds must be a number from 0')
   const body = bytesOf(rawBody)
-  const keys = await keysOf(secret)
+  const keys = await keysOf(secret, 'verify')
   const [signed, ...others] = readSigned(headers, { scheme, brand })
   const nowSeconds = Math.floor(now() / 1000)
   for (const { timestamp } of [signed, ...others]) checkTimestamp(timestamp, nowSeconds, toleranceSeconds)
   if (!(await isSignatureValid(signed, body, keys))) {
     throw new WebhookVerificationError('signature_mismatch', 'no signature matches this body and secret')
   }
-  return eventOf(signed, body)
+  // The header with the event name is not signed, so it is ignored.
+  const { deliveryId, timestamp } = signed
+  const event = eventOf({ deliveryId, timestamp: new Date(Number(timestamp) * 1000) }, body)
+  if (event !== undefined) return event
+  throw new WebhookVerificationError('unknown_event', 'the signature is valid, but the event is unknown')
 }
 
 /** The signed headers of one scheme. */
@@ -235,7 +201,7 @@ function checkTimestamp(text: string, nowSeconds: number, toleranceSeconds: numb
 async function isSignatureValid(
   { prefix, signatures }: SignedHeaders,
   body: Uint8Array,
-  keys: readonly HmacKey[],
+  keys: Awaited<ReturnType<typeof keysOf>>,
 ): Promise<boolean> {
   const head = new TextEncoder().encode(prefix)
   const signed = new Uint8Array(head.length + body.length)
@@ -247,60 +213,9 @@ async function isSignatureValid(
   return (await Promise.all(verdicts)).includes(true)
 }
 
-/** The runtimes have the same key object, but different names for its type. */
-type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
-
-/** Imports the keys. A key is the text of the secret as it was issued, in any format. */
-function keysOf(secret: string | readonly string[]): Promise<readonly HmacKey[]> {
-  const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]
-  // An empty secret would accept a delivery from anybody who knows that it is empty.
-  if (secrets.length === 0 || !secrets.every(isSecret)) throw new TypeError('no webhook secret was given')
-  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-  return Promise.all(
-    secrets.map((text) => crypto.subtle.importKey('raw', new TextEncoder().encode(text), algorithm, false, ['verify'])),
-  )
-}
-
-function isSecret(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
-}
-
 function bytesOf(rawBody: unknown): Uint8Array {
   if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody)
   // Unlike `instanceof`, this also accepts bytes of another realm, as test runners and workers pass them.
   if (ArrayBuffer.isView(rawBody)) return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
   throw new TypeError('rawBody must be the bytes or the text that was received: turn off the JSON parser of this route')
-}
-
-/** Reads the event from the body, because the body is signed. The header with the event name is not signed, so it is ignored. */
-function eventOf({ deliveryId, timestamp }: SignedHeaders, body: Uint8Array): WebhookEvent {
-  const data = parseJson(new TextDecoder().decode(body))
-  const about = { deliveryId, timestamp: new Date(Number(timestamp) * 1000) }
-  if (isSucceeded(data)) return { ...about, type: 'render.succeeded', renderId: renderIdOf(data.id), data }
-  if (isFailed(data)) return { ...about, type: 'render.failed', renderId: renderIdOf(data.id), data }
-  throw new WebhookVerificationError('unknown_event', 'the signature is valid, but the event is unknown')
-}
-
-function isSucceeded(value: unknown): value is SucceededBody {
-  const numbers = [fieldOf(value, 'duration_ms'), fieldOf(value, 'bytes')]
-  const areNumbers = numbers.every((number) => typeof number === 'number')
-  return isOf(value, 'succeeded') && areNumbers && typeof fieldOf(value, 'artifact_id') === 'string'
-}
-
-function isFailed(value: unknown): value is FailedBody {
-  const texts = [fieldOf(value, 'error_code'), fieldOf(value, 'error_message')]
-  return isOf(value, 'failed') && texts.every((text) => typeof text === 'string')
-}
-
-function isOf(value: unknown, status: string): boolean {
-  const id = fieldOf(value, 'id')
-  return fieldOf(value, 'status') === status && typeof id === 'string' && UUID.test(id)
-}
-
-/** Returns the ULID for the number of a UUID: 26 digits of Crockford's base 32. */
-function renderIdOf(uuid: string): string {
-  let number = BigInt(`0x${uuid.replaceAll('-', '')}`)
-  let text = ''
-  for (; text.length < 26; number >>= 5n) text = DIGITS.charAt(Number(number & 31n)) + text
-  return text
 }

@@ -1,5 +1,5 @@
 /**
- * The requests and answers of the service, field by field as sent. Made from the schemas of the service by
+ * The requests and answers of the service, field by field, in the spelling of the client. Made from the schemas of the service by
  * `npx vitest run test/docs.test.ts -u`; do not edit.
  */
 
@@ -7,7 +7,7 @@
 export interface RenderRequest {
   /** Template code, in snake or kebab case. */
   readonly template: string
-  /** The payload. It must conform to the template's variables_schema. */
+  /** The payload. It must conform to the template's variablesSchema. */
   readonly data: Readonly<Record<string, unknown>>
   /** Overrides the engine of the template, which is react_pdf if the template names none. */
   readonly engine?: Engine
@@ -17,7 +17,7 @@ export interface RenderRequest {
   readonly async?: boolean
   readonly options?: RenderOptions
   /** https URL that receives the signed event of this render. */
-  readonly webhook_url?: string
+  readonly webhookUrl?: string
   /** Your own name for what the render is of, such as an order number: text without control characters and characters that change its direction. Renders are listed by it; it need not be unique. */
   readonly reference?: string
   /** Up to 16 texts of your own. You get them back with the status, in lists and in webhooks. */
@@ -28,7 +28,7 @@ export type Engine = 'react_pdf' | 'html'
 
 export interface RenderOptions {
   /** A named size, or width and height in points. */
-  readonly page_size?: PageSizeName | { readonly width: number; readonly height: number }
+  readonly pageSize?: PageSizeName | { readonly width: number; readonly height: number }
   readonly orientation?: 'portrait' | 'landscape'
   /** One length for all sides, or an object with a length for each side. */
   readonly margin?: Length | Margin
@@ -37,7 +37,7 @@ export interface RenderOptions {
   /** Language tag such as pl-PL. Numbers and dates are written for it if the source names no locale. */
   readonly locale?: string
   /** IANA time zone such as Europe/Warsaw. Dates are written in it if the source names none. Default is UTC. */
-  readonly time_zone?: string
+  readonly timeZone?: string
   /** A time by RFC 3339 with its offset, such as 2026-11-25T12:00:00Z, from 1000 to 2999. The PDF says that it was created and changed then. Default is the time at which the render was accepted. */
   readonly date?: string
 }
@@ -61,16 +61,16 @@ export interface Margin {
 /** Answer to POST /render in mode `async`. */
 export interface RenderAccepted {
   /** ULID. */
-  readonly render_id: string
+  readonly renderId: string
   readonly status: 'queued'
   /** Relative path of the status record. */
-  readonly poll_url: string
+  readonly pollUrl: string
 }
 
 /** Answer to GET /render/{id}. */
 export interface RenderRecord {
   /** ULID. */
-  readonly render_id: string
+  readonly renderId: string
   /** Template code. Absent only while nothing but the id of a queued render is known. */
   readonly template?: string
   /** `reference` of the request. */
@@ -79,12 +79,12 @@ export interface RenderRecord {
   readonly metadata?: Readonly<Record<string, string>>
   readonly status: RenderStatus
   /** Only while status is succeeded. Valid for ten minutes; every GET returns a new one. */
-  readonly pdf_url?: string
-  readonly pdf_size_bytes?: number
+  readonly pdfUrl?: string
+  readonly pdfSizeBytes?: number
   /** RFC 3339, UTC. */
-  readonly created_at: string
+  readonly createdAt: string
   /** RFC 3339, UTC. */
-  readonly finished_at?: string
+  readonly finishedAt?: string
   /** Only while status is failed. */
   readonly error?: RenderFailure
   /** Problems of a document that was rendered nevertheless. Absent if there are none. */
@@ -117,21 +117,22 @@ export type FailureCode =
   | 'invalid_options'
   | 'canceled'
   | 'internal'
+  | (string & {})
 
 /** Warnings of a succeeded render. More may be added. */
-export type WarningCode = 'missing_glyph' | 'javascript_disabled'
+export type WarningCode = 'missing_glyph' | 'javascript_disabled' | (string & {})
 
 /** Answer to GET /renders: one page. */
 export interface RenderList {
   readonly renders: readonly ListedRender[]
   /** The `cursor` of the next page. Absent on the last page. */
-  readonly next_cursor?: string
+  readonly nextCursor?: string
 }
 
 /** A render in a list. Its status record has more. */
 export interface ListedRender {
   /** ULID. */
-  readonly render_id: string
+  readonly renderId: string
   /** Template code. */
   readonly template: string
   /** The engine that renders. */
@@ -141,11 +142,11 @@ export interface ListedRender {
   /** `metadata` of the request. */
   readonly metadata?: Readonly<Record<string, string>>
   readonly status: RenderStatus
-  readonly pdf_size_bytes?: number
+  readonly pdfSizeBytes?: number
   /** RFC 3339, UTC. */
-  readonly created_at: string
+  readonly createdAt: string
   /** RFC 3339, UTC. */
-  readonly finished_at?: string
+  readonly finishedAt?: string
   /** Only while status is failed. The status record also has the message. */
   readonly error?: ListedFailure
 }
@@ -166,7 +167,7 @@ export interface Template {
   readonly name: string
   readonly version: number
   /** JSON Schema 2020-12 of data. */
-  readonly variables_schema: Readonly<Record<string, unknown>>
+  readonly variablesSchema: Readonly<Record<string, unknown>>
 }
 
 /** Answer to GET /templates/{code}. */
@@ -175,13 +176,13 @@ export interface TemplateDetail {
   readonly name: string
   readonly version: number
   /** JSON Schema 2020-12 of data. */
-  readonly variables_schema: Readonly<Record<string, unknown>>
+  readonly variablesSchema: Readonly<Record<string, unknown>>
   /** The engine of requests that name none. */
   readonly engine: Engine
   /** The engines that the template has a source for. */
   readonly engines: readonly TemplateEngine[]
   readonly options: RenderOptions
-  /** Sample data of the template, valid under variables_schema. Absent if there is none, or if it has more than 64 KiB. */
+  /** Sample data of the template, valid under variablesSchema. Absent if there is none, or if it has more than 64 KiB. */
   readonly sample?: Readonly<Record<string, unknown>>
   /** What a render would be warned of now. Absent if there is nothing. */
   readonly warnings?: readonly RenderWarning[]
@@ -192,7 +193,7 @@ export interface TemplateEngine {
   /** What a render costs of the monthly quota. 0 in the sandbox. */
   readonly units: number
   /** Whether the plan has this engine. If not, requests for it are 402. */
-  readonly in_plan: boolean
+  readonly inPlan: boolean
 }
 
 /** Answer to GET /usage. */
@@ -200,7 +201,7 @@ export interface Usage {
   /** The calendar month (UTC) that the units are of. */
   readonly month: string
   /** When the next month begins. */
-  readonly resets_at: string
+  readonly resetsAt: string
   /** Units that the plan allows in a month. Absent if it sets no limit. */
   readonly limit?: number
   /** Units left: limit without used and reserved. Absent if there is no limit. */
@@ -237,7 +238,7 @@ export interface UsageRate {
   /** Renders left now. */
   readonly remaining: number
   /** When the whole limit is free again if nothing more is requested. */
-  readonly resets_at: string
+  readonly resetsAt: string
 }
 
 /** Answer to GET /render/{id}/deliveries, the oldest first. */
@@ -250,14 +251,14 @@ export interface Delivery {
   /** X-Service-Delivery and webhook-id of every attempt. */
   readonly id: string
   readonly event: EventType
-  /** webhook_url of the render. */
+  /** webhookUrl of the render. */
   readonly url: string
   /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called. */
   readonly status: DeliveryStatus
   /** RFC 3339, UTC. */
-  readonly created_at: string
+  readonly createdAt: string
   /** Only while status is scheduled. */
-  readonly next_attempt_at?: string
+  readonly nextAttemptAt?: string
   /** Why the delivery is waiting or was blocked. */
   readonly reason?: string
   /** The last 50 attempts, the oldest first. */
@@ -271,16 +272,16 @@ export type EventType = 'render.succeeded' | 'render.failed'
 /** One request to the receiver. */
 export interface DeliveryAttempt {
   /** RFC 3339, UTC. */
-  readonly started_at: string
-  readonly duration_ms: number
+  readonly startedAt: string
+  readonly durationMs: number
   /** ok: answered 2xx. status: answered with another status, including redirects. timeout, dns, connection, tls, protocol: no valid answer. blocked: the target must not be called. */
   readonly result: AttemptResult
   /** HTTP status, if there was an answer. */
-  readonly status_code?: number
+  readonly statusCode?: number
   /** What went wrong. Absent if the attempt succeeded. */
   readonly message?: string
   /** The first 4 KiB of the answer, if it is text. */
-  readonly response_excerpt?: string
+  readonly responseExcerpt?: string
 }
 
 export type AttemptResult = 'ok' | 'status' | 'timeout' | 'dns' | 'connection' | 'tls' | 'protocol' | 'blocked'
@@ -299,7 +300,7 @@ export interface ErrorBody {
     /** Why, in one word. It tells apart what has the same code. */
     readonly reason: ErrorReason
     readonly message: string
-    readonly request_id: string
+    readonly requestId: string
     readonly details?: readonly ErrorDetail[]
   }
 }
@@ -337,6 +338,7 @@ export type ErrorCode =
   | 'HEADERS_TOO_LARGE'
   | 'INTERNAL_ERROR'
   | 'RENDER_UNAVAILABLE'
+  | (string & {})
 
 /** Why a request was refused, in one word. More may be added. */
 export type ErrorReason =
@@ -380,3 +382,4 @@ export type ErrorReason =
   | 'unavailable'
   | 'engine_unavailable'
   | 'list_incomplete'
+  | (string & {})

@@ -142,7 +142,13 @@ export const IMPORT_TABLE: readonly Row[] = [
     ],
   },
 
-  // Also runs without Node. It shares only the wire format with the service.
+  // Also runs without Node, but for one entry. It shares only the wire format with the service.
+  {
+    from: 'client/src/node.ts',
+    mayImport: [],
+    packages: [],
+    builtins: ['node:crypto', 'node:fs/promises', 'node:path'],
+  },
   { from: 'client/src', mayImport: [], packages: [], builtins: [] },
 
   {

@@ -17,6 +17,7 @@ const context = createContext({
   URL,
   URLSearchParams,
   atob,
+  btoa,
   clearTimeout,
   crypto,
   fetch,
@@ -36,7 +37,7 @@ function load(url) {
 function link(specifier, { identifier }) {
   if (specifier === '@platen/client') return load(new URL('index.js', DIST))
   const url = new URL(specifier, identifier)
-  if (specifier.startsWith('./') && url.href.startsWith(DIST.href)) return load(url)
+  if (/^\.\.?\//.test(specifier) && url.href.startsWith(DIST.href)) return load(url)
   throw new Error(`there is no module ${specifier} where there is no Node`)
 }
 

@@ -1,7 +1,7 @@
 /** The client as it is published: compiled, and run by the Node that a caller may have. */
 import { execFile } from 'node:child_process'
 import { access, constants, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
-import { delimiter, join, relative } from 'node:path'
+import { delimiter, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { ROOT } from '../architecture/source-tree.ts'
 
@@ -19,8 +19,10 @@ export async function buildClient(): Promise<void> {
     const build = ['run', '--silent', 'build', '--workspace', '@platen/client']
     await run('npm', build, { cwd: ROOT, env: { ...process.env, OUT: folder } })
     const made = await filesBelow(folder)
-    await mkdir(join(dist, 'cjs'), { recursive: true })
-    for (const name of made) await rename(join(folder, name), join(dist, name))
+    for (const name of made) {
+      await mkdir(dirname(join(dist, name)), { recursive: true })
+      await rename(join(folder, name), join(dist, name))
+    }
     for (const name of await filesBelow(dist)) if (!made.includes(name)) await rm(join(dist, name))
   } finally {
     await rm(folder, { recursive: true })

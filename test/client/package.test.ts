@@ -38,7 +38,9 @@ describe('the package', () => {
     const entries = await readdir(installed, { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile())
     const paths = files.map((entry) => relative(installed, join(entry.parentPath, entry.name))).toSorted()
-    const modules = ['client', 'clock', 'error', 'index', 'json', 'transport', 'wait', 'webhook', 'wire']
+    const inner = ['client/answer', 'client/list', 'client/wait', 'webhook/event', 'webhook/key', 'webhook/sign']
+    const outer = ['client', 'clock', 'error', 'index', 'json', 'node', 'spelling', 'transport', 'webhook', 'wire']
+    const modules = [...outer, ...inner]
     const compiled = ['dist', 'dist/cjs'].flatMap((folder) =>
       modules.flatMap((name) => [`${folder}/${name}.d.ts`, `${folder}/${name}.js`]),
     )
@@ -84,24 +86,74 @@ describe('the package', () => {
     const { stdout } = await run(await machineNode(), [program])
     const [where, names] = stdout.trim().split(' ')
     expect(where?.endsWith(`/node_modules/@platen/client/${file}`)).toBe(true)
-    expect(names).toBe('PlatenError,WebhookVerificationError,createClient,verifyWebhook')
+    expect(names).toBe('PlatenError,WebhookVerificationError,createClient,signTestEvent,verifyWebhook')
+    const node = file.replace('index', 'node')
+    await writeFile(program, `${found}; console.log(resolve('@platen/client/node'))`)
+    expect(
+      (await run(await machineNode(), [program])).stdout.trim().endsWith(`/node_modules/@platen/client/${node}`),
+    ).toBe(true)
+  })
+
+  test('knows the errors of its other build', async () => {
+    const program = join(project, 'errors.mjs')
+    await writeFile(program, BOTH_BUILDS)
+    const { stdout } = await run(await machineNode(), [program])
+    expect(JSON.parse(stdout)).toEqual({ builds: 2, one: [true, true], other: [true, true], none: [false, false] })
   })
 })
 
+/** Throws with one build and asks the other, in both directions. */
+const BOTH_BUILDS = `
+import { createRequire } from 'node:module'
+import * as esm from '@platen/client'
+const cjs = createRequire(import.meta.url)('@platen/client')
+const errorsOf = async ({ createClient, verifyWebhook }) => [
+  await createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'key', retries: 0 }).getUsage().catch((error) => error),
+  await verifyWebhook('', {}, 'secret').catch((error) => error),
+]
+const asked = ([error, refusal], { PlatenError, WebhookVerificationError }) => [
+  error instanceof PlatenError,
+  refusal instanceof WebhookVerificationError,
+]
+const [one, other] = [await errorsOf(esm), await errorsOf(cjs)]
+console.log(JSON.stringify({
+  builds: new Set([esm.PlatenError, cjs.PlatenError]).size,
+  one: asked(one, cjs),
+  other: asked(other, esm),
+  none: asked(one.toReversed(), cjs),
+}))
+`
+
 /** What it must let a caller write, and what it must not. */
 const CONSUMER = `
-import { createClient, PlatenError, verifyWebhook, type WebhookEvent } from '@platen/client'
+import { createClient, PlatenError, signTestEvent, verifyWebhook, type ErrorReason, type WebhookEvent } from '@platen/client'
+import { renderToFile } from '@platen/client/node'
 interface Invoice { number: string }
 const data: Invoice = { number: '1' }
 const client = createClient({ baseUrl: 'https://pdf.example.com', apiKey: 'key' })
 export const pdf: Promise<Uint8Array> = client.render({ template: 'invoice', data }).then(({ pdf }) => pdf)
 // @ts-expect-error the method says the mode
 export const twice = client.render({ template: 'invoice', data, mode: 'async' })
-// @ts-expect-error it is page_size
-export const misspelt = client.render({ template: 'invoice', data, options: { pageSize: 'A4' } })
+export const sized = client.render({ template: 'invoice', data, options: { pageSize: 'A4' }, webhookUrl: 'https://a.b' })
+// @ts-expect-error it is pageSize
+export const misspelt = client.render({ template: 'invoice', data, options: { page_size: 'A4' } })
+export const wait = client.renderAndWait({ template: 'invoice', data }, { idempotencyKey: 'a' })
+export const url: Promise<string> = wait.then(({ record }) => record.pdfUrl)
+export const left: Promise<number | undefined> = client.renderAsync({ template: 'invoice', data }).then(({ quota }) => quota?.remaining)
+export const file = renderToFile(client, { template: 'invoice', data }, { path: 'invoice.pdf' })
 export function bytes(event: WebhookEvent): number {
-  return event.type === 'render.succeeded' ? event.data.bytes : event.data.error_message.length
+  switch (event.type) {
+    case 'render.succeeded':
+      return event.data.bytes
+    case 'render.failed':
+      return event.data.errorMessage.length
+  }
 }
+// A reason that is not known yet is a reason, too.
+export const reasons: ErrorReason[] = ['quota_exhausted', 'a_new_one']
+export const signed = signTestEvent({ secret: 'a', event: { type: 'render.failed', data: { errorCode: 'page_limit' } } })
+// @ts-expect-error a render that failed has no size
+export const wrong = signTestEvent({ secret: 'a', event: { type: 'render.failed', data: { bytes: 1 } } })
 export async function receive(request: Request): Promise<string> {
   return (await verifyWebhook(await request.text(), request.headers, ['a', 'b'])).deliveryId
 }
@@ -131,9 +183,10 @@ describe('it runs', () => {
   ])('%s', async ([, node, args]) => {
     const { stdout } = await run(await node(), [...args, input], { cwd: import.meta.dirname })
     expect(JSON.parse(stdout)).toEqual({
-      heads: ['%PDF-', '%PDF-'],
+      heads: ['%PDF-', '%PDF-', '%PDF-', '%PDF-'],
       templates: 4,
       types: ['render.failed', 'render.failed'],
+      signed: 'render.succeeded',
       forged: 'signature_mismatch',
       refused: 'RENDER_NOT_FOUND',
       unreachable: 'NETWORK_ERROR',

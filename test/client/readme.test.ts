@@ -1,7 +1,7 @@
 /** The code of client/README.md, as its readers would run it: one block after the other, against the real service. */
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -31,38 +31,40 @@ afterAll(async () => {
 })
 
 test('renders PDFs, lists templates and tells what is wrong', async () => {
-  const caller = blocks.filter((code) => !code.includes('verifyWebhook'))
-  expect(caller.length).toBe(4)
+  const caller = blocks.filter((code) => !/verifyWebhook|signTestEvent/.test(code))
+  expect(caller.length).toBe(6)
   await writeFile(join(folder, 'caller.mjs'), caller.join('\n'))
   const env = { PATH: process.env['PATH'], PLATEN_URL: service().url(), PLATEN_API_KEY: service().key }
   const { stdout } = await run(await machineNode(), ['caller.mjs'], { cwd: folder, env })
   expect(stdout).toMatch(
-    /^certificate 1\ninvoice 1\nletter 1\nreport 1\n[0-9A-Z]{26} \w+\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
+    /^[0-9A-Z]{26} \w+\ncertificate 1\ninvoice 1\nletter 1\nreport 1\nundefined\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
   )
-  for (const name of ['invoice.pdf', 'invoice-2.pdf']) {
+  expect((await readdir(folder)).filter((name) => name.startsWith('.'))).toEqual([])
+  for (const name of ['invoice.pdf', 'invoice-2.pdf', 'invoice-3.pdf']) {
     expect((await readFile(join(folder, name))).subarray(0, 5).toString()).toBe('%PDF-')
   }
 })
 
 test('receives a webhook, and refuses a forged one', async () => {
-  const receiver = blocks.filter((code) => code.includes('verifyWebhook'))
-  expect(receiver.length).toBe(1)
+  const receiver = blocks.filter((code) => /verifyWebhook|signTestEvent/.test(code))
+  expect(receiver.length).toBe(2)
   await writeFile(join(folder, 'receiver.mjs'), receiver.join('\n'))
   process.env['WEBHOOK_SECRET'] = SECRET
-  // The module is the README's.
+  using print = vi.spyOn(console, 'log').mockImplementation(() => {})
+  // The module is the README's. It sends itself a test event.
   const { receive } = (await import(pathToFileURL(join(folder, 'receiver.mjs')).href)) as {
     receive: (request: Request) => Promise<Response>
   }
-  using print = vi.spyOn(console, 'log').mockImplementation(() => {})
+  expect(print.mock.calls).toEqual([[expect.any(String), 'page_limit', expect.any(String)], [204]])
   expect((await receive(aDelivery(SECRET))).status).toBe(204)
-  expect(print.mock.calls).toEqual([['render.failed', RENDER_ID, DELIVERY_ID]])
+  expect(print.mock.calls.at(-1)).toEqual([RENDER_ID, 'internal', DELIVERY_ID])
   const forged = await receive(aDelivery('another'))
   expect([forged.status, await forged.text()]).toEqual([400, 'signature_mismatch'])
 })
 
 function aDelivery(secret: string): Request {
   const about = { id: '0190a3c4-5d6e-7f80-9a1b-2c3d4e5f6071', status: 'failed' }
-  const body = JSON.stringify({ ...about, error_code: 'internal', error_message: '' })
+  const body = JSON.stringify({ ...about, error_code: 'internal', error_reason: 'internal', error_message: '' })
   const timestamp = Math.floor(Date.now() / 1000)
   const headers = {
     'x-service-delivery': DELIVERY_ID,

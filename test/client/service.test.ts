@@ -1,17 +1,23 @@
-/** The client and the real service: every method, the errors by their codes, and what happens when the line between them breaks. */
-import { createHmac } from 'node:crypto'
-import { connect, createServer } from 'node:net'
+/** The client and the real service: every method, and the errors by their codes. */
 import { webhookBodyOf } from '@platen/contract/event.ts'
+import { signatureHeaders } from '@platen/events/webhook/sign.ts'
 import { describe, expect, test } from 'vitest'
-import { type Client, type ClientOptions, createClient, PlatenError, verifyWebhook } from '../../client/src/index.ts'
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  PlatenError,
+  signTestEvent,
+  verifyWebhook,
+} from '../../client/src/index.ts'
+import { toWire } from '../../client/src/spelling.ts'
 import { readText } from '../architecture/source-tree.ts'
-import { aFailure, aManifest, anEvent, rejectionOf } from '../fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, rejectionOf } from '../fixture/build.ts'
 import { shared } from '../fixture/lifetime.ts'
-import { ACME_LIVE, invoice, METERED_LIVE, NARROW_LIVE } from '../fixture/manifests.ts'
+import { ACME_LIVE, invoice, METERED_LIVE, METERED_TEST, NARROW_LIVE } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
-import { listening } from '../topology/server/port.ts'
 
 const service = shared(() => startEmbedded())
 
@@ -43,10 +49,10 @@ describe('a caller', () => {
       const { renderId, pollUrl } = await client.renderAsync({ template: 'invoice', data: invoice(2), engine })
       expect(pollUrl).toBe(`/api/v1/render/${renderId}`)
       const record = await client.waitForRender(renderId)
-      expect(record).toMatchObject({ render_id: renderId, template: 'invoice', status: 'succeeded' })
-      expect(await client.getRender(renderId)).toMatchObject({ render_id: renderId, status: 'succeeded' })
+      expect(record).toMatchObject({ renderId, template: 'invoice', status: 'succeeded' })
+      expect(await client.getRender(renderId)).toMatchObject({ renderId, status: 'succeeded' })
       const pdf = await client.downloadPdf(record)
-      expect(pdf.byteLength).toBe(record.pdf_size_bytes)
+      expect(pdf.byteLength).toBe(record.pdfSizeBytes)
       expect((await inspectPdf(pdf)).text).toContain('row-2-of-2.')
       expect(await client.getPdf(renderId)).toEqual(pdf)
     },
@@ -56,7 +62,7 @@ describe('a caller', () => {
     const client = aClient()
     const { renderId: running } = await client.renderAsync({ template: 'busy', data: { rounds: 1e15 } })
     const canceled = await client.deleteRender(running)
-    expect(canceled).toMatchObject({ render_id: running, status: 'failed', error: { code: 'canceled' } })
+    expect(canceled).toMatchObject({ renderId: running, status: 'failed', error: { code: 'canceled' } })
     expect(await client.deleteRender(running)).toEqual(canceled)
     const { renderId } = await client.render({ template: 'invoice', data: invoice(1) })
     for (let times = 0; times < 2; times++) expect(await client.deleteRender(renderId)).toBeUndefined()
@@ -76,14 +82,40 @@ describe('a caller', () => {
     }
     const filters = { reference: labels.reference, createdAfter: since, engine: 'react_pdf' } as const
     const { renders, nextCursor } = await client.listRenders({ ...filters, limit: 2 })
-    expect(renders.map(({ render_id }) => render_id)).toEqual(ids.slice(0, 2))
+    expect(renders.map(({ renderId }) => renderId)).toEqual(ids.slice(0, 2))
     expect(renders[0]).toMatchObject({ ...labels, template: 'invoice', status: 'succeeded' })
     const rest = await client.listRenders({ ...filters, limit: 2, ...(nextCursor && { cursor: nextCursor }) })
-    expect([rest.renders[0]?.render_id, rest.nextCursor]).toEqual([ids[2], undefined])
-    const all = await Array.fromAsync(client.allRenders({ ...filters, limit: 1 }), ({ render_id }) => render_id)
+    expect([rest.renders[0]?.renderId, rest.nextCursor]).toEqual([ids[2], undefined])
+    const all = await Array.fromAsync(client.allRenders({ ...filters, limit: 1 }), ({ renderId }) => renderId)
     expect(all).toEqual(ids)
     expect(await Array.fromAsync(client.allRenders({ ...filters, createdBefore: since }))).toEqual([])
     expect((await errorOf(client.listRenders({ cursor: 'x' }))).code).toBe('INVALID_PAYLOAD')
+  })
+
+  test('has a PDF rendered, waited for and downloaded by one call', async () => {
+    const call = { idempotencyKey: 'awaited-1' }
+    const first = await aClient().renderAndWait({ template: 'invoice', data: invoice(2) }, call)
+    expect((await inspectPdf(first.pdf)).text).toContain('row-2-of-2.')
+    expect(first).toMatchObject({ isReplayed: false, record: { renderId: first.renderId, status: 'succeeded' } })
+    const again = await aClient().renderAndWait({ template: 'invoice', data: invoice(2) }, call)
+    expect(again).toMatchObject({ isReplayed: true, renderId: first.renderId, pdf: first.pdf })
+    expect(await errorOf(aClient().renderAndWait({ template: 'broken', data: {} }))).toMatchObject({
+      code: 'template_error',
+      renderId: expect.any(String),
+    })
+  })
+
+  test('is told with each render what is left of its quota and its rate', async () => {
+    const client = aClient({ apiKey: METERED_TEST })
+    const answers = [
+      await client.render({ template: 'invoice', data: invoice(1) }),
+      await client.renderAsync({ template: 'invoice', data: invoice(1) }),
+    ]
+    for (const { quota, rate } of answers) {
+      expect(quota).toBeUndefined()
+      expect(rate).toEqual({ limit: expect.any(Number), remaining: expect.any(Number), resetsAt: expect.any(String) })
+      expect(Date.parse(rate?.resetsAt ?? '')).toBeGreaterThan(Date.now() - 60_000)
+    }
   })
 
   test('asks twice under one key and gets one render', async () => {
@@ -126,7 +158,10 @@ describe('an error', () => {
   ])('says its code: %s', async ([, options, fields, expected]) => {
     const client = aClient(options)
     // What the quota has room for, once.
-    if (options.apiKey === METERED_LIVE) await client.render({ template: 'invoice', data: invoice(1), engine: 'html' })
+    if (options.apiKey === METERED_LIVE) {
+      const { quota } = await client.render({ template: 'invoice', data: invoice(1), engine: 'html' })
+      expect(quota).toEqual({ limit: 8, remaining: 3 })
+    }
     const error = await errorOf(client.render({ template: 'invoice', data: invoice(1), ...fields }))
     expect(error).toMatchObject(expected)
     expect(error.requestId).toMatch(/^[\x21-\x7e]+$/)
@@ -181,52 +216,36 @@ describe('an error', () => {
   })
 })
 
-describe('a line that breaks', () => {
-  test('after the request was heard costs no second render', async () => {
-    // The first answer is swallowed: the caller cannot know whether there was one.
-    await using line = await aLine({ swallow: 1 })
-    const result = await aClient({ baseUrl: line.url }).render({ template: 'invoice', data: invoice(1) })
-    expect(result.isReplayed).toBe(true)
-    expect(line.connections()).toBeGreaterThan(1)
-  })
-
-  test('again and again is told as what it is', async () => {
-    await using line = await aLine({ swallow: 10 })
-    const error = await errorOf(aClient({ baseUrl: line.url, retries: 1 }).getRender('x'))
-    expect(error).toMatchObject({ code: 'NETWORK_ERROR', status: undefined })
-    expect(line.connections()).toBe(2)
-  })
-
-  test('while the service starts again is waited for', async () => {
-    await using line = await aLine({ swallow: 0 })
-    const client = aClient({ baseUrl: line.url, retries: 20 })
-    const { renderId } = await client.renderAsync({ template: 'invoice', data: invoice(1) })
-    await service().kill()
-    const waiting = client.waitForRender(renderId)
-    await line.refusal()
-    await service().start()
-    expect((await waiting).status).toBe('succeeded')
-  })
-})
-
 describe('what the service sends to receivers', () => {
-  test.for([
-    ['a render that succeeded', aManifest()],
-    ['a render that failed', aManifest({ outcome: aFailure() })],
-  ] as const)('is what the client reads: %s', async ([, manifest]) => {
-    const event = anEvent(manifest)
+  const labels = { reference: 'order_7', metadata: { customer_id: 'c-17', customerName: 'Żółć' } }
+  const events = [
+    ['a render that succeeded', anEvent(aManifest())],
+    ['a render that failed', anEvent(aManifest({ outcome: aFailure() }))],
+    ['a render with labels', anEvent(aManifest({ record: aRecord(labels) }))],
+  ] as const
+  const secrets = { oldest: 'previous', all: ['secret', 'previous'] }
+  const sentFor = (event: ReturnType<typeof anEvent>) => {
     const body = webhookBodyOf(event)
-    const timestamp = Math.floor(Date.now() / 1000)
-    const signature = createHmac('sha256', 'secret').update(`${timestamp}.${body}`).digest('hex')
-    const headers = {
-      'x-service-event': event.type,
-      'x-service-delivery': event.id,
-      'x-service-timestamp': `${timestamp}`,
-      'x-service-signature': `sha256=${signature}`,
+    const timestampS = Math.floor(Date.now() / 1000)
+    return { body, headers: signatureHeaders({ ...event, body, timestampS, secrets, brand: 'service' }) }
+  }
+
+  test.for(events)('is what the client reads: %s', async ([, event]) => {
+    const { body, headers } = sentFor(event)
+    for (const secret of secrets.all) {
+      const read = await verifyWebhook(body, headers, secret)
+      expect(read).toMatchObject({ type: event.type, deliveryId: event.id, renderId: event.manifest.render.id })
+      expect(toWire(read.data)).toEqual(JSON.parse(body))
     }
+  })
+
+  test.for(events)('is what the client signs for tests, to the byte: %s', async ([, event]) => {
+    const { body, headers } = sentFor(event)
     const read = await verifyWebhook(body, headers, 'secret')
-    expect(read).toMatchObject({ type: event.type, deliveryId: event.id, renderId: manifest.render.id })
-    expect(read.data).toEqual(JSON.parse(body))
+    const signed = await signTestEvent({ secret: secrets.all, event: read })
+    expect(signed.body).toBe(body)
+    const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+    expect(signed.headers).toEqual({ 'content-type': 'application/json', ...Object.fromEntries(named) })
   })
 })
 
@@ -239,7 +258,7 @@ describe.runIf(hasDeliveries)('the deliveries of a render', () => {
     await using open = await startEmbedded({ PLATEN_CHROMIUM: 'none', ...LOOPBACK_ALLOWED })
     const client = aClient({ baseUrl: open.url() })
     const url = `${receiver.url}/hook`
-    const { renderId } = await client.renderAsync({ template: 'invoice', data: invoice(1), webhook_url: url })
+    const { renderId } = await client.renderAsync({ template: 'invoice', data: invoice(1), webhookUrl: url })
     await client.waitForRender(renderId)
     await receiver.until(1)
     const [delivery] = await client.listDeliveries(renderId)
@@ -250,24 +269,3 @@ describe.runIf(hasDeliveries)('the deliveries of a render', () => {
     expect(receiver.received.map(({ headers }) => headers['x-service-delivery'])).toEqual([id, id])
   })
 })
-
-/** A line to the service that swallows so many answers: when one comes it is cut. */
-async function aLine({ swallow }: { readonly swallow: number }) {
-  let opened = 0
-  const refused = Promise.withResolvers<void>()
-  const server = createServer((near) => {
-    const isCut = opened++ < swallow
-    const far = connect(Number(new URL(service().url()).port), '127.0.0.1')
-    near.on('error', () => far.destroy()).on('close', () => far.destroy())
-    far.on('close', () => near.destroy())
-    far.on('error', () => refused.resolve())
-    near.pipe(far)
-    far.on('data', (bytes) => (isCut ? near.resetAndDestroy() : near.write(bytes)))
-  })
-  return {
-    ...(await listening(server)),
-    connections: () => opened,
-    /** Resolves when the service could not be reached by it. */
-    refusal: () => refused.promise,
-  }
-}

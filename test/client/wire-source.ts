@@ -4,7 +4,7 @@ import { declarationOf, type Schema, shapeOf } from '../crd/typescript.ts'
 /** The parts of an OpenAPI document that are read here. */
 export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: { readonly ErrorBody: Schema } }
+  readonly components: { readonly schemas: { readonly ErrorBody: Schema; readonly WebhookBody: Schema } }
 }
 interface Operation {
   readonly parameters?: readonly { readonly in: string; readonly name: string }[]
@@ -129,25 +129,63 @@ export function wireSource(named: OpenApi): string {
     if (schema === undefined) throw new Error(`the document has no ${at ?? name}`)
     found.set(name, schema)
   }
-  const names = new Map([...found].map(([name, schema]) => [shapeOf(schema), name]))
+  const fields = new Set([...found.values()].flatMap(fieldsOf))
+  const spelled = [...found].map(([name, schema]) => [name, respelled(schema, fields)] as const)
+  const names = new Map(spelled.map(([name, schema]) => [shapeOf(schema), name]))
   const nameOf = (schema: Schema) => names.get(shapeOf(schema)) ?? (isFree(schema) ? freeOf(schema) : undefined)
-  const types = [...found].map(([name, schema]) =>
-    declarationOf(name, { ...schema, description: TYPES[name]?.about ?? '' }, nameOf),
-  )
+  const types = spelled.map(([name, schema]) => {
+    const about = TYPES[name]?.about ?? ''
+    const declaration = declarationOf(name, { ...schema, description: about }, nameOf)
+    return about.endsWith(OPEN) ? withRoom(declaration) : declaration
+  })
   return `${HEAD}\n\n${types.join('').trimEnd()}\n`
 }
 
 const HEAD = `/**
- * The requests and answers of the service, field by field as sent. Made from the schemas of the service by
+ * The requests and answers of the service, field by field, in the spelling of the client. Made from the schemas of the service by
  * \`npx vitest run test/docs.test.ts -u\`; do not edit.
  */`
+
+/** What is said of a set of texts that grows: a program that handles all of them must also handle others. */
+const OPEN = 'More may be added.'
+
+function withRoom(declaration: string): string {
+  return declaration.replace(/(\n  | )\| ('[^']*')\n\n$/, '$1| $2$1| (string & {})\n\n')
+}
+
+/** The schema in the spelling of the client. The fields that its descriptions name are spelled so, too. */
+function respelled(schema: Schema, fields: ReadonlySet<string>): Schema {
+  const { properties, required, items, anyOf, description } = schema
+  const inner = (each: Schema) => respelled(each, fields)
+  const spell = (word: string) => (fields.has(word) ? camelCase(word) : word)
+  return {
+    ...schema,
+    ...(description && { description: description.replaceAll(/\w+/g, spell) }),
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [camelCase(name), inner(each)])),
+    }),
+    ...(required && { required: required.map(camelCase) }),
+    ...(items && { items: inner(items) }),
+    ...(anyOf && { anyOf: anyOf.map(inner) }),
+  }
+}
+
+function fieldsOf({ properties = {}, items, anyOf = [] }: Schema): readonly string[] {
+  const inner = [...Object.values(properties), ...(items ? [items] : []), ...anyOf]
+  return [...Object.keys(properties), ...inner.flatMap(fieldsOf)]
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+}
 
 function freeOf({ additionalProperties }: Schema): string {
   const isOfText = typeof additionalProperties === 'object' && additionalProperties.type === 'string'
   return `Readonly<Record<string, ${isOfText ? 'string' : 'unknown'}>>`
 }
 
-function isFree({ type, properties }: Schema): boolean {
+/** Are its fields named by callers or templates? */
+export function isFree({ type, properties }: Schema): boolean {
   return type === 'object' && properties === undefined
 }
 

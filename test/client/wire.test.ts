@@ -1,14 +1,16 @@
 /**
- * The client's wire types against the OpenAPI document: the compiler is asked whether each of them is the very type that the
- * schema means. Then it is asked the same of every schema with one thing changed, and must say no: a check that overlooks a
+ * The client's wire types against the OpenAPI document: the compiler is asked whether each of them, spelled as the service does, is the
+ * very type that the schema means. Then it is asked the same of every schema with one thing changed, and must say no: a check that overlooks a
  * field would show there.
  */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { FREE_FIELDS, fromWire, toWire } from '../../client/src/spelling.ts'
 import { ROOT } from '../architecture/source-tree.ts'
-import { bodiesOf, KNOWN, type OpenApi, operationsOf, schemasOf, withoutNames } from './wire-source.ts'
+import type { Schema } from '../crd/typescript.ts'
+import { bodiesOf, isFree, KNOWN, type OpenApi, operationsOf, schemasOf, withoutNames } from './wire-source.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -41,11 +43,11 @@ describe('the wire types', () => {
 
   test('are what the document says', async () => {
     const claims = pairs.flatMap(({ type, schema }) => [
-      { label: type, type: `wire.${type}`, schema, isEqual: true },
+      { label: type, type: `Wire<wire.${type}>`, schema, isEqual: true },
       // Each field by itself, too, so that the one that is at fault is named.
       ...Object.keys(propertiesOf(schema)).map((field) => ({
         label: `${type}.${field}`,
-        type: `Field<wire.${type}, '${field}'>`,
+        type: `Field<Wire<wire.${type}>, '${field}'>`,
         schema: { ...schema, properties: pick(propertiesOf(schema), field), required: pick(schema['required'], field) },
         isEqual: true,
       })),
@@ -56,13 +58,51 @@ describe('the wire types', () => {
   test('are no longer what a document says in which one thing is another', async () => {
     const claims = pairs.flatMap(({ type, schema }) =>
       changesOf(schema).map(({ label, changed }) => {
-        return { label: `${type}${label}`, type: `wire.${type}`, schema: changed, isEqual: false }
+        return { label: `${type}${label}`, type: `Wire<wire.${type}>`, schema: changed, isEqual: false }
       }),
     )
     expect(claims.length).toBeGreaterThan(100)
     expect(await refuted(claims)).toEqual([])
   })
 })
+
+test('the events of webhooks have the fields that the document says', async () => {
+  const claims = Object.entries(document.components.schemas.WebhookBody.properties ?? {}).map(([field, schema]) => ({
+    label: field,
+    type: `{ ${field}: BodyField<'${field}'> }`,
+    schema: { type: 'object', additionalProperties: false, required: [field], properties: { [field]: schema } },
+    isEqual: true,
+  }))
+  expect(claims.length).toBeGreaterThan(5)
+  expect(await refuted(claims)).toEqual([])
+})
+
+describe('the spelling of the client', () => {
+  const { WebhookBody } = document.components.schemas
+  const fields = [...Object.values(bodiesOf(document)), WebhookBody].flatMap(fieldsOf)
+  const names = (of: (schema: Schema) => boolean) => {
+    return [...new Set(fields.flatMap(([name, schema]) => (of(schema) ? [name] : [])))].toSorted()
+  }
+
+  test('leaves what callers and templates name as it is, and nothing else', () => {
+    const free = names(isFree)
+    expect(free).toEqual(Object.keys(toWire(Object.fromEntries(FREE_FIELDS.map((name) => [name, 1])))).toSorted())
+    expect(names((schema) => !isFree(schema)).filter((name) => free.includes(name))).toEqual([])
+  })
+
+  test('has one name for each field, which is in camel case', () => {
+    const wire = names(() => true)
+    const ours = wire.map((name) => Object.keys(fromWire<Record<string, number>>({ [name]: 1 }))[0] ?? '')
+    expect(ours.filter((name) => !/^[a-z]+([A-Z][a-z]+)*$/.test(name))).toEqual([])
+    expect(new Set(ours).size).toBe(wire.length)
+    expect(ours.map((name) => Object.keys(toWire({ [name]: 1 }))[0])).toEqual(wire)
+  })
+})
+
+function fieldsOf({ properties = {}, items, anyOf = [] }: Schema): readonly (readonly [string, Schema])[] {
+  const inner = [...Object.values(properties), ...(items ? [items] : []), ...anyOf]
+  return [...Object.entries(properties), ...inner.flatMap(fieldsOf)]
+}
 
 function propertiesOf(schema: Json): Json {
   const { properties } = schema
@@ -135,10 +175,15 @@ interface Claim {
 
 const HEAD = `
 import type { FromSchema } from 'json-schema-to-ts'
+import type { Wire } from '../../client/src/spelling.ts'
+import type { WebhookBody } from '../../client/src/webhook/event.ts'
 import type * as wire from '../../client/src/wire.ts'
-type Plain<T> = T extends readonly (infer U)[] ? Plain<U>[] : T extends object ? { -readonly [K in keyof T]: Plain<T[K]> } : T
+// The room for texts to come is not in the schema.
+type Known<T> = Same<T, string & {}> extends true ? never : T
+type Plain<T> = T extends string ? Known<T> : T extends readonly (infer U)[] ? Plain<U>[] : T extends object ? { -readonly [K in keyof T]: Plain<T[K]> } : T
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 type Equal<A, B> = Same<Plain<A>, Plain<B>>
+export type BodyField<K, B = Wire<WebhookBody>> = B extends unknown ? (K extends keyof B ? Exclude<B[K], undefined> : never) : never
 export type Field<T, K extends string> = K extends keyof T ? Pick<T, K> : never
 `
 
@@ -152,7 +197,10 @@ async function refuted(claims: readonly Claim[]): Promise<readonly string[]> {
   await using temporary = await mkdtempDisposable(join(ROOT, 'out/wire-'))
   const folder = temporary.path
   await writeFile(join(folder, 'claim.ts'), HEAD + lines.join('\n'))
-  await writeFile(join(folder, 'tsconfig.json'), '{ "extends": "../../tsconfig.json", "include": ["claim.ts"] }')
+  await writeFile(
+    join(folder, 'tsconfig.json'),
+    '{ "extends": "../../tsconfig.json", "compilerOptions": { "noUnusedLocals": false }, "include": ["claim.ts"] }',
+  )
   const output = await compilerOutput(folder)
   const first = HEAD.split('\n').length
   return output

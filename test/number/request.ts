@@ -9,6 +9,7 @@ import { BODY_PIECE_BYTES_MIN, WAITS_OF_ACCOUNT_SHARE, WAITS_SHARE } from '@plat
 import * as contract from '@platen/contract/limit.ts'
 import { TRACESTATE_CHARS_MAX, TRACESTATE_MEMBERS_MAX } from '@platen/contract/trace.ts'
 import * as webhook from '@platen/events/webhook/limit.ts'
+import { WAIT_MS } from '../../client/src/client/wait.ts'
 import { RETRIES } from '../../client/src/client.ts'
 import { TOLERANCE_SECONDS } from '../../client/src/webhook.ts'
 import { digits, hours, kib, mib, minutes, s, seconds, word, words } from './spelling.ts'
@@ -95,6 +96,7 @@ const WEBHOOK = [
   `compared in constant time, valid for ${words(TOLERANCE_SECONDS * 1000)}`,
   `From ${minutes(TOLERANCE_SECONDS * 1000)} on, receivers refuse signatures`,
   `sent again up to ${word(RETRIES)} times (\`retries\`)`,
+  `only \`timeoutMs\` (${minutes(WAIT_MS)}) limits`,
 ]
 
 export const OF_REQUESTS = [...REQUEST, ...SYNC_WAIT, ...LINK, ...IDEMPOTENCY, ...WEBHOOK]

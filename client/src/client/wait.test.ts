@@ -1,6 +1,6 @@
 /** What `waitForRender` asks, and when, of a service that waits and of one that does not. Only the tests move the clock. */
 import { expect, test } from 'vitest'
-import { createClientWithClock } from './client.ts'
+import { createClientWithClock } from '../client.ts'
 
 const ID = '01J2HW8QBEFY09M6SC7N75YR3H'
 

@@ -1,13 +1,13 @@
 /** Waiting for the end of a render: the service is asked to answer when the render has ended. */
-import type { Clock } from './clock.ts'
-import { PlatenError } from './error.ts'
-import type { CallOptions } from './transport.ts'
-import type { RenderRecord } from './wire.ts'
+import type { Clock } from '../clock.ts'
+import { PlatenError } from '../error.ts'
+import type { CallOptions } from '../transport.ts'
+import type { RenderRecord } from '../wire.ts'
 
 /** A status record whose PDF exists. */
-export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdf_url: string }
+export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdfUrl: string }
 
-const WAIT_MS = 600_000
+export const WAIT_MS = 600_000
 
 /** How long the service waits before it answers: less than the 15 s after which some proxies give up. */
 const ASKED_SECONDS_MAX = 10
@@ -39,17 +39,17 @@ export async function pollUntilSucceeded(
     const pauseMs = Math.max(0, askedAt + pollMs - clock.monotonic())
     if (clock.monotonic() + pauseMs >= endsAt) {
       const message = `the render is ${record.status} after ${timeoutMs} ms`
-      throw new PlatenError({ code: 'TIMED_OUT', message, renderId: record.render_id })
+      throw new PlatenError({ code: 'TIMED_OUT', message, renderId: record.renderId })
     }
     await clock.sleep(pauseMs, signal ?? never)
   }
 }
 
 function isSucceeded(record: RenderRecord): record is SucceededRender {
-  return record.status === 'succeeded' && record.pdf_url !== undefined
+  return record.status === 'succeeded' && record.pdfUrl !== undefined
 }
 
-function failureOf({ error, render_id }: RenderRecord): PlatenError {
+function failureOf({ error, renderId }: RenderRecord): PlatenError {
   const { code, reason, message } = error ?? { code: 'internal', reason: 'internal', message: 'the render failed' }
-  return new PlatenError({ code, reason, message, renderId: render_id })
+  return new PlatenError({ code, reason, message, renderId })
 }

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { aClient, ID, json } from '../../../test/fixture/api/client.ts'
+
+const queryOf = (request: Request | undefined) => Object.fromEntries(new URL(request?.url ?? '').searchParams)
+
+describe('the list of templates', () => {
+  const wire = (code: string) => ({ code, name: code, version: 1, variables_schema: { properties: { vat_id: {} } } })
+  const template = (code: string) => ({ code, name: code, version: 1, variablesSchema: { properties: { vat_id: {} } } })
+  const pages = [
+    json({ templates: [wire('a'), wire('b')] }, 200, {
+      'x-total-count': '3',
+      link: '</api/v1/templates?page=1>; rel="first", </api/v1/templates?page=2>; rel="next"',
+    }),
+    json({ templates: [wire('c')] }, 200, { 'x-total-count': '3', link: '</api/v1/templates?page=1>; rel="prev"' }),
+  ]
+
+  test('comes by the page', async () => {
+    const { client, asked } = aClient(pages)
+    const page = await client.listTemplates({ page: 1, perPage: 2 })
+    expect(page).toEqual({ templates: [template('a'), template('b')], total: 3, nextPage: 2 })
+    expect((await client.listTemplates({ page: 2, perPage: 2 })).nextPage).toBeUndefined()
+    expect(asked.map(queryOf)).toEqual([
+      { page: '1', per_page: '2' },
+      { page: '2', per_page: '2' },
+    ])
+  })
+
+  test('is walked from the first page to the last, and no further than asked', async () => {
+    const all = aClient(pages)
+    const codes = []
+    for await (const { code } of all.client.allTemplates({ perPage: 2 })) codes.push(code)
+    expect(codes).toEqual(['a', 'b', 'c'])
+    const some = aClient(pages)
+    for await (const _ of some.client.allTemplates()) break
+    expect(some.asked.length).toBe(1)
+  })
+})
+
+describe('the list of renders', () => {
+  const pages = [
+    json({ renders: [{ render_id: 'a', metadata: { order_id: '1' } }], next_cursor: 'next' }),
+    json({ renders: [{ render_id: 'b' }] }),
+  ]
+
+  test('takes its filters, and comes by the page', async () => {
+    const { client, asked } = aClient(pages)
+    const createdAfter = new Date(Date.UTC(2026, 10, 21))
+    const page = await client.listRenders({ reference: 'a&b', createdAfter, limit: 1, timeoutMs: 5000 })
+    expect(page).toEqual({ renders: [{ renderId: 'a', metadata: { order_id: '1' } }], nextCursor: 'next' })
+    const query = { reference: 'a&b', created_after: '2026-11-21T00:00:00.000Z', limit: '1' }
+    expect(queryOf(asked[0])).toEqual(query)
+  })
+
+  test('is walked by its cursors', async () => {
+    const { client, asked } = aClient(pages)
+    const ids = []
+    for await (const { renderId } of client.allRenders({ status: 'failed' })) ids.push(renderId)
+    expect(ids).toEqual(['a', 'b'])
+    expect(asked.map(queryOf)).toEqual([{ status: 'failed' }, { status: 'failed', cursor: 'next' }])
+  })
+})
+
+test('the list of deliveries is that of a render', async () => {
+  const delivery = {
+    id: 'd',
+    event: 'render.succeeded',
+    url: 'https://x.example',
+    status: 'scheduled',
+    created_at: 'now',
+  }
+  const { client, asked } = aClient([json({ deliveries: [delivery] })])
+  const { created_at: createdAt, ...same } = delivery
+  expect(await client.listDeliveries(ID)).toEqual([{ ...same, createdAt }])
+  expect(asked[0]?.url).toBe(`https://pdf.example.com/api/v1/render/${ID}/deliveries`)
+})

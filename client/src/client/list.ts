@@ -1,0 +1,112 @@
+/** Lists, page by page, and iterators over all their pages. */
+import { toWire } from '../spelling.ts'
+import type { CallOptions, Transport } from '../transport.ts'
+import type { Engine, ListedRender, RenderList, RenderStatus, Template, TemplateList } from '../wire.ts'
+import { readJson } from './answer.ts'
+
+export interface ListOptions extends CallOptions {
+  /** From 1. */
+  readonly page?: number
+  /** 1 to 100. Default: 20. */
+  readonly perPage?: number
+}
+
+/** Which renders to list. The filters apply together. */
+export interface RenderFilters {
+  readonly status?: RenderStatus
+  /** Template code. */
+  readonly template?: string
+  readonly engine?: Engine
+  /** The whole `reference` of the request. */
+  readonly reference?: string
+  /** Accepted at this time or later. */
+  readonly createdAfter?: Date
+  /** Accepted before this time. */
+  readonly createdBefore?: Date
+}
+
+export interface RenderListOptions extends RenderFilters, CallOptions {
+  /** 1 to 100. Default: 20. */
+  readonly limit?: number
+  /** `nextCursor` of the page before, which had the same filters. */
+  readonly cursor?: string
+}
+
+/** One page of renders. It may have fewer than the limit, also if there are more. */
+export interface RenderPage {
+  readonly renders: readonly ListedRender[]
+  /** Absent on the last page. */
+  readonly nextCursor: string | undefined
+}
+
+/** One page of templates. */
+export interface TemplatePage {
+  readonly templates: readonly Template[]
+  /** Number of templates on all pages. */
+  readonly total: number
+  /** Absent on the last page. */
+  readonly nextPage: number | undefined
+}
+
+export async function listRenders(
+  send: Transport,
+  url: (path: string) => string,
+  { signal, timeoutMs, createdAfter, createdBefore, ...filters }: RenderListOptions,
+): Promise<RenderPage> {
+  const times = { createdAfter: createdAfter?.toISOString(), createdBefore: createdBefore?.toISOString() }
+  const { renders, nextCursor } = await send({
+    signal,
+    timeoutMs,
+    method: 'GET',
+    url: url(`renders?${queryOf({ ...filters, ...times })}`),
+    isRepeatable: true,
+    read: readJson<RenderList>,
+  })
+  return { renders, nextCursor }
+}
+
+export async function* eachRender(
+  page: (from: { readonly cursor?: string }) => Promise<RenderPage>,
+): AsyncGenerator<ListedRender, void, undefined> {
+  let from: { readonly cursor?: string } | undefined = {}
+  while (from !== undefined) {
+    const { renders, nextCursor }: RenderPage = await page(from)
+    yield* renders
+    from = nextCursor === undefined ? undefined : { cursor: nextCursor }
+  }
+}
+
+export async function listTemplates(
+  send: Transport,
+  url: (path: string) => string,
+  { page = 1, perPage, ...call }: ListOptions,
+): Promise<TemplatePage> {
+  return await send({
+    ...call,
+    method: 'GET',
+    url: url(`templates?${queryOf({ page, perPage })}`),
+    isRepeatable: true,
+    async read(response) {
+      const { templates } = await readJson<TemplateList>(response)
+      const hasNext = /;\s*rel="next"/.test(response.headers.get('link') ?? '')
+      const total = Number(response.headers.get('x-total-count'))
+      return { templates, total, nextPage: hasNext ? page + 1 : undefined }
+    },
+  })
+}
+
+export async function* eachTemplate(
+  page: (number: number) => Promise<TemplatePage>,
+): AsyncGenerator<Template, void, undefined> {
+  for (let number: number | undefined = 1; number !== undefined; ) {
+    const { templates, nextPage }: TemplatePage = await page(number)
+    yield* templates
+    number = nextPage
+  }
+}
+
+function queryOf(fields: Readonly<Record<string, string | number | undefined>>): URLSearchParams {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(toWire(fields))) if (value !== undefined) query.set(name, `${value}`)
+  return query
+}

@@ -1,0 +1,96 @@
+/** The events that webhooks tell of, and the two spellings of a render's id. */
+import { fieldOf, parseJson } from '../json.ts'
+import { fromWire } from '../spelling.ts'
+import type { EventType, FailureCode } from '../wire.ts'
+
+/** What is told of a render that has ended. */
+export type WebhookBody = SucceededBody | FailedBody
+
+interface EndedBody {
+  /** The render id in its UUID spelling. */
+  readonly id: string
+  /** Absent from services of older versions, as `template` is. */
+  readonly renderId?: string
+  readonly template?: string
+  /** `reference` of the request. */
+  readonly reference?: string
+  /** `metadata` of the request. */
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+export interface SucceededBody extends EndedBody {
+  readonly status: 'succeeded'
+  readonly durationMs: number
+  readonly bytes: number
+  /** SHA-256 of the PDF. */
+  readonly artifactId: string
+}
+
+export interface FailedBody extends EndedBody {
+  readonly status: 'failed'
+  readonly errorCode: FailureCode
+  /** Absent from services of older versions. */
+  readonly errorReason?: FailureCode
+  readonly errorMessage: string
+}
+
+/** A delivery with a valid signature. `type` tells the events apart. */
+export type WebhookEvent = EventOf<'render.succeeded', SucceededBody> | EventOf<'render.failed', FailedBody>
+
+interface EventOf<Type extends EventType, Data extends WebhookBody> {
+  readonly type: Type
+  /** The same each time this delivery is sent. Ignore a delivery whose id was processed before. */
+  readonly deliveryId: string
+  /** When it was signed. */
+  readonly timestamp: Date
+  /** The render id, spelled as in the other calls. `data.id` is the same id in UUID spelling. */
+  readonly renderId: string
+  /** The body that was sent, in the spelling of the client. */
+  readonly data: Data
+}
+
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+export const RENDER_ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/** Reads the event from a body whose signature is valid. Undefined if this version does not know the event. */
+export function eventOf(
+  about: Pick<WebhookEvent, 'deliveryId' | 'timestamp'>,
+  body: Uint8Array,
+): WebhookEvent | undefined {
+  const data: unknown = fromWire(parseJson(new TextDecoder().decode(body)))
+  if (isSucceeded(data)) return { ...about, type: 'render.succeeded', renderId: renderIdOf(data.id), data }
+  if (isFailed(data)) return { ...about, type: 'render.failed', renderId: renderIdOf(data.id), data }
+  return undefined
+}
+
+function isSucceeded(value: unknown): value is SucceededBody {
+  const numbers = [fieldOf(value, 'durationMs'), fieldOf(value, 'bytes')]
+  const areNumbers = numbers.every((number) => typeof number === 'number')
+  return isOf(value, 'succeeded') && areNumbers && typeof fieldOf(value, 'artifactId') === 'string'
+}
+
+function isFailed(value: unknown): value is FailedBody {
+  const texts = [fieldOf(value, 'errorCode'), fieldOf(value, 'errorMessage')]
+  return isOf(value, 'failed') && texts.every((text) => typeof text === 'string')
+}
+
+function isOf(value: unknown, status: string): boolean {
+  const id = fieldOf(value, 'id')
+  return fieldOf(value, 'status') === status && typeof id === 'string' && UUID.test(id)
+}
+
+/** Returns the ULID for the number of a UUID: 26 digits of Crockford's base 32. */
+export function renderIdOf(uuid: string): string {
+  let number = BigInt(`0x${uuid.replaceAll('-', '')}`)
+  let text = ''
+  for (; text.length < 26; number >>= 5n) text = DIGITS.charAt(Number(number & 31n)) + text
+  return text
+}
+
+/** Returns the UUID for the number of a ULID. */
+export function uuidOf(renderId: string): string {
+  const number = Array.from(renderId).reduce((sum, digit) => sum * 32n + BigInt(DIGITS.indexOf(digit)), 0n)
+  const hex = number.toString(16).padStart(32, '0')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

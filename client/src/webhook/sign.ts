@@ -1,0 +1,86 @@
+/** Makes deliveries as the service would, for the tests of a receiver. */
+import { systemClock } from '../clock.ts'
+import { toWire } from '../spelling.ts'
+import { type FailedBody, RENDER_ID, renderIdOf, type SucceededBody, UUID, uuidOf } from './event.ts'
+import { keysOf } from './key.ts'
+
+/** What the test is about. Everything that is absent is made up. */
+export type TestEvent =
+  | TestEventOf<'render.succeeded', Omit<SucceededBody, keyof Fixed>>
+  | TestEventOf<'render.failed', Omit<FailedBody, keyof Fixed>>
+
+/** Follows from the other fields of the event. */
+type Fixed = Pick<SucceededBody, 'id' | 'renderId' | 'status'>
+
+interface TestEventOf<Type extends string, Data> {
+  readonly type: Type
+  readonly deliveryId?: string
+  /** When it is signed. Absent = now. */
+  readonly timestamp?: Date
+  readonly renderId?: string
+  readonly data?: Partial<Data>
+}
+
+export interface SignOptions {
+  /** The secret of the receiver. During a rotation the service signs with both: `[current, previous]`. */
+  readonly secret: string | readonly string[]
+  /** Absent = a render that succeeded. */
+  readonly event?: TestEvent
+  /** The word in the service's header names. Default: `service`. */
+  readonly brand?: string
+}
+
+/** What to send to a receiver by POST. The names of the headers are in lower case, as servers hand them on. */
+export interface SignedDelivery {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/**
+ * Signs an event as the service does, so that a receiver can be tested without a service. Rejects with `TypeError` when no secret is given,
+ * or when an id or the time is none.
+ */
+export async function signTestEvent({ secret, event, brand = 'service' }: SignOptions): Promise<SignedDelivery> {
+  const { type, timestamp, deliveryId, renderId, data }: TestEvent = event ?? { type: 'render.succeeded' }
+  const id = deliveryId ?? crypto.randomUUID()
+  const seconds = Math.floor((timestamp?.getTime() ?? systemClock.now()) / 1000)
+  if (!UUID.test(id)) throw new TypeError('deliveryId is not a UUID in lower case')
+  if (!(seconds > 0)) throw new TypeError('timestamp is not a time after 1970')
+  const body = JSON.stringify(toWire(bodyOf(type, renderId ?? renderIdOf(crypto.randomUUID()), data)))
+  const keys = await keysOf(secret, 'sign')
+  const [standard, service] = await Promise.all([
+    Promise.all(keys.map((key) => hmac(key, `${id}.${seconds}.${body}`))),
+    // This header has room for one signature. The service makes it with the secret that its receivers have known the longest.
+    hmac(keys.at(-1) ?? keys[0], `${seconds}.${body}`),
+  ])
+  const headers = {
+    'content-type': 'application/json',
+    [`x-${brand}-event`]: type,
+    [`x-${brand}-delivery`]: id,
+    [`x-${brand}-timestamp`]: `${seconds}`,
+    [`x-${brand}-signature`]: `sha256=${Array.from(service, (byte) => byte.toString(16).padStart(2, '0')).join('')}`,
+    'webhook-id': id,
+    'webhook-timestamp': `${seconds}`,
+    'webhook-signature': standard.map((bytes) => `v1,${btoa(String.fromCharCode(...bytes))}`).join(' '),
+  }
+  return { headers, body }
+}
+
+type AnyData = Partial<Omit<SucceededBody, keyof Fixed> & Omit<FailedBody, keyof Fixed>>
+
+/** The fields in the order of the service. */
+function bodyOf(type: TestEvent['type'], renderId: string, data: AnyData = {}): object {
+  if (!RENDER_ID.test(renderId)) throw new TypeError('renderId is not the id of a render')
+  const { template = 'invoice', reference, metadata } = data
+  const about = { id: uuidOf(renderId), renderId, template, reference, metadata }
+  if (type === 'render.failed') {
+    const { errorCode = 'template_error', errorReason = errorCode, errorMessage = 'the template has a fault' } = data
+    return { ...about, status: 'failed', errorCode, errorReason, errorMessage }
+  }
+  const { durationMs = 412, bytes = 48_213, artifactId = '9f86d081884c7d65'.repeat(4) } = data
+  return { ...about, status: 'succeeded', durationMs, bytes, artifactId }
+}
+
+async function hmac(key: Awaited<ReturnType<typeof keysOf>>[0], text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text)))
+}
