@@ -32,6 +32,7 @@ const UNMEASURED = [
   'api/openapi.json',
   'test/scenario/upgrade/openapi.json',
   'client/postman.json',
+  'client/src/wire.ts',
   'charts/platen/values.schema.json',
   'charts/platen/file/dashboard/',
   'examples/',

@@ -29,8 +29,10 @@ import { listTemplatesRoute } from './route/list/list-templates.ts'
 import { getPdfRoute } from './route/read/get-pdf.ts'
 import { getTemplateRoute } from './route/read/get-template.ts'
 import { getUsageRoute } from './route/read/get-usage.ts'
-import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
+import { getDeliveryRoute } from './route/webhook/get-delivery.ts'
+import { redeliverRoute } from './route/webhook/redeliver.ts'
+import { testWebhookRoute } from './route/webhook/test-webhook.ts'
 import {
   answerEverything,
   type Connections,
@@ -206,7 +208,9 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         listRendersRoute(others, ports)
         listTemplatesRoute(others, ports)
         listDeliveriesRoute(others, ports)
+        getDeliveryRoute(others, ports)
         redeliverRoute(others, ports)
+        testWebhookRoute(others, ports)
         getUsageRoute(others, ports)
         getTemplateRoute(others, ports)
         getPdfRoute(others, ports, answers)

@@ -29,7 +29,7 @@ export interface ApiPorts {
   readonly list: RenderList
   readonly artifacts: ArtifactStore
   readonly replies: ReplyChannel
-  readonly deliveries: Pick<DeliveryLog, 'find' | 'listByRender' | 'redeliver'>
+  readonly deliveries: Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'>
   /** Parses bodies, and validates data against the schemas of templates. */
   readonly checks: Pick<BodyChecks, 'parse' | 'faultsOf'>
   readonly clock: Clock

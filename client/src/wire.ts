@@ -283,6 +283,33 @@ export interface DeliveryAttempt {
 
 export type AttemptResult = 'ok' | 'status' | 'timeout' | 'dns' | 'connection' | 'tls' | 'protocol' | 'blocked'
 
+/** Answer to GET /deliveries/{id} and POST /webhooks/test. */
+export interface DeliveryDetail {
+  /** X-Service-Delivery and webhook-id of every attempt. */
+  readonly id: string
+  readonly event: 'render.succeeded' | 'render.failed' | 'webhook.test'
+  /** Where it is sent: webhook_url of the render, or url of the test event. */
+  readonly url: string
+  /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called. */
+  readonly status: DeliveryStatus
+  /** RFC 3339, UTC. */
+  readonly created_at: string
+  /** Only while status is scheduled. */
+  readonly next_attempt_at?: string
+  /** Why the delivery is waiting or was blocked. */
+  readonly reason?: string
+  /** The last 50 attempts, the oldest first. */
+  readonly attempts: readonly DeliveryAttempt[]
+  /** The render that it tells of. Absent for a test event. */
+  readonly render_id?: string
+}
+
+/** Body of POST /webhooks/test. */
+export interface TestEventRequest {
+  /** https URL that receives the signed test event: what you would send as `webhook_url`. */
+  readonly url: string
+}
+
 /** Answer to POST /deliveries/{id}/redeliver. */
 export interface Redelivery {
   readonly id: string

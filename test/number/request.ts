@@ -4,7 +4,13 @@ import { DEFAULT_TRAFFIC_LIMITS } from '@platen/adapters/setting/limit.ts'
 import * as admission from '@platen/api/admission/limit.ts'
 import * as body from '@platen/api/body/limit.ts'
 import * as api from '@platen/api/limit.ts'
-import { IDEMPOTENCY_KEY_CHARS_MAX, PDF_URL_MS } from '@platen/api/route/limit.ts'
+import {
+  IDEMPOTENCY_KEY_CHARS_MAX,
+  PDF_URL_MS,
+  TEST_EVENT_KEPT_MS,
+  TEST_EVENT_WAIT_MS,
+  TEST_EVENTS_PER_MINUTE,
+} from '@platen/api/route/limit.ts'
 import { BODY_PIECE_BYTES_MIN } from '@platen/api/traffic/limit.ts'
 import * as contract from '@platen/contract/limit.ts'
 import { TRACESTATE_CHARS_MAX, TRACESTATE_MEMBERS_MAX } from '@platen/contract/trace.ts'
@@ -25,6 +31,11 @@ const REQUEST = [
   `| bodies in a minute | ${mib(traffic.keyBytes)} of a key; a piece of less than ${kib(BODY_PIECE_BYTES_MIN)} counts as ${kib(BODY_PIECE_BYTES_MIN)} |`,
   `that repeat an \`Idempotency-Key\` | ${digits(traffic.keyRefusals)} a minute of a key`,
   `| other requests | ${digits(traffic.keyRequests)} a minute of a key`,
+  `| test events | ${digits(TEST_EVENTS_PER_MINUTE)} a minute of a tenant`,
+  `A tenant may send ${word(TEST_EVENTS_PER_MINUTE)} a minute`,
+  `is not made within ${seconds(TEST_EVENT_WAIT_MS)}, the answer is 202`,
+  `shows the delivery later, for ${words(TEST_EVENT_KEPT_MS)}`,
+  `of a test event: ${words(TEST_EVENT_KEPT_MS)} or two`,
   `requests for \`/openapi.json\` | ${digits(traffic.addressRefusals)} a minute of an address`,
   `parsing a body over ${kib(body.BODY_PARSED_INLINE_BYTES_MAX)}, checking data | one at a time for each tenant, in a thread; ${s(body.BODY_CHECK_MS_MAX)}, including the wait`,
   `PDFs being sent to sync callers | ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} of a tenant`,

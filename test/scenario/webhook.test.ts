@@ -173,6 +173,34 @@ function redeliver(id: string, key = ACME_LIVE): Promise<RenderAnswer> {
   return request(service, { key, path: `/api/v1/deliveries/${id}/redeliver`, body: {} })
 }
 
+describe('POST /webhooks/test', () => {
+  const send = (url: string, key = ACME_LIVE) => request(service, { key, path: '/api/v1/webhooks/test', body: { url } })
+
+  test('sends one signed event, and answers what became of it', async () => {
+    const answer = await send(`${receiver.url}/hook?token=x`)
+    const received = only()
+    expect(received).toMatchObject({ path: '/hook?token=x', headers: { 'x-service-event': 'webhook.test' } })
+    expectSigned(received)
+    const id = String(received.headers['webhook-id'])
+    expect(JSON.parse(received.body)).toMatchObject({ id, status: 'test' })
+    expect([answer.status, answer.json()]).toMatchObject([
+      200,
+      { id, event: 'webhook.test', status: 'delivered', attempts: [{ result: 'ok', status_code: 204 }] },
+    ])
+  })
+
+  test('shows it as any delivery, to its own key alone, and repeats it for nobody', async () => {
+    receiver.answer(answering(503))
+    const { id, ...sent } = (await send(receiver.url)).json()
+    expect(sent).toMatchObject({ status: 'exhausted', attempts: [{ result: 'status', status_code: 503 }] })
+    const path = `/api/v1/deliveries/${String(id)}`
+    expect((await request(service, { key: ACME_LIVE, path })).json()).toEqual({ id, ...sent })
+    expect((await request(service, { key: GLOBEX_LIVE, path })).status).toBe(404)
+    expect((await redeliver(String(id))).status).toBe(404)
+    expect(receiver.received).toHaveLength(1)
+  })
+})
+
 test.for([
   'ftp://example.com/',
   'https://user@example.com/',

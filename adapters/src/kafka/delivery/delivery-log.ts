@@ -48,7 +48,7 @@ export interface DeliveryLogSettings {
 }
 
 /** The operations that need no membership of the group, for the API. */
-export interface DeliveryReader extends Pick<DeliveryLog, 'find' | 'listByRender' | 'redeliver'> {
+export interface DeliveryReader extends Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'> {
   /**
    * Removes the deliveries of a render, delivered or not. Safe to repeat. The progress of a delivery in hand may be written once more;
    * nobody then finds it by its id.
@@ -64,7 +64,7 @@ export interface KafkaDeliveryLog extends DeliveryLog, DeliveryReader, AsyncDisp
   lag(): readonly Lag[]
 }
 
-/** Makes a log for processes that only read deliveries and request attempts. */
+/** Makes a log for processes that make no attempts. */
 export function kafkaDeliveryReader(ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryReader {
   return deliveryReaderOn(storeOf(ports, settings), ports, settings)
 }
@@ -82,6 +82,14 @@ function deliveryReaderOn(
   settings: DeliveryLogSettings,
 ): DeliveryReader {
   return {
+    async schedule(deliveries, signal) {
+      signal.throwIfAborted()
+      const now = ports.clock.now()
+      await Promise.all(deliveries.map((delivery) => store.create(delivery, now, signal)))
+      // Also for existing objects: the process that wrote one may have died before it sent the reminder.
+      const reminders = deliveries.map(({ id, render }) => ({ id, render, waitMs: 0, step: 0 }))
+      await sendReminders({ ...ports, ...settings }, reminders, signal)
+    },
     async find(id, signal) {
       const progress = await store.find(id, signal)
       return progress && recordOf(progress)
@@ -126,14 +134,6 @@ export async function openKafkaDeliveryLog(
   return {
     ...deliveryReaderOn(store, ports, settings),
     consume: (consuming) => dueConsumer.consume(consuming),
-    async schedule(deliveries, scheduling) {
-      scheduling.throwIfAborted()
-      const now = clock.now()
-      await Promise.all(deliveries.map((delivery) => store.create(delivery, now, scheduling)))
-      // Also for existing objects: the process that wrote one may have died before it sent the reminder.
-      const reminders = deliveries.map(({ id, render }) => ({ id, render, waitMs: 0, step: 0 }))
-      await sendReminders(delayPorts, reminders, scheduling)
-    },
     isAlive: () => !hasFailed && joined.isAlive(),
     lag: () => joined.lag(),
     async [Symbol.asyncDispose]() {
