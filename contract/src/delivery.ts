@@ -5,7 +5,7 @@
 import type { Instant } from './brand.ts'
 import { EVENT_TYPES, TEST_EVENT } from './event.ts'
 import type { RenderId } from './render-id.ts'
-import type { Environment, TenantId } from './tenant.ts'
+import type { Environment, TemplateCode, TenantId } from './tenant.ts'
 import type { TraceContext } from './trace.ts'
 
 export const DELIVERY_STATUSES = ['scheduled', 'delivered', 'exhausted', 'gone', 'blocked'] as const
@@ -39,6 +39,8 @@ export interface Delivery {
   readonly createdAt: Instant
   /** Of the request that asked for the render, for the log. Absent in deliveries of older versions. */
   readonly requestId?: string
+  /** What it is listed by. Absent in test events, and in deliveries of older versions. */
+  readonly listed?: { readonly template: TemplateCode; readonly reference?: string; readonly expiresAt: Instant }
   /** The span that made the render. Absent = its request belongs to no trace. */
   readonly trace?: TraceContext
 }

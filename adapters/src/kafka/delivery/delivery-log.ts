@@ -12,6 +12,7 @@ import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -21,6 +22,7 @@ import type { GroupConsumer } from '../consumer/group-consumer.ts'
 import type { Lag } from '../partition/partition.ts'
 import { type DelayPorts, DelayTopicConsumer, sendReminders } from './delay-topics.ts'
 import { DeliveryConsumer } from './delivery-consumer.ts'
+import { showScheduled } from './delivery-shown.ts'
 import { type AttemptRequest, type DeliveryStore, deliveryStoreIn } from './delivery-store.ts'
 import { recordOf } from './progress.ts'
 import { WEBHOOK_GROUP, WEBHOOK_TOPICS } from './topic.ts'
@@ -32,6 +34,8 @@ export interface DeliveryLogPorts {
   /** The clock by which deliveries are due. */
   readonly clock: Clock
   readonly ids: Ids
+  /** Shows the deliveries, where it is a view; absent = this process changes nothing that it shows. */
+  readonly list?: Pick<DeliveryListView, 'put' | 'add'>
 }
 
 export interface DeliveryLogSettings {
@@ -89,6 +93,8 @@ function deliveryReaderOn(
       // Also for existing objects: the process that wrote one may have died before it sent the reminder.
       const reminders = deliveries.map(({ id, render }) => ({ id, render, waitMs: 0, step: 0 }))
       await sendReminders({ ...ports, ...settings }, reminders, signal)
+      // Those that the list misses now are shown with their first attempt.
+      await Promise.all(deliveries.map((delivery) => showScheduled(delivery, ports.list, signal)))
     },
     async find(id, signal) {
       const progress = await store.find(id, signal)
@@ -115,7 +121,7 @@ export async function openKafkaDeliveryLog(
   let consumer: GroupConsumer | undefined
   const poll: GroupConsumer['poll'] = (topic) => consumer?.poll(topic)
   const delayConsumer = new DelayTopicConsumer(delayPorts, poll)
-  const dueConsumer = new DeliveryConsumer({ ...delayPorts, store }, poll)
+  const dueConsumer = new DeliveryConsumer({ ...delayPorts, store, list: ports.list }, poll)
   const onRecords = () => {
     delayConsumer.onRecords()
     dueConsumer.onRecords()
