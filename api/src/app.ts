@@ -23,6 +23,7 @@ import { createRenderRoute } from './route/create-render.ts'
 import { deleteRenderRoute } from './route/delete-render.ts'
 import { getRenderRoute } from './route/get-render.ts'
 import { healthRoutes } from './route/health.ts'
+import { listAllDeliveriesRoute } from './route/list/list-all-deliveries.ts'
 import { listDeliveriesRoute } from './route/list/list-deliveries.ts'
 import { listRendersRoute } from './route/list/list-renders.ts'
 import { listTemplatesRoute } from './route/list/list-templates.ts'
@@ -208,6 +209,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         listRendersRoute(others, ports)
         listTemplatesRoute(others, ports)
         listDeliveriesRoute(others, ports)
+        listAllDeliveriesRoute(others, ports)
         getDeliveryRoute(others, ports)
         redeliverRoute(others, ports)
         testWebhookRoute(others, ports)

@@ -10,6 +10,7 @@ import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { redisDeliveryList } from '@platen/adapters/redis/render-list/delivery-list.ts'
 import { redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/limit.ts'
@@ -48,6 +49,7 @@ async function serve(own: Process<Config>): Promise<void> {
     }),
     ledger: listedRenderLedger(redisRenderLedger(redis), { list, log }),
     list,
+    deliveryList: redisDeliveryList(redis),
     replies: stack.use(await openRedisReplyChannel(replyRedis, starting)),
     queue: stack.use(kafkaRenderQueue(kafka, topics)),
     deliveries: kafkaDeliveryReader({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),

@@ -304,6 +304,42 @@ export interface DeliveryDetail {
   readonly render_id?: string
 }
 
+/** Answer to GET /deliveries: one page. */
+export interface DeliveryPage {
+  readonly deliveries: readonly ListedDelivery[]
+  /** The `cursor` of the next page. Absent on the last page. */
+  readonly next_cursor?: string
+}
+
+/** A delivery in a list. The delivery itself has more. */
+export interface ListedDelivery {
+  /** X-Service-Delivery and webhook-id of every attempt. */
+  readonly id: string
+  readonly event: 'render.succeeded' | 'render.failed' | 'webhook.test'
+  /** ULID. */
+  readonly render_id: string
+  /** Template code. */
+  readonly template: string
+  /** `reference` of the render. */
+  readonly reference?: string
+  /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called. */
+  readonly status: DeliveryStatus
+  /** RFC 3339, UTC. */
+  readonly created_at: string
+  /** Absent before the first attempt. The delivery itself has all attempts, with messages and answers. */
+  readonly last_attempt?: ListedAttempt
+}
+
+export interface ListedAttempt {
+  /** RFC 3339, UTC. */
+  readonly started_at: string
+  readonly duration_ms: number
+  /** ok: answered 2xx. status: answered with another status, including redirects. timeout, dns, connection, tls, protocol: no valid answer. blocked: the target must not be called. */
+  readonly result: AttemptResult
+  /** HTTP status, if there was an answer. */
+  readonly status_code?: number
+}
+
 /** Body of POST /webhooks/test. */
 export interface TestEventRequest {
   /** https URL that receives the signed test event: what you would send as `webhook_url`. */

@@ -25,6 +25,7 @@ const KEYED = [
   'listRenders',
   'listTemplates',
   'listDeliveries',
+  'listAllDeliveries',
   'getDelivery',
   'redeliver',
   'testWebhook',

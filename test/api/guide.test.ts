@@ -45,6 +45,7 @@ test('the commands of the guide do what it says', async () => {
     'webhook.test',
   ])
   expect(JSON.parse(await file('tested.json'))).toMatchObject({ event: 'webhook.test', attempts: [{ result: 'ok' }] })
+  expect(JSON.parse(await file('exhausted.json'))).toEqual({ deliveries: [] })
   expect(JSON.parse(outputs.get('Webhooks') ?? '')).toMatchObject({
     deliveries: [{ event: 'render.succeeded', attempts: [{ result: 'ok', status_code: 204 }] }],
   })

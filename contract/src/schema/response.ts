@@ -225,6 +225,49 @@ export const deliveryDetailSchema = {
 } as const
 export type DeliveryDetail = FromSchema<typeof deliveryDetailSchema>
 
+export const deliveryPageSchema = {
+  title: 'DeliveryPage',
+  type: 'object',
+  additionalProperties: false,
+  required: ['deliveries'],
+  properties: {
+    deliveries: {
+      type: 'array',
+      items: {
+        title: 'ListedDelivery',
+        type: 'object',
+        additionalProperties: false,
+        required: ['id', 'event', 'render_id', 'template', 'status', 'created_at'],
+        properties: {
+          id: deliveryProperties.id,
+          event: { type: 'string', enum: DELIVERED_EVENTS },
+          render_id: renderId,
+          template: { type: 'string', description: 'Template code.' },
+          reference: { ...labels.reference, description: '`reference` of the render.' },
+          status: deliveryProperties.status,
+          created_at: instant,
+          last_attempt: {
+            title: 'ListedAttempt',
+            type: 'object',
+            additionalProperties: false,
+            required: ['started_at', 'duration_ms', 'result'],
+            properties: {
+              started_at: instant,
+              duration_ms: attemptSchema.properties.duration_ms,
+              result: attemptSchema.properties.result,
+              status_code: attemptSchema.properties.status_code,
+            },
+            description:
+              'Absent before the first attempt. The delivery itself has all attempts, with messages and answers.',
+          },
+        },
+      },
+    },
+    next_cursor: { type: 'string', description: 'The `cursor` of the next page. Absent on the last page.' },
+  },
+} as const
+export type DeliveryPage = FromSchema<typeof deliveryPageSchema>
+
 export const redeliverySchema = {
   title: 'Redelivery',
   type: 'object',
