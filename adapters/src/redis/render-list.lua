@@ -1,4 +1,5 @@
--- The renders of one account and environment, or their deliveries. All scores are 0, so that members are in the order of their bytes, and ids in that of time.
+-- The renders of one account and environment, or their deliveries. All scores are 0, so that members are in the order of their bytes, and
+-- ids in that of time.
 -- KEYS  1 sorted set of entries: id, a letter for the status, one for the engine, the rest as JSON (t template, x when it expires, f when it
 --         finished, b bytes, c code of its failure, r reference, m metadata)
 --       2 sorted set that says where to find them: a hash of the template and reference that a filter names, status, engine, id

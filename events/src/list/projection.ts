@@ -5,6 +5,8 @@
  * An event says that a render has ended; what is listed of it is read from its manifest. For an event cannot be erased: an erased render has
  * a tombstone in place of its manifest, a removed one has a manifest that says so, and an expired one has none. An event of a stored
  * request also lacks the labels.
+ *
+ * It does the same for the list of deliveries, from the delivery log.
  */
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'

@@ -28,7 +28,7 @@ export interface DeliveryConsumerPorts extends ReminderSender {
 
 /**
  * The step of a reminder that is never given out. Whoever gets it, or any other one that is out of date, shows the delivery in the list
- * again. So the list is told of each attempt, however long it was away.
+ * again. So the list is told how each delivery ended, however long it was away.
  */
 const OUT_OF_DATE = Number.MAX_SAFE_INTEGER
 
@@ -244,9 +244,10 @@ export class DeliveryConsumer {
     await this.#show(after)
   }
 
-  /** Shows the delivery in the list, or reminds somebody to do so later. */
+  /** Shows the delivery in the list, or reminds somebody to do so later. If it is scheduled, its next attempt does. */
   async #show(progress: Progress): Promise<void> {
-    if (await show(progress, this.#ports.list, neverAborted())) return
+    const isTold = await show(progress, this.#ports.list, neverAborted())
+    if (isTold || progress.status === 'scheduled') return
     const { id, render } = progress.delivery
     await this.#remind({ id, render, waitMs: DELIVERY_SHOWN_AGAIN_MS, step: OUT_OF_DATE })
   }
