@@ -34,6 +34,7 @@ const UNMEASURED = [
   'api/openapi.json',
   'test/scenario/upgrade/openapi.json',
   'client/postman.json',
+  'client/src/wire.ts',
   'clients/python/src/platen_client/wire.py',
   'clients/python/requirements-dev.txt',
   'charts/platen/values.schema.json',

@@ -22,6 +22,7 @@ import { isRefusal, problemBody, problemOf, unavailable } from './problem.ts'
 import { createRenderRoute } from './route/create-render.ts'
 import { deleteRenderRoute } from './route/delete-render.ts'
 import { getRenderRoute } from './route/get-render.ts'
+import { listAllDeliveriesRoute } from './route/list/list-all-deliveries.ts'
 import { listDeliveriesRoute } from './route/list/list-deliveries.ts'
 import { listRendersRoute } from './route/list/list-renders.ts'
 import { listTemplatesRoute } from './route/list/list-templates.ts'
@@ -30,8 +31,10 @@ import { healthRoutes } from './route/open/health.ts'
 import { getPdfRoute } from './route/read/get-pdf.ts'
 import { getTemplateRoute } from './route/read/get-template.ts'
 import { getUsageRoute } from './route/read/get-usage.ts'
-import { redeliverRoute } from './route/redeliver.ts'
 import { methodsByRoute, unrouted } from './route/unrouted.ts'
+import { getDeliveryRoute } from './route/webhook/get-delivery.ts'
+import { redeliverRoute } from './route/webhook/redeliver.ts'
+import { testWebhookRoute } from './route/webhook/test-webhook.ts'
 import {
   answerEverything,
   type Connections,
@@ -210,7 +213,10 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         listRendersRoute(others, ports)
         listTemplatesRoute(others, ports)
         listDeliveriesRoute(others, ports)
+        listAllDeliveriesRoute(others, ports)
+        getDeliveryRoute(others, ports)
         redeliverRoute(others, ports)
+        testWebhookRoute(others, ports)
         getUsageRoute(others, ports)
         getTemplateRoute(others, ports)
         getPdfRoute(others, ports, answers)

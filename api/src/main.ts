@@ -11,6 +11,7 @@ import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { openRedisRenderEnds } from '@platen/adapters/redis/render-ledger/render-ends.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { redisDeliveryList } from '@platen/adapters/redis/render-list/delivery-list.ts'
 import { redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/limit.ts'
@@ -50,6 +51,7 @@ async function serve(own: Process<Config>): Promise<void> {
     ledger: listedRenderLedger(redisRenderLedger(redis), { list, log }),
     ends: stack.use(await openRedisRenderEnds(redis, starting)),
     list,
+    deliveryList: redisDeliveryList(redis),
     replies: stack.use(await openRedisReplyChannel(replyRedis, starting)),
     queue: stack.use(kafkaRenderQueue(kafka, topics)),
     deliveries: kafkaDeliveryReader({ ...base, connection: kafka }, { ...topics, bucket: serviceBucket }),

@@ -1,10 +1,10 @@
 import { HTTP_ERRORS } from '@platen/contract/error.ts'
-import { webhookBodyOf } from '@platen/contract/event.ts'
-import { webhookBodySchema } from '@platen/contract/schema/response.ts'
+import { EVENT_ID_RANDOM_BYTES, testEventOf, webhookBodyOf } from '@platen/contract/event.ts'
+import { testEventBodySchema, webhookBodySchema } from '@platen/contract/schema/response.ts'
 import { assertSchema, compileValidator } from '@platen/contract/schema/validator.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { anApi } from '../../test/fixture/api.ts'
-import { aFailure, aManifest, anEvent } from '../../test/fixture/build.ts'
+import { aFailure, aManifest, anEvent, NOON } from '../../test/fixture/build.ts'
 
 interface Media {
   readonly schema: object
@@ -73,6 +73,8 @@ describe('the OpenAPI document', () => {
         .toSorted(),
     ).toEqual([
       'delete /api/v1/render/{id}',
+      'get /api/v1/deliveries',
+      'get /api/v1/deliveries/{id}',
       'get /api/v1/render/{id}',
       'get /api/v1/render/{id}/deliveries',
       'get /api/v1/render/{id}/pdf',
@@ -85,8 +87,9 @@ describe('the OpenAPI document', () => {
       'get /readyz',
       'post /api/v1/deliveries/{id}/redeliver',
       'post /api/v1/render',
+      'post /api/v1/webhooks/test',
     ])
-    expect(Object.keys(document.webhooks)).toEqual(['renderEnded'])
+    expect(Object.keys(document.webhooks)).toEqual(['renderEnded', 'webhookTest'])
   })
 
   test('names every operation, and asks for a key where one is needed', () => {
@@ -128,9 +131,12 @@ describe('the OpenAPI document', () => {
       [
         "AttemptResult",
         "CustomPageSize",
+        "DeliveredEventType",
         "Delivery",
         "DeliveryAttempt",
+        "DeliveryDetail",
         "DeliveryList",
+        "DeliveryPage",
         "DeliveryStatus",
         "Engine",
         "ErrorBody",
@@ -140,6 +146,8 @@ describe('the OpenAPI document', () => {
         "EventType",
         "FailureCode",
         "Length",
+        "ListedAttempt",
+        "ListedDelivery",
         "ListedFailure",
         "ListedRender",
         "Liveness",
@@ -164,6 +172,8 @@ describe('the OpenAPI document', () => {
         "TemplateDetail",
         "TemplateEngine",
         "TemplateList",
+        "TestEventBody",
+        "TestEventRequest",
         "Usage",
         "UsageOfDay",
         "UsageOfTemplate",
@@ -207,6 +217,8 @@ describe('the OpenAPI document', () => {
       const body: unknown = JSON.parse(webhookBodyOf(anEvent(manifest)))
       expect(validate(body)).toEqual([])
     }
+    const { body } = testEventOf(NOON, Buffer.alloc(EVENT_ID_RANDOM_BYTES))
+    expect(compileValidator({ ...testEventBodySchema, additionalProperties: false })(JSON.parse(body))).toEqual([])
   })
 
   test('says of every refusal which codes come with it', () => {

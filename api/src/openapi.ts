@@ -13,7 +13,13 @@ import {
   reasonsOf,
 } from '@platen/contract/error.ts'
 import { headerPrefix } from '@platen/contract/header-prefix.ts'
-import { errorBodySchema, type WebhookBody, webhookBodySchema } from '@platen/contract/schema/response.ts'
+import {
+  errorBodySchema,
+  type TestEventBody,
+  testEventBodySchema,
+  type WebhookBody,
+  webhookBodySchema,
+} from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 
 /** Describes every route registered after it. */
@@ -42,7 +48,10 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
       { name: 'render', description: 'Create PDFs and read their status.' },
       { name: 'template', description: 'List the templates that can be rendered.' },
       { name: 'usage', description: 'Read what is used and what is left.' },
-      { name: 'webhook', description: 'List and repeat the deliveries of events to `webhook_url`.' },
+      {
+        name: 'webhook',
+        description: 'Test a receiver, and list and repeat the deliveries of events to `webhook_url`.',
+      },
       { name: 'health', description: 'For load balancers and orchestrators.' },
     ],
     webhooks: webhooks(brand),
@@ -60,7 +69,40 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
 
 /** What the service sends to receivers. Every header is in every attempt. */
 function webhooks(brand: string): Record<string, object> {
-  const prefix = headerPrefix(brand)
+  const sent = (events: string, operation: object, content: object) => ({
+    post: {
+      ...operation,
+      tags: ['webhook'],
+      security: [],
+      parameters: webhookHeaders(headerPrefix(brand), events),
+      requestBody: { required: true, content: { 'application/json': content } },
+      responses: WEBHOOK_ANSWERS,
+    },
+  })
+  return {
+    renderEnded: sent(
+      '`render.succeeded` or `render.failed`.',
+      {
+        operationId: 'renderEnded',
+        summary: 'A render has ended',
+        description:
+          'Sent to the `webhook_url` of a render. Verify one of the two signatures over the bytes of the body, before parsing it. An attempt that fails is repeated with the same `webhook-id`.',
+      },
+      { schema: webhookBodySchema, examples: WEBHOOK_EXAMPLES },
+    ),
+    webhookTest: sent(
+      '`webhook.test`.',
+      {
+        operationId: 'webhookTest',
+        summary: 'A test of the receiver',
+        description: 'Sent once by `POST /api/v1/webhooks/test`, signed like every event. Answer 2xx and do nothing.',
+      },
+      { schema: testEventBodySchema, examples: TEST_EVENT_EXAMPLES },
+    ),
+  }
+}
+
+function webhookHeaders(prefix: string, events: string): readonly object[] {
   const header = (name: string, description: string) => ({
     name,
     in: 'header',
@@ -68,41 +110,31 @@ function webhooks(brand: string): Record<string, object> {
     description,
     schema: { type: 'string' },
   })
-  return {
-    renderEnded: {
-      post: {
-        operationId: 'renderEnded',
-        tags: ['webhook'],
-        summary: 'A render has ended',
-        description:
-          'Sent to the `webhook_url` of a render. Verify one of the two signatures over the bytes of the body, before parsing it. An attempt that fails is repeated with the same `webhook-id`.',
-        security: [],
-        parameters: [
-          header(`${prefix}-Event`, '`render.succeeded` or `render.failed`.'),
-          header(`${prefix}-Delivery`, 'Id of the delivery, a UUIDv7; the same in every attempt.'),
-          header(`${prefix}-Timestamp`, 'Unix seconds at which this attempt was signed.'),
-          header(`${prefix}-Signature`, '`sha256=` and the hexadecimal HMAC-SHA256 of timestamp, dot and body.'),
-          header('webhook-id', 'As Standard Webhooks has it: the id of the delivery.'),
-          header('webhook-timestamp', 'As Standard Webhooks has it: Unix seconds.'),
-          header(
-            'webhook-signature',
-            'As Standard Webhooks has it: `v1,` and a signature, once for each secret in force.',
-          ),
-        ],
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: webhookBodySchema, examples: WEBHOOK_EXAMPLES } },
-        },
-        responses: {
-          '2XX': { description: 'The event is delivered.' },
-          '410': { description: 'The receiver wants no more attempts of this delivery.' },
-          default: {
-            description: 'The attempt failed. It is repeated later, as often as the service is configured to.',
-          },
-        },
-      },
-    },
-  }
+  return [
+    header(`${prefix}-Event`, events),
+    header(`${prefix}-Delivery`, 'Id of the delivery, a UUIDv7; the same in every attempt.'),
+    header(`${prefix}-Timestamp`, 'Unix seconds at which this attempt was signed.'),
+    header(`${prefix}-Signature`, '`sha256=` and the hexadecimal HMAC-SHA256 of timestamp, dot and body.'),
+    header('webhook-id', 'As Standard Webhooks has it: the id of the delivery.'),
+    header('webhook-timestamp', 'As Standard Webhooks has it: Unix seconds.'),
+    header('webhook-signature', 'As Standard Webhooks has it: `v1,` and a signature, once for each secret in force.'),
+  ]
+}
+
+const WEBHOOK_ANSWERS = {
+  '2XX': { description: 'The event is delivered.' },
+  '410': { description: 'The receiver wants no more attempts of this delivery.' },
+  default: {
+    description:
+      'The attempt failed. It is repeated later, as often as the service is configured to; a test event is not.',
+  },
+}
+
+const TEST_EVENT_EXAMPLES: Readonly<Record<string, { readonly summary: string; readonly value: TestEventBody }>> = {
+  test: {
+    summary: 'A test',
+    value: { id: '019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71', status: 'test', created_at: '2026-11-21T12:00:00.412Z' },
+  },
 }
 
 const WEBHOOK_RENDER = {

@@ -3,6 +3,7 @@ import { type TrafficLimits } from '@platen/contract/limit.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DeliveryList } from '@platen/contract/port/delivery-list.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
@@ -31,7 +32,8 @@ export interface ApiPorts {
   readonly list: RenderList
   readonly artifacts: ArtifactStore
   readonly replies: ReplyChannel
-  readonly deliveries: Pick<DeliveryLog, 'find' | 'listByRender' | 'redeliver'>
+  readonly deliveries: Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'>
+  readonly deliveryList: DeliveryList
   /** Parses bodies, and validates data against the schemas of templates. */
   readonly checks: Pick<BodyChecks, 'parse' | 'faultsOf'>
   readonly clock: Clock

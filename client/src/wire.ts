@@ -286,6 +286,69 @@ export interface DeliveryAttempt {
 
 export type AttemptResult = 'ok' | 'status' | 'timeout' | 'dns' | 'connection' | 'tls' | 'protocol' | 'blocked'
 
+/** Answer to GET /deliveries/{id} and POST /webhooks/test. */
+export interface DeliveryDetail {
+  /** X-Service-Delivery and webhook-id of every attempt. */
+  readonly id: string
+  readonly event: 'render.succeeded' | 'render.failed' | 'webhook.test'
+  /** Where it is sent: webhookUrl of the render, or url of the test event. */
+  readonly url: string
+  /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called. */
+  readonly status: DeliveryStatus
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** Only while status is scheduled. */
+  readonly nextAttemptAt?: string
+  /** Why the delivery is waiting or was blocked. */
+  readonly reason?: string
+  /** The last 50 attempts, the oldest first. */
+  readonly attempts: readonly DeliveryAttempt[]
+  /** The render that it tells of. Absent for a test event. */
+  readonly renderId?: string
+}
+
+/** Answer to GET /deliveries: one page. */
+export interface DeliveryPage {
+  readonly deliveries: readonly ListedDelivery[]
+  /** The `cursor` of the next page. Absent on the last page. */
+  readonly nextCursor?: string
+}
+
+/** A delivery in a list. The delivery itself has more. */
+export interface ListedDelivery {
+  /** X-Service-Delivery and webhook-id of every attempt. */
+  readonly id: string
+  readonly event: 'render.succeeded' | 'render.failed' | 'webhook.test'
+  /** ULID. */
+  readonly renderId: string
+  /** Template code. */
+  readonly template: string
+  /** `reference` of the render. */
+  readonly reference?: string
+  /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called. */
+  readonly status: DeliveryStatus
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** Absent before the first attempt. The delivery itself has all attempts, with messages and answers. */
+  readonly lastAttempt?: ListedAttempt
+}
+
+export interface ListedAttempt {
+  /** RFC 3339, UTC. */
+  readonly startedAt: string
+  readonly durationMs: number
+  /** ok: answered 2xx. status: answered with another status, including redirects. timeout, dns, connection, tls, protocol: no valid answer. blocked: the target must not be called. */
+  readonly result: AttemptResult
+  /** HTTP status, if there was an answer. */
+  readonly statusCode?: number
+}
+
+/** Body of POST /webhooks/test. */
+export interface TestEventRequest {
+  /** https URL that receives the signed test event: what you would send as `webhookUrl`. */
+  readonly url: string
+}
+
 /** Answer to POST /deliveries/{id}/redeliver. */
 export interface Redelivery {
   readonly id: string

@@ -3,9 +3,9 @@
  * more, and the delivery ends as that attempt did.
  */
 import type { Instant } from './brand.ts'
-import type { EventType } from './event.ts'
+import { EVENT_TYPES, TEST_EVENT } from './event.ts'
 import type { RenderId } from './render-id.ts'
-import type { Environment, TenantId } from './tenant.ts'
+import type { Environment, TemplateCode, TenantId } from './tenant.ts'
 import type { TraceContext } from './trace.ts'
 
 export const DELIVERY_STATUSES = ['scheduled', 'delivered', 'exhausted', 'gone', 'blocked'] as const
@@ -15,11 +15,16 @@ export const DELIVERY_STATUSES = ['scheduled', 'delivered', 'exhausted', 'gone',
  */
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
+/** What receivers are sent. */
+export const DELIVERED_EVENTS = [...EVENT_TYPES, TEST_EVENT] as const
+export type DeliveredEvent = (typeof DELIVERED_EVENTS)[number]
+
 /** What to send and everything needed to send it. Self-contained: nothing else must survive. */
 export interface Delivery {
   /** The event's id, a UUIDv7, the same in every attempt. */
   readonly id: string
-  readonly type: EventType
+  readonly type: DeliveredEvent
+  /** The render that it is about. A test event is about none: it has an id that no render has, under which it is kept and removed. */
   readonly render: RenderId
   readonly tenant: TenantId
   /** The tenant's incarnation. */
@@ -34,6 +39,8 @@ export interface Delivery {
   readonly createdAt: Instant
   /** Of the request that asked for the render, for the log. Absent in deliveries of older versions. */
   readonly requestId?: string
+  /** What it is listed by. Absent in test events, and in deliveries of older versions. */
+  readonly listed?: { readonly template: TemplateCode; readonly reference?: string; readonly expiresAt: Instant }
   /** The span that made the render. Absent = its request belongs to no trace. */
   readonly trace?: TraceContext
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { aFailure, aManifest, aRecord } from '../../test/fixture/build.ts'
-import { eventIdOf, eventOf, webhookBodyOf } from './event.ts'
+import { aFailure, aManifest, aRecord, NOON } from '../../test/fixture/build.ts'
+import { eventIdOf, eventOf, testEventOf, webhookBodyOf } from './event.ts'
 import { issuedAt, renderUuid } from './render-id.ts'
 
 const key = new Uint8Array(32).fill(7)
@@ -66,4 +66,12 @@ test('the body of a webhook says of a failure what went wrong, in any script', (
   expect(body).toBe(
     `{"id":"${renderUuid(id)}","render_id":"${id}","template":"invoice","status":"failed","error_code":"render_timeout","error_reason":"render_timeout","error_message":"${error.message}"}`,
   )
+})
+
+test('a test event has an id of its own, a UUIDv7 of its time, which is in its body', () => {
+  const [one, other] = [1, 2].map((byte) => testEventOf(NOON, Buffer.alloc(10, byte)))
+  expect(one?.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  expect(Number.parseInt(one?.id.replaceAll('-', '').slice(0, 12) ?? '', 16)).toBe(NOON)
+  expect(other?.id).not.toBe(one?.id)
+  expect(JSON.parse(one?.body ?? '')).toEqual({ id: one?.id, status: 'test', created_at: '2026-11-21T12:00:00.000Z' })
 })

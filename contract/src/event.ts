@@ -43,9 +43,17 @@ export function eventIdOf(manifest: Manifest, key: EventKey): string {
 function keyedId(manifest: Manifest, at: Instant, key: EventKey): string {
   const type = typeOf(manifest)
   const tag = createHmac('sha256', key).update(`event:${type}:`).update(renderIdBytes(manifest.render.id)).digest()
+  return uuidV7Of(at, tag)
+}
+
+/** Bytes of chance, or of a hash, in the id of an event. */
+export const EVENT_ID_RANDOM_BYTES = 10
+
+/** A UUIDv7: the time, and of `rest` all but the six bits that say what it is. */
+function uuidV7Of(at: Instant, rest: Uint8Array): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(at, 0, 6)
-  tag.copy(bytes, 6, 0, 10)
+  bytes.set(rest.subarray(0, EVENT_ID_RANDOM_BYTES), 6)
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
   return uuidOf(bytes)
@@ -73,4 +81,13 @@ export function webhookBodyOf({ manifest }: RenderEvent): string {
   const { durationMs, pdf } = outcome
   const { bytes, sha256 } = pdf
   return JSON.stringify({ ...event, duration_ms: durationMs, bytes, artifact_id: sha256 })
+}
+
+/** An event that a caller sends itself to try its receiver. It is in no event log: only its delivery exists. */
+export const TEST_EVENT = 'webhook.test'
+
+/** The id of a test event and the JSON body that a receiver gets for it. `random` has `EVENT_ID_RANDOM_BYTES`. */
+export function testEventOf(at: Instant, random: Uint8Array): { readonly id: string; readonly body: string } {
+  const id = uuidV7Of(at, random)
+  return { id, body: JSON.stringify({ id, status: 'test', created_at: new Date(at).toISOString() }) }
 }

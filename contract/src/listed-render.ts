@@ -20,7 +20,10 @@ export function scopeOfRender({ account, environment }: Pick<RenderRecord, 'acco
 }
 
 /** The lowest id that a query is about, and the one above the highest. */
-export function idRangeOf({ below, since, before }: RenderQuery): { readonly from: string; readonly below: string } {
+export function idRangeOf({ below, since, before }: Pick<RenderQuery, 'below' | 'since' | 'before'>): {
+  readonly from: string
+  readonly below: string
+} {
   const end = before === undefined ? ABOVE_ALL : leastIdSince(before)
   return { from: leastIdSince(since ?? 0), below: below !== undefined && below < end ? below : end }
 }

@@ -16,6 +16,7 @@ import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { openTracer } from '@platen/adapters/otel/open-tracer.ts'
 import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
 import { openDatabase } from '@platen/adapters/sqlite/database.ts'
+import { sqliteDeliveryList } from '@platen/adapters/sqlite/delivery-log/delivery-list.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
@@ -222,6 +223,7 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
     log,
     tracer,
     list: sqliteRenderList(database, clock),
+    deliveryList: sqliteDeliveryList(database, clock),
     ...memoryRenderEnds(byLane),
     replies: memoryReplyChannel(),
     directory,

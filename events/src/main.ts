@@ -19,6 +19,7 @@ import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import { openSealKeyReporter } from '@platen/adapters/redis/directory/seal-key-report.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { redisDeliveryList } from '@platen/adapters/redis/render-list/delivery-list.ts'
 import { LIST_CHECKPOINT_KEY, redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { WEBHOOK_DEAD_LETTERS, type WebhookDeadLetter } from '@platen/contract/port/webhook-meter.ts'
 import { beginWithSettings, type DataPlane, EVENT_READERS, openDataPlane } from '@platen/process/data-plane.ts'
@@ -50,7 +51,7 @@ async function serve(own: Process<Config>): Promise<void> {
   const events = kafkaEventLog(kafka, { ...topics, ...counters('event') })
   const deliveries = stack.use(
     await openKafkaDeliveryLog(
-      { ...base, connection: kafka },
+      { ...base, connection: kafka, list: redisDeliveryList(base.redis) },
       { ...topics, bucket: serviceBucket, ...counters('delivery') },
       starting,
     ),
@@ -91,8 +92,9 @@ function openViews(
   logs: { readonly events: KafkaEventLog; readonly deliveries: KafkaDeliveryLog },
 ): readonly Running[] {
   const { redis, metrics, clock, stack } = base
-  const [ledger, list] = [redisRenderLedger(redis), redisRenderList(redis)]
-  const retention = openRetention({ ...base, ...logs, ledger, list, meter: retentionMeter(metrics, clock) })
+  const lists = { list: redisRenderList(redis), deliveryList: redisDeliveryList(redis) }
+  const ledger = redisRenderLedger(redis)
+  const retention = openRetention({ ...base, ...logs, ...lists, ledger, meter: retentionMeter(metrics, clock) })
   const projection = openProjection({
     ...base,
     ...logs,
@@ -102,7 +104,7 @@ function openViews(
     meter: projectionMeter(metrics),
   })
   const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)
-  const listing = openListProjection({ ...base, ...logs, checkpoints, list })
+  const listing = openListProjection({ ...base, ...logs, ...lists, checkpoints })
   return [retention, projection, listing].map((view) => stack.use(view))
 }
 

@@ -40,7 +40,12 @@ test('the commands of the guide do what it says', async () => {
   expect(await file('later.pdf')).toMatch(/^%PDF-/)
   expect(outputs.get('Without waiting')).toBe('%PDF-')
 
-  expect(receiver.received.map(({ path }) => path)).toEqual(['/hook'])
+  expect(receiver.received.map(({ headers }) => headers['x-service-event'])).toEqual([
+    'render.succeeded',
+    'webhook.test',
+  ])
+  expect(JSON.parse(await file('tested.json'))).toMatchObject({ event: 'webhook.test', attempts: [{ result: 'ok' }] })
+  expect(JSON.parse(await file('exhausted.json'))).toEqual({ deliveries: [] })
   expect(JSON.parse(outputs.get('Webhooks') ?? '')).toMatchObject({
     deliveries: [{ event: 'render.succeeded', attempts: [{ result: 'ok', status_code: 204 }] }],
   })
@@ -79,7 +84,7 @@ function script(url: string, webhookUrl: string): string {
   return ['set -euo pipefail', ...commands]
     .join('\n')
     .replace('http://127.0.0.1:8080', url)
-    .replace('https://example.com/hooks/pdf', webhookUrl)
+    .replaceAll('https://example.com/hooks/pdf', webhookUrl)
 }
 
 function sectionOf(heading: string): string {

@@ -36,6 +36,17 @@ export const KNOWN: Readonly<
   'GET /api/v1/templates/{code}': { types: { '200': 'TemplateDetail' }, names: ['path code'] },
   'GET /api/v1/render/{id}/pdf': { types: {}, names: ['query disposition', 'path id'] },
   'GET /api/v1/usage': { types: { '200': 'Usage' }, names: [] },
+  'GET /api/v1/deliveries': {
+    types: { '200': 'DeliveryPage' },
+    names: ['limit', 'cursor', 'status', 'template', 'reference', 'created_after', 'created_before'].map(
+      (name) => `query ${name}`,
+    ),
+  },
+  'GET /api/v1/deliveries/{id}': { types: { '200': 'DeliveryDetail' }, names: ['path id'] },
+  'POST /api/v1/webhooks/test': {
+    types: { request: 'TestEventRequest', '200': 'DeliveryDetail', '202': 'DeliveryDetail' },
+    names: [],
+  },
   'POST /api/v1/deliveries/{id}/redeliver': { types: { '202': 'Redelivery' }, names: ['path id'] },
 }
 
@@ -112,6 +123,11 @@ const TYPES: Readonly<Record<string, { readonly at?: string; readonly about?: st
   EventType: { at: 'Delivery.event' },
   DeliveryAttempt: { at: 'Delivery.attempts.items', about: 'One request to the receiver.' },
   AttemptResult: { at: 'DeliveryAttempt.result' },
+  DeliveryDetail: { about: 'Answer to GET /deliveries/{id} and POST /webhooks/test.' },
+  DeliveryPage: { about: 'Answer to GET /deliveries: one page.' },
+  ListedDelivery: { at: 'DeliveryPage.deliveries.items', about: 'A delivery in a list. The delivery itself has more.' },
+  ListedAttempt: { at: 'ListedDelivery.last_attempt' },
+  TestEventRequest: { about: 'Body of POST /webhooks/test.' },
   Redelivery: { about: 'Answer to POST /deliveries/{id}/redeliver.' },
   ErrorBody: { about: 'The body of every refusal.' },
   ErrorDetail: { at: 'ErrorBody.error.details.items' },

@@ -35,8 +35,8 @@ export interface DeliveryHarness extends Harness<KafkaDeliveryLog> {
   readonly connection: KafkaConnection
 }
 
-/** The store of deliveries, and the clock by which they are due. */
-export type Made = Pick<DeliveryLogPorts, 'clock' | 'artifacts'>
+/** The store of deliveries, the clock by which they are due, and the list that shows them. */
+export type Made = Pick<DeliveryLogPorts, 'clock' | 'artifacts' | 'list'>
 
 /** Builds the harness of an empty log. */
 export async function deliveryHarness(

@@ -98,7 +98,11 @@ test('a delivery and its progress', () => {
     const scheduled = manifest && deliveryOf(eventOf(manifest, EVENT_KEY), { retriesMax: 5, clock: manualClock(0) })
     // Later than that version, which keeps it and does not read it.
     expect(scheduled?.requestId).toBe(manifest?.render.requestId)
-    expect({ ...scheduled, requestId: undefined, body: '' }, ROLLOUT).toEqual({ ...delivery, body: '' })
+    expect(scheduled?.listed?.template).toBe(manifest?.render.template.code)
+    expect({ ...scheduled, requestId: undefined, listed: undefined, body: '' }, ROLLOUT).toEqual({
+      ...delivery,
+      body: '',
+    })
     // That version sends it as it is, and receivers ignore new fields.
     expect(JSON.parse(scheduled?.body ?? ''), ROLLOUT).toMatchObject(JSON.parse(delivery.body))
     const now = (before.dueAt ?? 0) - (before.waitMs ?? 0)
@@ -148,10 +152,17 @@ const MIGRATED_SINCE = [
   'CREATE INDEX render_by_template ON render (scope, template, status, engine, id) WHERE scope IS NOT NULL',
   'CREATE INDEX render_by_reference ON render (scope, reference, status, engine, id) WHERE reference IS NOT NULL',
   'CREATE INDEX render_by_both ON render (scope, reference, template, status, engine, id) WHERE reference IS NOT NULL',
+  'CREATE INDEX delivery_listed ON delivery (scope, render) WHERE template IS NOT NULL',
+  'CREATE INDEX delivery_by_status ON delivery (scope, status, render) WHERE template IS NOT NULL',
+  'CREATE INDEX delivery_by_template ON delivery (scope, template, status, render) WHERE template IS NOT NULL',
+  'CREATE INDEX delivery_by_reference ON delivery (scope, reference, status, render) WHERE reference IS NOT NULL',
+  'CREATE INDEX delivery_by_both ON delivery (scope, reference, template, status, render) WHERE reference IS NOT NULL',
 ]
 const COLUMNS_SINCE = [
   ', template TEXT, day TEXT',
   ', scope TEXT, engine TEXT, reference TEXT, metadata TEXT CHECK (json_valid(metadata))',
+  `, scope TEXT AS (delivery ->> '$.account' || ' ' || (delivery ->> '$.environment')) VIRTUAL`,
+  `, template TEXT AS (delivery ->> '$.listed.template') VIRTUAL, reference TEXT AS (delivery ->> '$.listed.reference') VIRTUAL`,
 ]
 
 test('the tables of SQLite', () => {

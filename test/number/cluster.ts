@@ -38,6 +38,8 @@ const LIST = [
   `and at most ${redis.LIST_BYTES_MAX / 2 ** 30} GiB for each tenant and environment`,
   `and takes at most ${redis.LIST_BYTES_MAX / 2 ** 30} GiB, as estimated`,
   `labels | as the PDF | yes; the id stays ${words(redis.LIST_REMOVED_KEPT_MS)}`,
+  `reference | as the PDF | yes; the id stays ${words(redis.LIST_REMOVED_KEPT_MS)}`,
+  `is told within ${words(kafka.DELIVERY_SHOWN_AGAIN_MS)} after it is back`,
 ]
 
 const QUEUE = [

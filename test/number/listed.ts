@@ -23,6 +23,7 @@ const MEASURED = [
   'at 1,000 a second are 77 GiB',
   'at some 1,500 renders a second',
   'some 850 bytes for each render that is kept',
+  'A webhook takes some 930 bytes more',
   'That is 2 GiB for a render a second, kept 30 days',
   'as far as it is used × (0.5 s + a document',
   'made 458 calls a second',

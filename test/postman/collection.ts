@@ -15,7 +15,7 @@ interface Operation {
   readonly description?: string
   readonly tags: readonly string[]
   readonly parameters?: readonly Parameter[]
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly examples: Examples } } }
+  readonly requestBody?: { readonly content: { readonly 'application/json': Examples } }
   readonly responses: Readonly<Record<string, { readonly content?: object } | undefined>>
 }
 interface Parameter {
@@ -24,7 +24,12 @@ interface Parameter {
   readonly description?: string
   readonly schema: { readonly default?: string | number }
 }
-type Examples = Readonly<Record<string, { readonly value: Readonly<Record<string, unknown>> }>>
+type Example = Readonly<Record<string, unknown>>
+/** One, or several under names. */
+interface Examples {
+  readonly example?: Example
+  readonly examples?: Readonly<Record<string, { readonly value: Example }>>
+}
 
 /** What callers are told of the service's address ends so. Operations elsewhere are for load balancers and tools. */
 const ROOT = '/api/v1'
@@ -88,12 +93,13 @@ export function collectionOf({ info, tags, paths }: OpenApi): object {
 
 /** One request for each example of its body, or one that has none. */
 function requestsOf(name: string, operation: Operation): readonly object[] {
-  const examples = Object.values(operation.requestBody?.content['application/json'].examples ?? {})
-  if (examples.length === 0) return [requestOf(name, operation)]
-  return examples.map(({ value }) => requestOf(name, operation, value))
+  const { example, examples = {} } = operation.requestBody?.content['application/json'] ?? {}
+  const bodies = [...(example ? [example] : []), ...Object.values(examples).map(({ value }) => value)]
+  if (bodies.length === 0) return [requestOf(name, operation)]
+  return bodies.map((body) => requestOf(name, operation, body))
 }
 
-function requestOf(name: string, operation: Operation, body?: Readonly<Record<string, unknown>>): object {
+function requestOf(name: string, operation: Operation, body?: Example): object {
   const [method = '', path = ''] = name.split(' ')
   const parameters = operation.parameters ?? []
   const isLater = body?.['mode'] === 'async'
@@ -114,9 +120,10 @@ function requestOf(name: string, operation: Operation, body?: Readonly<Record<st
 }
 
 /** The receiver is the one thing in an example that is somebody's own. */
-function bodyOf(example: Readonly<Record<string, unknown>>): string {
-  const isSent = example['webhook_url'] !== undefined
-  return JSON.stringify({ ...example, ...(isSent && { webhook_url: '{{webhook_url}}' }) }, null, 2)
+function bodyOf(example: Example): string {
+  const names = ['webhook_url', 'url'].filter((name) => example[name] !== undefined)
+  const receivers = Object.fromEntries(names.map((name) => [name, '{{webhook_url}}']))
+  return JSON.stringify({ ...example, ...receivers }, null, 2)
 }
 
 function urlOf(path: string, parameters: readonly Parameter[]): object {

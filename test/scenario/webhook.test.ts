@@ -1,6 +1,6 @@
 /** Events as a caller meets them: over HTTP, at a receiver of its own. */
 import { createHash, createHmac } from 'node:crypto'
-import type { DeliveryList } from '@platen/contract/schema/response.ts'
+import type { DeliveryList, DeliveryPage } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aCollector, type Collector, exportingTo } from '../conformance/collector.ts'
 import { ofTest } from '../fixture/lifetime.ts'
@@ -172,6 +172,84 @@ describe('POST /deliveries/:id/redeliver', () => {
 function redeliver(id: string, key = ACME_LIVE): Promise<RenderAnswer> {
   return request(service, { key, path: `/api/v1/deliveries/${id}/redeliver`, body: {} })
 }
+
+describe('GET /deliveries', () => {
+  const page = async (query: string, key = ACME_LIVE) => {
+    const answer = await request(service, { key, path: `/api/v1/deliveries?${query}` })
+    return { status: answer.status, ...(answer.json() as Partial<DeliveryPage>) }
+  }
+
+  test('lists the deliveries of all renders, the newest first, by cursor, and finds those that failed', async () => {
+    const reference = `order ${Math.random()}`
+    receiver.answer((_request, response) => response.writeHead(receiver.received.length === 2 ? 410 : 204).end())
+    const ids: string[] = []
+    for (let i = 0; i < 3; i++) {
+      ids.unshift(await submit(service, ACME_LIVE, { ...INVOICE, reference, webhook_url: receiver.url }))
+      await receiver.until(i + 1)
+    }
+    const query = `reference=${encodeURIComponent(reference)}`
+    const isEnded = ({ deliveries = [] }: Partial<DeliveryPage>) =>
+      deliveries.length === 3 && deliveries.every(({ status }) => status !== 'scheduled')
+    const all = await poll(() => page(query)).until(isEnded)
+    const shown = (id: string | undefined, status: string, code: number) => ({
+      render_id: id,
+      template: INVOICE.template,
+      event: 'render.succeeded',
+      reference,
+      status,
+      last_attempt: { status_code: code },
+    })
+    expect(all.deliveries).toMatchObject([
+      shown(ids[0], 'delivered', 204),
+      shown(ids[1], 'gone', 410),
+      shown(ids[2], 'delivered', 204),
+    ])
+    expect(JSON.stringify(all)).not.toContain(receiver.url)
+    const { deliveries: first = [], next_cursor: cursor } = await page(`${query}&limit=2`)
+    const { deliveries: rest = [], next_cursor: end } = await page(`${query}&limit=2&cursor=${cursor}`)
+    expect([...first, ...rest]).toEqual(all.deliveries)
+    expect(end).toBeUndefined()
+    expect((await page(`${query}&status=gone`)).deliveries).toMatchObject([{ render_id: ids[1] }])
+    expect((await page(`${query}&template=none`)).deliveries).toEqual([])
+    expect((await page(query, GLOBEX_LIVE)).deliveries).toEqual([])
+    expect((await page(`${query}&limit=2&cursor=${cursor}`, GLOBEX_LIVE)).status).toBe(400)
+  })
+
+  test('has no test event', async () => {
+    const path = '/api/v1/webhooks/test'
+    const { id } = (await request(service, { key: ACME_LIVE, path, body: { url: receiver.url } })).json()
+    const { deliveries = [] } = await page('limit=100')
+    expect(deliveries.map((delivery) => delivery.id)).not.toContain(id)
+  })
+})
+
+describe('POST /webhooks/test', () => {
+  const send = (url: string, key = ACME_LIVE) => request(service, { key, path: '/api/v1/webhooks/test', body: { url } })
+
+  test('sends one signed event, and answers what became of it', async () => {
+    const answer = await send(`${receiver.url}/hook?token=x`)
+    const received = only()
+    expect(received).toMatchObject({ path: '/hook?token=x', headers: { 'x-service-event': 'webhook.test' } })
+    expectSigned(received)
+    const id = String(received.headers['webhook-id'])
+    expect(JSON.parse(received.body)).toMatchObject({ id, status: 'test' })
+    expect([answer.status, answer.json()]).toMatchObject([
+      200,
+      { id, event: 'webhook.test', status: 'delivered', attempts: [{ result: 'ok', status_code: 204 }] },
+    ])
+  })
+
+  test('shows it as any delivery, to its own key alone, and repeats it for nobody', async () => {
+    receiver.answer(answering(503))
+    const { id, ...sent } = (await send(receiver.url)).json()
+    expect(sent).toMatchObject({ status: 'exhausted', attempts: [{ result: 'status', status_code: 503 }] })
+    const path = `/api/v1/deliveries/${String(id)}`
+    expect((await request(service, { key: ACME_LIVE, path })).json()).toEqual({ id, ...sent })
+    expect((await request(service, { key: GLOBEX_LIVE, path })).status).toBe(404)
+    expect((await redeliver(String(id))).status).toBe(404)
+    expect(receiver.received).toHaveLength(1)
+  })
+})
 
 test.for([
   'ftp://example.com/',

@@ -1,11 +1,13 @@
--- The renders of one account and environment. All scores are 0, so that members are in the order of their bytes, and ids in that of time.
+-- The renders of one account and environment, or their deliveries. All scores are 0, so that members are in the order of their bytes, and
+-- ids in that of time.
 -- KEYS  1 sorted set of entries: id, a letter for the status, one for the engine, the rest as JSON (t template, x when it expires, f when it
 --         finished, b bytes, c code of its failure, r reference, m metadata)
 --       2 sorted set that says where to find them: a hash of the template and reference that a filter names, status, engine, id
 --       3 sorted set of removed ids, by when they are forgotten      4 the estimated bytes of all this
 local ENTRIES, INDEX, REMOVED, BYTES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local ID, HASH = 26, 12
-local RANK = {q = 0, r = 1, s = 2, f = 2}
+-- Of the states of a render, and of its delivery: that is listed in the same way, under keys of its own.
+local RANK = {q = 0, r = 1, s = 2, f = 2, w = 2, d = 2, x = 2, g = 2, b = 2}
 -- What Redis needs for a member besides its text: measured, and rounded up.
 local MEMBER_BYTES = 110
 -- Entries examined for removal with each that is added: more than one, so that it catches up.
@@ -88,6 +90,13 @@ function operations.put()
   add(request.id .. request.status .. request.engine .. fields)
   keep(request.expiresAt)
   sweep()
+end
+
+-- Shows it as it is now, whatever was shown.
+function operations.replace()
+  local known = find(request.id)
+  if known and not redis.call('ZSCORE', REMOVED, request.id) then drop(known) end
+  operations.put()
 end
 
 function operations.cancel()

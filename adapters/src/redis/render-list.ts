@@ -36,46 +36,77 @@ export interface RenderListOptions {
   readonly bytesMax?: number
 }
 
-/** Makes the list in Redis. */
-export function redisRenderList(redis: RedisConnection, options: RenderListOptions = {}): RenderListView {
-  const { clock, bytesMax = LIST_BYTES_MAX } = options
+/** A list in Redis of what belongs to renders: each entry is under the id of one. */
+export interface RedisList {
+  run(scope: IdScope, request: object, signal: AbortSignal): Promise<unknown>
+  /** A page of entries, each converted by `entryIn`. Throws `RenderListIncomplete`. */
+  page<Entry>(scope: IdScope, page: ListPageRequest<Entry>, signal: AbortSignal): Promise<ListPage<Entry>>
+}
+
+interface ListPageRequest<Entry> {
+  readonly request: object
+  readonly entryIn: (entry: string) => Entry
+}
+
+interface ListPage<Entry> {
+  readonly entries: readonly Entry[]
+  readonly next?: RenderId
+}
+
+/** Makes a list whose keys begin with a name. */
+export function openRedisList(
+  redis: RedisConnection,
+  { clock, bytesMax = LIST_BYTES_MAX }: RenderListOptions,
+  name: string,
+): RedisList {
   const script = openScript(redis, { file: './render-list.lua', clock })
   const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)
-  const run = (scope: IdScope, request: object, signal: AbortSignal) =>
-    script.run({ keys: keysOf(scope), request }, signal)
+  const run: RedisList['run'] = ({ incarnation, environment }, request, signal) => {
+    const base = `platen:${name}:{${incarnation}}:${environment}`
+    const keys = [base, `${base}:index`, `${base}:removed`, `${base}:bytes`]
+    return script.run({ keys, request: { ...request, bytesMax, keptMs: LIST_REMOVED_KEPT_MS } }, signal)
+  }
+  return {
+    run,
+    async page(scope, { request, entryIn }, signal) {
+      const asked = { operation: 'page', ...request }
+      const [isComplete, found] = await Promise.all([checkpoints.isComplete(signal), run(scope, asked, signal)])
+      if (!isComplete) throw new RenderListIncomplete('the list does not include all events yet')
+      // Only the script answers, and it encodes an empty list as an object.
+      const { entries, next } = found as { readonly entries: readonly string[] | object; readonly next?: RenderId }
+      const page = { entries: Array.isArray(entries) ? entries.map(entryIn) : [] }
+      return next === undefined ? page : { ...page, next }
+    },
+  }
+}
+
+/** Makes the list of renders in Redis. */
+export function redisRenderList(redis: RedisConnection, options: RenderListOptions = {}): RenderListView {
+  const list = openRedisList(redis, options, 'list')
   return {
     async put(scope, render, signal) {
       const { id, engine, state, expiresAt } = render
       const letters = { status: STATUS_LETTERS[state.status], engine: ENGINE_LETTERS[engine] }
       const entry = { id, ...letters, expiresAt, fields: JSON.stringify(fieldsOf(render)) }
-      await run(scope, { operation: 'put', ...entry, bytesMax }, signal)
+      await list.run(scope, { operation: 'put', ...entry }, signal)
     },
     async cancel(scope, { id, finishedAt, expiresAt }, signal) {
       const fields = { x: expiresAt, f: finishedAt, c: 'canceled' } satisfies Partial<Fields>
-      await run(scope, { operation: 'cancel', id, status: STATUS_LETTERS.failed, fields }, signal)
+      await list.run(scope, { operation: 'cancel', id, status: STATUS_LETTERS.failed, fields }, signal)
     },
     async remove(scope, id, signal) {
-      await run(scope, { operation: 'remove', id, keptMs: LIST_REMOVED_KEPT_MS }, signal)
+      await list.run(scope, { operation: 'remove', id }, signal)
     },
     async isSettled(scope, id, signal) {
-      return (await run(scope, { operation: 'isSettled', id }, signal)) === true
+      return (await list.run(scope, { operation: 'isSettled', id }, signal)) === true
     },
     async page(query, signal) {
       const { scope, limit, template, reference } = query
-      const asked = { operation: 'page', ...idRangeOf(query), limit, template, reference, letters: lettersOf(query) }
-      const [isComplete, found] = await Promise.all([checkpoints.isComplete(signal), run(scope, asked, signal)])
-      if (!isComplete) throw new RenderListIncomplete('the list of renders does not include all events yet')
-      // Only the script answers, and it encodes an empty list as an object.
-      const { entries, next } = found as { readonly entries: readonly string[] | object; readonly next?: RenderId }
-      const renders = Array.isArray(entries) ? entries.map(listedIn) : []
-      return next === undefined ? { renders } : { renders, next }
+      const request = { ...idRangeOf(query), limit, template, reference, letters: lettersOf(query) }
+      const { entries, ...next } = await list.page(scope, { request, entryIn: listedIn }, signal)
+      return { renders: entries, ...next }
     },
   }
-}
-
-function keysOf({ incarnation, environment }: IdScope): string[] {
-  const base = `platen:list:{${incarnation}}:${environment}`
-  return [base, `${base}:index`, `${base}:removed`, `${base}:bytes`]
 }
 
 /** The pairs of status and engine that a query allows; undefined if it has no filter but time. */
@@ -87,14 +118,18 @@ function lettersOf({ status, engine, template, reference }: RenderQuery): readon
   )
 }
 
-/** What an entry says of a render besides its id, status and engine. The script reads `t`, `x` and `r`. */
-interface Fields {
+/** What the script reads of an entry. */
+export interface ListFields {
   readonly t: TemplateCode
   readonly x: number
+  readonly r?: Labels['reference']
+}
+
+/** What an entry says of a render besides its id, status and engine. */
+interface Fields extends ListFields {
   readonly f?: number
   readonly b?: number
   readonly c?: Extract<ListedState, { status: 'failed' }>['code']
-  readonly r?: Labels['reference']
   readonly m?: Labels['metadata']
 }
 
@@ -105,7 +140,8 @@ function fieldsOf({ template, expiresAt, state, reference, metadata }: ListedRen
   return { t: template, x: expiresAt, ...ended, ...result, ...labels }
 }
 
-const ID_CHARS = 26
+/** Characters of the id at the beginning of an entry. A letter for the status and one for the engine follow, and then JSON. */
+export const ID_CHARS = 26
 
 function listedIn(entry: string): ListedRender {
   // Only `put` writes entries.

@@ -26,7 +26,9 @@ const RECORD_UNCHANGED = `${RECORDED}, next_at = iif(asked > ?2, ?4, due_at) WHE
 const DEFER = `UPDATE delivery SET taken = 0, next_at = ?2, reason = coalesce(?3, reason) WHERE id = ?1 RETURNING next_at`
 const REDELIVER = `UPDATE delivery SET asked = asked + 1, next_at = min(coalesce(next_at, ?2), ?2) WHERE id = ?1 AND asked < ?3
   RETURNING next_at`
-const COLUMNS = `SELECT delivery, status, reason, next_at, calls FROM delivery`
+/** The columns that `recordIn` reads. */
+export const DELIVERY_COLUMNS = 'delivery, status, reason, next_at, calls'
+const COLUMNS = `SELECT ${DELIVERY_COLUMNS} FROM delivery`
 const FIND = `${COLUMNS} WHERE id = ?`
 const OF_RENDER = `${COLUMNS} WHERE render = ? ORDER BY id`
 const FORGET = `DELETE FROM delivery WHERE render = ?`
@@ -149,7 +151,8 @@ function reasonOf(next: NextStatus): string | null {
   return next.status === 'scheduled' ? null : (next.reason ?? null)
 }
 
-function recordIn(row: Row): DeliveryRecord {
+/** The delivery in a row. */
+export function recordIn(row: Row): DeliveryRecord {
   const { reason, next_at: nextAt } = row
   // Only this file writes the column, and the table constrains it.
   const status = textIn(row, 'status') as DeliveryStatus

@@ -57,6 +57,39 @@ test('charges from before they were counted by template and day get both from th
   ])
 })
 
+test('deliveries from before they were listed are listed by what their render has', () => {
+  const files = readdirSync(new URL('migrations/', import.meta.url))
+    .sort()
+    .slice(0, 9)
+  for (const file of files) connection.exec(readFileSync(new URL(`migrations/${file}`, import.meta.url), 'utf8'))
+  connection.exec('PRAGMA user_version = 9')
+  const render = connection.prepare(
+    `INSERT INTO render (id, template, accepted_at, status, expires_at, scope, engine, reference) VALUES (?, 'invoice', 1, 'queued', 7, 'a live', 'html', ?)`,
+  )
+  const delivery = connection.prepare(
+    `INSERT INTO delivery (id, render, delivery, status, due_at) VALUES (?, ?, '{"account":"a","environment":"live"}', 'scheduled', 1)`,
+  )
+  render.run('01KA', 'order-7')
+  render.run('01KB', null)
+  for (const [id, of] of [
+    ['1', '01KA'],
+    ['2', '01KB'],
+    ['3', '01KC'],
+  ] as const)
+    delivery.run(id, of)
+  migrate(connection)
+  const select = 'SELECT scope, template, reference, delivery FROM delivery ORDER BY id'
+  const rows = connection.prepare(select).all()
+  expect(rows).toMatchObject([
+    { scope: 'a live', template: 'invoice', reference: 'order-7' },
+    { scope: 'a live', template: 'invoice', reference: null },
+    { template: null, reference: null },
+  ])
+  expect(JSON.parse(String(rows[0]?.['delivery']))).toMatchObject({
+    listed: { template: 'invoice', reference: 'order-7', expiresAt: 7 },
+  })
+})
+
 test('a database that is up to date is left as it is', () => {
   migrate(connection)
   const schema = connection.prepare('SELECT sql FROM sqlite_schema').all()

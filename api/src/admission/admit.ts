@@ -49,7 +49,8 @@ export async function admit(request: AdmissionRequest, ports: ApiPorts): Promise
   return recordOf(request, ports, { mode, template, engine, webhookUrl })
 }
 
-function requireActive({ suspended, suspendedReason }: Tenant): void {
+/** Throws `PAYMENT_REQUIRED` for a suspended tenant. */
+export function requireActive({ suspended, suspendedReason }: Tenant): void {
   if (!suspended) return
   const reason = suspendedReason === undefined ? '' : `: ${suspendedReason}`
   throw new ServiceError('PAYMENT_REQUIRED', `The subscription is suspended${reason}.`, { reason: 'suspended' })

@@ -64,13 +64,14 @@ interface WebhookTerms {
 /**
  * Returns the webhook target, if there is one. Throws `INVALID_PAYLOAD`. The address behind the host name is checked when it is called.
  */
-export function webhookUrlOf(
-  { webhook_url }: Omit<RenderRequest, 'data'>,
-  { tenant, policy }: WebhookTerms,
-): string | undefined {
-  if (webhook_url === undefined) return undefined
-  const allowCidrs = [...policy.allowCidrs, ...cidrsOf(tenant.webhookAllowCidrs ?? [])]
-  const fault = webhookUrlFault(webhook_url, { ...policy, allowCidrs })
-  if (fault !== undefined) throw malformed([{ path: '/webhook_url', message: fault }])
+export function webhookUrlOf({ webhook_url }: Omit<RenderRequest, 'data'>, terms: WebhookTerms): string | undefined {
+  if (webhook_url !== undefined) requireCallable(webhook_url, terms, '/webhook_url')
   return webhook_url
+}
+
+/** Throws `INVALID_PAYLOAD` for the URL at a path in the body if receivers may not have it. */
+export function requireCallable(url: string, { tenant, policy }: WebhookTerms, path: string): void {
+  const allowCidrs = [...policy.allowCidrs, ...cidrsOf(tenant.webhookAllowCidrs ?? [])]
+  const fault = webhookUrlFault(url, { ...policy, allowCidrs })
+  if (fault !== undefined) throw malformed([{ path, message: fault }])
 }

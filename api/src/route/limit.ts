@@ -34,3 +34,21 @@ export const PDF_PIECE_BYTES_MAX = 1024 * 1024
 
 /** How long a `pdf_url` is valid. */
 export const PDF_URL_MS = 10 * 60 * SECOND_MS
+
+/** Bytes of the body of a request for a test event: the longest URL in any spelling, and so little that it is parsed at once. */
+export const TEST_EVENT_BODY_BYTES_MAX = 16 * 1024
+
+/** Test events of a tenant in a minute: enough to set up a receiver, and too few to flood anybody. */
+export const TEST_EVENTS_PER_MINUTE = 10
+
+/** Tenants whose test events of the last minute an API process counts. Each takes about 200 bytes. */
+export const TEST_EVENTS_TENANTS_MAX = 10_000
+
+/** How long a caller waits for the attempt: the whole time of one, and some for its turn and its record. */
+export const TEST_EVENT_WAIT_MS = 15 * SECOND_MS
+
+/** How often the delivery log is asked meanwhile. */
+export const TEST_EVENT_POLL_MS = 200
+
+/** How long the delivery of a test event is kept, at least. */
+export const TEST_EVENT_KEPT_MS = 24 * 60 * 60 * SECOND_MS

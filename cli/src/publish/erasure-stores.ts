@@ -6,6 +6,7 @@ import { openArtifactStore } from '@platen/adapters/open-artifact-store.ts'
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { openRedisDirectory } from '@platen/adapters/redis/directory.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
+import { redisDeliveryList } from '@platen/adapters/redis/render-list/delivery-list.ts'
 import { redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
 import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
@@ -68,6 +69,7 @@ export async function openClusterStores(ports: OpenPorts, signal: AbortSignal): 
     deliveries: deliveryStoreIn(store.artifacts, { bucket: store.serviceBucket, format: FORMAT_DEFAULT }),
     ledger: redisRenderLedger(redis),
     list,
+    deliveryList: redisDeliveryList(redis),
     listed: list,
     findRenders: (order, until) => rendersInIndex(order, store, until),
     async tenantOf(name) {

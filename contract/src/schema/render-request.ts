@@ -95,3 +95,21 @@ export const renderRequestSchema = {
 } as const
 
 export type RenderRequest = FromSchema<typeof renderRequestSchema>
+
+/** The body of POST /webhooks/test. */
+export const testEventRequestSchema = {
+  title: 'TestEventRequest',
+  type: 'object',
+  additionalProperties: false,
+  required: ['url'],
+  properties: {
+    url: {
+      type: 'string',
+      format: 'uri',
+      maxLength: WEBHOOK_URL_CHARS_MAX,
+      description: 'https URL that receives the signed test event: what you would send as `webhook_url`.',
+    },
+  },
+} as const
+
+export type TestEventRequest = FromSchema<typeof testEventRequestSchema>

@@ -3,7 +3,7 @@
  * that document.
  */
 import type { FromSchema } from 'json-schema-to-ts'
-import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '../delivery.ts'
+import { ATTEMPT_RESULTS, DELIVERED_EVENTS, DELIVERY_STATUSES } from '../delivery.ts'
 import { FAILURES, HTTP_ERRORS, type HttpErrorCode, REQUEST_PARTS, reasonsOf, WARNINGS } from '../error.ts'
 import { EVENT_TYPES } from '../event.ts'
 import { STATUSES } from '../render.ts'
@@ -176,6 +176,23 @@ const attemptSchema = {
   },
 } as const
 
+const deliveryProperties = {
+  id: { type: 'string', format: 'uuid', description: 'X-Service-Delivery and webhook-id of every attempt.' },
+  event: { title: 'EventType', type: 'string', enum: EVENT_TYPES },
+  url: { type: 'string', description: 'webhook_url of the render.' },
+  status: {
+    title: 'DeliveryStatus',
+    type: 'string',
+    enum: DELIVERY_STATUSES,
+    description:
+      'scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called.',
+  },
+  created_at: instant,
+  next_attempt_at: { ...instant, description: 'Only while status is scheduled.' },
+  reason: { type: 'string', description: 'Why the delivery is waiting or was blocked.' },
+  attempts: { type: 'array', items: attemptSchema, description: 'The last 50 attempts, the oldest first.' },
+} as const
+
 export const deliveryListSchema = {
   title: 'DeliveryList',
   type: 'object',
@@ -189,27 +206,70 @@ export const deliveryListSchema = {
         type: 'object',
         additionalProperties: false,
         required: ['id', 'event', 'url', 'status', 'created_at', 'attempts'],
-        properties: {
-          id: { type: 'string', format: 'uuid', description: 'X-Service-Delivery and webhook-id of every attempt.' },
-          event: { title: 'EventType', type: 'string', enum: EVENT_TYPES },
-          url: { type: 'string', description: 'webhook_url of the render.' },
-          status: {
-            title: 'DeliveryStatus',
-            type: 'string',
-            enum: DELIVERY_STATUSES,
-            description:
-              'scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called.',
-          },
-          created_at: instant,
-          next_attempt_at: { ...instant, description: 'Only while status is scheduled.' },
-          reason: { type: 'string', description: 'Why the delivery is waiting or was blocked.' },
-          attempts: { type: 'array', items: attemptSchema, description: 'The last 50 attempts, the oldest first.' },
-        },
+        properties: deliveryProperties,
       },
     },
   },
 } as const
 export type DeliveryList = FromSchema<typeof deliveryListSchema>
+
+/** Its events may become more. Those of a `Delivery` may not: callers of older versions know them all. */
+export const deliveryDetailSchema = {
+  title: 'DeliveryDetail',
+  type: 'object',
+  additionalProperties: false,
+  required: ['id', 'event', 'url', 'status', 'created_at', 'attempts'],
+  properties: {
+    ...deliveryProperties,
+    event: { title: 'DeliveredEventType', type: 'string', enum: DELIVERED_EVENTS },
+    render_id: { ...renderId, description: 'The render that it tells of. Absent for a test event.' },
+    url: { type: 'string', description: 'Where it is sent: webhook_url of the render, or url of the test event.' },
+  },
+} as const
+export type DeliveryDetail = FromSchema<typeof deliveryDetailSchema>
+
+export const deliveryPageSchema = {
+  title: 'DeliveryPage',
+  type: 'object',
+  additionalProperties: false,
+  required: ['deliveries'],
+  properties: {
+    deliveries: {
+      type: 'array',
+      items: {
+        title: 'ListedDelivery',
+        type: 'object',
+        additionalProperties: false,
+        required: ['id', 'event', 'render_id', 'template', 'status', 'created_at'],
+        properties: {
+          id: deliveryProperties.id,
+          event: { title: 'DeliveredEventType', type: 'string', enum: DELIVERED_EVENTS },
+          render_id: renderId,
+          template: { type: 'string', description: 'Template code.' },
+          reference: { ...labels.reference, description: '`reference` of the render.' },
+          status: deliveryProperties.status,
+          created_at: instant,
+          last_attempt: {
+            title: 'ListedAttempt',
+            type: 'object',
+            additionalProperties: false,
+            required: ['started_at', 'duration_ms', 'result'],
+            properties: {
+              started_at: instant,
+              duration_ms: attemptSchema.properties.duration_ms,
+              result: attemptSchema.properties.result,
+              status_code: attemptSchema.properties.status_code,
+            },
+            description:
+              'Absent before the first attempt. The delivery itself has all attempts, with messages and answers.',
+          },
+        },
+      },
+    },
+    next_cursor: { type: 'string', description: 'The `cursor` of the next page. Absent on the last page.' },
+  },
+} as const
+export type DeliveryPage = FromSchema<typeof deliveryPageSchema>
 
 export const redeliverySchema = {
   title: 'Redelivery',
@@ -297,3 +357,17 @@ export const webhookBodySchema = {
   },
 } as const
 export type WebhookBody = FromSchema<typeof webhookBodySchema>
+
+/** The body of a test event, as `testEventOf` makes it. */
+export const testEventBodySchema = {
+  title: 'TestEventBody',
+  type: 'object',
+  additionalProperties: true,
+  required: ['id', 'status', 'created_at'],
+  properties: {
+    id: { type: 'string', format: 'uuid', description: 'The same as X-Service-Delivery and webhook-id.' },
+    status: { type: 'string', const: 'test' },
+    created_at: instant,
+  },
+} as const
+export type TestEventBody = FromSchema<typeof testEventBodySchema>

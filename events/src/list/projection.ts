@@ -5,14 +5,20 @@
  * An event says that a render has ended; what is listed of it is read from its manifest. For an event cannot be erased: an erased render has
  * a tombstone in place of its manifest, a removed one has a manifest that says so, and an expired one has none. An event of a stored
  * request also lacks the labels.
+ *
+ * It does the same for the list of deliveries, from the delivery log.
  */
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { NewerFormat } from '@platen/contract/format.ts'
+import { listedDelivery } from '@platen/contract/listed-delivery.ts'
 import { listedEnded, scopeOfRender } from '@platen/contract/listed-render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
+import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { EventBatch } from '@platen/contract/port/event-log.ts'
 import type { RenderListView } from '@platen/contract/port/render-list.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { throwUnlessAborted } from '@platen/contract/race.ts'
 import {
   decodeManifest,
@@ -29,6 +35,8 @@ import { LISTED_AT_ONCE } from './limit.ts'
 
 export interface ListPorts extends ReplayPorts {
   readonly list: Pick<RenderListView, 'put' | 'isSettled'>
+  readonly deliveryList: Pick<DeliveryListView, 'add' | 'isSettled'>
+  readonly deliveries: Pick<DeliveryLog, 'find'>
   readonly artifacts: Pick<ArtifactStore, 'get'>
   /** The bucket of the manifests. */
   readonly serviceBucket: string
@@ -40,22 +48,28 @@ export const LIST_READER = 'list'
 /** Keeps the list until `signal` aborts. Any number of processes may run it; they share the log. Rejects only because of a defect. */
 export async function runListProjection(ports: ListPorts, signal: AbortSignal): Promise<void> {
   const { clock, log } = ports
-  const artifacts = retrying(ports.artifacts, ['get'], { clock, log, dependency: 'artifact store' })
+  const store = { clock, log, dependency: 'artifact store' }
+  const artifacts = retrying(ports.artifacts, ['get'], store)
+  const deliveries = retrying(ports.deliveries, ['find'], store)
   const apply = async (batches: readonly EventBatch[]) => {
     const events = batches.flatMap((batch) => batch.events)
-    await forEachConcurrently(events, LISTED_AT_ONCE, (event) => applyEvent(event, { ...ports, artifacts }, signal))
+    await forEachConcurrently(events, LISTED_AT_ONCE, async (event) => {
+      const { render, outcome } = event.manifest
+      if (expiryOf(render, outcome.finishedAt) <= clock.now()) return
+      await listRender(event, { ...ports, artifacts }, signal)
+      await listDelivery(event, { ...ports, deliveries }, signal)
+    })
     const period = monthOf(ports.clock.now())
     return batches.map(() => ({ period, charged: new Map() }))
   }
   await applyEvents({ reader: LIST_READER, apply }, ports, signal).catch(throwUnlessAborted(signal))
 }
 
-async function applyEvent(
-  { manifest: { render, outcome } }: RenderEvent,
-  { list, artifacts, serviceBucket, clock, log }: ListPorts,
+async function listRender(
+  { manifest: { render } }: RenderEvent,
+  { list, artifacts, serviceBucket, log }: ListPorts,
   signal: AbortSignal,
 ): Promise<void> {
-  if (expiryOf(render, outcome.finishedAt) <= clock.now()) return
   if (await list.isSettled(scopeOfRender(render), render.id, signal)) return
   const bytes = await artifacts.get(manifestAddress(render.id, serviceBucket), signal)
   try {
@@ -65,5 +79,25 @@ async function applyEvent(
   } catch (err) {
     if (!(err instanceof UnreadableManifest || err instanceof NewerFormat)) throw err
     log.error({ render: render.id, err }, 'render not listed, outcome unreadable')
+  }
+}
+
+/** The dispatcher shows what becomes of a delivery. This adds what the list has lost, as the delivery log has it. */
+async function listDelivery(
+  { id, manifest: { render } }: RenderEvent,
+  { deliveryList, deliveries, log }: ListPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  if (render.webhookUrl === undefined && render.requestData === undefined) return
+  const scope = scopeOfRender(render)
+  if (await deliveryList.isSettled(scope, render.id, signal)) return
+  try {
+    const record = await deliveries.find(id, signal)
+    const listed = record && listedDelivery(record)
+    if (listed !== undefined) await deliveryList.add(scope, listed, signal)
+  } catch (err) {
+    // The object is damaged. Whoever asks for the delivery is told so.
+    if (err instanceof Unavailable || signal.aborted) throw err
+    log.error({ render: render.id, delivery: id, err }, 'delivery not listed, record unreadable')
   }
 }

@@ -11,6 +11,7 @@ import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { ERASED_KEPT_DAYS } from '@platen/contract/limit.ts'
 import { scopeOfRender } from '@platen/contract/listed-render.ts'
+import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
 import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderListView } from '@platen/contract/port/render-list.ts'
 import {
@@ -33,6 +34,8 @@ export interface ErasurePorts extends Omit<RemovalPorts, 'meter'> {
   readonly ledger: Pick<ErasableRenderLedger, 'forget' | 'complete'>
   /** The list of renders, where the ledger does not keep it. */
   readonly list?: Pick<RenderListView, 'remove'>
+  /** The list of deliveries, where the delivery log does not keep it. */
+  readonly deliveryList?: Pick<DeliveryListView, 'remove'>
   /** Removes the records of a render that are neither in the artifact store nor in the ledger; absent = nobody can remove those. */
   readonly forgetRecords?: (id: RenderId, signal: AbortSignal) => Promise<void>
 }
@@ -164,12 +167,15 @@ async function erase(
   ports: ErasurePorts,
   signal: AbortSignal,
 ): Promise<void> {
-  const { artifacts, serviceBucket, ledger, list, forgetRecords } = ports
+  const { artifacts, serviceBucket, ledger, list, deliveryList, forgetRecords } = ports
   const address = manifestAddress(id, serviceBucket)
   await artifacts.put(address, encodeManifest({ ...tombstone, isErasing: true }), signal)
   await removeData(tombstone.render, ports, signal)
   // Without a manifest nobody knows in whose list it is. It leaves that when it leaves the queue.
-  if (hadManifest) await list?.remove(scopeOfRender(tombstone.render), id, signal)
+  if (hadManifest) {
+    await list?.remove(scopeOfRender(tombstone.render), id, signal)
+    await deliveryList?.remove(scopeOfRender(tombstone.render), id, signal)
+  }
   await ledger.forget(id, signal)
   // From now on no renderer begins it.
   if (isYoung) await ledger.complete(tombstone, signal)

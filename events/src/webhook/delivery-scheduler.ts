@@ -107,7 +107,9 @@ export function deliveryOf(
   { retriesMax, clock }: Pick<SchedulerOptions, 'retriesMax' | 'clock'>,
 ): Delivery | undefined {
   const { render, outcome } = event.manifest
-  if (render.webhookUrl === undefined || expiryOf(render, outcome.finishedAt) <= clock.now()) return undefined
+  const expiresAt = expiryOf(render, outcome.finishedAt)
+  if (render.webhookUrl === undefined || expiresAt <= clock.now()) return undefined
+  const { reference, template } = render
   return {
     id: event.id,
     type: event.type,
@@ -120,6 +122,7 @@ export function deliveryOf(
     // The caller of a sync render already has the outcome. The webhook is for its records and is tried once.
     retriesMax: render.mode === 'sync' ? 0 : retriesMax,
     createdAt: outcome.finishedAt,
+    listed: { template: template.code, ...(reference !== undefined && { reference }), expiresAt },
     requestId: render.requestId,
     ...(render.trace !== undefined && { trace: render.trace }),
   }

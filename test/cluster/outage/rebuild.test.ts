@@ -8,8 +8,9 @@ import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test } from 'vitest'
-import { shared } from '../../fixture/lifetime.ts'
+import { ofTest, shared } from '../../fixture/lifetime.ts'
 import { poll } from '../../time/poll.ts'
+import { aReceiver, LOOPBACK_ALLOWED } from '../../topology/receiver.ts'
 import { ended, type RenderAnswer, reaches, render, request, statusOf, submit } from '../../topology/service.ts'
 import { aCluster, aTenant, erase, LETTER, manifestsIn, redisOf } from '../harness.ts'
 
@@ -21,6 +22,7 @@ const QUOTA = 20
 
 const cluster = shared(() =>
   aCluster({
+    settings: LOOPBACK_ALLOWED,
     documents: [
       ...aTenant('counted', COUNTED_LIVE, { renderLimitMonthly: QUOTA }),
       ...aTenant('listed', LISTED_LIVE, {}),
@@ -77,6 +79,39 @@ test('the list of renders is the same after Redis was emptied, says so until the
     expect(answer.headers.get('retry-after')).toBe('5')
   }
   expect(last.json()).toMatchObject({ renders: kept.map((id) => ({ render_id: id, ...labels, status: 'succeeded' })) })
+})
+
+test('so is the list of deliveries, with what their receivers said', async ({ signal }) => {
+  const receiver = ofTest(await aReceiver())
+  const service = cluster().at(0)
+  const list = () => request(service, { key: LISTED_LIVE, path: '/api/v1/deliveries?reference=order%208' })
+  const body = { ...LETTER, reference: 'order 8', webhook_url: receiver.url }
+  receiver.answer((_request, response) => response.writeHead(receiver.received.length > 1 ? 204 : 410).end())
+  const ids: string[] = []
+  for (let i = 0; i < 3; i += 1) {
+    ids.unshift(await submit(service, LISTED_LIVE, body))
+    await receiver.until(i + 1)
+  }
+  const statusesIn = (answer: RenderAnswer) =>
+    (answer.json() as { deliveries?: { render_id: string; status: string }[] }).deliveries?.map(
+      ({ render_id: id, status }) => [id, status],
+    )
+  const [erased = '', ...kept] = ids.map((id, at) => [id, at < 2 ? 'delivered' : 'gone'])
+  const before = await poll(list).until((answer) => isDeepStrictEqual(statusesIn(answer), [erased, ...kept]))
+  expect(before.status).toBe(200)
+  expect((await erase(cluster(), 'render', String(erased[0]))).code).toBe(0)
+  expect(statusesIn(await list())).toEqual(kept)
+  await using redis = await redisOf(cluster(), signal)
+  await redis.call((client) => client.flushall(), signal)
+  const answers: RenderAnswer[] = []
+  const last = await poll(async () => {
+    const answer = await list()
+    answers.push(answer)
+    return answer
+  }).until(({ status }) => status === 200)
+  for (const answer of answers.slice(0, -1))
+    expect([answer.status, answer.json()]).toMatchObject([503, { error: { reason: 'list_incomplete' } }])
+  expect(statusesIn(last)).toEqual(kept)
 })
 
 test('a render that was running in the Redis that came back, and has ended, ends there too', async ({ signal }) => {

@@ -185,7 +185,7 @@ const DIGEST = '[0-9a-f]{64}'
 const MONTH = '\\d{4}-\\d{2}'
 const REDIS_KEY = new RegExp(
   `^platen:(?:\\{directory\\}:(?:readers|seal-keys|meta|keys|templates|tenants|log)|\\{checkpoint\\}(?::charged:${MONTH})?|\\{list\\}|` +
-    `list:\\{${ACCOUNT}\\}:live(?::(?:index|removed|bytes))?|render:\\{${ULID}\\}|` +
+    `(?:list|deliveries):\\{${ACCOUNT}\\}:live(?::(?:index|removed|bytes))?|render:\\{${ULID}\\}|` +
     `reply:\\{${ULID}\\}:[a-z0-9:]+|limiter:\\{${ACCOUNT}\\}:(?:settings|holdings|lapses|sums|charges:${MONTH}|` +
     `rate:(?:key:${ACCOUNT}:${DIGEST}:(?:a?sync)|tenant:${ACCOUNT}:live:(?:react_pdf|a?sync))))$`,
 )

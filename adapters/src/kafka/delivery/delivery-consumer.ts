@@ -8,11 +8,13 @@
  */
 import { NewerFormat } from '@platen/contract/format.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
+import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
 import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer/group-consumer.ts'
-import { WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
+import { DELIVERY_SHOWN_AGAIN_MS, WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
 import { type NewReminder, type ReminderSender, removeReminder, sendReminders } from './delay-topics.ts'
+import { show } from './delivery-shown.ts'
 import { type AttemptRequest, type DeliveryStore, UnreadableObject } from './delivery-store.ts'
 import { afterAttempt, afterDeferral, type MadeAttempt, type Progress, remainingMs, verdictOn } from './progress.ts'
 import { type AttemptRequestKey, type Reminder, reminderReader, type Unread } from './reminder.ts'
@@ -20,7 +22,15 @@ import { DUE_TOPIC } from './topic.ts'
 
 export interface DeliveryConsumerPorts extends ReminderSender {
   readonly store: DeliveryStore
+  /** Absent = nobody lists deliveries. */
+  readonly list?: Pick<DeliveryListView, 'put'> | undefined
 }
+
+/**
+ * The step of a reminder that is never given out. Whoever gets it, or any other one that is out of date, shows the delivery in the list
+ * again. So the list is told how each delivery ended, however long it was away.
+ */
+const OUT_OF_DATE = Number.MAX_SAFE_INTEGER
 
 /** A reminder being processed. */
 interface HeldReminder {
@@ -151,12 +161,24 @@ export class DeliveryConsumer {
 
   async #dueOf(held: HeldReminder): Promise<DueDelivery | undefined> {
     const { store } = this.#ports
-    const { id, render, ask: name, step } = held.reminder
+    const { id, render, ask: name } = held.reminder
     const [progress, ask] = await Promise.all([
       store.read(id, render, neverAborted()),
       name && store.readRequest(id, name.number, neverAborted()),
     ])
     if (progress === undefined) return undefined
+    const due = await this.#dueIn(held, progress, ask)
+    if (due === undefined) await this.#show(progress)
+    return due
+  }
+
+  async #dueIn(
+    held: HeldReminder,
+    progress: Progress,
+    ask: AttemptRequest | undefined,
+  ): Promise<DueDelivery | undefined> {
+    const { store } = this.#ports
+    const { id, render, ask: name, step } = held.reminder
     if (name === undefined) return await this.#scheduledOf(held, progress)
     if (ask === undefined || ask.nonce !== name.nonce) return undefined
     if (progress.answered.includes(name.nonce)) {
@@ -187,6 +209,7 @@ export class DeliveryConsumer {
         const after = afterDeferral(progress, { waitMs, reason, now: clock.now() })
         await store.write(after, neverAborted())
         await this.#remindOf(after)
+        await this.#show(after)
         this.#done(held)
       },
     }
@@ -218,6 +241,15 @@ export class DeliveryConsumer {
     const after = afterAttempt(progress, { ...made, now: clock.now() })
     await store.write(after, neverAborted())
     if (after.step !== progress.step) await this.#remindOf(after)
+    await this.#show(after)
+  }
+
+  /** Shows the delivery in the list, or reminds somebody to do so later. If it is scheduled, its next attempt does. */
+  async #show(progress: Progress): Promise<void> {
+    const isTold = await show(progress, this.#ports.list, neverAborted())
+    if (isTold || progress.status === 'scheduled') return
+    const { id, render } = progress.delivery
+    await this.#remind({ id, render, waitMs: DELIVERY_SHOWN_AGAIN_MS, step: OUT_OF_DATE })
   }
 
   /** Sends the reminder of the next attempt in the schedule. */

@@ -12,6 +12,7 @@ import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
@@ -21,6 +22,7 @@ import type { GroupConsumer } from '../consumer/group-consumer.ts'
 import type { Lag } from '../partition/partition.ts'
 import { type DelayPorts, DelayTopicConsumer, sendReminders } from './delay-topics.ts'
 import { DeliveryConsumer } from './delivery-consumer.ts'
+import { showScheduled } from './delivery-shown.ts'
 import { type AttemptRequest, type DeliveryStore, deliveryStoreIn } from './delivery-store.ts'
 import { recordOf } from './progress.ts'
 import { WEBHOOK_GROUP, WEBHOOK_TOPICS } from './topic.ts'
@@ -32,6 +34,8 @@ export interface DeliveryLogPorts {
   /** The clock by which deliveries are due. */
   readonly clock: Clock
   readonly ids: Ids
+  /** Shows the deliveries, where it is a view; absent = this process changes nothing that it shows. */
+  readonly list?: Pick<DeliveryListView, 'put' | 'add'>
 }
 
 export interface DeliveryLogSettings {
@@ -48,7 +52,7 @@ export interface DeliveryLogSettings {
 }
 
 /** The operations that need no membership of the group, for the API. */
-export interface DeliveryReader extends Pick<DeliveryLog, 'find' | 'listByRender' | 'redeliver'> {
+export interface DeliveryReader extends Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'> {
   /**
    * Removes the deliveries of a render, delivered or not. Safe to repeat. The progress of a delivery in hand may be written once more;
    * nobody then finds it by its id.
@@ -64,7 +68,7 @@ export interface KafkaDeliveryLog extends DeliveryLog, DeliveryReader, AsyncDisp
   lag(): readonly Lag[]
 }
 
-/** Makes a log for processes that only read deliveries and request attempts. */
+/** Makes a log for processes that make no attempts. */
 export function kafkaDeliveryReader(ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryReader {
   return deliveryReaderOn(storeOf(ports, settings), ports, settings)
 }
@@ -82,6 +86,16 @@ function deliveryReaderOn(
   settings: DeliveryLogSettings,
 ): DeliveryReader {
   return {
+    async schedule(deliveries, signal) {
+      signal.throwIfAborted()
+      const now = ports.clock.now()
+      await Promise.all(deliveries.map((delivery) => store.create(delivery, now, signal)))
+      // Also for existing objects: the process that wrote one may have died before it sent the reminder.
+      const reminders = deliveries.map(({ id, render }) => ({ id, render, waitMs: 0, step: 0 }))
+      await sendReminders({ ...ports, ...settings }, reminders, signal)
+      // Those that the list misses now are shown with their first attempt.
+      await Promise.all(deliveries.map((delivery) => showScheduled(delivery, ports.list, signal)))
+    },
     async find(id, signal) {
       const progress = await store.find(id, signal)
       return progress && recordOf(progress)
@@ -107,7 +121,7 @@ export async function openKafkaDeliveryLog(
   let consumer: GroupConsumer | undefined
   const poll: GroupConsumer['poll'] = (topic) => consumer?.poll(topic)
   const delayConsumer = new DelayTopicConsumer(delayPorts, poll)
-  const dueConsumer = new DeliveryConsumer({ ...delayPorts, store }, poll)
+  const dueConsumer = new DeliveryConsumer({ ...delayPorts, store, list: ports.list }, poll)
   const onRecords = () => {
     delayConsumer.onRecords()
     dueConsumer.onRecords()
@@ -126,14 +140,6 @@ export async function openKafkaDeliveryLog(
   return {
     ...deliveryReaderOn(store, ports, settings),
     consume: (consuming) => dueConsumer.consume(consuming),
-    async schedule(deliveries, scheduling) {
-      scheduling.throwIfAborted()
-      const now = clock.now()
-      await Promise.all(deliveries.map((delivery) => store.create(delivery, now, scheduling)))
-      // Also for existing objects: the process that wrote one may have died before it sent the reminder.
-      const reminders = deliveries.map(({ id, render }) => ({ id, render, waitMs: 0, step: 0 }))
-      await sendReminders(delayPorts, reminders, scheduling)
-    },
     isAlive: () => !hasFailed && joined.isAlive(),
     lag: () => joined.lag(),
     async [Symbol.asyncDispose]() {

@@ -1,45 +1,20 @@
 /** GET /render/:id/deliveries: the webhook deliveries of a render, with each attempt. */
-import type { Attempt, DeliveryRecord } from '@platen/contract/delivery.ts'
 import { type DeliveryList, deliveryListSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 import { PORT_CALL_MS_MAX } from '../../limit.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 import type { ApiPorts } from '../../ports.ts'
-import { renderOf, timeOf } from '../get-render.ts'
+import { renderOf } from '../get-render.ts'
+import { deliveryOf } from '../webhook/delivery.ts'
 
 export function listDeliveriesRoute(app: FastifyInstance, ports: ApiPorts): void {
   const { deliveries, clock } = ports
   app.get<{ Params: { id: string } }>('/render/:id/deliveries', { schema: description() }, async (request, reply) => {
     const id = renderOf(request, request.params.id, ports)
     const records = await deliveries.listByRender(id, clock.timeout(PORT_CALL_MS_MAX))
-    const body: DeliveryList = { deliveries: records.map(entryOf) }
+    const body: DeliveryList = { deliveries: records.map(deliveryOf) }
     return await reply.send(body)
   })
-}
-
-function entryOf({ delivery, status, dueAt, reason, attempts }: DeliveryRecord): DeliveryList['deliveries'][number] {
-  return {
-    id: delivery.id,
-    event: delivery.type,
-    url: delivery.url,
-    status,
-    created_at: timeOf(delivery.createdAt),
-    ...(dueAt !== undefined && { next_attempt_at: timeOf(dueAt) }),
-    ...(reason !== undefined && { reason }),
-    attempts: attempts.map(attemptOf),
-  }
-}
-
-function attemptOf(attempt: Attempt): DeliveryList['deliveries'][number]['attempts'][number] {
-  const { startedAt, durationMs, result, statusCode, message, excerpt } = attempt
-  return {
-    started_at: timeOf(startedAt),
-    duration_ms: durationMs,
-    result,
-    ...(statusCode !== undefined && { status_code: statusCode }),
-    ...(message !== undefined && { message }),
-    ...(excerpt !== undefined && { response_excerpt: excerpt }),
-  }
 }
 
 function description(): object {

@@ -16,7 +16,15 @@ import { timeOf } from '../get-render.ts'
 import { LIST_PER_PAGE_DEFAULT, LIST_PER_PAGE_MAX, LIST_RETRY_AFTER_S } from '../limit.ts'
 import { CURSOR_CHARS, type CursorScope, cursorAfter, readCursor } from './cursor.ts'
 
-const instant = { type: 'string', format: 'date-time' } as const
+/** A time in a query. */
+export const instant = { type: 'string', format: 'date-time' } as const
+
+/** A cursor in a query. */
+export const cursorSchema = {
+  type: 'string',
+  pattern: `^[A-Za-z0-9_-]{${CURSOR_CHARS}}$`,
+  description: '`next_cursor` of the page before, with the same filters.',
+} as const
 
 const querySchema = {
   type: 'object',
@@ -30,11 +38,7 @@ const querySchema = {
       default: LIST_PER_PAGE_DEFAULT,
       description: 'Renders on a page, at most. A page may have fewer, also if there are more.',
     },
-    cursor: {
-      type: 'string',
-      pattern: `^[A-Za-z0-9_-]{${CURSOR_CHARS}}$`,
-      description: '`next_cursor` of the page before, with the same filters.',
-    },
+    cursor: cursorSchema,
     status: { title: 'RenderStatus', type: 'string', enum: STATUSES },
     template: templateCodeSchema,
     engine: { title: 'Engine', type: 'string', enum: ENGINES, description: 'The engine that renders.' },
@@ -44,15 +48,14 @@ const querySchema = {
   },
 } as const
 
-interface Query {
-  readonly limit?: number
-  readonly cursor?: string
-  readonly status?: Status
-  readonly template?: TemplateCode
-  readonly engine?: Engine
-  readonly reference?: string
+interface Times {
   readonly created_after?: string
   readonly created_before?: string
+}
+
+interface Query extends CommonQuery {
+  readonly status?: Status
+  readonly engine?: Engine
 }
 
 export function listRendersRoute(app: FastifyInstance, ports: ApiPorts): void {
@@ -71,15 +74,33 @@ export function listRendersRoute(app: FastifyInstance, ports: ApiPorts): void {
 }
 
 function queryOf(request: FastifyRequest<{ Querystring: Query }>): RenderQuery {
-  const { limit = LIST_PER_PAGE_DEFAULT, status, template, engine, reference, ...times } = request.query
+  const { status, engine } = request.query
+  return {
+    ...commonQueryOf(request),
+    ...(status !== undefined && { status }),
+    ...(engine !== undefined && { engine }),
+  }
+}
+
+/** What the lists of renders and of deliveries are both asked for. */
+export interface CommonQuery extends Times {
+  readonly limit?: number
+  readonly cursor?: string
+  readonly template?: TemplateCode
+  readonly reference?: string
+}
+
+/** Throws `INVALID_PAYLOAD`. */
+export function commonQueryOf(
+  request: FastifyRequest<{ Querystring: CommonQuery }>,
+): Omit<RenderQuery, 'status' | 'engine' | 'below'> {
+  const { limit = LIST_PER_PAGE_DEFAULT, template, reference, ...times } = request.query
   const since = instantIn(times, 'created_after')
   const before = instantIn(times, 'created_before')
   return {
     scope: scopeOf(callerOf(request)),
     limit,
-    ...(status !== undefined && { status }),
     ...(template !== undefined && { template }),
-    ...(engine !== undefined && { engine }),
     ...(reference !== undefined && { reference }),
     ...(since !== undefined && { since }),
     ...(before !== undefined && { before }),
@@ -87,7 +108,7 @@ function queryOf(request: FastifyRequest<{ Querystring: Query }>): RenderQuery {
 }
 
 /** Throws `INVALID_PAYLOAD` for a time that the schema allows and no clock shows, such as a leap second. */
-function instantIn(query: Query, name: 'created_after' | 'created_before'): number | undefined {
+function instantIn(query: Times, name: keyof Times): number | undefined {
   const text = query[name]
   if (text === undefined) return undefined
   const instant = Date.parse(text)
@@ -100,8 +121,8 @@ function cursorScopeOf({ scope, status, template, engine, reference, since, befo
 }
 
 /** Throws `INVALID_PAYLOAD` for a cursor of another list. */
-function startOf(
-  { cursor }: Query,
+export function startOf(
+  { cursor }: CommonQuery,
   cursorScope: CursorScope,
   { keys }: Pick<ApiPorts, 'keys'>,
 ): Pick<RenderQuery, 'below'> {
@@ -113,11 +134,12 @@ function startOf(
   ])
 }
 
-function throwIncomplete(cause: unknown): never {
+/** Throws the refusal of a list that may lack something. */
+export function throwIncomplete(cause: unknown): never {
   if (!(cause instanceof RenderListIncomplete)) throw cause
   throw new ServiceError(
     'RENDER_UNAVAILABLE',
-    'The list of renders is being made and may lack some; try again shortly. Each render is found under its id.',
+    'The list is being made and may lack something; try again shortly. Each render and delivery is found under its id.',
     { reason: 'list_incomplete', headers: { 'retry-after': `${LIST_RETRY_AFTER_S}` } },
   )
 }

@@ -11,6 +11,8 @@ from typing import Literal, TypedDict
 
 AttemptResult = Literal["ok", "status", "timeout", "dns", "connection", "tls", "protocol", "blocked"]
 
+DeliveredEventType = Literal["render.succeeded", "render.failed", "webhook.test"]
+
 DeliveryStatus = Literal["scheduled", "delivered", "exhausted", "gone", "blocked"]
 
 Engine = Literal["react_pdf", "html"]
@@ -157,6 +159,39 @@ class DeliveryAttempt(_DeliveryAttempt, total=False):
     response_excerpt: str
 
 
+class _DeliveryDetail(TypedDict):
+    # X-Service-Delivery and webhook-id of every attempt.
+    id: str
+    event: DeliveredEventType
+    # Where it is sent: webhook_url of the render, or url of the test event.
+    url: str
+    # scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410.
+    # blocked: the target must not be called.
+    status: DeliveryStatus
+    # RFC 3339, UTC.
+    created_at: str
+    # The last 50 attempts, the oldest first.
+    attempts: list[DeliveryAttempt]
+
+
+class DeliveryDetail(_DeliveryDetail, total=False):
+    # Only while status is scheduled.
+    next_attempt_at: str
+    # Why the delivery is waiting or was blocked.
+    reason: str
+    # The render that it tells of. Absent for a test event.
+    render_id: str
+
+
+class _DeliveryPage(TypedDict):
+    deliveries: list[ListedDelivery]
+
+
+class DeliveryPage(_DeliveryPage, total=False):
+    # The `cursor` of the next page. Absent on the last page.
+    next_cursor: str
+
+
 ErrorDetail = TypedDict(
     "ErrorDetail",
     {
@@ -167,6 +202,42 @@ ErrorDetail = TypedDict(
         "message": str,
     },
 )
+
+
+class _ListedAttempt(TypedDict):
+    # RFC 3339, UTC.
+    started_at: str
+    duration_ms: int
+    # ok: answered 2xx. status: answered with another status, including redirects. timeout, dns, connection, tls,
+    # protocol: no valid answer. blocked: the target must not be called.
+    result: AttemptResult
+
+
+class ListedAttempt(_ListedAttempt, total=False):
+    # HTTP status, if there was an answer.
+    status_code: int
+
+
+class _ListedDelivery(TypedDict):
+    # X-Service-Delivery and webhook-id of every attempt.
+    id: str
+    event: DeliveredEventType
+    # ULID.
+    render_id: str
+    # Template code.
+    template: str
+    # scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410.
+    # blocked: the target must not be called.
+    status: DeliveryStatus
+    # RFC 3339, UTC.
+    created_at: str
+
+
+class ListedDelivery(_ListedDelivery, total=False):
+    # `reference` of the render.
+    reference: str
+    # Absent before the first attempt. The delivery itself has all attempts, with messages and answers.
+    last_attempt: ListedAttempt
 
 
 class ListedFailure(TypedDict):
@@ -320,6 +391,19 @@ class TemplateEngine(TypedDict):
     units: int
     # Whether the plan has this engine. If not, requests for it are 402.
     in_plan: bool
+
+
+class TestEventBody(TypedDict):
+    # The same as X-Service-Delivery and webhook-id.
+    id: str
+    status: Literal["test"]
+    # RFC 3339, UTC.
+    created_at: str
+
+
+class TestEventRequest(TypedDict):
+    # https URL that receives the signed test event: what you would send as `webhook_url`.
+    url: str
 
 
 class _Usage(TypedDict):

@@ -6,8 +6,8 @@ import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { mintRenderId } from '@platen/contract/render-id.ts'
 import { assert, beforeEach, describe, expect, test } from 'vitest'
-import { type Api, anApi, FOREIGN_KEY, LIVE_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
-import { aDelivery, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { type Api, anApi, FOREIGN_KEY, LIVE_KEY, TEST_KEY } from '../../../../test/fixture/api.ts'
+import { aDelivery, aTenant, NEVER, NOON } from '../../../../test/fixture/build.ts'
 
 const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
 const FAILED: Attempt = {
@@ -88,6 +88,27 @@ describe('GET /render/:id/deliveries', () => {
   ])('tells nothing to %s', async ([, key]) => {
     const answer = await api.get(listPath(), { authorization: `Bearer ${key}` })
     expect(answer.json().error.code).toBe('RENDER_NOT_FOUND')
+  })
+})
+
+describe('GET /deliveries/:id', () => {
+  test('tells of one delivery what the list of its render tells, and which render it is of', async () => {
+    await attempted(FAILED, { status: 'exhausted' })
+    const [entry] = (await api.get(listPath())).json().deliveries
+    const answer = await api.get(`/api/v1/deliveries/${delivery.id}`)
+    expect(answer.json()).toEqual({ ...entry, render_id: delivery.render })
+  })
+
+  test.for([
+    ['another tenant', FOREIGN_KEY],
+    ['the other environment', TEST_KEY],
+  ])('tells nothing to %s', async ([, key]) => {
+    const answer = await api.get(`/api/v1/deliveries/${delivery.id}`, { authorization: `Bearer ${key}` })
+    expect([answer.statusCode, answer.json().error.code]).toEqual([404, 'DELIVERY_NOT_FOUND'])
+  })
+
+  test.for(['x', '019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71', '%00', 'A'.repeat(3000)])('knows no %j', async (id) => {
+    expect((await api.get(`/api/v1/deliveries/${id}`)).json().error.code).toBe('DELIVERY_NOT_FOUND')
   })
 })
 

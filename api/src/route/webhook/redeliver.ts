@@ -1,31 +1,24 @@
-/**
- * POST /deliveries/:id/redeliver: one more attempt, at once, whatever the earlier results. The log knows the tenant of a delivery. An id
- * of another tenant gets the same answer as an unknown id.
- */
+/** POST /deliveries/:id/redeliver: one more attempt, at once, whatever the earlier results. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { type Redelivery, redeliverySchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
-import { callerOf } from '../admission/authenticate.ts'
-import { PORT_CALL_MS_MAX, UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
-import type { ApiPorts } from '../ports.ts'
+import { PORT_CALL_MS_MAX, UNAVAILABLE_RETRY_AFTER_S } from '../../limit.ts'
+import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
+import type { ApiPorts } from '../../ports.ts'
+import { findDelivery, isTest } from './delivery.ts'
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-export function redeliverRoute(app: FastifyInstance, { deliveries, clock }: ApiPorts): void {
+export function redeliverRoute(app: FastifyInstance, ports: ApiPorts): void {
+  const { deliveries, clock } = ports
   app.post<{ Params: { id: string } }>(
     '/deliveries/:id/redeliver',
     { schema: description() },
     async (request, reply) => {
-      const { tenant, key } = callerOf(request)
-      const { id } = request.params
-      const signal = clock.timeout(PORT_CALL_MS_MAX)
-      const record = UUID.test(id) ? await deliveries.find(id, signal) : undefined
-      const isTheirs =
-        record?.delivery.account === tenant.incarnation && record.delivery.environment === key.environment
-      if (!isTheirs) throw new ServiceError('DELIVERY_NOT_FOUND', 'No delivery of this id is kept for this key.')
-      request.render = record.delivery.render
-      if (!(await deliveries.redeliver(id, signal))) throw tooMany()
+      const record = await findDelivery(request, ports)
+      const { id } = record.delivery
+      // A repetition would not count in the rate of test events.
+      if (isTest(record))
+        throw new ServiceError('DELIVERY_NOT_FOUND', 'A test event is not repeated: send another one.')
+      if (!(await deliveries.redeliver(id, clock.timeout(PORT_CALL_MS_MAX)))) throw tooMany()
       const body: Redelivery = { id, status: record.status }
       return await reply.code(202).send(body)
     },
@@ -43,7 +36,8 @@ function description(): object {
     operationId: 'redeliver',
     tags: ['webhook'],
     summary: 'Repeat a webhook delivery',
-    description: 'For a receiver that was away, or that lost what it got. Deliveries of all states can be repeated.',
+    description:
+      'For a receiver that was away, or that lost what it got. Deliveries of all states can be repeated, but not test events.',
     security: KEY_REQUIRED,
     params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the delivery.' } } },
     response: {

@@ -1,0 +1,42 @@
+/** Tells the list of deliveries what became of one. The list never holds up a delivery. */
+import type { Delivery } from '@platen/contract/delivery.ts'
+import { listedDelivery } from '@platen/contract/listed-delivery.ts'
+import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { IdScope } from '@platen/contract/render-id.ts'
+import { type Progress, recordOf } from './progress.ts'
+
+/** Shows a delivery as it is. Returns false if the list cannot be reached, and has to be told again. */
+export async function show(
+  progress: Progress,
+  list: Pick<DeliveryListView, 'put'> | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const shown = listedDelivery(recordOf(progress))
+  if (shown === undefined || list === undefined) return true
+  return await isTold(() => list.put(scopeOf(progress.delivery), shown, signal))
+}
+
+/** Shows a delivery that was just scheduled, unless it is shown already. */
+export async function showScheduled(
+  delivery: Delivery,
+  list: Pick<DeliveryListView, 'add'> | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const shown = listedDelivery({ delivery, status: 'scheduled', attempts: [] })
+  if (shown !== undefined && list !== undefined) await isTold(() => list.add(scopeOf(delivery), shown, signal))
+}
+
+function scopeOf({ account, environment }: Delivery): IdScope {
+  return { incarnation: account, environment }
+}
+
+async function isTold(tell: () => Promise<void>): Promise<boolean> {
+  try {
+    await tell()
+    return true
+  } catch (cause) {
+    if (!(cause instanceof Unavailable)) throw cause
+    return false
+  }
+}
