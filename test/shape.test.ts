@@ -1,6 +1,7 @@
 /** The shape of the repository: how much a folder and a file may hold, what things are called, and what belongs together. */
 import { basename, dirname, extname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { homeOf } from './architecture/import-table.ts'
 import { arrowsOf, listFiles, readText } from './architecture/source-tree.ts'
 
 const FOLDER_ENTRIES_MAX = 10
@@ -120,6 +121,16 @@ describe('the code', () => {
         .join('\n')
       expect(limits.filter((name) => !text.includes(name))).toEqual([])
     })
+  })
+
+  test('keeps a limit of one package out of the contract', () => {
+    const place = 'contract/src/limit.ts'
+    const users = sources
+      .filter((file) => file !== place)
+      .map((file) => ({ home: homeOf(file), words: new Set(readText(file).match(/\w+/g)) }))
+    const homesOf = (name: string) => new Set(users.flatMap(({ home, words }) => (words.has(name) ? home : [])))
+    const limits = [...readText(place).matchAll(/^export const (\w+)/gm)].map(([, name]) => name ?? '')
+    expect(limits.filter((name) => !homesOf(name).has('contract') && homesOf(name).size < 2)).toEqual([])
   })
 })
 

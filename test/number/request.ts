@@ -71,7 +71,7 @@ const WEBHOOK = [
   `the one before it for ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)} in \`previousSecret\``,
   `within the overlap of ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)}`,
   `${word(contract.WEBHOOK_SECRETS_MAX)} secrets sign at once at most`,
-  `At most ${digits(contract.WEBHOOK_CALLS_MAX)} calls run at once, ${digits(contract.WEBHOOK_CALLS_PER_TENANT_MAX)} of them for one tenant, and ${digits(contract.WEBHOOK_CALLS_PER_HOST_MAX)} of them to one host of a tenant`,
+  `At most ${digits(contract.WEBHOOK_CALLS_MAX)} calls run at once, ${digits(webhook.WEBHOOK_CALLS_PER_TENANT_MAX)} of them for one tenant, and ${digits(contract.WEBHOOK_CALLS_PER_HOST_MAX)} of them to one host of a tenant`,
   `is near ${digits(contract.WEBHOOK_CALLS_MAX)} for each process`,
   `has at most ${digits(contract.WEBHOOK_CALLS_PER_HOST_MAX)} calls at once, and one at a time while it takes longer than ${words(webhook.WEBHOOK_SLOW_MS)} to answer`,
   `within ${seconds(http.WEBHOOK_ATTEMPT_MS_MAX)} of the start of the attempt`,
