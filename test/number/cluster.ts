@@ -64,7 +64,7 @@ const QUEUE = [
   `${seconds(kafka.SET_ASIDE_RETURNED_AFTER_MS)} after such an \`events\` process starts`,
   `puts it back ${seconds(kafka.SET_ASIDE_RETURNED_AFTER_MS)} later`,
   `without renderers again every ${words(kafka.KAFKA_OFFSETS_RENEWED_EVERY_MS)}`,
-  `that is done once ${words(kafka.KAFKA_COMMIT_EVERY_MS)}`,
+  `which happens once ${words(kafka.KAFKA_COMMIT_EVERY_MS)}`,
   `up to the ${digits(PARTITIONS.events)} partitions of \`webhook.due\``,
 ]
 
