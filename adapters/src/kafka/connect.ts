@@ -72,7 +72,7 @@ export interface KafkaConnection extends AsyncDisposable, KafkaPorts {
   admin(): Promise<Admin>
   /** Makes a client with its own sockets, for one consumer. */
   client(watch?: ClientWatch): Kafka
-  /** Whether a warning that repeats is to be logged: the same text once in `KAFKA_WARNING_EVERY_MS`, whatever numbers are in it. */
+  /** Whether to log a repeated warning: the same text once in `KAFKA_WARNING_EVERY_MS`, whatever numbers are in it. */
   readonly isNews: (warning: string) => boolean
 }
 
@@ -93,9 +93,9 @@ export async function connectKafka(
   signal.throwIfAborted()
   patchKafkajs(ports.clock)
   const isNews = openNewsFilter(ports.clock)
-  const told = { ...ports, isNews }
-  const client = (watch: ClientWatch = {}) => new Kafka(configOf(settings, told, { watch, isRetried: true }))
-  await probe(settings, told, signal)
+  const filtered = { ...ports, isNews }
+  const client = (watch: ClientWatch = {}) => new Kafka(configOf(settings, filtered, { watch, isRetried: true }))
+  await probe(settings, filtered, signal)
   const producer = client().producer({
     createPartitioner: Partitioners.DefaultPartitioner,
     allowAutoTopicCreation: false,
@@ -109,7 +109,7 @@ export async function connectKafka(
       .catch(throwUnavailable)
   }, ports.clock)
   return {
-    ...told,
+    ...filtered,
     client,
     async send(topic, records, sendSignal) {
       const messages = records.map(({ key, value, headers }) => ({

@@ -165,7 +165,7 @@ export class Publication {
     this.#unpublished.clear()
   }
 
-  /** Forgets a resource that is gone. Its submitter was told. */
+  /** Forgets a resource that is gone. Its submitter knows. */
   #setInForce(uid: Uid): void {
     if (this.#options.compilation.resultOf(uid) === undefined) this.#inForceSince.delete(uid)
     else this.#inForceSince.set(uid, this.#latest)

@@ -255,7 +255,7 @@ class Member implements GroupConsumer {
   #fetchFrom(partition: Partition, offset: number): void {
     const { topic, partition: number } = partition
     this.#assignment.setNextOffset(partition, offset)
-    // If it is not running, all partitions are assigned anew before anything is fetched.
+    // If it is not running, all partitions are assigned again before anything is fetched.
     if (this.#isRunning) this.#consumer.seek({ topic, partition: number, offset: String(offset) })
     if (partition.isFull()) this.#pause(partition)
     else this.#resume(partition)

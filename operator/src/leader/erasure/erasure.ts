@@ -3,7 +3,7 @@
  * have an informer and a queue of their own: an erasure that takes days delays nothing.
  *
  * The operator writes an order to the artifact store and shows how far the events processes are with it. It erases nothing itself. Giving an
- * order again changes nothing, so a reconcile may begin anew at any time. What the order cannot tell any more once it is removed is in the
+ * order again changes nothing, so a reconcile may start again at any time. What the order cannot tell any more once it is removed is in the
  * status.
  */
 import type { Instant } from '@platen/contract/brand.ts'
