@@ -1,6 +1,6 @@
 /**
- * A render ledger that also keeps the list of renders, for a list that is a view. Each change is put into the list once, and no render waits
- * for the list: the ends that it misses are read from the event log.
+ * A render ledger that also keeps the list of renders, for a list that is a view. Each change is put into the list once, and no render
+ * waits for the list: the ends that it misses are read from the event log.
  */
 import { listedEnded, listedOpen, scopeOfRender } from '@platen/contract/listed-render.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'

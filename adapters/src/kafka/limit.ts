@@ -115,8 +115,8 @@ export const WEBHOOK_DELAY_HELD_MAX = 256
 export const WEBHOOK_DELAY_SLACK_MS = 250
 
 /**
- * What keeps something of requests that an erasure cannot remove, and for how long unless a topic was created otherwise. It is here, because
- * the operator shows it and must not load a client of Kafka.
+ * What keeps something of requests that an erasure cannot remove, and for how long unless a topic was created otherwise. It is here,
+ * because the operator shows it and must not load a client of Kafka.
  */
 export const REQUESTS_KEPT = [
   {

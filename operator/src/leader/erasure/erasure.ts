@@ -2,9 +2,9 @@
  * Erasures: orders to erase renders, given by resources of Kubernetes. They are no settings, so nothing is compiled or published, and they
  * have an informer and a queue of their own: an erasure that takes days delays nothing.
  *
- * The operator writes an order to the artifact store and shows how far the events processes are with it. It erases nothing itself. Giving an
- * order again changes nothing, so a reconcile may start again at any time. What the order cannot tell any more once it is removed is in the
- * status.
+ * The operator writes an order to the artifact store and shows how far the events processes are with it. It erases nothing itself. Giving
+ * an order again changes nothing, so a reconcile may start again at any time. What the order cannot tell any more once it is removed is in
+ * the status.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
