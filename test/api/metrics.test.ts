@@ -45,11 +45,11 @@ test('webhooks are counted by how they went, from zero on', async () => {
   const before = await scraped()
   expect(before.get('platen_webhook_attempts_total{result="timeout"}')).toBe(0)
   expect(before.get('platen_webhook_deliveries_ended_total{status="exhausted"}')).toBe(0)
-  const told = { template: 'invoice', data: invoice(1), webhook_url: receiver.url }
-  await submit(service, ACME_LIVE, told)
+  const withWebhook = { template: 'invoice', data: invoice(1), webhook_url: receiver.url }
+  await submit(service, ACME_LIVE, withWebhook)
   await receiver.until(1)
   receiver.answer(answering(500))
-  await submit(service, ACME_LIVE, told)
+  await submit(service, ACME_LIVE, withWebhook)
   const after = await poll(() => scraped()).until(
     (now) => now.get('platen_webhook_deliveries_ended_total{status="exhausted"}') === 1,
   )

@@ -200,9 +200,9 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     expect(await reports()).toBe(2)
     await other.refresh(signal)
     await other[Symbol.asyncDispose]()
-    const told: number[] = []
-    for (let ms = 0; ms <= DIRECTORY_REPORT_KEPT_MS; ms += DIRECTORY_REPORT_EVERY_MS) told.push(await reports())
-    expect([told[0], told.at(-1)]).toEqual([2, 1])
+    const readerCounts: number[] = []
+    for (let ms = 0; ms <= DIRECTORY_REPORT_KEPT_MS; ms += DIRECTORY_REPORT_EVERY_MS) readerCounts.push(await reports())
+    expect([readerCounts[0], readerCounts.at(-1)]).toEqual([2, 1])
   })
 
   test.for([

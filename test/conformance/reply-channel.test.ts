@@ -179,14 +179,14 @@ describeOnRedis('on a real server', (redis) => {
 async function isBroken(replies: ReplyChannel): Promise<boolean> {
   using pending = replies.expect(aRenderId())
   const stop = new AbortController()
-  const told = pending.broken(stop.signal).then(
+  const outcome = pending.broken(stop.signal).then(
     () => true,
     () => false,
   )
   // A problem that is already known is reported before this.
   await setImmediate()
   stop.abort()
-  return await told
+  return await outcome
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -111,8 +111,8 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
     ])('tells of an answer of %s', async ([, listener, wanted]) => {
       const { message, ...answer } = await postTo(listener)
       expect(answer).toEqual(wanted)
-      const told = wanted.result === 'ok' ? undefined : `${HOST}: it answered with the status ${wanted.statusCode}`
-      expect(message).toBe(told)
+      const expected = wanted.result === 'ok' ? undefined : `${HOST}: it answered with the status ${wanted.statusCode}`
+      expect(message).toBe(expected)
       expect(host.asked.map(({ url }) => url)).toEqual([`http://${HOST}/hook`])
     })
 

@@ -297,7 +297,7 @@ test('the service removes what is past its time when it starts', async () => {
   {
     await using stores = await service.openStores(NEVER)
     await stores.artifacts.create(address, encodeManifest(past), NEVER)
-    await stores.tell(past, NEVER)
+    await stores.report(past, NEVER)
   }
   await service.start()
   await poll(() => service.log()).until((log) => log.includes('expired data removed'))

@@ -92,9 +92,9 @@ describe('a tenant that references no secret', () => {
     await service.logged('settings published')
     await folder.declare(TENANT)
     await service.logged('settings published')
-    const anew = await folder.signing(service)
-    expect(anew).toEqual([await folder.inFile()])
-    expect(anew).not.toContain(old)
+    const inForce = await folder.signing(service)
+    expect(inForce).toEqual([await folder.inFile()])
+    expect(inForce).not.toContain(old)
     expect((await readFile(`${folder.file}.${uid}`, 'utf8')).trim()).toBe(old)
   })
 

@@ -42,6 +42,6 @@ test.for([
     encoding: 'utf8',
   })
   expect([status, stdout.trimEnd().split('\n').at(-1)]).toEqual([code, sentence])
-  const told = stderr.split('\n').filter((line) => line.startsWith('SKIPPED: there is no redis-server here'))
-  expect(told.length).toBe(code === 0 ? 1 : 0)
+  const warnings = stderr.split('\n').filter((line) => line.startsWith('SKIPPED: there is no redis-server here'))
+  expect(warnings.length).toBe(code === 0 ? 1 : 0)
 })

@@ -162,8 +162,8 @@ describe('the same request again', () => {
     const { answer } = await rendered(api)
     const again = await api.post(SYNC, KEYED)
     expect(again.rawPayload).toEqual(PDF)
-    const told = ['x-service-render-id', 'x-service-render-ms', 'content-disposition', 'etag', 'content-type']
-    for (const name of told) expect(again.headers[name]).toBe(answer.headers[name])
+    const names = ['x-service-render-id', 'x-service-render-ms', 'content-disposition', 'etag', 'content-type']
+    for (const name of names) expect(again.headers[name]).toBe(answer.headers[name])
     expect(again.headers['idempotent-replayed']).toBe('true')
     expect(await isQueueEmpty(api)).toBe(true)
   })

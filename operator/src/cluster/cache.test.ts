@@ -6,12 +6,12 @@ interface Note {
   readonly text: string
 }
 
-let told: ObjectChange<Note>[]
+let received: ObjectChange<Note>[]
 let unreadable: string[]
 let isDeaf: boolean
 let cache: Cache<Note>
 beforeEach(() => {
-  told = []
+  received = []
   unreadable = []
   isDeaf = false
   cache = new Cache<Note>({
@@ -21,7 +21,7 @@ beforeEach(() => {
     },
     onChange(change) {
       if (isDeaf) throw new Error('not now')
-      told.push(change)
+      received.push(change)
     },
     onUnreadable: (key) => unreadable.push(key),
   })
@@ -39,7 +39,7 @@ function replaceBy(...objects: KubeObject[]): void {
 
 /** Returns the changes reported since the last call: `name: before → after`. */
 function changes(): string[] {
-  return told.splice(0).map(({ key, before, after, isLive }) => {
+  return received.splice(0).map(({ key, before, after, isLive }) => {
     return `${key}: ${before?.text ?? '-'} → ${after?.text ?? '-'}${isLive ? '' : ' (listed)'}`
   })
 }

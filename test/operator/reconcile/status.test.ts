@@ -125,13 +125,14 @@ test('what others write to a resource is none of its business, but for its statu
   await edit({ status: { conditions } })
   await isUndone()
   // When it was written first is lost with it.
-  const told = (found: Found) =>
+  const shown = (found: Found) =>
     found.status?.conditions?.map(({ lastTransitionTime: _lastTransitionTime, ...condition }) => condition)
-  const isToldAnew = () => poll(() => foundAt(place)).until((found) => isDeepStrictEqual(told(found), told(before)))
+  const untilShownAgain = () =>
+    poll(() => foundAt(place)).until((found) => isDeepStrictEqual(shown(found), shown(before)))
   await edit({ status: { conditions: conditions?.filter(({ type }) => type === 'Ready') } })
-  await isToldAnew()
+  await untilShownAgain()
   await edit({ status: null })
-  await isToldAnew()
+  await untilShownAgain()
   expect((await foundAt(place)).status?.['effective']).toEqual(before.status?.['effective'])
 })
 

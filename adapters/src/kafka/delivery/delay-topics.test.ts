@@ -48,7 +48,7 @@ function aTimer({ msPerLook = 0 } = {}) {
     topics.set(topic, [...inTopic(topic), ...records.map(({ value }) => ({ value: String(value), isTaken: false }))])
     rungs.onRecords()
   }
-  const told = {
+  const recordedClock = {
     ...clock,
     now: () => Math.floor(clock.now()) + setBy,
     monotonic: () => {
@@ -57,7 +57,7 @@ function aTimer({ msPerLook = 0 } = {}) {
     },
   }
   // The delay topics need no more of a connection than this.
-  const timer = { connection: { send, log: SILENT }, clock: told, prefix: '' } as unknown as DelayPorts
+  const timer = { connection: { send, log: SILENT }, clock: recordedClock, prefix: '' } as unknown as DelayPorts
   const rungs = new DelayTopicConsumer(timer, poll)
   const over = new AbortController()
   onTestFinished(() => over.abort(new Error('the test has ended')))

@@ -73,11 +73,11 @@ async function* starting(stand: Stand): AsyncGenerator<Figure> {
   yield { name: 'started where all is as it is to be: publishes', detail: '', value: publishes, target: { atMost: 0 } }
   yield memory(stand, 'the operator with all of it, MiB')
   await stand.operator.stop()
-  const anew = await startOnNothing(stand)
+  const fresh = await startOnNothing(stand)
   yield {
     name: 'started on an emptied Redis: all published ÷ started on a full one',
-    detail: `published after ${seconds(anew.publishedMs)}; ${toldOf(anew)}, ${anew.requests['GET']} GETs`,
-    value: anew.publishedMs / again.idleMs,
+    detail: `published after ${seconds(fresh.publishedMs)}; ${toldOf(fresh)}, ${fresh.requests['GET']} GETs`,
+    value: fresh.publishedMs / again.idleMs,
     target: { atMost: 5 },
   }
 }
