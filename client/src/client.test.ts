@@ -117,7 +117,7 @@ describe('a render', () => {
     expect((await errorOf(aClient([answer]).client.render(INPUT))).code).toBe('INVALID_ANSWER')
   })
 
-  test('that was accepted is told by its id', async () => {
+  test('that was accepted is reported by its id', async () => {
     const { client, asked } = aClient([accepted])
     const result = await client.renderAsync(INPUT)
     expect(result).toEqual({ renderId: ID, pollUrl: `/api/v1/render/${ID}`, isReplayed: false })

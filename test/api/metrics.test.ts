@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aCollector, type Collector, exportingTo } from '../conformance/collector.ts'
 import { ACME_LIVE, ACME_TEST, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
-import { expectHeldLoopTold } from '../time/hold-loop.ts'
+import { expectHeldLoopReported } from '../time/hold-loop.ts'
 import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Receiver } from '../topology/receiver.ts'
@@ -114,9 +114,9 @@ test('a sync render that fails by its template is told from a defect of the serv
   expect([more('tenant'), more('operator')]).toEqual([1, 0])
 })
 
-test('an event loop that was held is told of', async () => {
+test('an event loop that was held is reported', async () => {
   const held = { pause: () => service.signal('SIGSTOP'), resume: () => service.signal('SIGCONT') }
-  await expectHeldLoopTold(held, async () => (await fetch(metricsUrl())).text())
+  await expectHeldLoopReported(held, async () => (await fetch(metricsUrl())).text())
 })
 
 test('each is documented, and none is that is not there', async () => {

@@ -52,7 +52,7 @@ interface Container {
   readonly env: readonly EnvironmentVariable[]
 }
 
-/** What a process is told by the variables of its container, and by the files of secrets that they name; there are no certificates here. */
+/** The settings of a process: the variables of its container, and the files of secrets that they name. There are no certificates here. */
 function variablesOf(deployment: KubeObject): Variables {
   const [container] = deployment['spec'].template.spec.containers
   return Object.fromEntries(

@@ -88,7 +88,7 @@ function withValue(values: unknown, path: readonly string[], value: unknown): Va
   return { ...Object(values), [name]: rest.length === 0 ? value : withValue(Object(values)[name], rest, value) }
 }
 
-/** Whose pods are made anew, by the name of the container; renderers by their engine. */
+/** Whose pods are created again, by the name of the container; renderers by their engine. */
 function rolledBetween(before: readonly KubeObject[], after: readonly KubeObject[]): readonly string[] {
   const rolled = ofKind(before, 'Deployment').filter(({ metadata, spec }) => {
     const same = ofKind(after, 'Deployment').find((each) => each.metadata.name === metadata.name)

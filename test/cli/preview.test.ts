@@ -222,7 +222,7 @@ describe('a fault', () => {
     return out
   }
 
-  test('of a component is told by its place in the YAML file', async () => {
+  test('of a component is reported by its place in the YAML file', async () => {
     const text = `${head}${reactPdf(LETTER.replace('data.name', 'data.name.first.last'))}${SAMPLE}`
     expect(await printed(text)).toBe(`\
 letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32: TypeError: cannot read property 'last' of undefined
@@ -235,7 +235,7 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
 `)
   })
 
-  test('of html in a ConfigMap is told by its place there', async () => {
+  test('of html in a ConfigMap is reported by its place there', async () => {
     const page = block('page', '<p>\n{{ name | upcsae }}\n</p>\n', 2)
     const map = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: parts, namespace: team-acme}\ndata:\n${page}`
     await folder.write('parts.yaml', `# parts\n---\n${map}`)
@@ -249,7 +249,7 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
   test.for([
     ['quoted', '"<b>\\n{% nope %}"'],
     ['folded', '>\n        <b>\n\n        {% nope %}\n'],
-  ] as const)('of a %s source is told by the line of the field, with the source beside it', async ([, source]) => {
+  ] as const)('of a %s source is reported by the line of the field, with the source beside it', async ([, source]) => {
     expect(
       await printed(
         `${head}${ENGINE_HTML}  html:\n    template: {}\n${SAMPLE}`.replace('{}', `\n      inline: ${source}`),
@@ -259,7 +259,7 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
     )
   })
 
-  test('of the schema is told by its place in it', async () => {
+  test('of the schema is reported by its place in it', async () => {
     const schema = '  variablesSchema:\n    type: object\n    properties:\n      name: {type: strin}\n'
     const out = await printed(`${head}${schema}${reactPdf()}${SAMPLE}`)
     expect(out).toMatch(/^letter\.yaml:9:20: Template team-acme\/letter: SchemaInvalid: variablesSchema: /)
@@ -268,7 +268,7 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
     expect((await previewLetter()).out).toBe(out)
   })
 
-  test('of the sample data is told by its place', async () => {
+  test('of the sample data is reported by its place', async () => {
     expect(await printed(`${head}${SCHEMA}${reactPdf()}  sampleData:\n    name: 3\n`)).toMatch(
       /^letter\.yaml:17:11: Template team-acme\/letter: \/spec\/sampleData\/name: must be string\n/,
     )
@@ -286,7 +286,7 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
     ).toBe('letter.yaml:1:1: Template team-acme/letter: ConfigMapNotFound: there is no ConfigMap team-acme/parts\n')
   })
 
-  test('of an endless template is told by the deadline of its plan', async () => {
+  test('of an endless template is reported by the deadline of its plan', async () => {
     await folder.write('platform.yaml', PLATFORM.replace('spec: {html', 'spec: {renderTimeoutSeconds: 1, html'))
     const source = 'for (;;) {}\nexport default () => null\n'
     expect(await printed(`${head}${reactPdf(source)}${SAMPLE}`)).toBe(

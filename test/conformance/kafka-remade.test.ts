@@ -75,11 +75,11 @@ describeOnKafka('topics that are made again while processes run', (kafka) => {
     const missed = () => poll(restarts).until((count) => count >= 3 * CONSUMERS)
     const check = () => rejectionOf(requireTopics(connection, scene.topics, settings))
     expect(await check()).toBeUndefined()
-    const toldMissing = async () => {
+    const reportedMissing = async () => {
       await missed()
       expect(String(await check())).toContain(`missing in Kafka: ${settings.prefix}render.`)
     }
-    await remake(scene, { ...(isMissed && { missed: toldMissing }), signal })
+    await remake(scene, { ...(isMissed && { missed: reportedMissing }), signal })
     expect(await check()).toBeUndefined()
     const after = { renders: await accept(count), events: await appendEvents(count) }
     expect(await takeAll(count)).toEqual(after)

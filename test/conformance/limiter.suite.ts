@@ -290,7 +290,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         expect(await usage()).toEqual({ charged: 0, reserved: 0 })
       })
 
-      test('that has lapsed is made anew by its confirmation, whatever is left', async () => {
+      test('that has lapsed is created again by its confirmation, whatever is left', async () => {
         const limits = { renderLimitMonthly: 2 }
         const lapsed = aReservation({ units: 2 })
         await limiter.reserve(lapsed, NEVER)

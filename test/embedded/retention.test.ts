@@ -195,7 +195,7 @@ describe('a render', () => {
     return await Promise.race([killed.promise, retention.first().then(() => false)])
   }
 
-  test('that cannot be removed holds up no other, is told of once, and is tried again an hour later', async () => {
+  test('that cannot be removed holds up no other, is reported once, and is tried again an hour later', async () => {
     const [stuck, other] = [aDay(), aDay()]
     await end(stuck, aManifest({ record: stuck, outcome: aFailure({ finishedAt: NOON }) }))
     await end(other)
@@ -249,7 +249,7 @@ test('an event is removed after forty days', async () => {
   }
 })
 
-test('a database that is away is told of, and costs no more than the hour', async () => {
+test('a database that is away is reported, and costs no more than the hour', async () => {
   let isAway = true
   const prune = async () => {
     if (isAway) throw new Error('away')

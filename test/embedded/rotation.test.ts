@@ -49,7 +49,7 @@ describe('a rotation that is asked for', () => {
     expect(await folder.once()).toEqual([second, first])
   })
 
-  test('is made anew for any other time, future or past, and not for one that was asked for before', async () => {
+  test('is created again for any other time, future or past, and not for one that was asked for before', async () => {
     await folder.declare(TENANT)
     const secrets = [...(await folder.once())]
     for (const time of ['2099-01-01T00:00:00Z', '2026-01-01T00:00:00Z']) {

@@ -160,7 +160,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     expect(receiver.received.map(({ headers }) => headers['x-service-event'])).toEqual(['render.failed'])
   })
 
-  test('climbs the whole ladder, signed anew each time under the same id, and then gives up', async () => {
+  test('climbs the whole ladder, signed again each time under the same id, and then gives up', async () => {
     receiver.answer(answering(503))
     const event = await happen()
     start()
@@ -275,7 +275,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
   })
 
   test('sends nothing for a tenant that is no more, or is another under the old name', async () => {
-    tenants = [aTenant({ incarnation: 'made anew' })]
+    tenants = [aTenant({ incarnation: 'created again' })]
     const event = await happen()
     start()
     expect(await endOf(event.id)).toMatchObject({ status: 'blocked', reason: 'the tenant no longer exists' })

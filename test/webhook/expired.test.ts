@@ -100,7 +100,7 @@ describe.each([
     }
   })
 
-  test('a render that cannot be removed holds up no other, is told of once, and is tried again a day later', async () => {
+  test('a render that cannot be removed holds up no other, is reported once, and is tried again a day later', async () => {
     const [stuck, other] = [aDay(), aDay()]
     const [kept, gone] = [await end(scene, stuck), await end(scene, other)]
     await index(scene)

@@ -213,7 +213,7 @@ function openNewsFilter(clock: Clock): (warning: string) => boolean {
  * Errors that brokers report whenever a member joins or leaves, or somebody else creates a topic, and those that are logged elsewhere:
  * missing topics, and crashes of consumers.
  */
-const TOLD_ELSEWHERE =
+const LOGGED_ELSEWHERE =
   /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors|does not host this topic-partition|^Crash: |^Restarting the consumer/
 
 /** Takes the log of kafkajs. Errors become one warning each per interval; everything else is logged at debug level. */
@@ -221,7 +221,8 @@ function logEntriesTo({ log, isNews }: LogPorts, watch: ClientWatch): (entry: Lo
   return ({ level, namespace, log: { message, broker, groupId, error } }) => {
     watch.activity?.()
     const fields = { namespace, reason: message, broker, group: groupId, detail: error }
-    const isWarning = level <= logLevel.ERROR && !TOLD_ELSEWHERE.test(message) && !TOLD_ELSEWHERE.test(String(error))
+    const isWarning =
+      level <= logLevel.ERROR && !LOGGED_ELSEWHERE.test(message) && !LOGGED_ELSEWHERE.test(String(error))
     if (isWarning && isNews(message)) log.warn(fields, 'kafka client warned')
     else log.debug(fields, 'kafka client reported')
   }

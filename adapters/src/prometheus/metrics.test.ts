@@ -207,7 +207,7 @@ test('every histogram has a bucket at or above the time limit of what it measure
   }
 })
 
-test('certificates are told by the first that expires, as they are now, and those that are not set are not', async () => {
+test('certificates are reported by the first that expires, as they are now, and those that are not set are not', async () => {
   const { metrics, seriesOf } = opened()
   let kafka = { ca: CERTIFICATE, cert: CERTIFICATE_SOONER }
   gaugeCertificates(metrics, () => ({ kafka, redis: undefined }))

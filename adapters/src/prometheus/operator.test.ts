@@ -11,7 +11,7 @@ function anOperatorMeter(metrics: Metrics) {
   return operatorMeter(metrics, { kinds: ['Tenant'], lease: 'platen', host: '10.96.0.1:443', dependencies, clock })
 }
 
-test('controllers are told apart, each with its queue as it is when it is scraped', async () => {
+test('controllers are distinguished, each with its queue as it is when it is scraped', async () => {
   const { metrics } = openedMetrics()
   const meter = anOperatorMeter(metrics)
   let runningMs = [3000, 500]

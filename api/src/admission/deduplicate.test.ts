@@ -106,7 +106,7 @@ describe('an Idempotency-Key', () => {
   test.for<[string, ApiOptions, Record<string, string>]>([
     ['another key', {}, { ...KEYED, 'idempotency-key': 'order 67' }],
     ['the other environment', {}, { ...KEYED, authorization: `Bearer ${TEST_KEY}` }],
-    ['a tenant made anew under the same name', { tenant: { incarnation: 'anew' } }, KEYED],
+    ['a tenant created again under the same name', { tenant: { incarnation: 'anew' } }, KEYED],
   ])('says nothing to a request with %s', async ([, options, headers]) => {
     const api = anApi()
     const first = await api.post(ASYNC, KEYED)
@@ -245,7 +245,7 @@ describe('a refusal is not kept:', () => {
     expect(answer.headers['idempotent-replayed']).toBeUndefined()
   })
 
-  test('one that the queue did not take is begun anew, under another id', async () => {
+  test('one that the queue did not take is begun again, under another id', async () => {
     const queue = memoryRenderQueue()
     const enqueue = queue.enqueue.bind(queue)
     let failures = 2

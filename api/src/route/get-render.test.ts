@@ -57,7 +57,7 @@ describe('GET /render/:id', () => {
     })
   })
 
-  test('gives a URL for ten minutes, under the file name asked for, made anew at every GET', async () => {
+  test('gives a URL for ten minutes, under the file name asked for, created again at every GET', async () => {
     const api = anApi()
     const record = accepted(api, { options: { filename: 'offer.pdf' } })
     await finish(api, record)

@@ -57,7 +57,7 @@ const chargedIn = async ({ limiter }: { limiter: Limiter }) => {
   return (await limiter.usage(account, period, NEVER)).charged
 }
 
-test('an outcome that nobody was told of is told, charged and shown', async () => {
+test('an outcome that was not published is published, charged and shown', async () => {
   const manifest = aManifest({ record: aRecord({ lane: 'sync', units: 5 }) })
   const service = await aStart([manifest])
   await recover(service.recovery, NEVER)
@@ -66,7 +66,7 @@ test('an outcome that nobody was told of is told, charged and shown', async () =
   expect((await service.ledger.find(manifest.render.id, NEVER))?.state).toEqual(manifest.outcome)
 })
 
-test('one that failed is told and costs nothing', async () => {
+test('a failed one is published and costs nothing', async () => {
   const manifest = aManifest({ outcome: aFailure() })
   const service = await aStart([manifest])
   await recover(service.recovery, NEVER)
@@ -85,7 +85,7 @@ test('one whose manifest is damaged holds up no other, and the log is told', asy
   expect(service.lines).toEqual([{ render: damaged?.render.id, err: expect.any(UnreadableManifest) }, { recovered: 1 }])
 })
 
-test('one that the API abandoned is told to nobody, and shown', async () => {
+test('one that the API abandoned is not published, and is shown', async () => {
   const manifest = aManifest({ attempt: 0, outcome: aFailure({ error: { code: 'canceled', message: 'refused' } }) })
   const service = await aStart([manifest])
   await recover(service.recovery, NEVER)
@@ -93,7 +93,7 @@ test('one that the API abandoned is told to nobody, and shown', async () => {
   expect((await service.ledger.find(manifest.render.id, NEVER))?.state).toEqual(manifest.outcome)
 })
 
-test('doing it again changes nothing, nor does an end that was told in part', async () => {
+test('doing it again changes nothing, nor does a partly published end', async () => {
   const manifests = Array.from({ length: 100 }, () => aManifest())
   const service = await aStart(manifests)
   for (const manifest of manifests.slice(0, 60)) await service.events.append(anEvent(manifest), NEVER)

@@ -45,7 +45,7 @@ function changes(): string[] {
 }
 
 describe('what happens', () => {
-  test('is told with what was before, and told once', () => {
+  test('is reported with the state before it, and once', () => {
     const made = note('a', 'one')
     cache.set(made)
     cache.set(made)
@@ -56,7 +56,7 @@ describe('what happens', () => {
     expect([...cache.values()]).toEqual([])
   })
 
-  test('between two lists is told by the second', () => {
+  test('between two lists is reported by the second', () => {
     const kept = note('kept', 'same')
     replaceBy(kept, note('changed', 'one'), note('gone', 'one'), note('made-anew', 'one', 'first'))
     changes()
@@ -108,7 +108,7 @@ describe('what cannot be read', () => {
 })
 
 describe('a change that could not be told', () => {
-  test('has not happened, and is told by the next attempt', () => {
+  test('has not happened, and is reported by the next attempt', () => {
     cache.set(note('a', 'one'))
     isDeaf = true
     const changed = note('a', 'two')

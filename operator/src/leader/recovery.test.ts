@@ -81,17 +81,17 @@ test.for([
     name: 'is what its status tells of this generation',
     generation: 2,
     conditions: ['Accepted', 'Compiled'],
-    isTold: true,
+    isFound: true,
   },
   {
     name: 'of another generation is not known any more',
     generation: 1,
     conditions: ['Accepted', 'Compiled'],
-    isTold: false,
+    isFound: false,
   },
-  { name: 'that does not compile now is not known any more', generation: 2, conditions: ['Accepted'], isTold: false },
-  { name: 'whose code is taken now is not known any more', generation: 2, conditions: ['Compiled'], isTold: false },
-])('a template that Redis has lost $name', ({ generation, conditions, isTold }) => {
+  { name: 'that does not compile now is not known any more', generation: 2, conditions: ['Accepted'], isFound: false },
+  { name: 'whose code is taken now is not known any more', generation: 2, conditions: ['Compiled'], isFound: false },
+])('a template that Redis has lost $name', ({ generation, conditions, isFound }) => {
   const digest = 'd'.repeat(64)
   const resource = aTemplateResource({ metadata: { generation: 2 }, spec: { version: 3 } })
   const status = {
@@ -99,6 +99,6 @@ test.for([
     conditions: conditions.map((type) => ({ type, status: 'True', observedGeneration: generation })),
   }
   const expected = { tenant: 'acme', code: 'invoice', version: 3, digest, engines: ['react_pdf'] }
-  if (isTold) expect(recovered(viewOf(resource, status)).template).toMatchObject(expected)
+  if (isFound) expect(recovered(viewOf(resource, status)).template).toMatchObject(expected)
   else expect(recovered(viewOf(resource, status)).template).toBeUndefined()
 })

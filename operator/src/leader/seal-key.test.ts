@@ -76,7 +76,7 @@ test('the answer stays while Redis is away, and a defect is no outage', async ()
   await expect(watch.check()).rejects.toThrow('a defect')
 })
 
-test('a change is told, and only a change, until the stop', async () => {
+test('a change is reported, and only a change, until the stop', async () => {
   const watch = watched({ keys: [OLD], reports: [reported([OLD])] })
   const over = new AbortController()
   let changes = 0

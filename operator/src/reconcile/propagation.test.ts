@@ -43,7 +43,7 @@ test('nobody is asked while nobody waits', async () => {
   expect(all.asked()).toBe(0)
 })
 
-test('each is told once, when every process enforces what it waits for', async () => {
+test('each is reported once, when every process enforces what it waits for', async () => {
   let now: Enforcement = { all: 3, behind: 1, revision: 6, isCertain: true }
   await using all = await following(() => now)
   all.wait('seven', 7)

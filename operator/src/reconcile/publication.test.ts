@@ -128,7 +128,7 @@ test('a change that changes no setting is published by nothing', async () => {
   await running
 })
 
-test('since when a resource is gone is told to its submitter, and not kept', async () => {
+test('the time since which a resource is gone is reported to its submitter, and not kept', async () => {
   const { publication } = publishing()
   const key = anApiKeyResource()
   const { uid } = key.metadata
@@ -143,7 +143,7 @@ test('since when a resource is gone is told to its submitter, and not kept', asy
   await running
 })
 
-test('what could not be published is told, kept, and published by itself', async () => {
+test('what could not be published is reported, kept, and published by itself', async () => {
   const { publication, directory, clock } = publishing({ failures: 2 })
   await expect(publication.start(platform, NEVER)).rejects.toThrow(Unavailable)
   const over = new AbortController()
@@ -158,7 +158,7 @@ test('what could not be published is told, kept, and published by itself', async
   await running
 })
 
-test('a revision that is not taken is numbered anew, once the one in its way is', async () => {
+test('a revision that is not taken is numbered again, once the one in its way is', async () => {
   const { publication, repairs } = publishing({ found: 5 })
   await expect(publication.start(platform, NEVER)).rejects.toThrow(Unavailable)
   expect(repairs()).toBe(1)

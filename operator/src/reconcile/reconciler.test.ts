@@ -216,7 +216,7 @@ describe('a look that began before', () => {
   })
 })
 
-test('what waits for something is neither published nor told of, until that has come', async () => {
+test('what waits for something is neither published nor reported until that has come', async () => {
   await rig.reconciler.reconcile(KEY, NEVER)
   await rig.settle()
   rig.statuses.length = 0
@@ -253,7 +253,7 @@ test('what can be seen to by now that could not before is seen to at the next lo
   expect(rig.scene.prepared).toBe(before + 1)
 })
 
-test('a key that was made anew under its name and changed at once is seen to as it was changed', async () => {
+test('a key that was created again under its name and changed at once is seen to as it was changed', async () => {
   rig.declare(declared(anApiKeyResource(HEIR)))
   const look = rig.reconciler.reconcile(KEY, NEVER)
   rig.declare(declared(anApiKeyResource({ metadata: { ...HEIR.metadata, generation: 2 }, spec: { suspend: true } })))

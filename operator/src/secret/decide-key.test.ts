@@ -217,7 +217,7 @@ describe('what somebody has changed beside the key', () => {
     ['a key before it', withData(first.secret, { previousSha256: hashOfKey('x') }), ['data.previousSha256']],
     ['a label', { ...first.secret, labels: {} }, ['labels.app.kubernetes.io/managed-by', 'labels.platen.dev/tenant']],
     ['the owner', { ...first.secret, owners: [] }, ['ownerReferences']],
-  ] as const)('is put right and told: %s', ([, secret, repaired]) => {
+  ] as const)('is repaired and reported: %s', ([, secret, repaired]) => {
     const step = settled({ secret, status: first.status })
     expect(step.verdict).toMatchObject({ found: { hash }, repaired, isNew: false })
     expect(step.secret).toEqual(first.secret)

@@ -113,7 +113,7 @@ describe('the webhook secret of a tenant', () => {
       })
   })
 
-  test('is a new one for a tenant made anew under the name', () => {
+  test('is a new one for a tenant created again under the name', () => {
     const heir = { ...resource, metadata: { ...resource.metadata, uid: 'heir' as Uid } }
     const made = settled({ secret: first.secret, resource: heir })
     expect(made.current).not.toBe(current)

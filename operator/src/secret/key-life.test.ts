@@ -101,11 +101,11 @@ function apply(world: World, { what, ...how }: Change): void {
       return edit(world, { key: 'edited' })
     case 'edit both':
       // Before the status contains a key, nothing can reveal a complete forgery.
-      return isTold(world) ? edit(world, { key: 'edited', sha256: hashOfKey('edited') }) : undefined
+      return isShown(world) ? edit(world, { key: 'edited', sha256: hashOfKey('edited') }) : undefined
     case 'edit the rest':
       return edit(world, { keyId: 'edited', tenant: 'edited' })
     case 'back up':
-      world.backup = isTold(world) ? world.secret : world.backup
+      world.backup = isShown(world) ? world.secret : world.backup
       return undefined
     case 'restore':
       if (world.backup !== undefined) world.truth = world.shown
@@ -119,7 +119,7 @@ function edit(world: World, data: Readonly<Record<string, string>>): void {
   if (secret !== undefined) world.secret = { ...secret, data: { ...secret.data, ...data } }
 }
 
-function isTold({ truth, shown }: World): boolean {
+function isShown({ truth, shown }: World): boolean {
   return truth === shown
 }
 

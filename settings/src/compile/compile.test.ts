@@ -134,7 +134,7 @@ describe('a tenant', () => {
     expect(condition(result, broken, 'Ready')).toMatchObject({ reason: 'InvalidEffectiveLimits' })
   })
 
-  test('made anew under an old name is another incarnation', () => {
+  test('created again under an old name is another incarnation', () => {
     const previous = compiled(platform)
     const recreated = aTenantResource({ metadata: { uid: 'another uid' as never } })
     expect(compiled([aPlanResource(), recreated], { previous }).snapshot.tenants.get(ACME)?.incarnation).toBe(

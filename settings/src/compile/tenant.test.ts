@@ -216,7 +216,7 @@ describe('a secret', () => {
     expect(compiled({ previous: first }).snapshot).toEqual(first.snapshot)
   })
 
-  test('is not taken over by a tenant made anew under the old name', () => {
+  test('is not taken over by a tenant created again under the old name', () => {
     const recreated = aTenantResource({ metadata: { uid: 'another uid' as Uid } })
     expect(secrets(compiled({ resource: recreated, found: { fault: 'it is gone' }, previous: first }))).toBeUndefined()
     expect(secrets(compiled({ resource: recreated, found: { current: 'sealed B' }, previous: first }))).toEqual([

@@ -1,4 +1,4 @@
-/** An outcome that was damaged in S3: it is told of where it is met, and holds up nothing else. */
+/** An outcome that was damaged in S3: it is reported where it is met, and holds up nothing else. */
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import type { ConsumedRecord } from '@platen/adapters/kafka/consumer/group-consumer.ts'

@@ -11,7 +11,7 @@ const KEY = Buffer.alloc(32, 7)
 const ROUNDS = 20_000
 /** Of calls between two looks at the clock. */
 const BATCH = 10
-/** A comparison that ends at the first difference is told apart by less. */
+/** A comparison that ends at the first difference is distinguished by less. */
 const RATIO_MAX = 1.02
 
 /** A text refused because of its first character, and one because of its last. */

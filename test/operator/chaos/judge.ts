@@ -1,6 +1,6 @@
 /**
  * Whether all that is declared has come to what it has to: what processes enforce is what `compile` makes of what etcd holds, every source
- * stands in the artifact store, every generation is told of, and nothing waits to be removed.
+ * stands in the artifact store, every generation is reported, and nothing waits to be removed.
  *
  * Of a resource that is wrong the last good settings stay in force, and which those are is history. Etcd holds it of a tenant's limits,
  * which its status tells, of a key by the hash in its status, and of a template by the digest in its status; of a tenant's storage and
@@ -80,7 +80,7 @@ export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE)
   const webhookSecrets = webhookSecretsIn(left, secrets, sealKey)
   const store = join(rig.cluster.s3.folder, 'store', SERVICE_BUCKET)
   return [
-    ...declared.flatMap(untold),
+    ...declared.flatMap(unreported),
     ...left.flatMap((each) => secretFaults(each, secrets)),
     ...differences(wantedOf({ declared, configMaps, webhookSecrets, settings }), settings),
     ...overlaps(settings),
@@ -94,7 +94,7 @@ export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE)
 }
 
 /** What a status does not tell yet, and what waits to go. */
-function untold({ resource, status, isDeleting }: ResourceView): readonly string[] {
+function unreported({ resource, status, isDeleting }: ResourceView): readonly string[] {
   const { generation } = resource.metadata
   const { observedGeneration, conditions = [] } = unpackStatus(status)
   const waiting = conditions.filter(({ reason }) =>

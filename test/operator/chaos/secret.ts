@@ -74,7 +74,7 @@ export function secretFaults({ resource, rotation, status: text }: ResourceView,
   const isAsked = rotation !== undefined && parseInstant(rotation) !== undefined
   return [
     ...(isAsked && status.rotation !== rotation ? [`${label} has served ${status.rotation} of ${rotation}`] : []),
-    ...untold(resource, { status, isSound: secret !== undefined && isSound(secret, place, status) }),
+    ...unreported(resource, { status, isSound: secret !== undefined && isSound(secret, place, status) }),
     ...(secret === undefined ? [] : unlike(resource, { secret, status })),
   ]
 }
@@ -88,7 +88,7 @@ function isSound(secret: Readonly<Record<string, string>>, { part }: SecretPart,
 
 const SECRET_REASONS: readonly string[] = ['SecretMissing', 'SecretTaken']
 
-function untold(
+function unreported(
   resource: Resource,
   { status, isSound: holds }: { readonly status: Status; readonly isSound: boolean },
 ): readonly string[] {

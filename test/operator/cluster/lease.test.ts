@@ -191,7 +191,7 @@ describe.concurrent('a lease', () => {
     expect(held.isHeld()).toBe(true)
   })
 
-  test('that is deleted and made anew never goes back to an epoch that was there', async () => {
+  test('that is deleted and created again never goes back to an epoch that was there', async () => {
     const first = await candidate('anew', 'one', { epochMin: async () => 41 }).acquire()
     await first[Symbol.asyncDispose]()
     expect(first.epoch).toBe(41)

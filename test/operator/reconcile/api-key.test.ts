@@ -100,7 +100,7 @@ test("somebody else's Secret is not touched", async () => {
   await rig.publishes('polite', () => hashesOf('polite').length === 1)
 })
 
-test('a Secret that is gone revokes nothing, and is made anew when somebody asks for it', async () => {
+test('a Secret that is gone revokes nothing, and is created again when somebody asks for it', async () => {
   await rig.apply(aTenant('careless'), anApiKey('careless', 'careless', { overlapHours: 0 }))
   await rig.says('apikey/careless', { Ready: 'InForce' })
   const before = (await rig.publishes('careless', () => hashesOf('careless').length === 1)).keys

@@ -5,7 +5,7 @@ import { type Applied, anApiKey, aPlan, aTemplate, aTenant, inNamespace, PLAN } 
 import { OTHERS, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 const TEMPLATES = 60
-/** Of each kind of resource that is made anew without end. */
+/** Of each kind of resource that is created again without end. */
 const RECREATED = 10
 
 const stack = new AsyncDisposableStack()
@@ -80,7 +80,7 @@ function recreating(resources: readonly Applied[]): AsyncDisposable {
   }
 }
 
-test('two tenants who make theirs anew without end while the leader is killed hold up neither keys nor templates', async () => {
+test('two tenants who make theirs again without end while the leader is killed hold up neither keys nor templates', async () => {
   await rig.apply(aTenant('restless', { namespaces: [OTHERS] }), anApiKey('before', 'quiet'))
   await rig.says('apikey/before', { Ready: 'InForce', Propagated: 'Propagated' })
   const keys = Array.from({ length: RECREATED }, (_, at) => anApiKey(`anew-${at}`, 'hostile'))

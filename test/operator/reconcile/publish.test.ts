@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectDocumented } from '../../monitoring/documented.ts'
-import { expectHeldLoopTold } from '../../time/hold-loop.ts'
+import { expectHeldLoopReported } from '../../time/hold-loop.ts'
 import { poll } from '../../time/poll.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { AUDIT_LOG } from '../../topology/server/kube.ts'
@@ -52,7 +52,9 @@ test('an operator tells for how long its event loop was held', async () => {
   const { operator: leader } = await rig.rested()
   const standby = rig.cluster.processes('operator').find((each) => each !== leader)
   if (standby === undefined) throw new Error('there is one operator')
-  await expectHeldLoopTold(standby, async () => (await fetch(`http://127.0.0.1:${standby.ports[1]}/metrics`)).text())
+  await expectHeldLoopReported(standby, async () =>
+    (await fetch(`http://127.0.0.1:${standby.ports[1]}/metrics`)).text(),
+  )
 })
 
 test('a leader that stood still finds its place taken, and writes nothing more', async () => {

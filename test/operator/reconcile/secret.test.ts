@@ -166,7 +166,7 @@ test('a webhook secret is made, sealed, and rotated', async () => {
   )
 })
 
-test('a change of the seal key seals every published secret anew, and rotates none', async () => {
+test('a change of the seal key seals every published secret again, and rotates none', async () => {
   await rig.apply(aTenant('sealed'))
   await rig.says('tenant/sealed', { Ready: 'InForce' })
   const { secret } = await secretIn(OPERATOR_NAMESPACE, 'sealed-webhook')

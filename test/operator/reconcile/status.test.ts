@@ -154,7 +154,7 @@ test('an event is recorded when a resource becomes ready or ceases to be, and at
   await rig.says('apikey/moody', { Ready: 'TenantNotFound' })
   await rig.apply(aTenant('moody'))
   await rig.says('apikey/moody', { Ready: 'InForce', Propagated: 'Propagated' })
-  await rig.apply(anApiKey('moody', 'moody', { secretName: 'moody-key', description: 'said anew' }))
+  await rig.apply(anApiKey('moody', 'moody', { secretName: 'moody-key', description: 'said again' }))
   await rig.says('apikey/moody', { Ready: 'InForce', Propagated: 'Propagated' })
   await rig.cluster.kill()
   await rig.cluster.start()
@@ -165,7 +165,7 @@ test('an event is recorded when a resource becomes ready or ceases to be, and at
   expect(events).toEqual(['Warning TenantNotFound', 'Normal InForce', 'Warning TenantNotFound'])
 })
 
-test('every generation is told of, and only what is in force is called ready', async () => {
+test('every generation is reported, and only what is in force is called ready', async () => {
   await rig.apply(aTenant('busy'))
   await rig.says('tenant/busy', { Ready: 'InForce' })
   for (const retentionDays of [1, 2, 3]) {

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '@platen/contract/brand.ts'
 export interface Row {
   readonly about: string
   readonly spec: JsonObject
-  /** The spec that is changed to `spec`; absent = it is made anew. */
+  /** The spec that is changed to `spec`; absent = it is created again. */
   readonly before?: JsonObject
   readonly metadata?: { readonly name?: string; readonly annotations?: Readonly<Record<string, string>> }
   /** Absent = it is taken. */

@@ -142,7 +142,7 @@ describe('a key', () => {
     expect(await vault.read('theirs')).toEqual(before)
   })
 
-  test('is a new one for an ApiKey made anew under the name', async () => {
+  test('is a new one for an ApiKey created again under the name', async () => {
     const { status } = await settle({ name: 'heir' })
     const settled = await settle({ name: 'heir', uid: 'another' })
     const secret = await vault.read('heir')

@@ -16,8 +16,8 @@ const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ConfigResourceT
 
 export interface KafkaOptions {
   /**
-   * Does it accept only TLS connections with a password (SASL/PLAIN, SASL/SCRAM-SHA-256) or a token (SASL/OAUTHBEARER)? By this identity, or
-   * by one of its own.
+   * Does it accept only TLS connections with a password (SASL/PLAIN, SASL/SCRAM-SHA-256) or a token (SASL/OAUTHBEARER)? By this identity,
+   * or by one of its own.
    */
   readonly secured?: boolean | ServerIdentity
   /** Ports of proxies in front of it. It opens one port for each proxy, and tells clients on that port the address of the proxy. */

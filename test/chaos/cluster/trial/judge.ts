@@ -99,7 +99,7 @@ function otherEndings(manifest: Ending | undefined, events: readonly TellingOf[]
   const expected = JSON.stringify(reported)
   return events
     .filter((event) => event.id !== eventId || JSON.stringify(event.manifest) !== expected)
-    .map(({ manifest: { render } }) => `${render.id} is told of otherwise than its manifest says`)
+    .map(({ manifest: { render } }) => `${render.id} is reported otherwise than its manifest says`)
 }
 
 function exactCharges({ facts: { manifests, usage } }: Evidence): readonly string[] {
