@@ -101,6 +101,24 @@ describe('the code', () => {
     expect(imports.filter(({ specifier }) => STARTERS.includes(specifier))).toEqual([])
   })
 
+  test('exports no value that no other module names', () => {
+    // What callers of the client import, they import by name from outside.
+    const texts = modules
+      .filter((file) => !file.startsWith('client/src/'))
+      .map((file) => [file, readText(file)] as const)
+    const namedIn = new Map<string, number>()
+    for (const [, text] of texts) {
+      for (const word of new Set(text.match(/\w+/g))) namedIn.set(word, (namedIn.get(word) ?? 0) + 1)
+    }
+    const dead = texts.flatMap(([file, text]) =>
+      [...text.matchAll(/^export (?:async )?(?:const|function\*?|class) (\w+)/gm)]
+        .map(([, name = '']) => name)
+        .filter((name) => namedIn.get(name) === 1)
+        .map((name) => `${file}: ${name}`),
+    )
+    expect(dead).toEqual([])
+  })
+
   describe.for(sources.filter((file) => basename(file) === 'limit.ts'))('%s', (place) => {
     test('says of every limit why it has its value', () => {
       const lines = readText(place).split('\n')

@@ -7,8 +7,7 @@ import { installedVersion } from '../version.ts'
 import { type LogOutput, openLogOutput } from './log-output.ts'
 import { readableLine } from './readable-line.ts'
 
-export const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent'
 
 export interface ServiceLog extends Log, Pick<LogOutput, 'droppedLines'> {}
 

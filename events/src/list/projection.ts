@@ -35,7 +35,7 @@ export interface ListPorts extends ReplayPorts {
 }
 
 /** The reader name in the event log. */
-export const LIST_READER = 'list'
+const LIST_READER = 'list'
 
 /** Keeps the list until `signal` aborts. Any number of processes may run it; they share the log. Rejects only because of a defect. */
 export async function runListProjection(ports: ListPorts, signal: AbortSignal): Promise<void> {

@@ -72,7 +72,7 @@ const BUILD_MS_MAX = 60 * 60_000
 const DRAFT = /^\.building-(\d+)-/
 
 /** Installs missing servers and reports the location of each. Returns whether all are present. */
-export function installServers(
+function installServers(
   environment: Environment,
   { say, isQuick, isForNode }: { say: (line: string) => void; isQuick: boolean; isForNode: boolean },
 ): boolean {
