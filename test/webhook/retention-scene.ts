@@ -53,6 +53,21 @@ export async function inMemory(clock: ManualClock): Promise<Stores> {
   return { ...stores, [Symbol.asyncDispose]: async () => {} }
 }
 
+/** What a removal changes, each change as one `step`. */
+export function inSteps(
+  { artifacts, deliveries }: Stores,
+  step: <T>(change: () => Promise<T>) => Promise<T>,
+): Pick<RetentionPorts, 'artifacts' | 'deliveries'> {
+  return {
+    artifacts: {
+      ...artifacts,
+      put: (...args) => step(() => artifacts.put(...args)),
+      delete: (...args) => step(() => artifacts.delete(...args)),
+    },
+    deliveries: { forget: (...args) => step(() => deliveries.forget(...args)) },
+  }
+}
+
 /** Artifacts in files, and the logs in a database. */
 export async function onDisk(clock: ManualClock): Promise<Stores> {
   const folder = await mkdtemp(join(tmpdir(), 'platen-expiry-'))
