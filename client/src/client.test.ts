@@ -40,7 +40,7 @@ function aClient(answers: readonly Answer[], options: Partial<ClientOptions> = {
     const request = new Request(input, init)
     asked.push(request)
     const answer = answers[Math.min(asked.length, answers.length) - 1]
-    if (answer === undefined) throw new Error('nothing was to be asked')
+    if (answer === undefined) throw new Error('no request was expected')
     return await answer(request)
   }
   const client = createClientWithClock({ baseUrl: 'https://pdf.example.com', apiKey: KEY, fetch, ...options }, clock)

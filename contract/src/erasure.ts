@@ -53,7 +53,7 @@ export interface ErasureOrder {
   readonly erased?: number
 }
 
-/** An order to erase some renders of a tenant. Its rounds see to nothing else of the tenant. */
+/** An order to erase some renders of a tenant. Its rounds erase nothing else of the tenant. */
 export interface ListedErasureOrder extends ErasureOrder {
   /** At most `ERASURE_RENDERS_MAX`. */
   readonly renders: readonly RenderId[]

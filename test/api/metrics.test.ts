@@ -150,7 +150,7 @@ test('no label names a tenant, a host or an id', async () => {
   expect(names.filter((name) => /acme|invoice|127\.0\.0\.1|[0-9a-f]{8}-/.test(name))).toEqual([])
 })
 
-test('a service that drains is alive, not ready, and seen to be at work', async () => {
+test('a service that drains is alive, not ready, and shows its running work', async () => {
   await using draining = await startEmbedded({ PLATEN_METRICS_PORT: '0', PLATEN_CHROMIUM: 'none' })
   const caller = new AbortController()
   const endless = { template: 'busy', data: { rounds: 1e15 } }

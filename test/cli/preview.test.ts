@@ -347,7 +347,7 @@ describe('a template', () => {
     expect(await preview(name)).toEqual({ code: 2, out: '', err: `platen: ${printed}\n` })
   })
 
-  test('that is one of several is to be named in full', async () => {
+  test('that is one of several must be named in full', async () => {
     await folder.write('other.yaml', `${templateHead('letter', 'team-b')}${reactPdf()}${SAMPLE}`)
     const printed = 'letter is the name of more than one template; say which: team-acme/letter, team-b/letter'
     expect(await preview('letter')).toEqual({ code: 2, out: '', err: `platen: ${printed}\n` })

@@ -172,7 +172,7 @@ test('a webhook secret that is rotated amid an upgrade signs beside the old one,
   }
 })
 
-test('a rollback with what is newer in every queue buries and blocks nothing, and the next upgrade goes on with it', async ({
+test('a rollback with newer records in every queue makes no dead letter and blocks nothing, and the next upgrade continues with them', async ({
   signal,
 }) => {
   const mixed = cluster()

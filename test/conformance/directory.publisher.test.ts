@@ -153,7 +153,7 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
     expect((await publisher.enforced(signal)).isCertain).toBe(true)
   })
 
-  test('counts nobody out while Redis answers late, as it hears the others late, too', async ({ signal }) => {
+  test('counts every reader while Redis answers late, because their reports are late, too', async ({ signal }) => {
     await using connection = await redis.emptied()
     let [passedMs, lateMs] = [0, 0]
     const clock = { ...systemClock(), monotonic: () => systemClock().monotonic() + passedMs }

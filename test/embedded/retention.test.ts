@@ -84,7 +84,7 @@ function start(changes: Partial<Retention> = {}) {
   const kept = keepRetention(retention)
   return {
     first: () => resting.promise,
-    /** Lets time pass, and what is to be done then be done. */
+    /** Lets time pass, with the work that is due then. */
     async after(ms: number) {
       resting = Promise.withResolvers()
       await clock.advance(ms)

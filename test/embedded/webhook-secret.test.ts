@@ -1,4 +1,4 @@
-/** The webhook secrets of a followed folder: made or brought along, missing and found again. */
+/** The webhook secrets of a followed folder: generated or referenced, missing and found again. */
 import { readFile, rm, stat } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'

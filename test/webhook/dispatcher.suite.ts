@@ -150,7 +150,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     })
   })
 
-  test('tells of a failure as well, and of nothing where no receiver was named', async () => {
+  test('reports a failure, too, and nothing if no receiver was named', async () => {
     await happen(anEvent(aManifest({ outcome: aFailure() })))
     const failed = await happen(
       anEvent(aManifest({ record: aRecord({ webhookUrl: receiver.url }), outcome: aFailure() })),

@@ -131,7 +131,7 @@ export async function end(
   return [...stored, manifestOf(record)]
 }
 
-/** Where its manifest stands. */
+/** The address of its manifest. */
 export function manifestOf({ id }: RenderRecord): ArtifactAddress {
   return { bucket: BUCKET, key: manifestKey(id) }
 }
@@ -149,7 +149,7 @@ export async function index(scene: Scene, changes: Partial<RetentionPorts> = {})
   await maintainExpiryIndex({ ...ports, events }, stopping.signal)
 }
 
-/** The log, telling the id of each event when its reader has taken it in and asks for the next. */
+/** The log; it reports the id of each event when its reader has taken it and asks for the next. */
 export function watched(events: Pick<EventLog, 'follow'>, onTaken: (id: string) => unknown): Pick<EventLog, 'follow'> {
   return {
     async *follow(reader, signal) {
@@ -167,7 +167,7 @@ export async function existing({ stores }: Scene, addresses: readonly ArtifactAd
   return addresses.filter((_, at) => here[at])
 }
 
-/** What stands in the index, object by object. But for what only a test put at the end of the log. */
+/** The contents of the index, object by object, without what only a test put at the end of the log. */
 export async function indexed({ stores }: Scene): Promise<string[][]> {
   const objects = await Array.fromAsync(stores.artifacts.list(BUCKET, EXPIRY_PREFIX, NEVER))
   const bytes = await Promise.all(objects.map((address) => stores.artifacts.get(address, NEVER)))
@@ -175,5 +175,5 @@ export async function indexed({ stores }: Scene): Promise<string[][]> {
   return near.map((each) => decodeExpiry(each ?? Buffer.from('[]')).map(({ id }) => id))
 }
 
-/** Is it where a manifest stands? */
+/** Is it the address of a manifest? */
 export const isManifest = ({ key }: ArtifactAddress) => key.startsWith('manifest/')

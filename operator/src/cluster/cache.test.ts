@@ -72,7 +72,7 @@ describe('what happens', () => {
 })
 
 describe('what cannot be read', () => {
-  test('is kept out, and told of once until it can be', () => {
+  test('is left out, and reported once until it can be read', () => {
     cache.set(note('a'))
     cache.set(note('a'))
     replaceBy(note('a'))
@@ -107,7 +107,7 @@ describe('what cannot be read', () => {
   })
 })
 
-describe('a change that could not be told', () => {
+describe('a change that could not be reported', () => {
   test('has not happened, and is reported by the next attempt', () => {
     cache.set(note('a', 'one'))
     isDeaf = true

@@ -78,7 +78,7 @@ test.for([
 
 test.for([
   {
-    name: 'is what its status tells of this generation',
+    name: 'is what its status says about this generation',
     generation: 2,
     conditions: ['Accepted', 'Compiled'],
     isFound: true,

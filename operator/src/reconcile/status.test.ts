@@ -140,7 +140,7 @@ describe('how far settings have come', () => {
     expect(status.effective).toEqual(DEFAULT_LIMITS)
   })
 
-  test('is told of settings whose secret alone is missing', () => {
+  test('is shown for settings of which only the secret is missing', () => {
     const outcome = {
       ...GOOD,
       conditions: conditionsOf(resource, { needed: [fails('Ready', 'SecretMissing', 'it is gone')] }),

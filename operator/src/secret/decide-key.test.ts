@@ -201,7 +201,7 @@ describe('the key in force stays', () => {
     expect(decideKey(look({ ...missing, now: 2 * HOUR })).status).not.toHaveProperty('previous')
   })
 
-  test('and an edited one is no key, whatever else is put right', () => {
+  test('and an edited one is no key, whatever else is repaired', () => {
     const secret = withData(first.secret, { key: 'mine', sha256: hashOfKey('mine') })
     const mended = settled({ secret, status: first.status })
     expect(mended.secret.data).toMatchObject({ key: 'mine', sha256: hash })

@@ -93,7 +93,7 @@ describe('the webhook secret of a tenant', () => {
   test.for([
     ['tenant', withData(first.secret, { tenant: 'other' }), ['data.tenant']],
     ['its owner', { ...first.secret, owners: [] }, ['ownerReferences']],
-  ] as const)('has what else was changed put right: %s', ([, secret, repaired]) => {
+  ] as const)('is repaired, whatever else was changed: %s', ([, secret, repaired]) => {
     const step = settled({ ...known, secret })
     expect(step.verdict).toMatchObject({ found: { current }, repaired, isNew: false })
     expect(step.secret).toEqual(first.secret)

@@ -88,7 +88,7 @@ test('Redis is away: renders are canceled, and a repetition tells their renderer
   await expectEnded(ids, signal)
 })
 
-test('Kafka is away: renders are canceled at once, and told of when it is back', async ({ signal }) => {
+test('Kafka is away: renders are canceled at once, and reported when it is back', async ({ signal }) => {
   const ids = await accepted()
   await kafka.kill()
   await cancelAll(ids)

@@ -46,7 +46,7 @@ const OUTAGES: readonly (readonly [string, { go(): unknown; back(): unknown }])[
 ]
 
 describe.for(OUTAGES)('an S3 that %s', ([, outage]) => {
-  test('is waited for by renders that have the time, and each is rendered and told of once', async ({ signal }) => {
+  test('is waited for by renders that have the time, and each is rendered and reported once', async ({ signal }) => {
     const service = cluster.at(0)
     const isMissed = said('dependency call failed, retrying')
     await outage.go()

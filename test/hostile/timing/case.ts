@@ -46,7 +46,7 @@ export async function* timing(scale: number): AsyncGenerator<Figure> {
   yield await figure('a webhook', forged(signature, 0), { rounds: Math.ceil(rounds / 10), refuse: verify })
 }
 
-/** The same but for the character at which its signature begins, and but for its last one. */
+/** The same, except for the first character of its signature, and except for the last one. */
 function forged(text: string, at: number): Forged {
   const other = (character = '') => (character === '0' ? '1' : '0')
   return {

@@ -12,7 +12,7 @@ export interface Fault {
 }
 
 export interface Seen {
-  /** Resolves when the metric of the signal has moved, or is not seen to move for long. */
+  /** Resolves when the metric of the signal has moved, or has not moved for long. */
   readonly noticed: () => Promise<void>
 }
 
@@ -88,7 +88,7 @@ async function watchesReset({ operators }: ChaosRig): Promise<void> {
   }
 }
 
-/** Of the leader: nothing passes, and it is told of nothing. */
+/** Of the leader: nothing passes, and nothing tells it so. */
 async function stalled({ leader }: ChaosRig, ms: number): Promise<void> {
   const { proxy } = await leader()
   proxy.disturb({ kind: 'stall' })

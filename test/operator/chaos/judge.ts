@@ -42,7 +42,7 @@ export interface Deeds {
 
 const NOTHING_DONE: Deeds = { edited: new Set(), ended: new Map() }
 
-/** Resolves when all is as it has to be, but for Secrets that were edited; throws with what is not when it never comes to that. */
+/** Resolves when all is as it has to be, except for edited Secrets; throws with the differences when that never happens. */
 export async function untilSettled(rig: ChaosRig, deeds: Deeds): Promise<void> {
   for (let looks = 1; ; looks++) {
     const faults = await faultsIn(rig, deeds)
@@ -105,7 +105,7 @@ function unreported({ resource, status, isDeleting }: ResourceView): readonly st
   const label = labelOf(resource)
   return [
     ...(isDeleting ? [`${label} waits to go`] : []),
-    ...(isCurrent ? [] : [`${label} of generation ${generation} tells of ${observedGeneration}`]),
+    ...(isCurrent ? [] : [`${label} of generation ${generation} says ${observedGeneration}`]),
     ...[...waiting, ...old].map(({ type, reason }) => `${label} has ${type} ${reason}`),
   ]
 }

@@ -48,7 +48,7 @@ test('an operator counts what is documented of it', async () => {
   expectDocumented('operator', await (await fetch(`http://127.0.0.1:${leader.ports[1]}/metrics`)).text())
 })
 
-test('an operator tells for how long its event loop was held', async () => {
+test('an operator reports for how long its event loop was held', async () => {
   const { operator: leader } = await rig.rested()
   const standby = rig.cluster.processes('operator').find((each) => each !== leader)
   if (standby === undefined) throw new Error('there is one operator')
@@ -110,7 +110,7 @@ test('what cannot be published says so, and is when Redis is back', async () => 
   await rig.publishes('acme', ({ tenant }) => tenant?.limits.retentionDays === 3)
 })
 
-test('what somebody changes in Redis is put right, and counted', async () => {
+test('what somebody changes in Redis is repaired, and counted', async () => {
   const { sum: earlier } = await rig.rested()
   const published = await rig.stored('acme')
   const [key] = published.keys

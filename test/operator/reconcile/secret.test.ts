@@ -225,7 +225,7 @@ test('a tenant whose secret is gone says whether the published one still signs',
   await rig.says('tenant/bereft', { Ready: 'SecretMissing' })
 })
 
-test('a Secret that somebody has edited is found out and put right', async () => {
+test('a Secret that somebody has edited is noticed and repaired', async () => {
   await rig.apply(anApiKey('edited', 'acme'))
   await rig.says('apikey/edited', { Ready: 'InForce' })
   const before = await secretIn(TEAM, 'edited-key')
@@ -255,7 +255,7 @@ test('raw values stand in their Secrets and nowhere else', async () => {
     redis: await dumpOfRedis(),
     s3: await dumpOfS3(),
   }
-  // Each of them is looked at, and tells of what it should.
+  // Each of them is checked, and reports what it should.
   expect(places.log).toContain('secret generated')
   expect(places.cluster).toContain('"sha256"')
   expect(places.redis).toContain('"webhookSecrets"')

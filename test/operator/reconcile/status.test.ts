@@ -93,7 +93,7 @@ test('nothing is written where nothing has changed', async () => {
   await hasWrittenNothing()
 })
 
-test('what others write to a resource is none of its business, but for its status', async () => {
+test('what others write to a resource does not concern it, except for its status', async () => {
   const place = 'tenant/visited'
   await rig.apply(aTenant('visited'))
   await rig.says(place, { Ready: 'InForce', Propagated: 'Propagated' })
@@ -136,7 +136,7 @@ test('what others write to a resource is none of its business, but for its statu
   expect((await foundAt(place)).status?.['effective']).toEqual(before.status?.['effective'])
 })
 
-test('a status that was edited while nobody followed is put right', async () => {
+test('a status that was edited while nobody followed is repaired', async () => {
   await rig.apply(aTenant('meanwhile'))
   await rig.says('tenant/meanwhile', { Ready: 'InForce', Propagated: 'Propagated' })
   await rig.rested()

@@ -35,7 +35,7 @@ export interface Resources extends AsyncDisposable {
   readonly until: (holds: () => boolean, signal: AbortSignal) => Promise<void>
   /** As `kubectl wait --for=condition=Propagated` does, for the generation that was written or a later one. */
   readonly untilPropagated: (reference: Reference, written: Written, signal: AbortSignal) => Promise<void>
-  /** As `kubectl wait --for=jsonpath` does: what is told of the resource is as wanted. */
+  /** As `kubectl wait --for=jsonpath` does: the status of the resource is as wanted. */
   readonly untilStatus: (
     reference: Reference,
     isWanted: (status: Status) => boolean,

@@ -76,7 +76,7 @@ function aTimer({ msPerLook = 0 } = {}) {
       await settled()
       return inTopic('webhook.due').length
     },
-    buried: () => inTopic('webhook.dead').length,
+    deadLetters: () => inTopic('webhook.dead').length,
   }
 }
 
@@ -96,7 +96,7 @@ test('what goes from rung to rung by a clock of parts of a millisecond can be re
   const timer = aTimer({ msPerLook: 0.001 })
   timer.run()
   await timer.remindIn(32_500)
-  expect([await timer.dueAfter(33_000), timer.buried()]).toEqual([1, 0])
+  expect([await timer.dueAfter(33_000), timer.deadLetters()]).toEqual([1, 0])
 })
 
 test('what is read when it is overdue waits no more, whatever was left to wait then', async () => {

@@ -64,13 +64,13 @@ async function* starting(stand: Stand): AsyncGenerator<Figure> {
   await stand.operator.stop()
   const again = await startOn(stand)
   yield {
-    name: 'started where all is as it is to be: statuses written',
+    name: 'started with everything up to date: statuses written',
     detail: `${startOf(again)}, ${again.requests['GET']} GETs`,
     value: again.statusWrites,
     target: { atMost: 0 },
   }
   const publishes = Number(stand.seen.at(-1)?.revision !== revision)
-  yield { name: 'started where all is as it is to be: publishes', detail: '', value: publishes, target: { atMost: 0 } }
+  yield { name: 'started with everything up to date: publishes', detail: '', value: publishes, target: { atMost: 0 } }
   yield memory(stand, 'the operator with all of it, MiB')
   await stand.operator.stop()
   const fresh = await startOnNothing(stand)

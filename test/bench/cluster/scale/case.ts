@@ -19,7 +19,7 @@ const BASE = {
   rebalanceMs: 1000,
 } as const satisfies Partial<Scenario>
 
-/** As `sizeOf` has it, with room for twice the pods, but for what is changed. */
+/** As `sizeOf` says, with room for twice the pods, except for what is changed. */
 function scenario(
   perSecond: number,
   { min, max, lagPerReplica }: { min?: number; max?: number; lagPerReplica?: number } = {},
