@@ -105,7 +105,7 @@ test('every reason of a condition has a row', async () => {
   await expect(`${before}${BEGIN}\n\n${table}\n${END}${after}`).toMatchFileSnapshot(`../${FILE}`)
 })
 
-/** What stands under a heading, up to the next one. */
+/** What is under a heading, up to the next one. */
 function section(heading: string): string {
   const [, after = ''] = text.split(`\n${heading}\n`)
   return after.split(/^#/m, 1)[0] ?? ''

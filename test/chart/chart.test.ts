@@ -29,7 +29,7 @@ import { MATRIX, REFUSED } from './values.ts'
 const CONFIGS = { api, operator, renderer, events } as const
 type Deployable = keyof typeof CONFIGS
 
-/** What stands in the Secrets that values name, by the key. */
+/** What is in the Secrets that values name, by the key. */
 const SECRETS: Readonly<Record<string, string>> = {
   url: 'redis://redis:6379',
   idKeys: Buffer.alloc(32, 1).toString('base64url'),

@@ -1,4 +1,4 @@
-/** What orchestrators are told by each process while it serves, while what it stands on is away, and while it drains. */
+/** What orchestrators are told by each process while it serves, while what it depends on is away, and while it drains. */
 import { expect, test } from 'vitest'
 import { shared } from '../fixture/lifetime.ts'
 import { expectDocumented } from '../monitoring/documented.ts'

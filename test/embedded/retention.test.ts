@@ -220,7 +220,7 @@ describe('a render', () => {
   })
 })
 
-test('an idempotency claim is removed when it has stood for a day', async () => {
+test('an idempotency claim is removed when it is a day old', async () => {
   const { data: _data, ...record } = aRecord()
   const claim = { fingerprint: 'f', claimedAt: NOON, record }
   const scope = { incarnation: record.account, environment: 'live' } as const

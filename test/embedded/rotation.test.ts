@@ -209,7 +209,7 @@ async function filesWith(texts: readonly string[]): Promise<readonly string[]> {
   return (await Promise.all(holding)).flat().filter((path) => path !== folder.file)
 }
 
-test('secrets stand in their files and nowhere else: not in the data folder, not in the log', async () => {
+test('secrets are in their files and nowhere else: not in the data folder, not in the log', async () => {
   const log: string[] = []
   const secrets: string[] = []
   const look = async (...documents: readonly string[]) => {

@@ -35,7 +35,7 @@ export type Service = Awaited<ReturnType<Folder['follow']>>
 
 export type SigningFolder = Awaited<ReturnType<typeof makeSigningFolder>>
 
-/** An empty folder, in which `file` is where the secret of acme stands. */
+/** An empty folder. `file` has the secret of acme. */
 export async function makeSigningFolder() {
   const folder = await makeFolder()
   const file = join(folder.dataDir, 'webhook-secrets/acme')

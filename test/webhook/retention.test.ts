@@ -260,7 +260,7 @@ describe('a process', () => {
     expect(scene.lines.filter(({ level }) => level === 'warn')).toEqual([])
   })
 
-  test('removes idempotency claims that have stood for a day, and reads each about once a day', async () => {
+  test('removes idempotency claims that are a day old, and reads each about once a day', async () => {
     const { data: _data, ...record } = aRecord()
     const scope = { incarnation: record.account, environment: 'live' } as const
     const address = { bucket: BUCKET, key: `${idempotencyFolder(scope, 'key')}1` }

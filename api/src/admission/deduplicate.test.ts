@@ -97,7 +97,7 @@ describe('an Idempotency-Key', () => {
     expect(second.json()).toEqual(first.json())
   })
 
-  test('stands nowhere in the store', async () => {
+  test('is nowhere in the store', async () => {
     const api = anApi()
     await api.post(ASYNC, KEYED)
     expect(await keysUnder(api, IDEMPOTENCY_PREFIX)).toEqual([expect.not.stringContaining('order')])

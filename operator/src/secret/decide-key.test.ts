@@ -82,7 +82,7 @@ describe('a key nobody has made yet', () => {
   })
 })
 
-test('a key that stands as it was made is left alone', () => {
+test('a key that is as it was generated is left alone', () => {
   expect(settled(known).verdict).toEqual({ found: { hash }, status: first.status, isNew: false, repaired: [] })
 })
 

@@ -1,4 +1,4 @@
-/** What is done to operators and to what they stand on. Each is over when it resolves; whoever ended is started again by others. */
+/** What is done to operators and to their servers. Each is over when it resolves; others start again the processes that ended. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LEASE_HELD_MS_MAX, LEASE_MS } from '@platen/operator/limit.ts'
 import type { SignalName } from '../../chaos/cluster/signal/signal.ts'

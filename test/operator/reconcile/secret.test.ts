@@ -244,7 +244,7 @@ test('a Secret that somebody has edited is noticed and repaired', async () => {
   expect(hashesOf('acme')).toContain(before['sha256'])
 })
 
-test('raw values stand in their Secrets and nowhere else', async () => {
+test('raw values are in their Secrets and nowhere else', async () => {
   for (const name of ['made-key', 'brisk-key', 'edited-key']) await secretIn(TEAM, name)
   await secretIn(OPERATOR_NAMESPACE, 'acme-webhook')
   expect(raw.size).toBeGreaterThanOrEqual(5)

@@ -26,7 +26,7 @@ export interface Resources extends AsyncDisposable {
   readonly create: (reference: Reference, spec: object) => Promise<Written>
   /** Of the spec, as JSON merge patch. */
   readonly patch: (reference: Reference, spec: object) => Promise<Written>
-  /** Asks, by the annotation of a Tenant or ApiKey, for another of what stands in its Secret. */
+  /** Asks, by the annotation of a Tenant or ApiKey, for another of what is in its Secret. */
   readonly rotate: (reference: Reference, at: string) => Promise<Written>
   readonly remove: (reference: Reference) => Promise<void>
   /** As it was seen last. */

@@ -116,7 +116,7 @@ function survive(error: unknown): undefined {
   if (!(error instanceof Died)) throw error
 }
 
-/** A key that was due stands in the Secret: another than any before, with the one before it in force for the overlap. */
+/** A key that was due is in the Secret: another than any before, with the one before it in force for the overlap. */
 function renewed({ truth, asked, hashes }: Life, secret: ReadSecret | undefined, now: Instant): Truth {
   const hash = secret?.hash ?? ('none' as KeyHash)
   expect(secret?.data['sha256']).toBe(hash)
