@@ -3,7 +3,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
-import { SEAL_KEYS_CHECK_MS } from '../limit.ts'
+import { SEAL_KEYS_CHECK_MS } from './limit.ts'
 import { openSealKeyWatch } from './seal-key.ts'
 
 const [OLD, NEXT, OTHER] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(32, 3)]

@@ -3,7 +3,7 @@ import { seededIds } from '@platen/adapters/memory/ids.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { logTo, NEVER } from '../../../test/fixture/build.ts'
-import { RECONCILE_MS_MAX } from '../limit.ts'
+import { RECONCILE_MS_MAX } from './limit.ts'
 import { WorkQueue } from './work-queue.ts'
 import { runWorkers, type WorkerOptions } from './worker.ts'
 

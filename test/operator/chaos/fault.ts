@@ -1,6 +1,6 @@
 /** What is done to operators and to their servers. Each is over when it resolves; others start again the processes that ended. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LEASE_HELD_MS_MAX, LEASE_MS } from '@platen/operator/limit.ts'
+import { LEASE_HELD_MS_MAX, LEASE_MS } from '@platen/operator/cluster/limit.ts'
 import type { SignalName } from '../../chaos/cluster/signal/signal.ts'
 import type { ChaosRig, OperatorProcess } from './rig.ts'
 

@@ -1,8 +1,8 @@
 /** One watch: a long answer with one event per line. */
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import { CLUSTER_ANSWER_BYTES_MAX, CLUSTER_REQUEST_MS_MAX, WATCH_EVENT_BYTES_MAX } from '../../limit.ts'
 import { ClusterError, errorFromAnswer } from '../error.ts'
+import { CLUSTER_ANSWER_BYTES_MAX, CLUSTER_REQUEST_MS_MAX, WATCH_EVENT_BYTES_MAX } from '../limit.ts'
 import { isKubeObject, isRecord, type KubeObject } from '../object.ts'
 import { acceptOf, type Connection, parseJson, transportError, withQuery } from './request.ts'
 import { linesOf, readWhole } from './stream.ts'
