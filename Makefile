@@ -1,6 +1,6 @@
 # The one entry for people and for CI. `make help` lists the targets.
 #
-# Node 24 comes with the npm packages and lies at node_modules/.bin/node; recipes call that one, never the `node` on PATH,
+# Node 24 comes with the npm packages and is at node_modules/.bin/node; recipes call that one, never the `node` on PATH,
 # which need only be good enough to run npm.
 
 NODE := node_modules/.bin/node
@@ -87,12 +87,12 @@ soak: node_modules/.package-lock.json ## render two thousand mixed documents, so
 	@$(NODE) test/soak/main.ts
 	LONG=1 REAL_TIME=1 npm test --silent -- limiter.differential offset-keeper projection.test propagated.test example.test chaos/charge chaos/kill chaos/webhook chaos/cluster/guard cluster/rebalance scenario/fairness directory limiter.test render-ledger.test
 
-chaos: node_modules/.package-lock.json ## break what a cluster stands on in every way, and see what was promised (ROUNDS=20: the long form; ONLY=stop,s3 or ONLY=operator; SEED=7)
+chaos: node_modules/.package-lock.json ## break everything that a cluster depends on, and check the promises (ROUNDS=20: the long form; ONLY=stop,s3 or ONLY=operator; SEED=7)
 	@$(NODE) test/topology/server/install.ts
 	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || .ci/apt-install libfaketime || true
 	@LONG=1 REAL_TIME=1 exec $(NODE) $(if $(filter operator,$(ONLY)),node_modules/vitest/vitest.mjs run test/operator/chaos,test/chaos/cluster/main.ts)
 
-drill: node_modules/.package-lock.json ## lose each server a cluster stands on, and the data folder, restore it, and see what callers saw (ONLY=kafka,etcd: a part)
+drill: node_modules/.package-lock.json ## lose each server that a cluster depends on, and the data folder, restore it, and report what callers saw (ONLY=kafka,etcd: a part)
 	@$(NODE) test/topology/server/install.ts
 	@REAL_TIME=1 exec $(NODE) test/drill/main.ts
 
@@ -106,7 +106,7 @@ fuzz: node_modules/.package-lock.json ## try hostile input by chance, and keep w
 	@exec $(NODE) test/fuzz/main.ts
 
 # By preview, as an author would make them, and with poppler's pdftoppm.
-pictures: node_modules/.package-lock.json ## make the pictures of the README anew, from the examples
+pictures: node_modules/.package-lock.json ## make the pictures of the README again, from the examples
 	@mkdir -p out docs/picture
 	npx --no platen preview examples invoice --engine react_pdf -o out/invoice.pdf
 	pdftoppm -r 80 -png -singlefile -f 1 out/invoice.pdf docs/picture/invoice

@@ -31,7 +31,7 @@ describe.for(Object.entries(EXAMPLES))('to add %s', ([kind, words]) => {
   })
 })
 
-/** What stands under a heading of CONTRIBUTING.md. */
+/** What is under a heading of CONTRIBUTING.md. */
 function chapter(heading: string): string {
   return (
     readText('CONTRIBUTING.md')

@@ -43,14 +43,14 @@ describe.for(KINDS)('the definition of a %s', (kind) => {
   })
 
   test('fills in the defaults that its descriptions name', () => {
-    const told = fields.flatMap(([place, { description = '' }]) => {
+    const described = fields.flatMap(([place, { description = '' }]) => {
       const [, value] = /Default is (\S+)\.$/.exec(description) ?? []
       return value === undefined ? [] : [`${place}: ${value}`]
     })
     const filled = fields
       .filter(([place]) => place !== 'status')
       .flatMap(([place, field]) => ('default' in field ? [`${place}: ${String(field['default'])}`] : []))
-    expect(told.filter((each) => !UNFILLED.includes(each))).toEqual(filled)
+    expect(described.filter((each) => !UNFILLED.includes(each))).toEqual(filled)
   })
 
   test('begins with a status that kstatus takes for unfinished', () => {
@@ -69,8 +69,8 @@ describe.for(KINDS)('the definition of a %s', (kind) => {
   })
 
   test('has the conditions that all of them have', () => {
-    const told = (of: CrdSchema) => ({ ...of.properties?.['conditions'], description: '' })
-    expect(told(status)).toEqual(told(readDefinition('Plan').status))
+    const described = (of: CrdSchema) => ({ ...of.properties?.['conditions'], description: '' })
+    expect(described(status)).toEqual(described(readDefinition('Plan').status))
     expect(status.properties?.['conditions']?.description).toContain('Reconciling')
   })
 })

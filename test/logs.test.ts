@@ -18,7 +18,7 @@ test('every message is a constant', () => {
   expect(calls.filter(({ message }) => message === undefined)).toEqual([])
 })
 
-test('a message stands in one module, unless it means the same in several', () => {
+test('a message is in one module, unless it means the same in several', () => {
   const several = [...logMessages(calls)].filter(([, { files }]) => files.size > 1).map(([message]) => message)
   expect(several).toEqual(SHARED)
 })

@@ -65,7 +65,7 @@ test('says how long a tombstone stays', () => {
   expect(rowsOf('manifest/').join('\n')).toContain('eight days')
 })
 
-test('an erasure tells of every topic with something of a request, and until when', () => {
+test('an erasure names every topic with something of a request, and until when', () => {
   const kept = rows.filter((row) => row.startsWith('| Kafka, ') && /request|file name/.test(row))
   expect(REQUESTS_KEPT.map(({ topic }) => rowsOf(topic)[0])).toEqual(expect.arrayContaining(kept))
   const days = REQUESTS_KEPT.map(({ topic, keptMs }) => [

@@ -47,8 +47,8 @@ describe.for(kinds)('of a %s', (kind) => {
   })
 
   test('every field that is required says so, and no other', () => {
-    const told = [...rows].filter(([, { fallback }]) => fallback === 'required').map(([name]) => name)
-    expect(told.sort()).toEqual(
+    const listed = [...rows].filter(([, { fallback }]) => fallback === 'required').map(([name]) => name)
+    expect(listed.sort()).toEqual(
       fields
         .filter(({ isRequired }) => isRequired)
         .map(({ name }) => name)
@@ -71,19 +71,19 @@ test.for(kinds)('the row of a field of a %s names its default', (kind) => {
 })
 
 test('the limits of a plan have the defaults they have', () => {
-  const told = [...rowsOf('## Plan')].filter(([name]) => name !== 'displayName')
+  const listed = [...rowsOf('## Plan')].filter(([name]) => name !== 'displayName')
   const defaults: Readonly<Record<string, unknown>> = {
     ...DEFAULT_LIMITS,
     apiKeysMax: API_KEYS_MAX,
     requestData: REQUEST_DATA,
   }
-  const wanted = told.map(([name, { fallback }]) => [
+  const wanted = listed.map(([name, { fallback }]) => [
     name,
     fallback.startsWith('none: ') ? fallback : String(defaults[name]),
   ])
-  expect(told.map(([name, { fallback }]) => [name, fallback])).toEqual(wanted)
+  expect(listed.map(([name, { fallback }]) => [name, fallback])).toEqual(wanted)
   expect(
-    told.filter(([name, { fallback }]) => fallback.startsWith('none: ') !== (defaults[name] === undefined)),
+    listed.filter(([name, { fallback }]) => fallback.startsWith('none: ') !== (defaults[name] === undefined)),
   ).toEqual([])
 })
 
@@ -105,7 +105,7 @@ test('every reason of a condition has a row', async () => {
   await expect(`${before}${BEGIN}\n\n${table}\n${END}${after}`).toMatchFileSnapshot(`../${FILE}`)
 })
 
-/** What stands under a heading, up to the next one. */
+/** What is under a heading, up to the next one. */
 function section(heading: string): string {
   const [, after = ''] = text.split(`\n${heading}\n`)
   return after.split(/^#/m, 1)[0] ?? ''

@@ -1,6 +1,7 @@
 /** The shape of the repository: how much a folder and a file may hold, what things are called, and what belongs together. */
 import { basename, dirname, extname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { homeOf } from './architecture/import-table.ts'
 import { arrowsOf, listFiles, readText } from './architecture/source-tree.ts'
 
 const FOLDER_ENTRIES_MAX = 10
@@ -108,6 +109,24 @@ describe('the code', () => {
     expect(imports.filter(({ specifier }) => STARTERS.includes(specifier))).toEqual([])
   })
 
+  test('exports no value that no other module names', () => {
+    // What callers of the client import, they import by name from outside.
+    const texts = modules
+      .filter((file) => !file.startsWith('client/src/'))
+      .map((file) => [file, readText(file)] as const)
+    const namedIn = new Map<string, number>()
+    for (const [, text] of texts) {
+      for (const word of new Set(text.match(/\w+/g))) namedIn.set(word, (namedIn.get(word) ?? 0) + 1)
+    }
+    const dead = texts.flatMap(([file, text]) =>
+      [...text.matchAll(/^export (?:async )?(?:const|function\*?|class) (\w+)/gm)]
+        .map(([, name = '']) => name)
+        .filter((name) => namedIn.get(name) === 1)
+        .map((name) => `${file}: ${name}`),
+    )
+    expect(dead).toEqual([])
+  })
+
   describe.for(sources.filter((file) => basename(file) === 'limit.ts'))('%s', (place) => {
     test('says of every limit why it has its value', () => {
       const lines = readText(place).split('\n')
@@ -128,6 +147,16 @@ describe('the code', () => {
         .join('\n')
       expect(limits.filter((name) => !text.includes(name))).toEqual([])
     })
+  })
+
+  test('keeps a limit of one package out of the contract', () => {
+    const place = 'contract/src/limit.ts'
+    const users = sources
+      .filter((file) => file !== place)
+      .map((file) => ({ home: homeOf(file), words: new Set(readText(file).match(/\w+/g)) }))
+    const homesOf = (name: string) => new Set(users.flatMap(({ home, words }) => (words.has(name) ? home : [])))
+    const limits = [...readText(place).matchAll(/^export const (\w+)/gm)].map(([, name]) => name ?? '')
+    expect(limits.filter((name) => !homesOf(name).has('contract') && homesOf(name).size < 2)).toEqual([])
   })
 })
 

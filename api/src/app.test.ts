@@ -181,7 +181,7 @@ describe('HEAD', () => {
 
 describe('an operator', () => {
   /** Returns the lines of a scrape for a metric, without zeros. */
-  const told = async ({ metrics }: Api, name: string) =>
+  const seriesOf = async ({ metrics }: Api, name: string) =>
     (await metrics.text()).split('\n').filter((line) => line.startsWith(`platen_${name}`) && !line.endsWith(' 0'))
 
   test('sees every answer by route, method and class, and what leads nowhere as one', async () => {
@@ -191,12 +191,12 @@ describe('an operator', () => {
     await api.get('/nothing')
     await api.app.inject({ method: 'PROPFIND', url: `/${'a'.repeat(40)}` })
     await api.app.inject({ method: 'DELETE', url: '/api/v1/templates' })
-    expect(await told(api, 'http_requests_total')).toEqual([
+    expect(await seriesOf(api, 'http_requests_total')).toEqual([
       'platen_http_requests_total{route="none",method="other",status="4xx"} 3',
       'platen_http_requests_total{route="/api/v1/render/:id",method="GET",status="4xx"} 1',
       'platen_http_requests_total{route="/api/v1/templates",method="GET",status="2xx"} 1',
     ])
-    expect(await told(api, 'requests_refused_total')).toEqual([
+    expect(await seriesOf(api, 'requests_refused_total')).toEqual([
       'platen_requests_refused_total{code="NOT_FOUND",fault="caller"} 2',
       'platen_requests_refused_total{code="RENDER_NOT_FOUND",fault="caller"} 1',
       'platen_requests_refused_total{code="METHOD_NOT_ALLOWED",fault="caller"} 1',
@@ -207,14 +207,14 @@ describe('an operator', () => {
     const api = anApi()
     const answer = api.post({ template: 'invoice', data: {} })
     const { id } = await queued(api, 'sync')
-    expect(await told(api, 'sync_renders_waiting')).toEqual(['platen_sync_renders_waiting 1'])
-    expect(await told(api, 'renders_accepted_total')).toEqual([
+    expect(await seriesOf(api, 'sync_renders_waiting')).toEqual(['platen_sync_renders_waiting 1'])
+    expect(await seriesOf(api, 'renders_accepted_total')).toEqual([
       'platen_renders_accepted_total{engine="react_pdf",mode="sync",lane="sync"} 1',
     ])
     await api.ports.replies.reply(id, { kind: 'rendered', pdf: Buffer.from('%PDF'), durationMs: 1 }, NEVER)
     await answer
-    expect(await told(api, 'sync_renders_waiting')).toEqual([])
-    expect(await told(api, 'sync_wait_seconds_count')).toEqual(['platen_sync_wait_seconds_count 1'])
+    expect(await seriesOf(api, 'sync_renders_waiting')).toEqual([])
+    expect(await seriesOf(api, 'sync_wait_seconds_count')).toEqual(['platen_sync_wait_seconds_count 1'])
   })
 
   test('sees that the limiter cannot be asked', async () => {
@@ -222,9 +222,9 @@ describe('an operator', () => {
     const limiter = { ...memoryLimiter(manualClock(NOON)), reserve }
     const api = anApi({ ports: { limiter } })
     expect((await api.post(ASYNC)).statusCode).toBe(503)
-    expect(await told(api, 'limiter_failures_total')).toEqual(['platen_limiter_failures_total 1'])
-    expect(await told(api, 'renders_accepted_total')).toEqual([])
-    expect(await told(api, 'requests_refused_total')).toEqual([
+    expect(await seriesOf(api, 'limiter_failures_total')).toEqual(['platen_limiter_failures_total 1'])
+    expect(await seriesOf(api, 'renders_accepted_total')).toEqual([])
+    expect(await seriesOf(api, 'requests_refused_total')).toEqual([
       'platen_requests_refused_total{code="RENDER_UNAVAILABLE",fault="operator"} 1',
     ])
   })

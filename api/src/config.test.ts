@@ -9,7 +9,7 @@ const NEEDED = {
 }
 
 describe('the settings of an API process', () => {
-  test('have defaults but for where everything is, and the keys', () => {
+  test('have defaults, except for addresses and the keys', () => {
     expect(SETTINGS.read(NEEDED)).toMatchObject({
       host: '0.0.0.0',
       port: 8080,

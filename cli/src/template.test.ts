@@ -45,10 +45,10 @@ describe('what a preview comes to', () => {
     ['react_pdf', 'template.tsx:1:1: no', 'source', 'template.tsx:1:1: no'],
     ['react_pdf', 'the document has 3000 pages', '/spec/reactPdf', 'react_pdf: the document has 3000 pages'],
     ['html', 'the document has 3000 pages', '/spec/html', 'html: the document has 3000 pages'],
-  ] as const)('is a fault of %s when it fails with %j', ([engine, message, file, told]) => {
+  ] as const)('is a fault of %s when it fails with %j', ([engine, message, file, expected]) => {
     const failed = { failure: { code: 'page_limit', message } } as const
     expect(previewDiagnostics({ resource: template, conditions: [], engine, preview: failed }, places)).toEqual([
-      { file, resource: 'Template team-acme/invoice', subject: 'page_limit', message: told, isWarning: false },
+      { file, resource: 'Template team-acme/invoice', subject: 'page_limit', message: expected, isWarning: false },
     ])
   })
 })

@@ -110,9 +110,9 @@ export function previewDiagnostics(
   }
   const label = labelOf(resource)
   // A condition has reported it already.
-  const isToldOfJavaScript = conditions.some(({ reason }) => reason === 'JavaScriptNotInPlan')
+  const isJavaScriptReported = conditions.some(({ reason }) => reason === 'JavaScriptNotInPlan')
   return preview.warnings
-    .filter(({ code }) => !(isToldOfJavaScript && code === 'javascript_disabled'))
+    .filter(({ code }) => !(isJavaScriptReported && code === 'javascript_disabled'))
     .map(({ code, message }) => ({
       ...sourceLocation(engine, label, locations),
       resource: label,

@@ -111,6 +111,6 @@ test.each([
   ['2001:db8:1:2::', '2001:db8:1:2/64'],
   ['::1', '0:0:0:0/64'],
   ['no address', 'no address'],
-])('what one party has of addresses is told of %s as %s', (address, network) => {
+])('the network of one party, for the address %s, is %s', (address, network) => {
   expect(networkOf(address)).toBe(network)
 })

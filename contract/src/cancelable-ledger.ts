@@ -24,7 +24,7 @@ export function cancelableLedger<Ledger extends Uncancelable>(
     },
     async cancel(id, signal) {
       signal.throwIfAborted()
-      // First, so that a claim which `isHeld` does not see is told.
+      // First, so that a claim which `isHeld` does not see yet finds the cancellation.
       canceled.set(id, true)
       return await isHeld(id, signal)
     },

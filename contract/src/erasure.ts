@@ -1,5 +1,5 @@
 /**
- * Erasure orders: renders of one tenant are to be removed before their retention is over. An order is an object in the service's own
+ * Erasure orders: orders to remove renders of one tenant before their retention is over. An order is an object in the service's own
  * bucket, so that it survives whoever gave it. Whoever removes expired data works it off, and again until `ERASED_KEPT_DAYS` are over:
  * renders that run or wait when the order is given are erased when they have ended.
  */
@@ -53,7 +53,7 @@ export interface ErasureOrder {
   readonly erased?: number
 }
 
-/** An order to erase some renders of a tenant. Its rounds see to nothing else of the tenant. */
+/** An order to erase some renders of a tenant. Its rounds erase nothing else of the tenant. */
 export interface ListedErasureOrder extends ErasureOrder {
   /** At most `ERASURE_RENDERS_MAX`. */
   readonly renders: readonly RenderId[]
@@ -63,7 +63,7 @@ export interface ListedErasureOrder extends ErasureOrder {
   readonly unfinished?: readonly RenderId[]
 }
 
-/** The order's key. There is one order for a tenant and a time, so that an order which is given again does not begin anew. */
+/** The order's key. There is one order for a tenant and a time, so that an order which is given again does not start again. */
 export function erasureKey({ account, before }: Pick<ErasureOrder, 'account' | 'before'>): string {
   return `${ERASURE_PREFIX}${account}/${before ?? 'all'}.json`
 }

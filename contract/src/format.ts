@@ -1,7 +1,7 @@
 /**
  * The format: one version for everything that processes of an installation store for each other. Records, manifests, events, deliveries
  * and settings state the format that they were written in. A process reads every format up to its own. It leaves newer ones to processes
- * that read them, and buries nothing.
+ * that read them, and makes no dead letters.
  *
  * A field that older readers may ignore needs no new format. Everything else does: a field that they must know, and a value that they
  * refuse, such as a new engine. `docs/upgrades.md` says how to raise it.

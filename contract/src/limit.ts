@@ -4,10 +4,10 @@
  */
 
 const SECOND_MS = 1000
-const DAY_MS = 24 * 3600 * SECOND_MS
+const HOUR_MS = 3600 * SECOND_MS
+const DAY_MS = 24 * HOUR_MS
 const KIB = 1024
 const MIB = 1024 * KIB
-const HOUR_MS = 3600 * SECOND_MS
 
 /** What callers may do to one API process before a limit of their plan applies. An operator may set each. Counts are per minute. */
 export interface TrafficLimits {
@@ -88,9 +88,8 @@ export const QUEUE_AGE_MS_MAX = 24 * HOUR_MS
 /** How long an `Idempotency-Key` stands for the request it was first sent with. Callers that retry do so within a day. */
 export const IDEMPOTENCY_MS = 24 * HOUR_MS
 
-/** How long the record of a render that crashed its renderers is kept for people to inspect, and how many of them memory holds. */
-export const DEAD_LETTERS_KEPT_MS = 30 * 24 * HOUR_MS
-export const DEAD_LETTERS_KEPT_MAX = 100
+/** How long the record of a render that crashed its renderers is kept for people to inspect. */
+export const DEAD_LETTERS_KEPT_MS = 30 * DAY_MS
 
 /** Size of a finished PDF. */
 export const PDF_BYTES_MAX = 100 * MIB
@@ -129,18 +128,8 @@ export const VALIDATION_STEPS_MAX = 50_000_000
 /** Ended renders that the ledger and the limiter of one process remember. Older ones are found by their manifests. About 5 MB. */
 export const LEDGER_ENDED_MAX = 10_000
 
-/** Wait before another try when a folder of manifests cannot be watched, or a change could not be published. */
-export const MANIFEST_RETRY_MS = SECOND_MS
-
 /** Publish checks at once if all templates belong to the caller: enough for a few render threads, few enough that each has its time. */
 export const TEMPLATE_CHECKS_AT_ONCE = 4
-
-/**
- * How long loading a folder of manifests waits for publish checks before it publishes without them: at the start, when no caller is served
- * yet, and later, when a suspended key must be out of force within a second.
- */
-export const MANIFEST_CHECKS_FIRST_MS = 15 * SECOND_MS
-export const MANIFEST_CHECKS_LATER_MS = 250
 
 /** Characters of an artifact's key: the limit of S3. */
 export const ARTIFACT_KEY_CHARS_MAX = 1024
@@ -197,13 +186,11 @@ export const WEBHOOK_ATTEMPTS_KEPT_MAX = 50
 /** Attempts of one delivery that were requested and are still to be made. */
 export const WEBHOOK_REDELIVERIES_MAX = 10
 
-/** Concurrent calls of receivers: in all, for one tenant, and to one host that answers well. */
+/** Concurrent calls of receivers: in all, and to one host that answers well. */
 export const WEBHOOK_CALLS_MAX = 256
-export const WEBHOOK_CALLS_PER_TENANT_MAX = 128
 export const WEBHOOK_CALLS_PER_HOST_MAX = 8
 
-/** How long a delivery without room is postponed, at least and at most. */
-export const WEBHOOK_DEFER_MS_MIN = SECOND_MS
+/** The longest time for which a delivery without room is postponed. */
 export const WEBHOOK_DEFER_MS_MAX = 60 * SECOND_MS
 
 /** How long the webhook secret from before a rotation still signs. */

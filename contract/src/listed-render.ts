@@ -4,7 +4,7 @@ import type { ListedRender, ListedState, RenderQuery } from './port/render-list.
 import { expiryOf, labelsOf, type Manifest, type RenderRecord } from './render.ts'
 import { type IdScope, leastIdSince } from './render-id.ts'
 
-/** An accepted render that has not ended. In case its end is never told: by then it has ended, and is not listed for ever. */
+/** An accepted render that has not ended. It expires when it must have ended, so it is not listed for ever if its end is never listed. */
 export function listedOpen(record: RenderRecord, status: 'queued' | 'running'): ListedRender {
   return listed(record, { status }, expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
 }

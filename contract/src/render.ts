@@ -173,7 +173,7 @@ export function manifestOf(record: RenderRecord, attempt: number, outcome: Outco
 
 /**
  * Whether the API abandoned this render and answered 503 for it. Such a manifest causes no event, no webhook and no charge, because the
- * caller was told that nothing was accepted.
+ * caller got the answer that nothing was accepted.
  */
 export function isAbandoned(manifest: Manifest): boolean {
   return manifest.attempt === 0 && isCanceled(manifest) && manifest.canceledAt === undefined

@@ -35,7 +35,7 @@ describe('a sealed text', () => {
     expect(Buffer.from(SEALED.slice(3), 'base64url').toString('latin1')).not.toContain(SECRET.slice(0, 8))
   })
 
-  test('opens with each of several keys, and is sealed anew with the first', () => {
+  test('opens with each of several keys, and is sealed again with the first', () => {
     const [next, other] = [Buffer.alloc(32, 8), Buffer.alloc(32, 9)]
     const both = { name: 'acme', keys: [next, KEY] as const }
     expect(unseal(SEALED, both)).toBe(SECRET)

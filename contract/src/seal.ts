@@ -49,7 +49,7 @@ export function unseal(sealed: string, { name, keys }: Seal): string | undefined
 
 /** The same secret, sealed with the first key. The text itself if that key sealed it, or if no key opens it. */
 export function reseal(sealed: string, { name, keys }: Seal): string {
-  // With one key, nothing could be sealed anew.
+  // With one key, the result would be sealed with the same one.
   const secret = keys.length === 1 ? undefined : unseal(sealed, { name, keys })
   return secret === undefined ? sealed : seal(secret, { name, keys })
 }

@@ -70,7 +70,7 @@ export function spanIdOf({ traceparent }: TraceContext): SpanId {
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 }
 }
 
-/** The context of which these are the parts. */
+/** Builds the context from its parts. */
 export function traceContextOf({ traceId, spanId, isSampled }: SpanId, tracestate: string | undefined): TraceContext {
   const traceparent = `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
   return tracestate === undefined || tracestate === '' ? { traceparent } : { traceparent, tracestate }

@@ -117,7 +117,7 @@ describe('a webhook URL', () => {
   })
 })
 
-test('names of inner networks are told from public ones', () => {
+test('names of inner networks are distinguished from public ones', () => {
   const names = [
     'kubernetes',
     'a.svc',

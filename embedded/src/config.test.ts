@@ -101,7 +101,7 @@ describe('the settings', () => {
     expect(faults).toThrow(/PLATEN_PORT.*\n.*PLATEN_BRAND.*\n.*PLATEN_LOG_LEVEL/)
   })
 
-  test('that do not exist are told apart', () => {
+  test('that do not exist are distinguished', () => {
     expect(unknownSettings({ PLATEN_PROT: '1', PLATEN_PORT: '1', PATH: '/bin' }, SETTINGS)).toEqual(['PLATEN_PROT'])
   })
 })

@@ -4,9 +4,9 @@
  * service: faults are logged, and the last good settings stay in force.
  */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { MANIFEST_RETRY_MS } from '@platen/contract/limit.ts'
 import { raceFirst } from '@platen/contract/race.ts'
 import { type FolderWatch, watchFolder } from '@platen/settings/manifest/folder.ts'
+import { MANIFEST_RETRY_MS } from '@platen/settings/manifest/limit.ts'
 import { type Load, type LoadOptions, type LoadState, openLoader } from '@platen/settings/manifest/load.ts'
 
 /**

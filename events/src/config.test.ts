@@ -9,7 +9,7 @@ const NEEDED = {
 }
 
 describe('the settings of an events process', () => {
-  test('have defaults but for where everything is, and the key', () => {
+  test('have defaults, except for addresses and the key', () => {
     expect(SETTINGS.read(NEEDED)).toMatchObject({
       brand: 'service',
       sealKeys: [Buffer.alloc(32, 1)],

@@ -9,7 +9,7 @@ const NEEDED = {
 }
 
 describe('the settings of a renderer', () => {
-  test('have defaults but for where everything is, and the key', () => {
+  test('have defaults, except for addresses and the key', () => {
     expect(SETTINGS.read(NEEDED)).toMatchObject({
       host: '0.0.0.0',
       metricsPort: 9090,

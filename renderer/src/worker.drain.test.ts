@@ -191,7 +191,7 @@ describe('a render that another renderer holds', () => {
     expect((await worker.ledger.find(record.id, NEVER))?.state.status).toBe('succeeded')
   })
 
-  test('is told of once more and done with when that one has ended it', async () => {
+  test('is reported once more and acknowledged when that renderer has ended it', async () => {
     const record = aRecord()
     const manifest = aManifest({ record })
     const worker = await aWorker(async () => PDF, [record])

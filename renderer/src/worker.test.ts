@@ -198,7 +198,7 @@ describe('a render', () => {
     expect(await Array.fromAsync(worker.artifacts.list('platen', `acme/${abandoned.id}/`, NEVER))).toEqual([])
   })
 
-  test('that was erased while it waited is not rendered, charged or told of, and leaves nothing', async () => {
+  test('that was erased while it waited is not rendered, charged or reported, and leaves nothing', async () => {
     const [record, next] = [aRecord({ webhookUrl: 'https://hooks.example.com' }), aRecord()]
     const worker = await aWorker(async () => PDF, [record, next])
     const late = inBucket(pdfKey(record, 'killed'))
@@ -352,7 +352,7 @@ describe('a sync render', () => {
     expect(order).toEqual(['answered', 'stored'])
   })
 
-  test('whose reply cannot be handed over is stored and told of', async () => {
+  test('whose reply cannot be handed over is stored and reported', async () => {
     const sync = record()
     const worker = await aWorker(async () => PDF, [sync])
     worker.replies.reply = () => Promise.reject(new Unavailable('no answer'))

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aCollector, type Collector, exportingTo } from '../conformance/collector.ts'
 import { ACME_LIVE, ACME_TEST, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
-import { expectHeldLoopTold } from '../time/hold-loop.ts'
+import { expectHeldLoopReported } from '../time/hold-loop.ts'
 import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Receiver } from '../topology/receiver.ts'
@@ -45,11 +45,11 @@ test('webhooks are counted by how they went, from zero on', async () => {
   const before = await scraped()
   expect(before.get('platen_webhook_attempts_total{result="timeout"}')).toBe(0)
   expect(before.get('platen_webhook_deliveries_ended_total{status="exhausted"}')).toBe(0)
-  const told = { template: 'invoice', data: invoice(1), webhook_url: receiver.url }
-  await submit(service, ACME_LIVE, told)
+  const withWebhook = { template: 'invoice', data: invoice(1), webhook_url: receiver.url }
+  await submit(service, ACME_LIVE, withWebhook)
   await receiver.until(1)
   receiver.answer(answering(500))
-  await submit(service, ACME_LIVE, told)
+  await submit(service, ACME_LIVE, withWebhook)
   const after = await poll(() => scraped()).until(
     (now) => now.get('platen_webhook_deliveries_ended_total{status="exhausted"}') === 1,
   )
@@ -114,9 +114,9 @@ test('a sync render that fails by its template is told from a defect of the serv
   expect([more('tenant'), more('operator')]).toEqual([1, 0])
 })
 
-test('an event loop that was held is told of', async () => {
+test('an event loop that was held is reported', async () => {
   const held = { pause: () => service.signal('SIGSTOP'), resume: () => service.signal('SIGCONT') }
-  await expectHeldLoopTold(held, async () => (await fetch(metricsUrl())).text())
+  await expectHeldLoopReported(held, async () => (await fetch(metricsUrl())).text())
 })
 
 test('each is documented, and none is that is not there', async () => {
@@ -150,7 +150,7 @@ test('no label names a tenant, a host or an id', async () => {
   expect(names.filter((name) => /acme|invoice|127\.0\.0\.1|[0-9a-f]{8}-/.test(name))).toEqual([])
 })
 
-test('a service that drains is alive, not ready, and seen to be at work', async () => {
+test('a service that drains is alive, not ready, and shows its running work', async () => {
   await using draining = await startEmbedded({ PLATEN_METRICS_PORT: '0', PLATEN_CHROMIUM: 'none' })
   const caller = new AbortController()
   const endless = { template: 'busy', data: { rounds: 1e15 } }

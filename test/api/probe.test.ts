@@ -72,13 +72,13 @@ describe('a probe', () => {
   test('finds a process alive and not ready before it serves, and from when it drains', async () => {
     const server = await openProbes({ host: '127.0.0.1', port: 0, ...QUIET })
     opened.push(server)
-    const told = async () => [(await ask(server, '/livez')).status, (await ask(server, '/readyz')).body]
-    expect(await told()).toEqual([200, '{"ready":false,"detail":{}}'])
+    const probes = async () => [(await ask(server, '/livez')).status, (await ask(server, '/readyz')).body]
+    expect(await probes()).toEqual([200, '{"ready":false,"detail":{}}'])
     const detail = { engine: 'running' }
     const serving = server.serving({ isAlive: () => true, isReady: () => ({ ready: true, detail }) })
-    expect(await told()).toEqual([200, '{"ready":true,"detail":{"engine":"running"}}'])
+    expect(await probes()).toEqual([200, '{"ready":true,"detail":{"engine":"running"}}'])
     serving[Symbol.dispose]()
-    expect(await told()).toEqual([200, '{"ready":false,"detail":{"engine":"running"}}'])
+    expect(await probes()).toEqual([200, '{"ready":false,"detail":{"engine":"running"}}'])
   })
 
   test('is answered by nobody where there is no port', async () => {

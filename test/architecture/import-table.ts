@@ -223,7 +223,7 @@ function packageOf(file: string): string | undefined {
 }
 
 /** Returns the folder of a module: its package, or one adapter. */
-function homeOf(file: string): string {
+export function homeOf(file: string): string {
   const [packageName, src, adapter] = file.split('/')
   return packageName === 'adapters' ? `${packageName}/${src}/${adapter}` : `${packageName}`
 }

@@ -37,7 +37,6 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['handler/'],
     ['reconcile/', 'secret/'],
     ['compilation/', 'queue/', 'cluster/'],
-    ['limit.ts'],
   ],
   settings: [['manifest/'], ['publish/', 'secrets.ts'], ['compile/']],
   process: [['data-plane.ts'], ['process.ts'], ['dependency.ts']],

@@ -9,7 +9,7 @@ import { listening } from '../topology/server/port.ts'
 import { toActOn } from './accepted.ts'
 import { audit } from './audit.ts'
 
-// npm keeps what it has heard of an advisory.
+// npm caches advisories.
 let cache: string
 beforeAll(async () => {
   cache = await mkdtemp(join(tmpdir(), 'platen-npm-'))
@@ -43,7 +43,7 @@ const advisory = (severity: string, at: number) => ({
   vulnerable_versions: '*',
 })
 
-test('tells of high and critical advisories of what is deployed, and of no others', async () => {
+test('reports high and critical advisories of deployed packages, and no others', async () => {
   let asked: Record<string, unknown> = {}
   await using registry = await aRegistry((packages) => {
     asked = packages

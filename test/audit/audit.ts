@@ -63,7 +63,7 @@ export function resultOf(output: string): AuditResult {
     isObject(each) && Array.isArray(each['via']) ? each['via'] : [],
   )
   const advisories = new Map<string, Advisory>()
-  // A name stands for a dependency, which is told of by itself.
+  // A name is that of a dependency, which is reported by itself.
   for (const via of found) {
     if (!isObject(via) || !SEVERE.includes(text(via['severity']))) continue
     const advisory = {

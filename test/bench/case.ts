@@ -128,7 +128,7 @@ async function crowded(
   const body = { template: 'invoice', engine, data: invoiceData(50) }
   const queued = await Promise.all(Array.from({ length: 500 }, () => submit(service, CROWDING_LIVE, body)))
   const [beside] = await race([syncRenders(service, engine)], { ...batch, warmUp: 1 })
-  // Whoever is measured next is to be alone again.
+  // The next case must be alone on the machine again.
   for (const id of queued) await ended(service, CROWDING_LIVE, id)
   const [quiet, busy] = [solo, beside].map(({ latenciesMs }) => quantile(latenciesMs, 0.95))
   return {

@@ -16,7 +16,7 @@ export function invoiceData(rows: number): JsonObject & { readonly rows: readonl
   }
 }
 
-/** Text that stands on each page's last line but in no other place, for the check of what was measured. */
+/** Text that is on each page's last line but in no other place, for the check of what was measured. */
 export const LAST_LINE = 'payable within thirty days'
 
 export const TSX = `

@@ -139,11 +139,12 @@ test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each
   expect(sum(charges.map((row) => Number(row['units'])))).toBe(sum(units))
 
   const events = database.prepare('SELECT event FROM event').all()
-  const told = events.map((row) => JSON.parse(String(row['event'])) as RenderEvent)
-  const ends = told.map(({ manifest }) => manifest)
+  const published = events.map((row) => JSON.parse(String(row['event'])) as RenderEvent)
+  const ends = published.map(({ manifest }) => manifest)
   const due = [...manifests.values()].filter((manifest) => !isAbandoned(manifest))
   expect(ends.map(({ render }) => render.id).toSorted()).toEqual(due.map(({ render }) => render.id).toSorted())
-  for (const { id, manifest } of told) expect({ ...manifest, eventId: id }).toEqual(manifests.get(manifest.render.id))
+  for (const { id, manifest } of published)
+    expect({ ...manifest, eventId: id }).toEqual(manifests.get(manifest.render.id))
 
   expect(outcomes.accepted.filter(({ id }) => !manifests.has(id))).toEqual([])
   // All kinds must have occurred, or the sums would prove little.

@@ -29,7 +29,7 @@ import { MATRIX, REFUSED } from './values.ts'
 const CONFIGS = { api, operator, renderer, events } as const
 type Deployable = keyof typeof CONFIGS
 
-/** What stands in the Secrets that values name, by the key. */
+/** What is in the Secrets that values name, by the key. */
 const SECRETS: Readonly<Record<string, string>> = {
   url: 'redis://redis:6379',
   idKeys: Buffer.alloc(32, 1).toString('base64url'),
@@ -52,7 +52,7 @@ interface Container {
   readonly env: readonly EnvironmentVariable[]
 }
 
-/** What a process is told by the variables of its container, and by the files of secrets that they name; there are no certificates here. */
+/** The settings of a process: the variables of its container, and the files of secrets that they name. There are no certificates here. */
 function variablesOf(deployment: KubeObject): Variables {
   const [container] = deployment['spec'].template.spec.containers
   return Object.fromEntries(

@@ -6,7 +6,8 @@ import { slotsFor } from '@platen/adapters/setting/slots.ts'
 import { CLOSE_MS_MAX } from '@platen/adapters/system/run.ts'
 import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/api/admission/limit.ts'
 import { PORT_CALL_MS_MAX } from '@platen/api/limit.ts'
-import { LEASE_RELEASE_MS_MAX, RECONCILE_DRAIN_MS } from '@platen/operator/limit.ts'
+import { LEASE_RELEASE_MS_MAX } from '@platen/operator/cluster/limit.ts'
+import { RECONCILE_DRAIN_MS } from '@platen/operator/leader/limit.ts'
 import { PAGE_KEPT_MIB_MAX } from '@platen/renderer/browser/limit.ts'
 import { RENDER_THREAD_KEPT_MIB_MAX } from '@platen/renderer/engine/limit.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -88,7 +89,7 @@ function withValue(values: unknown, path: readonly string[], value: unknown): Va
   return { ...Object(values), [name]: rest.length === 0 ? value : withValue(Object(values)[name], rest, value) }
 }
 
-/** Whose pods are made anew, by the name of the container; renderers by their engine. */
+/** Whose pods are created again, by the name of the container; renderers by their engine. */
 function rolledBetween(before: readonly KubeObject[], after: readonly KubeObject[]): readonly string[] {
   const rolled = ofKind(before, 'Deployment').filter(({ metadata, spec }) => {
     const same = ofKind(after, 'Deployment').find((each) => each.metadata.name === metadata.name)

@@ -193,9 +193,9 @@ data.json:3:10: /data/age: is not a known field
       `{"name": ${'['.repeat(100)}${']'.repeat(100)}}`,
       'data.json: is nested more than 64 levels deep\n',
     ],
-  ] as const)('that %s is refused with the place', async ([, text, told]) => {
+  ] as const)('that %s is refused with the place', async ([, text, printed]) => {
     await folder.write('data.json', text)
-    expect(await preview('letter', '--data', 'data.json')).toEqual({ code: 1, out: told, err: '' })
+    expect(await preview('letter', '--data', 'data.json')).toEqual({ code: 1, out: printed, err: '' })
     expect(await folder.names()).not.toContain('letter.pdf')
   })
 
@@ -215,16 +215,16 @@ data.json:3:10: /data/age: is not a known field
 })
 
 describe('a fault', () => {
-  const told = async (text: string) => {
+  const printed = async (text: string) => {
     await folder.write('letter.yaml', text)
     const { code, out } = await previewLetter()
     expect(code).toBe(1)
     return out
   }
 
-  test('of a component is told by its place in the YAML file', async () => {
+  test('of a component is reported by its place in the YAML file', async () => {
     const text = `${head}${reactPdf(LETTER.replace('data.name', 'data.name.first.last'))}${SAMPLE}`
-    expect(await told(text)).toBe(`\
+    expect(await printed(text)).toBe(`\
 letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32: TypeError: cannot read property 'last' of undefined
       10 | export default ({ data }) => (
       11 |   <Document><Page>
@@ -235,12 +235,12 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
 `)
   })
 
-  test('of html in a ConfigMap is told by its place there', async () => {
+  test('of html in a ConfigMap is reported by its place there', async () => {
     const page = block('page', '<p>\n{{ name | upcsae }}\n</p>\n', 2)
     const map = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: parts, namespace: team-acme}\ndata:\n${page}`
     await folder.write('parts.yaml', `# parts\n---\n${map}`)
     expect(
-      await told(`${head}${ENGINE_HTML}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`),
+      await printed(`${head}${ENGINE_HTML}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`),
     ).toMatch(
       /^parts\.yaml:9:5: Template team-acme\/letter: template_error: template\.html:2:1: there is no filter upcsae \(did you mean upcase\?\)\n {7}8 \| <p>\n {4}> {2}9 \| \{\{ name \| upcsae \}\}\n {9}\| \^\n {6}10 \| <\/p>\n$/,
     )
@@ -249,9 +249,9 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
   test.for([
     ['quoted', '"<b>\\n{% nope %}"'],
     ['folded', '>\n        <b>\n\n        {% nope %}\n'],
-  ] as const)('of a %s source is told by the line of the field, with the source beside it', async ([, source]) => {
+  ] as const)('of a %s source is reported by the line of the field, with the source beside it', async ([, source]) => {
     expect(
-      await told(
+      await printed(
         `${head}${ENGINE_HTML}  html:\n    template: {}\n${SAMPLE}`.replace('{}', `\n      inline: ${source}`),
       ),
     ).toMatch(
@@ -259,37 +259,37 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
     )
   })
 
-  test('of the schema is told by its place in it', async () => {
+  test('of the schema is reported by its place in it', async () => {
     const schema = '  variablesSchema:\n    type: object\n    properties:\n      name: {type: strin}\n'
-    const out = await told(`${head}${schema}${reactPdf()}${SAMPLE}`)
+    const out = await printed(`${head}${schema}${reactPdf()}${SAMPLE}`)
     expect(out).toMatch(/^letter\.yaml:9:20: Template team-acme\/letter: SchemaInvalid: variablesSchema: /)
     expect(out).toContain('    >  9 |       name: {type: strin}\n         |                    ^\n')
     await folder.write('platform.yaml', PLAN)
     expect((await previewLetter()).out).toBe(out)
   })
 
-  test('of the sample data is told by its place', async () => {
-    expect(await told(`${head}${SCHEMA}${reactPdf()}  sampleData:\n    name: 3\n`)).toMatch(
+  test('of the sample data is reported by its place', async () => {
+    expect(await printed(`${head}${SCHEMA}${reactPdf()}  sampleData:\n    name: 3\n`)).toMatch(
       /^letter\.yaml:17:11: Template team-acme\/letter: \/spec\/sampleData\/name: must be string\n/,
     )
   })
 
   test('of the document is told as check does', async () => {
-    expect(await told(`${head}  version: 0\n${reactPdf()}`)).toMatch(
+    expect(await printed(`${head}  version: 0\n${reactPdf()}`)).toMatch(
       /^letter\.yaml:6:12: Template team-acme\/letter: \/spec\/version: must be >= 1\n(?: {4}.*\n)+$/,
     )
   })
 
   test('of a source that is not there is told', async () => {
     expect(
-      await told(`${head}${ENGINE_HTML}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`),
+      await printed(`${head}${ENGINE_HTML}  html: {template: {configMapKeyRef: {name: parts, key: page}}}\n${SAMPLE}`),
     ).toBe('letter.yaml:1:1: Template team-acme/letter: ConfigMapNotFound: there is no ConfigMap team-acme/parts\n')
   })
 
-  test('of an endless template is told by the deadline of its plan', async () => {
+  test('of an endless template is reported by the deadline of its plan', async () => {
     await folder.write('platform.yaml', PLATFORM.replace('spec: {html', 'spec: {renderTimeoutSeconds: 1, html'))
     const source = 'for (;;) {}\nexport default () => null\n'
-    expect(await told(`${head}${reactPdf(source)}${SAMPLE}`)).toBe(
+    expect(await printed(`${head}${reactPdf(source)}${SAMPLE}`)).toBe(
       'letter.yaml:7:5: Template team-acme/letter: render_timeout: react_pdf: the render did not finish within its deadline of 1 s\n',
     )
   })
@@ -297,7 +297,10 @@ letter.yaml:12:40: Template team-acme/letter: template_error: template.tsx:4:32:
   test('never brings control characters of an author to the terminal', async () => {
     const rude = LETTER.replace('data.name', 'data.x.\u0085\u202ey').replace('Dear', '\u001b[31m')
     const throwing = 'export default () => { throw new Error("\\x1b]0;owned\\x07\\u202e") }\n'
-    const outs = [await told(`${head}${reactPdf(throwing)}${SAMPLE}`), await told(`${head}${reactPdf(rude)}${SAMPLE}`)]
+    const outs = [
+      await printed(`${head}${reactPdf(throwing)}${SAMPLE}`),
+      await printed(`${head}${reactPdf(rude)}${SAMPLE}`),
+    ]
     expect(outs.join('').replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
   })
 })
@@ -340,14 +343,14 @@ describe('a template', () => {
     ['lettre', 'there is no template lettre in . (did you mean letter?)'],
     ['team-acme/leter', 'there is no template team-acme/leter in . (did you mean team-acme/letter?)'],
     ['invoice', 'there is no template invoice in .'],
-  ] as const)('%s that is not there is named, with what is near', async ([name, told]) => {
-    expect(await preview(name)).toEqual({ code: 2, out: '', err: `platen: ${told}\n` })
+  ] as const)('%s that is not there is named, with what is near', async ([name, printed]) => {
+    expect(await preview(name)).toEqual({ code: 2, out: '', err: `platen: ${printed}\n` })
   })
 
-  test('that is one of several is to be named in full', async () => {
+  test('that is one of several must be named in full', async () => {
     await folder.write('other.yaml', `${templateHead('letter', 'team-b')}${reactPdf()}${SAMPLE}`)
-    const told = 'letter is the name of more than one template; say which: team-acme/letter, team-b/letter'
-    expect(await preview('letter')).toEqual({ code: 2, out: '', err: `platen: ${told}\n` })
+    const printed = 'letter is the name of more than one template; say which: team-acme/letter, team-b/letter'
+    expect(await preview('letter')).toEqual({ code: 2, out: '', err: `platen: ${printed}\n` })
     expect((await preview('team-b/letter')).code).toBe(0)
   })
 
@@ -359,8 +362,8 @@ describe('a template', () => {
   })
 
   test('is not rendered by an engine it has no source for', async () => {
-    const told = 'Template team-acme/letter has no html source: it has react_pdf'
-    expect(await preview('letter', '--engine', 'html')).toEqual({ code: 2, out: '', err: `platen: ${told}\n` })
+    const printed = 'Template team-acme/letter has no html source: it has react_pdf'
+    expect(await preview('letter', '--engine', 'html')).toEqual({ code: 2, out: '', err: `platen: ${printed}\n` })
   })
 })
 
@@ -374,9 +377,9 @@ test('a preview that is interrupted cleans up and says so', async () => {
 
 test('without a browser html is not rendered, and the command says what to do', async () => {
   await folder.write('letter.yaml', `${head}${ENGINE_HTML}${html(HTML)}${SAMPLE}`)
-  const told = 'there is no Chromium to render html: renderer/install-chromium.sh installs it'
+  const printed = 'there is no Chromium to render html: renderer/install-chromium.sh installs it'
   const { code, err } = await folder.platen(['preview', '.', 'letter'], { env: { PLATEN_CHROMIUM: 'none' } })
-  expect([code, err]).toEqual([2, `platen: ${told}\n`])
+  expect([code, err]).toEqual([2, `platen: ${printed}\n`])
   const wrong = await folder.platen(['preview', '.', 'letter'], { env: { PLATEN_CHROMIUM: '/nowhere' } })
   expect([wrong.code, wrong.err]).toEqual([2, 'platen: the configured Chromium is not an executable file: /nowhere\n'])
 })

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => rm(project, { recursive: true, force: true }))
 
 describe('the package', () => {
-  test('holds the compiled client, its types, and what tells of it', async () => {
+  test('has the compiled client, its types and its documents', async () => {
     const entries = await readdir(installed, { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile())
     const paths = files.map((entry) => relative(installed, join(entry.parentPath, entry.name))).toSorted()

@@ -50,7 +50,7 @@ export const KNOWN: Readonly<
   'POST /api/v1/deliveries/{id}/redeliver': { types: { '202': 'Redelivery' }, names: ['path id'] },
 }
 
-/** Without references: each schema stands where it is used. */
+/** Without references: each schema is where it is used. */
 export function withoutNames(document: OpenApi): OpenApi {
   const { schemas } = document.components as { readonly schemas: Readonly<Record<string, unknown>> }
   const resolve = (value: unknown): unknown => {

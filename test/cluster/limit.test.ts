@@ -73,8 +73,8 @@ test('one Idempotency-Key sent to all of them at once is one render', async ({ s
   expect(made.map(({ render: { id } }) => String(id)).sort()).toEqual(ids.toSorted())
   // Those of the tenant above are there as well, of both modes.
   const events = await eventsIn(cluster(), 2 * LIMIT + keys.length, signal)
-  const told = events.map(({ manifest }) => manifest.render).filter(({ tenant }) => tenant === 'roomy')
-  expect(told.map(({ id }) => String(id)).sort()).toEqual(ids.toSorted())
+  const renders = events.map(({ manifest }) => manifest.render).filter(({ tenant }) => tenant === 'roomy')
+  expect(renders.map(({ id }) => String(id)).sort()).toEqual(ids.toSorted())
 })
 
 test('a caller who waits at one is told of what is rendered, and canceled, through another', async ({ signal }) => {

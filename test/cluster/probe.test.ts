@@ -1,8 +1,8 @@
-/** What orchestrators are told by each process while it serves, while what it stands on is away, and while it drains. */
+/** What orchestrators are told by each process while it serves, while what it depends on is away, and while it drains. */
 import { expect, test } from 'vitest'
 import { shared } from '../fixture/lifetime.ts'
 import { expectDocumented } from '../monitoring/documented.ts'
-import { expectHeldLoopTold } from '../time/hold-loop.ts'
+import { expectHeldLoopReported } from '../time/hold-loop.ts'
 import { poll } from '../time/poll.ts'
 import type { Deployable } from '../topology/cluster/cluster.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
@@ -60,18 +60,18 @@ test.for<Deployable>(['api', 'renderer', 'events'])('%s counts what is documente
 })
 
 test('events tell what waits in the queue', async () => {
-  const tells = async () => (await ask('events', '/metrics')).body.split('\n')
-  const isTold = (lines: readonly string[]) =>
+  const scrape = async () => (await ask('events', '/metrics')).body.split('\n')
+  const isReported = (lines: readonly string[]) =>
     lines.includes('platen_queue_lag_renders{engine="react_pdf",lane="async"} 0') &&
     lines.includes('platen_queue_oldest_seconds{engine="html",lane="sync"} 0') &&
     lines.includes('platen_event_lag_events{reader="projection"} 0') &&
     lines.includes('platen_webhook_backlog_deliveries{waits_for="time"} 0')
-  await poll(tells).until(isTold)
+  await poll(scrape).until(isReported)
 })
 
 test.for<Deployable>(['api', 'renderer', 'events'])('%s tells for how long its event loop was held', async (name) => {
   const process = processOf(name)
-  await expectHeldLoopTold(process, async () => (await ask(name, '/metrics')).body)
+  await expectHeldLoopReported(process, async () => (await ask(name, '/metrics')).body)
 })
 
 test('an API process without Redis says so, stays ready and tells what is published', async () => {

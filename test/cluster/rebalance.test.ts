@@ -1,4 +1,4 @@
-/** Partitions that are shared out anew all the time: what a renderer has in hand it goes on with, and nothing is done twice or lost. */
+/** Partitions are reassigned all the time: a renderer continues its running renders, and nothing is done twice or lost. */
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { expect, test } from 'vitest'
 import { shared } from '../fixture/lifetime.ts'

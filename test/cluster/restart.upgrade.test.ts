@@ -161,9 +161,9 @@ test('a webhook secret that is rotated amid an upgrade signs beside the old one,
   })
   await writeFile(join(mixed.manifestsDir, 'all.yaml'), manifestOf(documents))
   const signatures = async () => {
-    const told = mixed.receiver.received.length
+    const seen = mixed.receiver.received.length
     await expectDone(mixed, (await submitSome(mixed)).slice(0, 1))
-    return mixed.receiver.received.slice(told).map(({ headers }) => String(headers['webhook-signature']).split(' '))
+    return mixed.receiver.received.slice(seen).map(({ headers }) => String(headers['webhook-signature']).split(' '))
   }
   await poll(signatures).until((all) => all.some((each) => each.length === 2))
   for (const kind of ['events', 'publish', 'events'] as const) {
@@ -172,7 +172,7 @@ test('a webhook secret that is rotated amid an upgrade signs beside the old one,
   }
 })
 
-test('a rollback with what is newer in every queue buries and blocks nothing, and the next upgrade goes on with it', async ({
+test('a rollback with newer records in every queue makes no dead letter and blocks nothing, and the next upgrade continues with them', async ({
   signal,
 }) => {
   const mixed = cluster()
@@ -181,7 +181,7 @@ test('a rollback with what is newer in every queue buries and blocks nothing, an
   // Of the first, the render has ended and its webhook is due again; the others wait for a renderer.
   receiver.answer((_request, response) => response.writeHead(500).end())
   const due = await submitSome(mixed)
-  await poll(() => bodiesOf(receiver)).until((told) => due.every((id) => told.has(renderUuid(id))))
+  await poll(() => bodiesOf(receiver)).until((seen) => due.every((id) => seen.has(renderUuid(id))))
   for (const renderer of mixed.processes('renderer')) await renderer.stop()
   const waiting = await submitSome(mixed)
   receiver.answer((_request, response) => response.writeHead(204).end())

@@ -1,6 +1,6 @@
 /**
- * What each process logs when it is started on something it cannot stand on: one clear line, and exit code 1. What all of them stand on
- * they open by the same functions, so one of them is a process for each fault, and the others open it in the process of the test.
+ * What each process logs when it is started on something that it cannot work with: one clear line, and exit code 1. What all of them depend
+ * on they open by the same functions, so one of them is a process for each fault, and the others open it in the process of the test.
  */
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -54,9 +54,9 @@ export function describeCheckpoints(name: string, make: () => Promise<Checkpoint
       const applied = { to: 10, period: PERIOD, charged: NOBODY }
       await harness.wipe()
       expect(await checkpoints.advance(begun, applied, signal)).toBeUndefined()
-      const anew = await checkpoints.begin(0, RANGE, signal)
+      const restarted = await checkpoints.begin(0, RANGE, signal)
       expect(await checkpoints.advance(begun, applied, signal)).toBeUndefined()
-      expect(await checkpoints.advance(anew, applied, signal)).toBeDefined()
+      expect(await checkpoints.advance(restarted, applied, signal)).toBeDefined()
     })
 
     test('are not moved by who applied something before the store was started again', async ({ signal }) => {
@@ -128,11 +128,11 @@ export function describeCheckpoints(name: string, make: () => Promise<Checkpoint
       const known = await checkpoints.charged(PERIOD, signal)
       await checkpoints.forget(known, signal)
       expect(await checkpoints.advance(moved, { ...applied, to: 20 }, signal)).toBeUndefined()
-      const anew = await checkpoints.begin(0, RANGE, signal)
-      expect(anew.offset).toBe(3)
+      const restarted = await checkpoints.begin(0, RANGE, signal)
+      expect(restarted.offset).toBe(3)
       expect((await checkpoints.charged(PERIOD, signal)).units).toEqual(new Map())
       await checkpoints.forget(known, signal)
-      expect(await checkpoints.advance(anew, applied, signal)).toBeDefined()
+      expect(await checkpoints.advance(restarted, applied, signal)).toBeDefined()
     })
   })
 }

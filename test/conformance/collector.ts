@@ -1,5 +1,6 @@
 /** A collector of OpenTelemetry for tests: takes spans by OTLP over HTTP, in JSON, and keeps them. */
 import { createServer, type RequestListener } from 'node:http'
+import { openWaiting } from '../topology/receiver.ts'
 import { type Listener, listening } from '../topology/server/port.ts'
 
 export interface CollectedSpan {
@@ -41,7 +42,7 @@ export function exportingTo({ url }: Listener): Record<string, string> {
 export async function aCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = []
   const bodies: Collector['bodies'] = []
-  const waiting = new Set<() => void>()
+  const waiting = openWaiting()
   let listener: RequestListener = (_request, response) => response.writeHead(200).end()
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -51,23 +52,14 @@ export async function aCollector(): Promise<Collector> {
       bodies.push(body)
       if (request.url === '/v1/traces' && body.type === 'application/json') spans.push(...spansIn(body.bytes))
       listener(request, response)
-      for (const look of waiting) look()
+      waiting.look()
     })
   })
   return {
     ...(await listening(server)),
     spans,
     bodies,
-    async until(isThere) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const look = () => {
-        if (isThere(spans)) resolve()
-      }
-      waiting.add(look)
-      look()
-      await promise
-      waiting.delete(look)
-    },
+    until: (isThere) => waiting.until(() => isThere(spans)),
     answer(next) {
       listener = next
     },

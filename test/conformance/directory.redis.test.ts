@@ -165,7 +165,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     expect(copy.snapshot()).toStrictEqual(ofAccounts(3, [3]))
   })
 
-  test('is loaded anew by who has missed more than is kept', async ({ signal }) => {
+  test('is loaded again by who has missed more than is kept', async ({ signal }) => {
     await using connection = await redis.emptied()
     const publisher = await aPublisher(connection)
     await publisher.publish(ofAccounts(1, FEW), signal)

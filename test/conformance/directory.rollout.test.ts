@@ -163,14 +163,14 @@ describeOnRedis('the directory in Redis during a rollout', (redis) => {
     const inForce = ofAccounts(1, ACCOUNTS)
     await (await aPublisher(connection)).publish(inForce, signal)
     await using old = await aReader(connection)
-    const told = await aPublisher(connection, undefined, FORMAT + 1)
+    const upgraded = await aPublisher(connection, undefined, FORMAT + 1)
     // Resources that are refused now stay in force as they are here.
-    expect(told.published(() => undefined)).toStrictEqual(inForce)
+    expect(upgraded.published(() => undefined)).toStrictEqual(inForce)
     // Everything is written again, and not only what differs.
-    expect(told.differences(inForce)).toHaveLength(await countIn(connection, signal))
-    await told.publish({ ...inForce, revision: 2 }, signal)
+    expect(upgraded.differences(inForce)).toHaveLength(await countIn(connection, signal))
+    await upgraded.publish({ ...inForce, revision: 2 }, signal)
     expect((await readMeta(connection, signal))?.schema).toBe(FORMAT + 1)
-    expect(await told.audit(signal)).toEqual([])
+    expect(await upgraded.audit(signal)).toEqual([])
     await old.refresh(signal)
     expect(old.current()).toStrictEqual(inForce)
     const reason = `the published settings are of format ${FORMAT + 1}, and this version reads formats up to ${FORMAT}`

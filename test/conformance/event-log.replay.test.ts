@@ -140,7 +140,7 @@ describeOnKafka('the event log on Kafka', (kafka) => {
     expect(seen).toEqual([first?.id, `sent ${seen[2]}`, seen[2]])
   })
 
-  test('passes over what nobody can read, and buries nothing', async ({ signal }) => {
+  test('skips what nobody can read, and makes no dead letter', async ({ signal }) => {
     await using scene = await aLog()
     const [before] = await append(scene.log, 1, signal)
     await scene.connection.send(scene.topic, [{ key: 'x', value: 'no event', headers: { v: '1' } }], signal)

@@ -71,12 +71,12 @@ export function describeEventLog(name: string, makeHarness: () => Promise<Harnes
       expect(idsOf(await read(log, signal, { count: MANY - 2 }))).toStrictEqual(ids.slice(2))
     })
 
-    test('gives a reader as many events as it gathers before it is done with any', async ({ signal }) => {
+    test('gives a reader as many events as it gathers before it acknowledges any', async ({ signal }) => {
       const ids = await append(log, EXPIRY_RENDERS_MAX, signal)
       expect(idsOf(await read(log, signal, { count: EXPIRY_RENDERS_MAX }))).toStrictEqual(ids)
     })
 
-    test('takes all before an event to be done with it', async ({ signal }) => {
+    test('acknowledges all events before an event together with it', async ({ signal }) => {
       const ids = await append(log, 6, signal)
       await (await read(log, signal, { count: 5 }))[4]?.done()
       expect(idsOf(await read(log, signal, { count: 1 }))).toStrictEqual(ids.slice(5))

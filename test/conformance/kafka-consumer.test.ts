@@ -54,7 +54,7 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     while ((await committedIn(connection, topic))[0] !== '1') signal.throwIfAborted()
   })
 
-  test('fetches no more of a partition that has enough at hand, and all of it in the end', async ({ signal }) => {
+  test('stops fetching a partition with a full buffer, and fetches all of it in the end', async ({ signal }) => {
     const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
     const [long, short] = [`${prefix}render.html.bulk`, `${prefix}render.html.sync`]
     await using connection = await kafka.connect()

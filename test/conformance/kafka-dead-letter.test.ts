@@ -23,9 +23,9 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
       const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
       await using connection = await kafka.connect()
       const topic = `${prefix}render.react_pdf.async`
-      const buried = Promise.withResolvers<void>()
+      const counted = Promise.withResolvers<void>()
       {
-        await using queue = kafkaRenderQueue(connection, { prefix, deadLettered: () => buried.resolve() })
+        await using queue = kafkaRenderQueue(connection, { prefix, deadLettered: () => counted.resolve() })
         const consumer = await queue.consume('react_pdf', signal)
         await connection.send(topic, [unreadable], signal)
         const record = aRecord()
@@ -44,13 +44,13 @@ describeOnKafka('a dead letter on Kafka', (kafka) => {
           'platen-offset': '0',
         })
         // The counter is called when the offset may be committed.
-        await buried.promise
+        await counted.promise
       }
       expect(await committedIn(connection, topic)).toBe('2')
     },
   )
 
-  test('is made of a render that was buried, as it was put in', async ({ signal }) => {
+  test('is made of a render that was dead-lettered, as it was queued', async ({ signal }) => {
     const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
     await using connection = await kafka.connect()
     const record = aRecord()

@@ -31,7 +31,7 @@ export interface DeliveryHarness extends Harness<KafkaDeliveryLog> {
   /** Sends all records again, as if nothing had been committed. */
   replay(): Promise<void>
   /** Number of reminders that were dead-lettered. */
-  buried(): number
+  deadLetters(): number
   readonly connection: KafkaConnection
 }
 
@@ -60,8 +60,8 @@ export async function deliveryHarness(
     },
   }
   const ports = { ...made, artifacts: checkedStore(made.artifacts, check), ids: systemIds() }
-  let buried = 0
-  const counted = { ...settings, deadLettered: () => void buried++ }
+  let deadLetters = 0
+  const counted = { ...settings, deadLettered: () => void deadLetters++ }
   const openOn = (used: KafkaConnection) =>
     openKafkaDeliveryLog({ ...ports, connection: used }, counted, AbortSignal.timeout(OPEN_MS_MAX))
   let log: KafkaDeliveryLog | undefined
@@ -80,7 +80,7 @@ export async function deliveryHarness(
     fail(pattern) {
       failing = pattern
     },
-    buried: () => buried,
+    deadLetters: () => deadLetters,
     async replay() {
       for (const args of sent.slice()) await connection.send(...args)
     },

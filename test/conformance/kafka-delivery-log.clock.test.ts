@@ -26,8 +26,8 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
         put: (...args) => store.put(...args).finally(setBack),
         create: (...args) => store.create(...args).finally(setBack),
       }
-      const told = { ...clock, now: () => clock.now() - (isSetBack ? HOUR_MS : 0) }
-      const harness = await deliveryHarness(kafka, { clock: told, artifacts })
+      const shifted = { ...clock, now: () => clock.now() - (isSetBack ? HOUR_MS : 0) }
+      const harness = await deliveryHarness(kafka, { clock: shifted, artifacts })
       return {
         harness,
         clock,

@@ -224,7 +224,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     expect(dead.value?.toString()).toBe(value)
     expect(dead.headers['platen-reason']?.toString()).toBe(reason)
     expect(dead.headers['platen-topic']?.toString()).toBe(harness.settings.prefix + topic)
-    expect(await poll(() => harness.buried()).until((count) => count > 0)).toBe(1)
+    expect(await poll(() => harness.deadLetters()).until((count) => count > 0)).toBe(1)
   })
 
   test('puts a reminder aside whose object nobody can read, and goes on', async ({ signal }) => {
@@ -239,7 +239,7 @@ describeOnKafka('deliveries on Kafka', (kafka) => {
     expect((await take(log, signal)).delivery.id).toBe('b')
     const dead = await deadLetter(harness, signal)
     expect(dead.headers['platen-reason']?.toString()).toMatch(/^delivery\/of\/.*\/a: \/delivery is required/)
-    expect(await poll(() => harness.buried()).until((count) => count > 0)).toBe(1)
+    expect(await poll(() => harness.deadLetters()).until((count) => count > 0)).toBe(1)
   })
 
   test('says that the store is away, and gives out all the same when it is back', async ({ signal }) => {

@@ -52,11 +52,14 @@ test.for<[string, Parameters<typeof anEndpoint>[0], RegExp]>([
   ['no number of seconds', () => ({ body: '{"access_token":"a","expires_in":"hunter2"}' }), /expires_in/],
   ['too much', () => ({ body: 'x'.repeat(KAFKA_TOKEN_BYTES_MAX + 1) }), /more than \d+ bytes$/],
   ['another place', () => ({ status: 307, body: '', location: 'http://127.0.0.1:1/' }), /fetch failed$/],
-])('an answer with %s is refused, without its text, and the next request is made anew', async ([, answer, reason]) => {
-  await using endpoint = await anEndpoint((count) => (count === 1 ? answer(count) : numbered(100)(count)))
-  const token = oauthTokens(manualClock())
-  const refused = token(endpoint.client)
-  await expect(refused).rejects.toThrow(reason)
-  await expect(refused).rejects.not.toThrow('hunter2')
-  expect(await token(endpoint.client)).toBe('token-2')
-})
+])(
+  'an answer with %s is refused, without its text, and the next call requests a new one',
+  async ([, answer, reason]) => {
+    await using endpoint = await anEndpoint((count) => (count === 1 ? answer(count) : numbered(100)(count)))
+    const token = oauthTokens(manualClock())
+    const refused = token(endpoint.client)
+    await expect(refused).rejects.toThrow(reason)
+    await expect(refused).rejects.not.toThrow('hunter2')
+    expect(await token(endpoint.client)).toBe('token-2')
+  },
+)

@@ -25,7 +25,7 @@ describeOnKafka('offsets that are renewed', (kafka) => {
     expect(await offsetsOf(connection, prefix)).toEqual({ committed: RENDERS, end: RENDERS, metadata: null })
   })
 
-  test('are left alone where a renderer reads it, as its partitions would be shared out anew', async ({ signal }) => {
+  test('are left alone where a renderer reads it, as its partitions would be reassigned', async ({ signal }) => {
     await using connection = await kafka.connect()
     const { prefix } = await aLineThatWasRead(kafka, signal)
     await mark(connection, topicIn(prefix))

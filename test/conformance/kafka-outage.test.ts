@@ -113,8 +113,8 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
   test('comes back also from what kafkajs takes for a fault that no retry mends', async ({ signal }) => {
     const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
     const topic = `${prefix}render.html.async`
-    const told: unknown[] = []
-    const log = { ...SILENT, warn: (fields: object, message: string) => 'err' in fields && told.push(message) }
+    const warnings: unknown[] = []
+    const log = { ...SILENT, warn: (fields: object, message: string) => 'err' in fields && warnings.push(message) }
     await using connection = await connectWith({ log })
     const fresh = openNotifier()
     let defects = 1
@@ -131,11 +131,11 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
       else if (taken.push(record.offset) === 1) await connection.send(topic, [{ key: 'a', value: 'c' }], signal)
     }
     expect(taken).toStrictEqual([0, 1])
-    expect(told).toStrictEqual(['consumer crashed, restarting'])
+    expect(warnings).toStrictEqual(['consumer crashed, restarting'])
     expect(consumer.isAlive()).toBe(true)
   })
 
-  test('is not alive when nothing was heard of it for long, until something is', async ({ signal }) => {
+  test('is not alive when it gave no sign for long, until it does again', async ({ signal }) => {
     const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
     const topic = `${prefix}render.html.async`
     let passed = 0

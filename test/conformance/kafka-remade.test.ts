@@ -47,10 +47,10 @@ describeOnKafka('topics that are made again while processes run', (kafka) => {
       for (const record of records) await untilTaken(() => queue.enqueue(record, signal), signal)
       return records.map(({ id }) => id)
     }
-    const tell = async (size: number) => {
-      const told = Array.from({ length: size }, () => anEvent())
-      for (const event of told) await untilTaken(() => log.append(event, signal), signal)
-      return told.map(({ id }) => id)
+    const appendEvents = async (size: number) => {
+      const sent = Array.from({ length: size }, () => anEvent())
+      for (const event of sent) await untilTaken(() => log.append(event, signal), signal)
+      return sent.map(({ id }) => id)
     }
     /** Takes as many different renders and events, and finishes each of them. */
     const takeAll = async (size: number) => {
@@ -67,7 +67,7 @@ describeOnKafka('topics that are made again while processes run', (kafka) => {
       }
       return { renders: [...renders], events: [...ids] }
     }
-    const before = { renders: await accept(BEFORE), events: await tell(BEFORE) }
+    const before = { renders: await accept(BEFORE), events: await appendEvents(BEFORE) }
     expect(await takeAll(BEFORE)).toEqual(before)
 
     // Each consumer fails once after its retries, and from then on whenever it starts.
@@ -75,20 +75,20 @@ describeOnKafka('topics that are made again while processes run', (kafka) => {
     const missed = () => poll(restarts).until((count) => count >= 3 * CONSUMERS)
     const check = () => rejectionOf(requireTopics(connection, scene.topics, settings))
     expect(await check()).toBeUndefined()
-    const toldMissing = async () => {
+    const reportedMissing = async () => {
       await missed()
       expect(String(await check())).toContain(`missing in Kafka: ${settings.prefix}render.`)
     }
-    await remake(scene, { ...(isMissed && { missed: toldMissing }), signal })
+    await remake(scene, { ...(isMissed && { missed: reportedMissing }), signal })
     expect(await check()).toBeUndefined()
-    const after = { renders: await accept(count), events: await tell(count) }
+    const after = { renders: await accept(count), events: await appendEvents(count) }
     expect(await takeAll(count)).toEqual(after)
     const lost = lines.filter(({ message }) => message === 'kafka lost records, reading again')
     const lanes = ['render.events', 'render.react_pdf.async'].map((topic) => settings.prefix + topic)
     expect(new Set(lost.map(({ fields }) => fields['topic']))).toEqual(new Set(lanes))
-    const told = lines.filter(({ level }) => level === 'warn')
-    expect(told.filter(({ fields }) => JSON.stringify(fields).includes('does not host'))).toEqual([])
-    const crashes = told.filter(({ message }) => message === 'consumer crashed, restarting')
+    const warnings = lines.filter(({ level }) => level === 'warn')
+    expect(warnings.filter(({ fields }) => JSON.stringify(fields).includes('does not host'))).toEqual([])
+    const crashes = warnings.filter(({ message }) => message === 'consumer crashed, restarting')
     if (isMissed) expect(crashes.length).toBeLessThan(restarts())
   })
 

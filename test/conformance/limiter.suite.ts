@@ -275,7 +275,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         expect(await usage({ period: '2026-10' })).toEqual({ charged: 0, reserved: 0 })
       })
 
-      test('lapses unless it is confirmed, and then if nothing is heard of its render, not a moment before', async () => {
+      test('lapses unless it is confirmed, and a confirmed one if its render is never reported, not a moment before', async () => {
         const [left, confirmed] = [aReservation({ units: 2 }), aReservation({ units: 3 })]
         await limiter.reserve(left, NEVER)
         await limiter.reserve(confirmed, NEVER)
@@ -290,7 +290,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         expect(await usage()).toEqual({ charged: 0, reserved: 0 })
       })
 
-      test('that has lapsed is made anew by its confirmation, whatever is left', async () => {
+      test('that has lapsed is created again by its confirmation, whatever is left', async () => {
         const limits = { renderLimitMonthly: 2 }
         const lapsed = aReservation({ units: 2 })
         await limiter.reserve(lapsed, NEVER)
@@ -346,7 +346,7 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         ['failed', (request) => limiter.complete(failed(request), NEVER)],
         ['was never queued', () => harness.advance(RESERVATION_MS)],
         [
-          'was queued and never heard of again',
+          'was queued and never reported again',
           async (request) => {
             await limiter.confirm(recordOf(request), NEVER)
             await harness.advance(QUEUE_AGE_MS_MAX - 1)

@@ -258,14 +258,14 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 interface Render {
   readonly record: RenderRecord
   isSuccess?: boolean
-  isTold: boolean
+  isReported: boolean
 }
 
 async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const signal = new AbortController().signal
   const renders = Array.from({ length: 100 }, (_, i): Render => {
-    return { record: scene.aRender({ account: scene.accounts[i % ACCOUNTS] ?? '', units: i % 5 }), isTold: false }
+    return { record: scene.aRender({ account: scene.accounts[i % ACCOUNTS] ?? '', units: i % 5 }), isReported: false }
   })
   const endOf = (render: Render) => (render.isSuccess === true ? success(render.record) : failure(render.record))
   const running = [stack.use(start(scene.ports))]
@@ -273,7 +273,7 @@ async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
   const act: Record<Step['kind'], (render: Render) => Promise<void>> = {
     async append(render) {
       await scene.append(endOf(render))
-      render.isTold = true
+      render.isReported = true
     },
     settle: async (render) => scene.ports.limiter.complete(endOf(render), signal),
     wipe: () => scene.wipe(),
@@ -299,8 +299,8 @@ async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
     await poll(() => rejectionOf(act[step.kind](render))).until((error) => error === undefined)
   }
   // Every process that charges a render also appends its event.
-  const untold = renders.filter(({ isSuccess, isTold }) => isSuccess !== undefined && !isTold)
-  await scene.append(...untold.map(endOf))
+  const unreported = renders.filter(({ isSuccess, isReported }) => isSuccess !== undefined && !isReported)
+  await scene.append(...unreported.map(endOf))
   stack.use(start(scene.ports))
   const found = () => scene.charged().catch(() => [])
   await poll(found).until((charged) => String(charged) === String(scene.expected()))

@@ -74,7 +74,7 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
       },
     )
 
-    test('settles a render it has never heard of', async ({ signal }) => {
+    test('settles a render that it did not know', async ({ signal }) => {
       const record = aRecord()
       const manifest = aManifest({ record, attempt: 0, outcome: aFailure() })
       await ledger.complete(manifest, signal)

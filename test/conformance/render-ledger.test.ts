@@ -58,7 +58,7 @@ describeOnRedis('on a real server', (redis) => {
     expect(await ledger.renew(claim, lease, signal)).toBe(false)
   })
 
-  test('the ledger in Redis is not sure of a render it hears of by a claim, as its end may be lost', async ({
+  test('the ledger in Redis is not sure of a render that it knows only by a claim, because its end may be lost', async ({
     signal,
   }) => {
     const ledger = await opened(redis.harness((connection) => redisRenderLedger(connection)))
@@ -161,7 +161,7 @@ describe('the ledger in SQLite', () => {
     expect(await all(ledger.due(NOON + DAY_MS, signal))).toStrictEqual([])
   })
 
-  test('keeps a render whose end it never heard of a day longer than its plan, in which it must have ended', async ({
+  test('keeps a render without a reported end a day longer than its plan, in which it must have ended', async ({
     signal,
   }) => {
     const ledger = await inSqlite()

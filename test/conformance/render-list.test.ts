@@ -21,10 +21,10 @@ const SCOPE = { incarnation: 'acme', environment: 'live' } as const
 
 /** A ledger and a list that it tells, erased as retention does it. */
 function listed(ledger: ErasableRenderLedger, list: RenderListView): ListedRenders {
-  const telling = listedRenderLedger(ledger, { list, log: SILENT })
+  const listedLedger = listedRenderLedger(ledger, { list, log: SILENT })
   return {
     list,
-    ledger: telling,
+    ledger: listedLedger,
     async erase({ render }, tombstone) {
       await list.remove({ incarnation: render.account, environment: render.environment }, render.id, NEVER)
       await ledger.forget(render.id, NEVER)

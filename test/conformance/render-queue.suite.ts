@@ -156,7 +156,7 @@ export function describeRenderQueue(name: string, makeHarness: () => Promise<Har
       expect(second.poll('async')).toBeUndefined()
     })
 
-    test('takes a record out for good when it is buried, and twice is fine', async ({ signal }) => {
+    test('removes a record for good when it is dead-lettered, and twice is fine', async ({ signal }) => {
       await enqueueAll(queue, some(2), signal)
       const first = await queue.consume('react_pdf', signal)
       const [poison, left] = await take(first, signal, { count: 2 })

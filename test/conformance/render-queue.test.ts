@@ -24,7 +24,7 @@ describeOnKafka('on Kafka', (kafka) => {
   )
 })
 
-test('the queue in SQLite keeps what was buried as it was put in, for thirty days', async ({ signal }) => {
+test('the queue in SQLite keeps dead letters as they were queued, for thirty days', async ({ signal }) => {
   const path = join(aFolder(), 'platen.db')
   const [old, young] = [aRecord(), aRecord()]
   await using database = await openDatabase({ path, signal })

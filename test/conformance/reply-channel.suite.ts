@@ -54,7 +54,7 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
       await expect(two.started(AbortSignal.abort(reason))).rejects.toBe(reason)
     })
 
-    test('is not broken as long as it hears', async ({ signal }) => {
+    test('is not broken as long as it receives', async ({ signal }) => {
       using pending = replies.expect(id)
       const stop = new AbortController()
       const reason = new Error('nothing was missed')

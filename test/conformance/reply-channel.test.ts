@@ -48,7 +48,7 @@ describeOnRedis('on a real server', (redis) => {
       expect([key, (await connection.call((client) => client.pttl(key), signal)) > 0]).toEqual([key, true])
   })
 
-  test('what is said while nobody hears is heard once the connections are back', async ({ signal }) => {
+  test('what is sent while nobody receives arrives once the connections are back', async ({ signal }) => {
     await using harness = await between(redis)
     await using operator = await redis.connect()
     const replies = await harness.open()
@@ -68,7 +68,7 @@ describeOnRedis('on a real server', (redis) => {
 
   test.for<[string, (operator: RedisConnection, id: RenderId) => Promise<unknown>]>([
     [
-      'the line on which it hears',
+      'the connection on which it receives',
       (operator) => operator.call((client) => client.call('CLIENT', 'KILL', 'TYPE', 'pubsub'), NEVER),
     ],
     [
@@ -87,7 +87,7 @@ describeOnRedis('on a real server', (redis) => {
     expect(await pending.reply(signal)).toStrictEqual(FAILED)
   })
 
-  test('a channel whose Redis is away says so to who waits and who comes, and hears again when it is back', async ({
+  test('a channel whose Redis is away says so to those who wait and those who come, and receives again when it is back', async ({
     signal,
   }) => {
     await using connection = await connectRedis(redisSettings(redis.server(), AWAY_AFTER_MS), signal)
@@ -179,14 +179,14 @@ describeOnRedis('on a real server', (redis) => {
 async function isBroken(replies: ReplyChannel): Promise<boolean> {
   using pending = replies.expect(aRenderId())
   const stop = new AbortController()
-  const told = pending.broken(stop.signal).then(
+  const outcome = pending.broken(stop.signal).then(
     () => true,
     () => false,
   )
   // A problem that is already known is reported before this.
   await setImmediate()
   stop.abort()
-  return await told
+  return await outcome
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

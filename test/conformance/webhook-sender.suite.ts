@@ -108,11 +108,11 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
         saying('101 x', 'connection: upgrade', 'upgrade: x'),
         { result: 'status', statusCode: 101 },
       ],
-    ])('tells of an answer of %s', async ([, listener, wanted]) => {
+    ])('reports an answer of %s', async ([, listener, wanted]) => {
       const { message, ...answer } = await postTo(listener)
       expect(answer).toEqual(wanted)
-      const told = wanted.result === 'ok' ? undefined : `${HOST}: it answered with the status ${wanted.statusCode}`
-      expect(message).toBe(told)
+      const expected = wanted.result === 'ok' ? undefined : `${HOST}: it answered with the status ${wanted.statusCode}`
+      expect(message).toBe(expected)
       expect(host.asked.map(({ url }) => url)).toEqual([`http://${HOST}/hook`])
     })
 
@@ -132,7 +132,7 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
       ['gives no length', saying('200 OK', 'content-length: x'), 'protocol', /not valid HTTP \(.*Content-Length/],
       ['breaks a header in two', saying('200 OK', 'x: a\rb'), 'protocol', /not valid HTTP \(.*expected LF/],
       ['wants the body it was given', saying('100 Continue'), 'protocol', /100 Continue without being asked to/],
-    ])('tells of a receiver that %s', async ([, listener, result, message]) => {
+    ])('reports a receiver that %s', async ([, listener, result, message]) => {
       const answer = await postTo(listener)
       expect(answer).toEqual({ result, message: expect.stringMatching(message) })
       expect(answer.message?.startsWith(`${HOST}: `)).toBe(true)

@@ -93,7 +93,7 @@ test.for<[string, () => Promise<readonly ReturnType<typeof at>[]>, string]>([
   ['that does not exist', () => Promise.reject(failure('ENOTFOUND')), 'ENOTFOUND'],
   ['whose servers fail', () => Promise.reject(failure('ESERVFAIL')), 'ESERVFAIL'],
   ['without an address', async () => [], 'ENODATA'],
-])('a name %s is told of', async ([, resolve, code]) => {
+])('a name %s is reported', async ([, resolve, code]) => {
   const message = `${HOST}: its name cannot be resolved (${code})`
   expect(await post({ resolve })).toEqual({ result: 'dns', message })
 })
@@ -119,7 +119,7 @@ test('addresses are tried until one answers', async () => {
   expect(await post({ policy, resolve: async () => [at('127.0.0.3'), at('127.0.0.1')] })).toEqual(outside)
 })
 
-test('a connection that is refused is told of', async () => {
+test('a connection that is refused is reported', async () => {
   const closed = await listening(createServer())
   await closed[Symbol.asyncDispose]()
   const message = `${HOST}: it could not be reached, or the connection broke (ECONNREFUSED)`
@@ -191,7 +191,7 @@ test('the authorities of an installation are trusted beside the usual ones', asy
 test.for<[string, string, WebhookResponse['result']]>([
   ['no TLS where there should be', 'http', 'tls'],
   ['TLS where there should be none', 'https', 'connection'],
-])('a receiver that speaks %s is told of', async ([, spoken, result]) => {
+])('a receiver that speaks %s is reported', async ([, spoken, result]) => {
   const { http, https } = host.internet.ports
   const ports = spoken === 'http' ? { http, https: http } : { http: https, https }
   const url = spoken === 'http' ? `https://${HOST}/` : `http://${HOST}/`

@@ -1,6 +1,6 @@
 /** The definitions in `crds`, as the tests read them. */
 import { parse } from 'yaml'
-import { ROOT, readText } from '../architecture/source-tree.ts'
+import { readText } from '../architecture/source-tree.ts'
 
 /** The kinds, and what their files are called here and in the contract. */
 export const DEFINITIONS = {
@@ -13,9 +13,6 @@ export const DEFINITIONS = {
 
 /** The four kinds of settings, and those that are none. */
 export type DefinedKind = keyof typeof DEFINITIONS
-
-/** Where the definitions are, for `kubectl`. */
-export const DEFINITION_FILES = Object.values(DEFINITIONS).map((name) => `${ROOT}/crds/${name}.yaml`)
 
 /** The keywords of a structural schema that ours have. */
 export interface CrdSchema {

@@ -9,7 +9,7 @@ import { type CrdSchema, DEFINITIONS, type DefinedKind, readDefinition } from '.
 
 type Properties = Readonly<Record<string, CrdSchema>>
 
-/** The text of a definition, with its made parts as they are to be. */
+/** The text of a definition, with its generated parts up to date. */
 export function definitionText(kind: DefinedKind): string {
   const text = readText(`crds/${DEFINITIONS[kind]}.yaml`)
   if (kind === 'Tenant') return filled(text, 'limits', tenantLimits())
@@ -46,14 +46,14 @@ export function planLimits(): Properties {
 /** What a plan says of each limit, said of one tenant, whose plan may set it as well. */
 function tenantLimits(): Properties {
   // An override that nobody sets must stay absent, so it has no default.
-  const told = (text: string) =>
+  const ofTenant = (text: string) =>
     text
       .replaceAll(/\ba tenant\b/g, 'the tenant')
       .replace(/\b(Default is|If absent,) (?=[^.]*\.$)/, 'If neither plan nor tenant sets it, ')
   return Object.fromEntries(
     Object.entries(planLimits()).map(([name, { description = '', default: _default, ...limit }]) => [
       name,
-      { description: told(description), ...limit },
+      { description: ofTenant(description), ...limit },
     ]),
   )
 }

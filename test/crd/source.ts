@@ -52,7 +52,7 @@ export function sourceOf(kind: DefinedKind): string {
   return [
     ...types,
     declared,
-    `/** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */\n`,
+    `/** Validates a spec as Kubernetes does, except for rules between its fields. */\n`,
     `export const ${schema}SpecSchema = ${literalOf(schemaOf(spec), '')} as const\n\n`,
     `/** The default of each field that has one. Kubernetes fills them in; everybody else takes them from here. */\n`,
     `export const ${schema}SpecDefaults = ${literalOf(defaultsOf(spec) ?? {}, '')} as const\n`,

@@ -25,7 +25,7 @@ const versionOf = ({
 }) => [...(current().templates.get(ACME)?.values() ?? [])].map(({ version }) => version)
 
 describe('a change that may not be made', () => {
-  test('leaves the resource as it was, is told by file, and may be made by removing it first', async () => {
+  test('leaves the resource as it was, is reported by file, and may be made by removing it first', async () => {
     await folder.write('platform.yaml', PLATFORM)
     await folder.write('letter.yaml', versioned(3))
     await using service = await folder.follow()

@@ -86,7 +86,7 @@ describe('at start', () => {
     expect(JSON.stringify(service.lines)).not.toContain(key.slice(13))
   })
 
-  test('a broken file costs the others nothing, and is told by line', async () => {
+  test('a broken file costs the others nothing, and is reported by line', async () => {
     await write('a.yaml', 'kind: [')
     await write('b.yaml', PLATFORM)
     await using service = await follow()
@@ -202,7 +202,7 @@ describe('a change', () => {
     expect(await letters(service)).toEqual(['two'])
   })
 
-  test('is followed after the folder itself was removed and made anew', async () => {
+  test('is followed after the folder itself was removed and created again', async () => {
     await write('all.yaml', PLATFORM)
     await using service = await follow()
     const before = service.current()

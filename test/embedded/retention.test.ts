@@ -84,7 +84,7 @@ function start(changes: Partial<Retention> = {}) {
   const kept = keepRetention(retention)
   return {
     first: () => resting.promise,
-    /** Lets time pass, and what is to be done then be done. */
+    /** Lets time pass, with the work that is due then. */
     async after(ms: number) {
       resting = Promise.withResolvers()
       await clock.advance(ms)
@@ -195,7 +195,7 @@ describe('a render', () => {
     return await Promise.race([killed.promise, retention.first().then(() => false)])
   }
 
-  test('that cannot be removed holds up no other, is told of once, and is tried again an hour later', async () => {
+  test('that cannot be removed holds up no other, is reported once, and is tried again an hour later', async () => {
     const [stuck, other] = [aDay(), aDay()]
     await end(stuck, aManifest({ record: stuck, outcome: aFailure({ finishedAt: NOON }) }))
     await end(other)
@@ -220,7 +220,7 @@ describe('a render', () => {
   })
 })
 
-test('an idempotency claim is removed when it has stood for a day', async () => {
+test('an idempotency claim is removed when it is a day old', async () => {
   const { data: _data, ...record } = aRecord()
   const claim = { fingerprint: 'f', claimedAt: NOON, record }
   const scope = { incarnation: record.account, environment: 'live' } as const
@@ -249,7 +249,7 @@ test('an event is removed after forty days', async () => {
   }
 })
 
-test('a database that is away is told of, and costs no more than the hour', async () => {
+test('a database that is away is reported, and costs no more than the hour', async () => {
   let isAway = true
   const prune = async () => {
     if (isAway) throw new Error('away')
@@ -297,7 +297,7 @@ test('the service removes what is past its time when it starts', async () => {
   {
     await using stores = await service.openStores(NEVER)
     await stores.artifacts.create(address, encodeManifest(past), NEVER)
-    await stores.tell(past, NEVER)
+    await stores.report(past, NEVER)
   }
   await service.start()
   await poll(() => service.log()).until((log) => log.includes('expired data removed'))

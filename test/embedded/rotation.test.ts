@@ -49,7 +49,7 @@ describe('a rotation that is asked for', () => {
     expect(await folder.once()).toEqual([second, first])
   })
 
-  test('is made anew for any other time, future or past, and not for one that was asked for before', async () => {
+  test('is created again for any other time, future or past, and not for one that was asked for before', async () => {
     await folder.declare(TENANT)
     const secrets = [...(await folder.once())]
     for (const time of ['2099-01-01T00:00:00Z', '2026-01-01T00:00:00Z']) {
@@ -209,7 +209,7 @@ async function filesWith(texts: readonly string[]): Promise<readonly string[]> {
   return (await Promise.all(holding)).flat().filter((path) => path !== folder.file)
 }
 
-test('secrets stand in their files and nowhere else: not in the data folder, not in the log', async () => {
+test('secrets are in their files and nowhere else: not in the data folder, not in the log', async () => {
   const log: string[] = []
   const secrets: string[] = []
   const look = async (...documents: readonly string[]) => {

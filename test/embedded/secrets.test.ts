@@ -35,7 +35,7 @@ const key = (fields: Partial<ApiKeyFile> = {}): ApiKeyFile => ({
 const mode = async (path: string) => (await stat(path)).mode & 0o777
 
 describe('a generated API key', () => {
-  test('has the form of its brand and environment, and is told by its hash', async () => {
+  test('has the form of its brand and environment, and is reported by its hash', async () => {
     const { hash, path, isNew } = await loadOrCreateApiKey(key({ environment: 'test', brand: 'acme' }), ids)
     const text = await readFile(path, 'utf8')
     expect(text).toMatch(/^acme_test_[0-9A-Za-z]{43}\n$/)
@@ -129,7 +129,7 @@ describe('a key file', () => {
     expect(await mode(path)).toBe(0o600)
   })
 
-  test('that is damaged stops the service instead of being made anew', async () => {
+  test('that is damaged stops the service instead of being created again', async () => {
     const path = join(dataDir, 'id-keys')
     await loadOrCreateKeyFile(path, 32, ids)
     await writeFile(path, 'abc')
@@ -137,7 +137,7 @@ describe('a key file', () => {
     expect(await readFile(path, 'utf8')).toBe('abc')
   })
 
-  test('that cannot be written is told by its name', async () => {
+  test('that cannot be written is reported by its name', async () => {
     await writeFile(dataDir, 'a file where the folder should be')
     await chmod(dataDir, 0o600)
     const path = join(dataDir, 'id-keys')

@@ -7,7 +7,7 @@ import { signingSecretsOf } from '@platen/contract/webhook-secret.ts'
 import { KEY, PLAN, TENANT } from '../fixture/manifests.ts'
 import { type Folder, makeFolder } from './followed-folder.ts'
 
-/** What somebody has brought along. */
+/** A secret of the tenant's own. */
 export const OWN = 'brought-along-0123456789'
 /** The form of what the service makes. */
 export const GENERATED = /^service_webhook_[0-9A-Za-z]{43}$/
@@ -35,7 +35,7 @@ export type Service = Awaited<ReturnType<Folder['follow']>>
 
 export type SigningFolder = Awaited<ReturnType<typeof makeSigningFolder>>
 
-/** An empty folder, in which `file` is where the secret of acme stands. */
+/** An empty folder. `file` has the secret of acme. */
 export async function makeSigningFolder() {
   const folder = await makeFolder()
   const file = join(folder.dataDir, 'webhook-secrets/acme')

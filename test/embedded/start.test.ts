@@ -112,9 +112,10 @@ test('without a browser html alone is refused, and readiness says why', async ()
   expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining('"html":"missing"')])
   expect(service.log()).toContain('chromium not found')
   expect(await service.stop()).toBe(0)
-  const told = linesOf(service.log())
-  for (const line of told) expect(line).toMatchObject({ process: 'embedded', instance: expect.stringMatching(/-\d+$/) })
-  expect(told).toContainEqual(expect.objectContaining({ level: 'info', msg: 'drain started' }))
+  const lines = linesOf(service.log())
+  for (const line of lines)
+    expect(line).toMatchObject({ process: 'embedded', instance: expect.stringMatching(/-\d+$/) })
+  expect(lines).toContainEqual(expect.objectContaining({ level: 'info', msg: 'drain started' }))
 })
 
 test('a service whose log nobody reads starts, answers, counts the lines it drops, and stops', async () => {

@@ -1,4 +1,4 @@
-/** The webhook secrets of a followed folder: made or brought along, missing and found again. */
+/** The webhook secrets of a followed folder: generated or referenced, missing and found again. */
 import { readFile, rm, stat } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
@@ -83,7 +83,7 @@ describe('a tenant that references no secret', () => {
     expect(both[0]).toMatch(GENERATED)
   })
 
-  test('made anew under an old name has another, and the old one is put aside', async () => {
+  test('created again under an old name has another, and the old one is put aside', async () => {
     await folder.declare(TENANT)
     await using service = await folder.follow()
     const [old] = await folder.signing(service)
@@ -92,9 +92,9 @@ describe('a tenant that references no secret', () => {
     await service.logged('settings published')
     await folder.declare(TENANT)
     await service.logged('settings published')
-    const anew = await folder.signing(service)
-    expect(anew).toEqual([await folder.inFile()])
-    expect(anew).not.toContain(old)
+    const inForce = await folder.signing(service)
+    expect(inForce).toEqual([await folder.inFile()])
+    expect(inForce).not.toContain(old)
     expect((await readFile(`${folder.file}.${uid}`, 'utf8')).trim()).toBe(old)
   })
 
@@ -163,8 +163,8 @@ describe('a secret that is referenced', () => {
       expect(tenantOf(service)).toMatchObject({ suspended: false, limits: { retentionDays: 30 } })
       expect(service.current().keys.size).toBeGreaterThan(0)
       expect(await folder.signing(service)).toEqual([])
-      const told = service.lines.filter(({ fields }) => fields['reason'] === 'SecretMissing')
-      expect(told).toEqual([
+      const missing = service.lines.filter(({ fields }) => fields['reason'] === 'SecretMissing')
+      expect(missing).toEqual([
         {
           message: 'resource refused',
           fields: {
@@ -185,8 +185,10 @@ describe('a secret that is referenced', () => {
   test('under a name that every object has is not there', async () => {
     await folder.declare(REFERRING.replace('key: signing', 'key: constructor'), aSecretOf(OWN))
     await using service = await folder.follow()
-    const told = service.lines.filter(({ fields }) => fields['reason'] === 'SecretMissing')
-    expect(told.map(({ fields }) => fields['detail'])).toEqual([expect.stringContaining('the Secret has no such key')])
+    const missing = service.lines.filter(({ fields }) => fields['reason'] === 'SecretMissing')
+    expect(missing.map(({ fields }) => fields['detail'])).toEqual([
+      expect.stringContaining('the Secret has no such key'),
+    ])
   })
 
   test('rotates when it has another value, with the overlap for both', async () => {

@@ -73,7 +73,7 @@ interface Expected {
   readonly one: (data: JsonObject) => JsonObject
   /** `MANY` of what may be many. */
   readonly many: (data: JsonObject) => JsonObject
-  /** What stands on each page of the many, `page` counted from 1. */
+  /** What is on each page of the many, `page` counted from 1. */
   readonly everyPage: (page: number, pages: number) => readonly string[]
 }
 

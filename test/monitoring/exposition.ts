@@ -36,7 +36,7 @@ export type Group =
   | 'events in a cluster'
   | 'operator'
 
-/** What is counted, by who counts it. What Node tells of each process by itself is among it on demand. */
+/** What is counted, by the process that counts it; on demand also the metrics that Node has of each process. */
 export async function expositions({
   withProcess,
 }: {

@@ -49,7 +49,7 @@ function unknownOf({ metric, matchers }: Selector, series: readonly Series[]): r
   return matchers.flatMap(({ label, isPattern, value }) => {
     const values = new Set(own.flatMap(({ labels }) => labels[label] ?? []))
     if (values.size === 0) return [`${metric}{${label}}`]
-    // Each of several is to be there, and of a pattern something that it fits.
+    // Each of several must exist, and for a pattern something that it matches.
     const wanted = isPattern ? value.split('|') : [value]
     const isThere = (each: string) => [...values].some((known) => new RegExp(`^(?:${each})$`).test(known))
     return wanted.filter((each) => !isThere(each)).map((each) => `${metric}{${label}="${each}"}`)

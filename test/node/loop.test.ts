@@ -69,7 +69,7 @@ test('renderers come from none for what waits, lose nothing when they are told t
     // Renderers for sync renders always run.
     for (const engine of ENGINES)
       expect((await render(service, key, { template: 'invoice', engine, data })).status).toBe(200)
-    const toldBefore = receiver.received.length
+    const receivedBefore = receiver.received.length
     const begunAt = performance.now()
     const took: Record<string, string> = {}
     const ids: string[] = []
@@ -87,7 +87,7 @@ test('renderers come from none for what waits, lose nothing when they are told t
     // Deletes one of them during renders.
     const victim = ready.find(({ isReady }) => isReady)?.name ?? ''
     await kubectl(node, ['delete', 'pod', victim, '--namespace', NAMESPACE, '--wait=false'])
-    await receiver.until(toldBefore + RENDERS)
+    await receiver.until(receivedBefore + RENDERS)
     took['all told'] = seconds(begunAt)
     const endedAt = performance.now()
     await poll(podsOfAll).until((pods) => pods.length === 0)

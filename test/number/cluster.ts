@@ -13,7 +13,9 @@ import { DIRECTORY_ENFORCED_MS_MAX } from '@platen/cli/publish.ts'
 import * as contract from '@platen/contract/limit.ts'
 import { CHARGES_AUDITED_EVERY_MS } from '@platen/events/charge/limit.ts'
 import { ERASURES_LOOKED_FOR_EVERY_MS } from '@platen/events/retention/limit.ts'
-import * as operator from '@platen/operator/limit.ts'
+import * as cluster from '@platen/operator/cluster/limit.ts'
+import * as leader from '@platen/operator/leader/limit.ts'
+import * as reconcile from '@platen/operator/reconcile/limit.ts'
 import { SECRET_AUDIT_READS_PER_SECOND_MAX, SECRETS_GRANT_RETRY_MS } from '@platen/operator/secret/limit.ts'
 import { parse } from 'yaml'
 import { readText } from '../architecture/source-tree.ts'
@@ -66,7 +68,7 @@ const QUEUE = [
   `${seconds(kafka.SET_ASIDE_RETURNED_AFTER_MS)} after such an \`events\` process starts`,
   `puts it back ${seconds(kafka.SET_ASIDE_RETURNED_AFTER_MS)} later`,
   `without renderers again every ${words(kafka.KAFKA_OFFSETS_RENEWED_EVERY_MS)}`,
-  `that is done once ${words(kafka.KAFKA_COMMIT_EVERY_MS)}`,
+  `which happens once ${words(kafka.KAFKA_COMMIT_EVERY_MS)}`,
   `up to the ${digits(PARTITIONS.events)} partitions of \`webhook.due\``,
 ]
 
@@ -91,33 +93,31 @@ const STORE = [
   `so up to ${hours(DAY_MS + contract.REMOVE_EVERY_MS)} later`,
 ]
 
-const USAGE_ROUND_MINUTES = Math.floor(
-  (10_000 / operator.USAGE_READS_AT_ONCE) * (operator.USAGE_READ_EVERY_MS / 60_000),
-)
+const USAGE_ROUND_MINUTES = Math.floor((10_000 / leader.USAGE_READS_AT_ONCE) * (leader.USAGE_READ_EVERY_MS / 60_000))
 
 const USAGE = [
-  `The operator reads ${digits(operator.USAGE_READS_AT_ONCE)} tenants a second, so 10,000 tenants in a little over ${word(USAGE_ROUND_MINUTES)} minutes`,
-  `at most once ${words(operator.USAGE_SHOWN_MS_MIN)} for a tenant, from ${digits(operator.USAGE_STEP * 100)} percent more on or when the limit is reached, and after ${words(operator.USAGE_EXACT_AFTER_MS)} in any case`,
-  `is over ${words(operator.USAGE_CONFIRMED_EVERY_MS)} old only if they cannot be read`,
-  `lower figures wait ${words(operator.USAGE_EXACT_AFTER_MS)}`,
+  `The operator reads ${digits(leader.USAGE_READS_AT_ONCE)} tenants a second, so 10,000 tenants in a little over ${word(USAGE_ROUND_MINUTES)} minutes`,
+  `at most once ${words(leader.USAGE_SHOWN_MS_MIN)} for a tenant, from ${digits(leader.USAGE_STEP * 100)} percent more on or when the limit is reached, and after ${words(leader.USAGE_EXACT_AFTER_MS)} in any case`,
+  `is over ${words(leader.USAGE_CONFIRMED_EVERY_MS)} old only if they cannot be read`,
+  `lower figures wait ${words(leader.USAGE_EXACT_AFTER_MS)}`,
 ]
 
 const OPERATOR = [
   `The operator tries again every ${words(SECRETS_GRANT_RETRY_MS)}`,
-  `the other leads within ${words(operator.LEASE_RETRY_MS + SECOND_MS)}`,
-  `The other operator leads within ${words(operator.LEASE_RETRY_MS + SECOND_MS)}`,
-  `after an operator that died it takes some ${seconds(operator.LEASE_MS)}`,
-  `the other leads within some ${seconds(operator.LEASE_MS)}`,
+  `the other leads within ${words(cluster.LEASE_RETRY_MS + SECOND_MS)}`,
+  `The other operator leads within ${words(cluster.LEASE_RETRY_MS + SECOND_MS)}`,
+  `after an operator that died it takes some ${seconds(cluster.LEASE_MS)}`,
+  `the other leads within some ${seconds(cluster.LEASE_MS)}`,
   `A process reports every ${words(redis.DIRECTORY_REPORT_EVERY_MS)}, and counts for ${words(redis.DIRECTORY_REPORT_KEPT_MS)} after`,
   `it takes those ${words(redis.DIRECTORY_REPORT_KEPT_MS)} until`,
   `until it has been silent for ${words(redis.DIRECTORY_REPORT_KEPT_MS)}`,
   `after ${words(redis.DIRECTORY_REPORT_KEPT_MS)} nobody waits for it`,
-  `or for ${seconds(operator.REVOKED_MS_MAX)} if one does not follow`,
-  `the operator waits at most ${seconds(operator.REVOKED_MS_MAX)} for a process`,
-  `published within ${words(operator.PUBLISH_RETRY_MS)} or two of its return`,
+  `or for ${seconds(reconcile.REVOKED_MS_MAX)} if one does not follow`,
+  `the operator waits at most ${seconds(reconcile.REVOKED_MS_MAX)} for a process`,
+  `published within ${words(reconcile.PUBLISH_RETRY_MS)} or two of its return`,
   `| Redis was emptied, or set back | within ${words(2 * contract.DIRECTORY_REPAIR_MS)}`,
   `publishes the settings within ${words(2 * contract.DIRECTORY_REPAIR_MS)}`,
-  `in little over ${words(operator.DIRECTORY_AUDIT_MS)}`,
+  `in little over ${words(leader.DIRECTORY_AUDIT_MS)}`,
   `at most ${word(SECRET_AUDIT_READS_PER_SECOND_MAX)} Secrets a second are checked`,
   `at most ${word(SECRET_AUDIT_READS_PER_SECOND_MAX)} Secrets a second in turn`,
   `their declared \`expiresAt\` within ${word(SOON_MS / DAY_MS)} days`,

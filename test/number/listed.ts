@@ -25,7 +25,7 @@ const MEASURED = [
   'some 850 bytes for each render that is kept',
   'A webhook takes some 930 bytes more',
   'That is 2 GiB for a render a second, kept 30 days',
-  'as far as it is used × (0.5 s + a document',
+  'utilization × (0.5 s + the time of a document',
   'made 458 calls a second',
   'some four million renders a day',
   'more than about half a second to check does not fit',
@@ -65,7 +65,7 @@ const OF_THE_CALENDAR = [
   'nine days, and at most a day more',
   'is over, eight days later and at most one more',
   'until its erasure is over, after eight days and at most another one',
-  'is within a minute after the first is gone',
+  'until the first is gone; then it is served within a minute',
   'tried again a day later',
   'after an hour, two, four and so on',
 ]

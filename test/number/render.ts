@@ -43,17 +43,17 @@ const ENGINE = [
   `up to ${gib(engine.RENDER_THREAD_HEAP_MIB_MAX * MIB)} in a render thread and ${gib(browser.PAGE_MEMORY_BYTES_MAX)} in a page`,
   `A process needs ${mib(OWN_MEMORY_BYTES)} for itself and an idle browser, and ${mib(SLOT_MEMORY_BYTES)} for each slot: ${digits(engine.RENDER_THREAD_KEPT_MIB_MAX)} that a render thread may keep, and ${digits(browser.PAGE_KEPT_MIB_MAX)} for a page`,
   `at least 1 and at most ${digits(SLOTS_MAX)}`,
-  `what has not loaded after ${words(LOAD_MS_MAX)} is not waited for`,
+  `does not wait more than ${words(LOAD_MS_MAX)} for loading`,
   `open more than ${word(browser.PAGE_DIALOGS_MAX)} dialogs`,
 ]
 
 const TEMPLATE = [
   `keeps it for ${words(engine.EGRESS_CACHE_MS)}`,
-  `What came is used again for ${words(engine.EGRESS_CACHE_MS)}`,
-  `A file has ${seconds(http.EGRESS_MS_MAX)} to come, and ${mib(http.EGRESS_BYTES_MAX)}; all files of a render have ${mib(EGRESS_RENDER_BYTES_MAX)}`,
+  `A fetched file is used again for ${words(engine.EGRESS_CACHE_MS)}`,
+  `A file must arrive within ${seconds(http.EGRESS_MS_MAX)} and have at most ${mib(http.EGRESS_BYTES_MAX)}; all files of a render together at most ${mib(EGRESS_RENDER_BYTES_MAX)}`,
   `Redirects are followed, up to ${word(http.EGRESS_REDIRECTS_MAX)}`,
   `\`inline\` is base64, at most ${kib(contract.TEMPLATE_SOURCE_BYTES_MAX)} in all`,
-  `A source stands in the template or in a ConfigMap of the same namespace, and has at most ${kib(contract.TEMPLATE_SOURCE_BYTES_MAX)}`,
+  `A source is in the template or in a ConfigMap of the same namespace, and has at most ${kib(contract.TEMPLATE_SOURCE_BYTES_MAX)}`,
   `One that has not ended after ${seconds(TEMPLATE_CHECK_MS_MAX)} is ended`,
   `longer each time it happens, up to ${words(CHECK_HANG_BACK_OFF.msMax)}`,
   `${word(CHECKS_AT_ONCE)} templates are checked at once, one of each tenant, for ${s(TEMPLATE_CHECK_MS_MAX)} at most`,

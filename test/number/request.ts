@@ -51,7 +51,7 @@ const SYNC_WAIT = [
   `wait; a sync request ${seconds(admission.SYNC_START_MS_MAX)} at most`,
   `Sync callers are answered 503 after ${words(admission.SYNC_START_MS_MAX)}`,
   `sync renders found no renderer within ${words(admission.SYNC_START_MS_MAX)}`,
-  `what is not begun in ${words(admission.SYNC_START_MS_MAX)} is answered 503`,
+  `that has not begun in ${words(admission.SYNC_START_MS_MAX)} is answered 503`,
 ]
 
 const LINK = [
@@ -82,8 +82,8 @@ const WEBHOOK = [
   `a secret whose ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)} are not over`,
   `the one before it for ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)} in \`previousSecret\``,
   `within the overlap of ${hours(contract.WEBHOOK_SECRET_OVERLAP_MS)}`,
-  `${word(contract.WEBHOOK_SECRETS_MAX)} secrets sign at once at most`,
-  `At most ${digits(contract.WEBHOOK_CALLS_MAX)} calls run at once, ${digits(contract.WEBHOOK_CALLS_PER_TENANT_MAX)} of them for one tenant, and ${digits(contract.WEBHOOK_CALLS_PER_HOST_MAX)} of them to one host of a tenant`,
+  `At most ${word(contract.WEBHOOK_SECRETS_MAX)} secrets sign at once`,
+  `At most ${digits(contract.WEBHOOK_CALLS_MAX)} calls run at once, ${digits(webhook.WEBHOOK_CALLS_PER_TENANT_MAX)} of them for one tenant, and ${digits(contract.WEBHOOK_CALLS_PER_HOST_MAX)} of them to one host of a tenant`,
   `is near ${digits(contract.WEBHOOK_CALLS_MAX)} for each process`,
   `has at most ${digits(contract.WEBHOOK_CALLS_PER_HOST_MAX)} calls at once, and one at a time while it takes longer than ${words(webhook.WEBHOOK_SLOW_MS)} to answer`,
   `within ${seconds(http.WEBHOOK_ATTEMPT_MS_MAX)} of the start of the attempt`,

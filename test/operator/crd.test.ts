@@ -50,11 +50,11 @@ describe.for(rows)('a $kind $about', (row) => {
     if (refused === undefined || refused.unsaid !== undefined)
       return expect({ status, body }).toMatchObject({ status: row.before ? 200 : 201 })
     expect([400, 422]).toContain(status)
-    const told = [refused.field, ...(refused.also === undefined ? [] : [refused.also])].map((field) => ({
+    const expected = [refused.field, ...(refused.also === undefined ? [] : [refused.also])].map((field) => ({
       field,
       says: expect.stringContaining(refused.says),
     }))
-    expect(faultsIn(body)).toEqual(expect.arrayContaining(told))
+    expect(faultsIn(body)).toEqual(expect.arrayContaining(expected))
   })
 
   test('is judged by our reader alike', () => {
@@ -237,9 +237,9 @@ describe('kubectl', () => {
       const { schema } = readDefinition(kind)
       const { stdout: names } = await kube.kubectl(['explain', '--recursive', `${kind.toLowerCase()}s`])
       const { body } = await kube.request({ path: '/openapi/v3/apis/platen.dev/v1alpha1' })
-      const told = JSON.stringify(body)
+      const shown = JSON.stringify(body)
       for (const [place, { description = '' }] of fieldsOf(schema).filter(([at]) => !at.startsWith('metadata'))) {
-        expect(told).toContain(JSON.stringify(description))
+        expect(shown).toContain(JSON.stringify(description))
         expect(names).toContain(
           place
             .replace(/(\[])$/, '')
@@ -276,8 +276,8 @@ describe('a status', () => {
     expect(await patch(path, both)).toMatchObject({ body: { metadata: { generation: 2 }, spec: both.spec } })
     // Nobody has written a status: kstatus takes the resource for one that is in progress.
     expect((await kube.request({ path })).body).toMatchObject({ status: { observedGeneration: -1 } })
-    const told = await patch(`${path}/status`, { ...both, spec: { retentionDays: 2 } })
-    expect(told.body).toMatchObject({ metadata: { generation: 2 }, ...both })
+    const answer = await patch(`${path}/status`, { ...both, spec: { retentionDays: 2 } })
+    expect(answer.body).toMatchObject({ metadata: { generation: 2 }, ...both })
   })
 
   test.for([

@@ -15,7 +15,7 @@ test('a server that nobody shares is refused by name', async () => {
   expect([answer.status, await answer.json()]).toEqual([404, { message: 'the run has no server called mongodb' }])
 })
 
-test.skipIf(!hasServer('kafka'))('one that dies is told of, with the end of its log', async () => {
+test.skipIf(!hasServer('kafka'))('one that dies is reported, with the end of its log', async () => {
   await using servers = await openRunServers()
   const ask = async () => (await (await fetch(`${servers.url}/kafka`)).json()) as RunServerFacts['kafka']
   const { broker, folder } = await ask()
@@ -42,6 +42,6 @@ test.for([
     encoding: 'utf8',
   })
   expect([status, stdout.trimEnd().split('\n').at(-1)]).toEqual([code, sentence])
-  const told = stderr.split('\n').filter((line) => line.startsWith('SKIPPED: there is no redis-server here'))
-  expect(told.length).toBe(code === 0 ? 1 : 0)
+  const warnings = stderr.split('\n').filter((line) => line.startsWith('SKIPPED: there is no redis-server here'))
+  expect(warnings.length).toBe(code === 0 ? 1 : 0)
 })

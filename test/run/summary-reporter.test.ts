@@ -52,7 +52,7 @@ test('of many failures the last fifty lines have forty with their reasons, and t
   expect(last.slice(-44)).toEqual([
     'FAILED: a shared server ended by itself',
     ...failures.slice(0, 39),
-    'and 22 more, which stand above the times',
+    'and 22 more, which are above the times',
     `a disk was full; temporary files were below ${tmpdir()}, and TMPDIR names another folder`,
     'SEED=7 makes the choices of this run again',
     '1 passed, 62 failed',

@@ -80,7 +80,7 @@ export class SummaryReporter implements Reporter {
       ...earlier,
       ...timeReport(this.#spans, closeRecords()),
       ...failures.slice(0, LAST_FAILURES_MAX),
-      ...(earlier.length > 0 ? [`and ${earlier.length} more, which stand above the times`] : []),
+      ...(earlier.length > 0 ? [`and ${earlier.length} more, which are above the times`] : []),
       ...(count.failed > 0 ? hintsOf(failures, this.#tmp) : []),
       sentenceOf(count),
     ]

@@ -73,7 +73,7 @@ async function running(body: object, secret = ACME): Promise<string> {
 }
 
 /** The one event of a render that its receiver is told. */
-async function told(id: string): Promise<Record<string, unknown>> {
+async function receivedEvent(id: string): Promise<Record<string, unknown>> {
   const mine = () => receiver.received.map(({ body }) => JSON.parse(body)).filter(({ render_id }) => render_id === id)
   return (await poll(mine).until((events) => events.length > 0))[0]
 }
@@ -95,7 +95,11 @@ describe.for(['react_pdf', 'html'] as const)('a render that %s runs', (engine) =
     expect(seen(await remove(id))).toEqual([200, answer.json()])
     await reaches(service, { key: ACME, id: next, states: ['running'] })
     expectCanceled(await remove(next), next)
-    expect(await told(id)).toMatchObject({ status: 'failed', error_code: 'canceled', error_reason: 'canceled' })
+    expect(await receivedEvent(id)).toMatchObject({
+      status: 'failed',
+      error_code: 'canceled',
+      error_reason: 'canceled',
+    })
     expect(receiver.received[0]?.headers['x-service-event']).toBe('render.failed')
   })
 
@@ -141,8 +145,8 @@ describe('a render that waits', () => {
     expect(seen(await asked(id, ONE))).toEqual([200, answer.json()])
     await reaches(service, { key: ACME, id: holder, states: ['running'] })
     await remove(holder)
-    expect(await told(id)).toMatchObject({ status: 'failed', template: 'letter', error_code: 'canceled' })
-    expect(await told(second)).toMatchObject({ status: 'succeeded' })
+    expect(await receivedEvent(id)).toMatchObject({ status: 'failed', template: 'letter', error_code: 'canceled' })
+    expect(await receivedEvent(second)).toMatchObject({ status: 'succeeded' })
     expect(seen(await asked(id, ONE))).toEqual([200, answer.json()])
   })
 
@@ -177,7 +181,7 @@ describe('a render that has ended', () => {
     expect(seen(await remove(id))).toBe(204)
     expect([404, 410]).toContain((await fetch(String(url))).status)
     for (const answer of [await asked(id), await remove(id)]) expect(seen(answer)).toEqual([410, 'RENDER_EXPIRED'])
-    expect(await told(id)).toMatchObject({ status: 'succeeded' })
+    expect(await receivedEvent(id)).toMatchObject({ status: 'succeeded' })
   })
 
   test('cannot be had for nothing by the caller of a sync render who has its PDF', async () => {
@@ -211,7 +215,7 @@ describe('raced against its own success from fifty sides', () => {
         return seen(await remove(id, RACER))
       }),
     )
-    const event = await told(id)
+    const event = await receivedEvent(id)
     const status = await asked(id, RACER)
     if (event['status'] === 'succeeded') {
       expect(seen(status)).toEqual([410, 'RENDER_EXPIRED'])

@@ -141,7 +141,7 @@ async function rendered(id: RenderId, retentionDays: number): Promise<void> {
   const manifest = aManifest({ record, outcome })
   await artifacts.put(address, bytes, signal)
   await artifacts.create({ bucket: SERVICE_BUCKET, key: manifestKey(id) }, encodeManifest(manifest), signal)
-  await stores.tell(manifest, signal)
+  await stores.report(manifest, signal)
 }
 
 const platenWith = (env: Readonly<Record<string, string>>, ...args: readonly string[]) =>

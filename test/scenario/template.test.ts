@@ -19,7 +19,7 @@ const tsxOf = (page: string) =>
   tsx(`import { Document, Image, Page, Text, View } from '@react-pdf/renderer'
 export default ({ data, options }) => <Document language="pl">${page}</Document>`)
 
-/** What stands in both engines: an image, a font and a text of the template's own. */
+/** What is in both engines: an image, a font and a text of the template's own. */
 const BRANDED = {
   assets: [{ name: 'dot.png', inline: DOT }],
   ...tsxOf(

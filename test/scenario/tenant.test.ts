@@ -66,7 +66,7 @@ const codes = async (secret: string, of = service): Promise<unknown[]> => {
 const lists = (secret: string, of = service) => poll(() => codes(secret, of)).until((all) => all.includes('letter'))
 
 describe('another tenant', () => {
-  test('has no template that could be told from one that does not exist', async () => {
+  test('has no template that could be distinguished from one that does not exist', async () => {
     const answers = await Promise.all(
       ['secret-plans', 'made-up'].map((code) =>
         request(service, { key: ACME_LIVE, body: { template: code, data: {} }, headers: SAME }),
@@ -78,7 +78,7 @@ describe('another tenant', () => {
     expect(await codes(GLOBEX_LIVE)).toContain('secret-plans')
   })
 
-  test('has no render that could be told from one that does not exist, nor has the other environment', async () => {
+  test('has no render that could be distinguished from one that does not exist, nor has the other environment', async () => {
     const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
     const sandbox = await submit(service, ACME_TEST, { template: 'invoice', data: invoice(1) })
     const madeUp = await asked(GLOBEX_LIVE, '/api/v1/render/01KAJHYV7NF3S8G9TWQ2MZXC4R')

@@ -31,7 +31,7 @@ export function membersOf(...groups: readonly number[]): readonly TreeProcess[] 
 }
 
 /**
- * Everything that was started with one of these texts in its environment, wherever it hangs in the tree, but for this process itself. By
+ * Everything that was started with one of these texts in its environment, wherever it hangs in the tree, except this process itself. By
  * the name of a folder that is all that works in it, browsers included: they have no variable of ours, but a home.
  */
 export function processesWith(...texts: readonly string[]): readonly TreeProcess[] {
@@ -65,7 +65,7 @@ export function processes(): readonly TreeProcess[] {
   return pids.flatMap((pid) => processOf(Number(pid)) ?? [])
 }
 
-/** Undefined where it has ended, buried or not. */
+/** Undefined if it has ended, reaped or not. */
 export function processOf(pid: number): TreeProcess | undefined {
   // The name, in parentheses, may hold anything.
   const [state, ...fields] = readIfThere(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []

@@ -11,7 +11,7 @@ export interface Holdable {
  * Stops a process one second longer than its loop was ever blocked. Expects the metrics to report that to every scraper; `scrape` reads
  * them.
  */
-export async function expectHeldLoopTold(process: Holdable, scrape: () => Promise<string>): Promise<void> {
+export async function expectHeldLoopReported(process: Holdable, scrape: () => Promise<string>): Promise<void> {
   const before = longestDelay(await scrape())
   process.pause()
   const stoppedAt = performance.now()

@@ -20,7 +20,7 @@ const LEASES: Group = {
   constants: {
     '/renderer/src/worker/limit.ts': ['CLAIM_LEASE_MS'],
     '/adapters/src/kafka/limit.ts': ['KAFKA_SESSION_MS'],
-    '/operator/src/limit.ts': ['LEASE_MS', 'LEASE_HELD_MS_MAX', 'LEASE_RETRY_MS'],
+    '/operator/src/cluster/limit.ts': ['LEASE_MS', 'LEASE_HELD_MS_MAX', 'LEASE_RETRY_MS'],
   },
 }
 
@@ -28,7 +28,8 @@ const LEASES: Group = {
 const AUDITS: Group = {
   divisor: 6,
   constants: {
-    '/operator/src/limit.ts': ['DIRECTORY_AUDIT_MS', 'CHECK_AGAIN_MS', 'SEAL_KEYS_CHECK_MS'],
+    '/operator/src/leader/limit.ts': ['DIRECTORY_AUDIT_MS', 'SEAL_KEYS_CHECK_MS'],
+    '/operator/src/handler/limit.ts': ['CHECK_AGAIN_MS'],
     '/events/src/charge/limit.ts': ['CHARGES_AUDITED_EVERY_MS'],
     '/adapters/src/kafka/limit.ts': ['SET_ASIDE_RETURNED_AFTER_MS'],
     '/adapters/src/setting/limit.ts': ['SETTING_FILES_READ_MS'],

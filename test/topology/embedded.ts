@@ -94,7 +94,7 @@ async function openStores(dataDir: string, signal: AbortSignal): Promise<Stores>
   const database = await openDatabase({ path: join(dataDir, 'platen.db'), signal })
   return {
     artifacts,
-    tell: (manifest) => sqliteRenderLedger(database, clock).complete(manifest, signal),
+    report: (manifest) => sqliteRenderLedger(database, clock).complete(manifest, signal),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   }
 }

@@ -155,7 +155,7 @@ export function aCertificate({ name = HOST, days = 2, addresses = [], issuer }: 
   return signed({ name, days, issuer, extensions: [`subjectAltName=${names.join(',')}`] })
 }
 
-/** Creates a CA. All have the same name, like the next CA of an organization, and are told apart by their key identifiers. */
+/** Creates a CA. All have the same name, like the next CA of an organization, and are distinguished by their key identifiers. */
 export function anAuthority(): Certificate {
   const extensions = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign']
   return signed({ name: 'ca.example.test', days: 2, extensions })

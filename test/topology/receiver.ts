@@ -23,7 +23,7 @@ export const LOOPBACK_ALLOWED = { PLATEN_WEBHOOK_ALLOW_HTTP: '1', PLATEN_WEBHOOK
 /** Starts to listen; on a given port, if any. */
 export async function aReceiver(port = 0, host = '127.0.0.1'): Promise<Receiver> {
   const received: Received[] = []
-  const waiting = new Set<() => void>()
+  const waiting = openWaiting()
   let listener: RequestListener = (_request, response) => response.writeHead(204).end()
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -31,24 +31,38 @@ export async function aReceiver(port = 0, host = '127.0.0.1'): Promise<Receiver>
     request.on('end', () => {
       received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() })
       listener(request, response)
-      for (const look of waiting) look()
+      waiting.look()
     })
   })
   return {
     ...(await listening(server, { host, port })),
     received,
-    async until(count) {
+    until: (count) => waiting.until(() => received.length >= count),
+    answer(next) {
+      listener = next
+    },
+  }
+}
+
+/** Lets a test wait until a server has collected what the test waits for. */
+export function openWaiting(): {
+  readonly look: () => void
+  readonly until: (isThere: () => boolean) => Promise<void>
+} {
+  const waiting = new Set<() => void>()
+  return {
+    look() {
+      for (const look of waiting) look()
+    },
+    async until(isThere) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const look = () => {
-        if (received.length >= count) resolve()
+        if (isThere()) resolve()
       }
       waiting.add(look)
       look()
       await promise
       waiting.delete(look)
-    },
-    answer(next) {
-      listener = next
     },
   }
 }

@@ -32,7 +32,7 @@ export interface TestedService extends Service {
 export interface Stores extends AsyncDisposable {
   readonly artifacts: ArtifactStore
   /** Publishes the outcome of a render as a renderer would, after its manifest. */
-  tell(manifest: Manifest, signal: AbortSignal): Promise<void>
+  report(manifest: Manifest, signal: AbortSignal): Promise<void>
 }
 
 export interface RenderAnswer {

@@ -10,13 +10,13 @@ import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { parseCidrs } from '@platen/contract/address.ts'
 import type { DeliveryRecord } from '@platen/contract/delivery.ts'
 import { type RenderEvent, webhookBodyOf } from '@platen/contract/event.ts'
-import { WEBHOOK_DEFER_MS_MIN, WEBHOOK_RETRY_MS } from '@platen/contract/limit.ts'
+import { WEBHOOK_RETRY_MS } from '@platen/contract/limit.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import { NO_TRACER } from '@platen/contract/port/tracer.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { type DispatcherSettings, runDispatcher } from '@platen/events/webhook/dispatcher.ts'
-import { WEBHOOK_JITTER_MAX, WEBHOOK_WAITING_PER_HOST_MAX } from '@platen/events/webhook/limit.ts'
+import { WEBHOOK_DEFER_MS_MIN, WEBHOOK_JITTER_MAX, WEBHOOK_WAITING_PER_HOST_MAX } from '@platen/events/webhook/limit.ts'
 import { afterEach, assert, beforeEach, expect, test } from 'vitest'
 import type { Harness } from '../conformance/harness.ts'
 import { aFailure, aManifest, anEvent, aRecord, aTenant, logTo, NEVER, NOON } from '../fixture/build.ts'
@@ -150,7 +150,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     })
   })
 
-  test('tells of a failure as well, and of nothing where no receiver was named', async () => {
+  test('reports a failure, too, and nothing if no receiver was named', async () => {
     await happen(anEvent(aManifest({ outcome: aFailure() })))
     const failed = await happen(
       anEvent(aManifest({ record: aRecord({ webhookUrl: receiver.url }), outcome: aFailure() })),
@@ -160,7 +160,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     expect(receiver.received.map(({ headers }) => headers['x-service-event'])).toEqual(['render.failed'])
   })
 
-  test('climbs the whole ladder, signed anew each time under the same id, and then gives up', async () => {
+  test('climbs the whole ladder, signed again each time under the same id, and then gives up', async () => {
     receiver.answer(answering(503))
     const event = await happen()
     start()
@@ -275,7 +275,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
   })
 
   test('sends nothing for a tenant that is no more, or is another under the old name', async () => {
-    tenants = [aTenant({ incarnation: 'made anew' })]
+    tenants = [aTenant({ incarnation: 'created again' })]
     const event = await happen()
     start()
     expect(await endOf(event.id)).toMatchObject({ status: 'blocked', reason: 'the tenant no longer exists' })

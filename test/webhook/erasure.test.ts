@@ -36,6 +36,7 @@ import {
   index,
   indexed,
   inMemory,
+  inSteps,
   isManifest,
   manifestOf,
   onDisk,
@@ -338,21 +339,16 @@ async function claimed({ data: _data, ...record }: RenderRecord): Promise<Artifa
   return address
 }
 
-/** The ports of a process that can do so many steps and no more. */
+/** The ports of a process that fails after so many steps. */
 function failingAfter({ stores }: Scene, steps: number): Partial<ErasurePorts> {
-  const { artifacts, deliveries, ledger } = stores
+  const { ledger } = stores
   let taken = 0
   const step = async <T>(work: () => Promise<T>): Promise<T> => {
     if (taken++ < steps) return await work()
     throw new Error('killed')
   }
   return {
-    artifacts: {
-      ...artifacts,
-      put: (...args) => step(() => artifacts.put(...args)),
-      delete: (...args) => step(() => artifacts.delete(...args)),
-    },
-    deliveries: { forget: (...args) => step(() => deliveries.forget(...args)) },
+    ...inSteps(stores, step),
     ledger: {
       forget: (...args) => step(() => ledger.forget(...args)),
       complete: (...args) => step(() => ledger.complete(...args)),

@@ -15,6 +15,7 @@ import {
   index,
   indexed,
   inMemory,
+  inSteps,
   isManifest,
   onDisk,
   openScene,
@@ -100,7 +101,7 @@ describe.each([
     }
   })
 
-  test('a render that cannot be removed holds up no other, is told of once, and is tried again a day later', async () => {
+  test('a render that cannot be removed holds up no other, is reported once, and is tried again a day later', async () => {
     const [stuck, other] = [aDay(), aDay()]
     const [kept, gone] = [await end(scene, stuck), await end(scene, other)]
     await index(scene)
@@ -169,8 +170,8 @@ describe.each([
   })
 })
 
-/** Does so many steps of a process, then none ever again, as if it were killed; what it then holds is let go by `over`. */
-function killedAfter({ artifacts, deliveries, events }: Stores, steps: number, over: AbortSignal) {
+/** Takes so many steps of a process, and then none, as if it were killed. `over` ends the step that it hangs in. */
+function killedAfter(stores: Stores, steps: number, over: AbortSignal) {
   let taken = 0
   const killed = Promise.withResolvers<'killed'>()
   const dead = Promise.withResolvers<never>()
@@ -182,15 +183,10 @@ function killedAfter({ artifacts, deliveries, events }: Stores, steps: number, o
     return await dead.promise
   }
   const ports: Partial<RetentionPorts> = {
-    artifacts: {
-      ...artifacts,
-      put: (...args) => step(() => artifacts.put(...args)),
-      delete: (...args) => step(() => artifacts.delete(...args)),
-    },
-    deliveries: { forget: (...args) => step(() => deliveries.forget(...args)) },
+    ...inSteps(stores, step),
     events: {
       async *follow(reader, signal) {
-        for await (const given of events.follow(reader, signal))
+        for await (const given of stores.events.follow(reader, signal))
           yield { event: given.event, done: () => step(() => given.done()) }
       },
     },

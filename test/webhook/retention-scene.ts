@@ -53,6 +53,21 @@ export async function inMemory(clock: ManualClock): Promise<Stores> {
   return { ...stores, [Symbol.asyncDispose]: async () => {} }
 }
 
+/** What a removal changes, each change as one `step`. */
+export function inSteps(
+  { artifacts, deliveries }: Stores,
+  step: <T>(change: () => Promise<T>) => Promise<T>,
+): Pick<RetentionPorts, 'artifacts' | 'deliveries'> {
+  return {
+    artifacts: {
+      ...artifacts,
+      put: (...args) => step(() => artifacts.put(...args)),
+      delete: (...args) => step(() => artifacts.delete(...args)),
+    },
+    deliveries: { forget: (...args) => step(() => deliveries.forget(...args)) },
+  }
+}
+
 /** Artifacts in files, and the logs in a database. */
 export async function onDisk(clock: ManualClock): Promise<Stores> {
   const folder = await mkdtemp(join(tmpdir(), 'platen-expiry-'))
@@ -116,7 +131,7 @@ export async function end(
   return [...stored, manifestOf(record)]
 }
 
-/** Where its manifest stands. */
+/** The address of its manifest. */
 export function manifestOf({ id }: RenderRecord): ArtifactAddress {
   return { bucket: BUCKET, key: manifestKey(id) }
 }
@@ -134,7 +149,7 @@ export async function index(scene: Scene, changes: Partial<RetentionPorts> = {})
   await maintainExpiryIndex({ ...ports, events }, stopping.signal)
 }
 
-/** The log, telling the id of each event when its reader has taken it in and asks for the next. */
+/** The log; it reports the id of each event when its reader has taken it and asks for the next. */
 export function watched(events: Pick<EventLog, 'follow'>, onTaken: (id: string) => unknown): Pick<EventLog, 'follow'> {
   return {
     async *follow(reader, signal) {
@@ -152,7 +167,7 @@ export async function existing({ stores }: Scene, addresses: readonly ArtifactAd
   return addresses.filter((_, at) => here[at])
 }
 
-/** What stands in the index, object by object. But for what only a test put at the end of the log. */
+/** The contents of the index, object by object, without what only a test put at the end of the log. */
 export async function indexed({ stores }: Scene): Promise<string[][]> {
   const objects = await Array.fromAsync(stores.artifacts.list(BUCKET, EXPIRY_PREFIX, NEVER))
   const bytes = await Promise.all(objects.map((address) => stores.artifacts.get(address, NEVER)))
@@ -160,5 +175,5 @@ export async function indexed({ stores }: Scene): Promise<string[][]> {
   return near.map((each) => decodeExpiry(each ?? Buffer.from('[]')).map(({ id }) => id))
 }
 
-/** Is it where a manifest stands? */
+/** Is it the address of a manifest? */
 export const isManifest = ({ key }: ArtifactAddress) => key.startsWith('manifest/')

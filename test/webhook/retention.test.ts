@@ -135,7 +135,7 @@ describe('the index', () => {
     expect((await indexed(scene)).flat().toSorted()).toEqual(records.map(({ id }) => id).toSorted())
   })
 
-  test('tells the log of no event before all events up to it are written', async () => {
+  test('acknowledges no event before all events up to it are written', async () => {
     const records = Array.from({ length: EXPIRY_RENDERS_MAX + 1 }, () => aDay())
     const append = async (each: readonly RenderRecord[]) => {
       for (const record of each) await scene.stores.events.append(anEvent(aManifest({ record })), NEVER)
@@ -205,7 +205,7 @@ describe('the index', () => {
     expect(records.filter(({ id }) => !ids.includes(id))).toEqual([])
   })
 
-  test('goes on where a part of it is damaged, and tells of it', async () => {
+  test('continues if a part of it is damaged, and reports it', async () => {
     const record = aDay()
     const stored = await end(scene, record)
     await index(scene)
@@ -260,7 +260,7 @@ describe('a process', () => {
     expect(scene.lines.filter(({ level }) => level === 'warn')).toEqual([])
   })
 
-  test('removes idempotency claims that have stood for a day, and reads each about once a day', async () => {
+  test('removes idempotency claims that are a day old, and reads each about once a day', async () => {
     const { data: _data, ...record } = aRecord()
     const scope = { incarnation: record.account, environment: 'live' } as const
     const address = { bucket: BUCKET, key: `${idempotencyFolder(scope, 'key')}1` }

@@ -3,7 +3,7 @@ import { signatureHeaders } from '@platen/events/webhook/sign.ts'
 import { expect, test } from 'vitest'
 import { readVectors } from './vector.ts'
 
-test.for(readVectors())('the service signs as it stands: $name', (vector) => {
+test.for(readVectors())('the service signs the vector: $name', (vector) => {
   const { id, timestamp: timestampS, body, secret, previous } = vector
   const secrets = { oldest: previous ?? secret, all: previous === undefined ? [secret] : [secret, previous] }
   const headers = signatureHeaders({ id, type: 'render.succeeded', body, timestampS, secrets, brand: 'service' })

@@ -54,7 +54,7 @@ describe('rates', () => {
     expect(await admittedOf(process, limit + 2, { asyncRateLimitPerMinute: limit })).toBe(admitted)
   })
 
-  test('a refusal tells of the share, and when it is free again', async () => {
+  test('a refusal names the share, and says when it is free again', async () => {
     const { world, process, clock } = someProcesses({ replicas: 2 })
     world.isAway = true
     const limits = { asyncRateLimitPerMinute: 4 }
@@ -271,7 +271,7 @@ describe('quota', () => {
   })
 })
 
-test('what cannot be told to the limiter is counted and is no error, and what is a defect is one', async () => {
+test('a report that does not reach the limiter is counted and is no error, but a defect is one', async () => {
   const { world, process } = someProcesses()
   const request = aReservation()
   expect(await process.reserve(request, NEVER)).toMatchObject({ kind: 'admitted' })

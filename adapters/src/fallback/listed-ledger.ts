@@ -1,6 +1,6 @@
 /**
- * A render ledger that also keeps the list of renders, for a list that is a view. The list is told once, and it does not hold up a render:
- * what it misses of renders that have ended is read from the event log.
+ * A render ledger that also keeps the list of renders, for a list that is a view. Each change is put into the list once, and no render
+ * waits for the list: the ends that it misses are read from the event log.
  */
 import { listedEnded, listedOpen, scopeOfRender } from '@platen/contract/listed-render.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
@@ -22,8 +22,8 @@ export function listedRenderLedger<Ledger extends RenderLedger>(
 ): Ledger {
   const open = async (record: RenderRecord, status: 'queued' | 'running', signal: AbortSignal) => {
     if (record.mode === 'sync') return
-    const told = list.put(scopeOfRender(record), listedOpen(record, status), signal)
-    await ignoreUnavailable(told, { log, fields: logFieldsOf(record) })
+    const listed = list.put(scopeOfRender(record), listedOpen(record, status), signal)
+    await ignoreUnavailable(listed, { log, fields: logFieldsOf(record) })
   }
   const end = async (manifest: Manifest, signal: AbortSignal) => {
     await ignoreUnavailable(tellEnd(list, manifest, signal), { log, fields: logFieldsOf(manifest.render) })

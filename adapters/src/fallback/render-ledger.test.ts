@@ -71,7 +71,7 @@ describe('without its ledger', () => {
     expect(await fallback.claim(record, LEASE, signal)).toMatchObject({ claim: { attempt: 1 } })
   })
 
-  test('the end of a render is told when it can be, and is no error when it cannot', async ({ signal }) => {
+  test('the end of a render is reported when it can be, and is no error when it cannot', async ({ signal }) => {
     const { fallback, ledger, state } = aFallbackLedger()
     const [record, next] = [aRecord(), aRecord()]
     state.isAway = true

@@ -72,7 +72,7 @@ export interface KafkaConnection extends AsyncDisposable, KafkaPorts {
   admin(): Promise<Admin>
   /** Makes a client with its own sockets, for one consumer. */
   client(watch?: ClientWatch): Kafka
-  /** Whether a warning that repeats is to be logged: the same text once in `KAFKA_WARNING_EVERY_MS`, whatever numbers are in it. */
+  /** Whether to log a repeated warning: the same text once in `KAFKA_WARNING_EVERY_MS`, whatever numbers are in it. */
   readonly isNews: (warning: string) => boolean
 }
 
@@ -93,9 +93,9 @@ export async function connectKafka(
   signal.throwIfAborted()
   patchKafkajs(ports.clock)
   const isNews = openNewsFilter(ports.clock)
-  const told = { ...ports, isNews }
-  const client = (watch: ClientWatch = {}) => new Kafka(configOf(settings, told, { watch, isRetried: true }))
-  await probe(settings, told, signal)
+  const filtered = { ...ports, isNews }
+  const client = (watch: ClientWatch = {}) => new Kafka(configOf(settings, filtered, { watch, isRetried: true }))
+  await probe(settings, filtered, signal)
   const producer = client().producer({
     createPartitioner: Partitioners.DefaultPartitioner,
     allowAutoTopicCreation: false,
@@ -109,7 +109,7 @@ export async function connectKafka(
       .catch(throwUnavailable)
   }, ports.clock)
   return {
-    ...told,
+    ...filtered,
     client,
     async send(topic, records, sendSignal) {
       const messages = records.map(({ key, value, headers }) => ({
@@ -213,7 +213,7 @@ function openNewsFilter(clock: Clock): (warning: string) => boolean {
  * Errors that brokers report whenever a member joins or leaves, or somebody else creates a topic, and those that are logged elsewhere:
  * missing topics, and crashes of consumers.
  */
-const TOLD_ELSEWHERE =
+const LOGGED_ELSEWHERE =
   /is rebalancing|generation id is not valid|coordinator is not available|Topic creation errors|does not host this topic-partition|^Crash: |^Restarting the consumer/
 
 /** Takes the log of kafkajs. Errors become one warning each per interval; everything else is logged at debug level. */
@@ -221,7 +221,8 @@ function logEntriesTo({ log, isNews }: LogPorts, watch: ClientWatch): (entry: Lo
   return ({ level, namespace, log: { message, broker, groupId, error } }) => {
     watch.activity?.()
     const fields = { namespace, reason: message, broker, group: groupId, detail: error }
-    const isWarning = level <= logLevel.ERROR && !TOLD_ELSEWHERE.test(message) && !TOLD_ELSEWHERE.test(String(error))
+    const isWarning =
+      level <= logLevel.ERROR && !LOGGED_ELSEWHERE.test(message) && !LOGGED_ELSEWHERE.test(String(error))
     if (isWarning && isNews(message)) log.warn(fields, 'kafka client warned')
     else log.debug(fields, 'kafka client reported')
   }

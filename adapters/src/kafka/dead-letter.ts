@@ -3,7 +3,7 @@ import type { KafkaConnection } from './connect.ts'
 import type { StoredRecord } from './partition/partition.ts'
 
 /** Headers that a dead letter has in addition to those of the record. */
-export const DEAD_HEADERS = {
+const DEAD_HEADERS = {
   reason: 'platen-reason',
   topic: 'platen-topic',
   partition: 'platen-partition',

@@ -76,8 +76,8 @@ export const KAFKA_JOIN_MS_MAX = 30 * SECOND_MS
 export const KAFKA_PREPARE_MS_MAX = 60 * SECOND_MS
 
 /**
- * Groups whose offsets are read at once. For each topic that it hears of first, kafkajs asks a broker, while all others wait behind a lock,
- * for `KAFKA_REQUEST_MS_MAX` at most. So these wait for no more than a few slow answers.
+ * Groups whose offsets are read at once. For each topic that is new to it, kafkajs asks a broker, while all others wait behind a lock, for
+ * `KAFKA_REQUEST_MS_MAX` at most. So these wait for no more than a few slow answers.
  */
 export const KAFKA_GROUPS_AT_ONCE = 4
 
@@ -118,8 +118,8 @@ export const WEBHOOK_DELAY_HELD_MAX = 256
 export const WEBHOOK_DELAY_SLACK_MS = 250
 
 /**
- * What keeps something of requests that an erasure cannot remove, and for how long unless a topic was created otherwise. It is here, because
- * the operator shows it and must not load a client of Kafka.
+ * What keeps something of requests that an erasure cannot remove, and for how long unless a topic was created otherwise. It is here,
+ * because the operator shows it and must not load a client of Kafka.
  */
 export const REQUESTS_KEPT = [
   {

@@ -2,12 +2,14 @@
  * The render queue of one process, without durability: for the `sync` lane of the embedded service, and for unit tests. It holds the
  * renders that wait or are in hand. Admission limits how many these are.
  */
-import { DEAD_LETTERS_KEPT_MAX } from '@platen/contract/limit.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { type Engine } from '@platen/contract/render-options.ts'
+
+/** Dead letters that memory holds for people to inspect. The oldest goes first. */
+const DEAD_LETTERS_KEPT_MAX = 100
 
 /** First in, first out, by id. A Map keeps the order of insertion. */
 type LaneQueue = Map<RenderId, RenderRecord>

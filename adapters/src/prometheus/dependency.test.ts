@@ -4,7 +4,7 @@ import { openedMetrics } from '../../../test/fixture/build.ts'
 import { dependencyMeters } from './dependency.ts'
 
 test('calls of a dependency are counted by their result, and only those that were not canceled are timed', async () => {
-  const { metrics, told } = openedMetrics()
+  const { metrics, seriesOf } = openedMetrics()
   const clock = manualClock()
   let isUp = true
   const meter = dependencyMeters(metrics, clock).add('s3', () => isUp)
@@ -22,13 +22,13 @@ test('calls of a dependency are counted by their result, and only those that wer
   const refused = meter.measure('put', () => Promise.reject(new Error('503')), signals[1].signal)
   await expect(refused).rejects.toThrow('503')
   isUp = false
-  expect(await told('dependency_calls')).toEqual([
+  expect(await seriesOf('dependency_calls')).toEqual([
     'platen_dependency_calls_total{dependency="s3",operation="put",result="error"} 1',
     ...['ok', 'timeout', 'canceled'].map(
       (result) => `platen_dependency_calls_total{dependency="s3",operation="get",result="${result}"} 1`,
     ),
   ])
-  expect(await told('dependency_call_duration_seconds_(count|sum)')).toEqual([
+  expect(await seriesOf('dependency_call_duration_seconds_(count|sum)')).toEqual([
     'platen_dependency_call_duration_seconds_count{dependency="s3",operation="put"} 1',
     'platen_dependency_call_duration_seconds_sum{dependency="s3",operation="get"} 3',
     'platen_dependency_call_duration_seconds_count{dependency="s3",operation="get"} 2',
@@ -37,12 +37,12 @@ test('calls of a dependency are counted by their result, and only those that wer
 })
 
 test('connections that break are counted from the start, before the dependency is there', async () => {
-  const { metrics, told } = openedMetrics()
+  const { metrics, seriesOf } = openedMetrics()
   const dependencies = dependencyMeters(metrics, manualClock())
   dependencies.connectionBroke('kafka')
   dependencies.add('kafka', () => true)
   dependencies.add('redis', () => true)
   const of = (name: string) => `platen_dependency_connections_broken_total{dependency="${name}"}`
-  expect(await told('dependency_connections')).toEqual([`${of('kafka')} 1`])
+  expect(await seriesOf('dependency_connections')).toEqual([`${of('kafka')} 1`])
   expect((await metrics.text()).split('\n')).toContain(`${of('redis')} 0`)
 })

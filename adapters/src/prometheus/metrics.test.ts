@@ -26,11 +26,11 @@ const HTML = { engine: 'html', lane: 'bulk', tenant, template, environment } as 
 
 function opened() {
   const metrics = openMetrics({ isRead: false, deployable: 'renderer' })
-  const told = async (name: string) =>
+  const seriesOf = async (name: string) =>
     (await metrics.text())
       .split('\n')
       .filter((line) => new RegExp(`^platen_${name}`).test(line) && !line.endsWith(' 0'))
-  return { metrics, told }
+  return { metrics, seriesOf }
 }
 
 function aRendererMeter(metrics: Metrics, tenants: readonly string[] = []) {
@@ -40,7 +40,7 @@ function aRendererMeter(metrics: Metrics, tenants: readonly string[] = []) {
 const aSlot = { slots: 1, lanes: LANES, saturation: () => 0 }
 
 test('what depends on the moment is looked at for each scrape, and a queue that cannot be looked at is told no more', async () => {
-  const { metrics, told } = opened()
+  const { metrics, seriesOf } = opened()
   let seen: Backlog | undefined = {
     queues: [{ engine: 'html', lane: 'sync', renders: 3, oldestMs: 1500 }],
     readers: [{ name: 'projection', records: 4 }],
@@ -50,22 +50,22 @@ test('what depends on the moment is looked at for each scrape, and a queue that 
   let directory = { isReady: true, revision: 7, isConnected: true, ageMs: 1500, damaged: 0 }
   gaugeBacklog(metrics, () => seen)
   apiMeter(metrics, { directory: () => directory })
-  expect(await told('(queue|event_lag|webhook_backlog|set_aside)_')).toEqual([
+  expect(await seriesOf('(queue|event_lag|webhook_backlog|set_aside)_')).toEqual([
     'platen_queue_lag_renders{engine="html",lane="sync"} 3',
     'platen_queue_oldest_seconds{engine="html",lane="sync"} 1.5',
     'platen_event_lag_events{reader="projection"} 4',
     'platen_webhook_backlog_deliveries{waits_for="time"} 5',
     'platen_set_aside_backlog_records 6',
   ])
-  expect(await told('directory_')).toEqual([
+  expect(await seriesOf('directory_')).toEqual([
     'platen_directory_revision 7',
     'platen_directory_connected 1',
     'platen_directory_age_seconds 1.5',
   ])
   seen = undefined
   directory = { isReady: true, revision: 8, isConnected: false, ageMs: 2000, damaged: 2 }
-  expect(await told('(queue|event_lag|webhook_backlog|set_aside)_')).toEqual([])
-  expect(await told('directory_')).toEqual([
+  expect(await seriesOf('(queue|event_lag|webhook_backlog|set_aside)_')).toEqual([])
+  expect(await seriesOf('directory_')).toEqual([
     'platen_directory_revision 8',
     'platen_directory_age_seconds 2',
     'platen_directory_damaged_values_total 2',
@@ -73,7 +73,7 @@ test('what depends on the moment is looked at for each scrape, and a queue that 
 })
 
 test('a path is a label only where it is a route, and so is its method', async () => {
-  const { metrics, told } = opened()
+  const { metrics, seriesOf } = opened()
   const meter = apiMeter(metrics, {
     directory: () => ({ isReady: true, revision: 1, isConnected: true, ageMs: 0, damaged: 0 }),
   })
@@ -81,51 +81,55 @@ test('a path is a label only where it is a route, and so is its method', async (
   meter.routed({ path: '/livez', method: 'GET' })
   meter.answered({ path: '/livez', method: 'GET' }, answer)
   for (const path of ['/livez', '/acme', undefined]) meter.answered({ path, method: 'PROPFIND' }, answer)
-  expect(await told('http_requests_total')).toEqual([
+  expect(await seriesOf('http_requests_total')).toEqual([
     'platen_http_requests_total{route="none",method="other",status="4xx"} 3',
     'platen_http_requests_total{route="/livez",method="GET",status="4xx"} 1',
   ])
 })
 
 test('the wait in the queue is that of the first attempt, and others are retries', async () => {
-  const { metrics, told } = opened()
+  const { metrics, seriesOf } = opened()
   const meter = aRendererMeter(metrics)
   // Clocks of two machines may differ.
   meter.begun(HTML, { attempt: 1, waitedMs: -20 })
   meter.begun(HTML, { attempt: 1, waitedMs: 2000 })
   meter.begun(HTML, { attempt: 2, waitedMs: 9000 })
-  expect(await told('queue_wait_seconds_count')).toEqual([
+  expect(await seriesOf('queue_wait_seconds_count')).toEqual([
     'platen_queue_wait_seconds_count{engine="html",lane="bulk"} 2',
   ])
-  expect(await told('queue_wait_seconds_sum')).toEqual(['platen_queue_wait_seconds_sum{engine="html",lane="bulk"} 2'])
-  expect(await told('render_retries_total')).toEqual(['platen_render_retries_total{engine="html"} 1'])
+  expect(await seriesOf('queue_wait_seconds_sum')).toEqual([
+    'platen_queue_wait_seconds_sum{engine="html",lane="bulk"} 2',
+  ])
+  expect(await seriesOf('render_retries_total')).toEqual(['platen_render_retries_total{engine="html"} 1'])
 })
 
 test('a render that never began has an end and no duration', async () => {
-  const { metrics, told } = opened()
+  const { metrics, seriesOf } = opened()
   const meter = aRendererMeter(metrics)
   const ended: readonly Outcome[] = [aFailure({ durationMs: 80 }), aFailure({ durationMs: 0 })]
   for (const outcome of ended) meter.ended(HTML, outcome)
-  expect(await told('renders_ended_total')).toEqual([
+  expect(await seriesOf('renders_ended_total')).toEqual([
     'platen_renders_ended_total{engine="html",lane="bulk",outcome="template_error"} 2',
   ])
-  expect(await told('render_duration_seconds_count')).toEqual(['platen_render_duration_seconds_count{engine="html"} 1'])
+  expect(await seriesOf('render_duration_seconds_count')).toEqual([
+    'platen_render_duration_seconds_count{engine="html"} 1',
+  ])
 })
 
 test('a slot is busy until it is free', async () => {
-  const { metrics, told } = opened()
+  const { metrics, seriesOf } = opened()
   const meter = aRendererMeter(metrics)
   meter.serving('html', { slots: 3, lanes: ['async'], saturation: () => 0.5 })
   {
     using _first = meter.busy('html')
     using _second = meter.busy('html')
-    expect(await told('slots')).toEqual([
+    expect(await seriesOf('slots')).toEqual([
       'platen_slots{engine="html"} 3',
       'platen_slots_busy{engine="html"} 2',
       'platen_slots_saturation_ratio{engine="html",lane="async"} 0.5',
     ])
   }
-  expect(await told('slots_busy')).toEqual([])
+  expect(await seriesOf('slots_busy')).toEqual([])
 })
 
 test('every series is at zero before anything happens', async () => {
@@ -143,24 +147,24 @@ test('every series is at zero before anything happens', async () => {
 })
 
 test('a refusal is counted by who can fix it', async () => {
-  const { metrics, told } = opened()
+  const { metrics, seriesOf } = opened()
   const meter = apiMeter(metrics, {
     directory: () => ({ isReady: true, revision: 1, isConnected: true, ageMs: 0, damaged: 0 }),
   })
   meter.refused({ code: 'INTERNAL_ERROR', fault: 'tenant' })
-  expect(await told('requests_refused')).toEqual([
+  expect(await seriesOf('requests_refused')).toEqual([
     'platen_requests_refused_total{code="INTERNAL_ERROR",fault="tenant"} 1',
   ])
 })
 
 test('renders are counted by tenant and template where that is asked for, and not beyond a thousand', async () => {
-  const { metrics, told } = opened()
+  const { metrics, seriesOf } = opened()
   const meter = aRendererMeter(metrics, ['*'])
   meter.ended(HTML, aFailure())
   for (let index = 1; index < 1002; index++) {
     meter.ended({ ...HTML, template: { ...template, code: `t${index}` as TemplateCode } }, aFailure())
   }
-  const series = await told('tenant_renders_total')
+  const series = await seriesOf('tenant_renders_total')
   const labels = `environment="${environment}",outcome="template_error"`
   expect(series).toHaveLength(1001)
   expect(series[0]).toBe(`platen_tenant_renders_total{tenant="${tenant}",template="${template.code}",${labels}} 1`)
@@ -168,12 +172,12 @@ test('renders are counted by tenant and template where that is asked for, and no
 })
 
 test('only renders of tenants that are listed are counted by name', async () => {
-  const { metrics, told } = opened()
+  const { metrics, seriesOf } = opened()
   const meter = aRendererMeter(metrics, ['globex'])
   meter.ended(HTML, aFailure())
   meter.ended({ ...HTML, tenant: 'globex' as TenantId }, aFailure())
   const labels = `environment="${environment}",outcome="template_error"`
-  expect(await told('tenant_renders_total')).toEqual([
+  expect(await seriesOf('tenant_renders_total')).toEqual([
     `platen_tenant_renders_total{tenant="other",template="other",${labels}} 1`,
     `platen_tenant_renders_total{tenant="globex",template="${template.code}",${labels}} 1`,
   ])
@@ -203,12 +207,14 @@ test('every histogram has a bucket at or above the time limit of what it measure
   }
 })
 
-test('certificates are told by the first that expires, as they are now, and those that are not set are not', async () => {
-  const { metrics, told } = opened()
+test('certificates are reported by the first that expires, as they are now, and those that are not set are not', async () => {
+  const { metrics, seriesOf } = opened()
   let kafka = { ca: CERTIFICATE, cert: CERTIFICATE_SOONER }
   gaugeCertificates(metrics, () => ({ kafka, redis: undefined }))
   const end = Date.UTC(2029, 4, 12, 0, 20, 13) / 1000
-  expect(await told('certificate')).toEqual([`platen_certificate_expiry_timestamp_seconds{vouches_for="kafka"} ${end}`])
+  expect(await seriesOf('certificate')).toEqual([
+    `platen_certificate_expiry_timestamp_seconds{vouches_for="kafka"} ${end}`,
+  ])
   kafka = { ca: CERTIFICATE, cert: CERTIFICATE }
-  expect(await told('certificate')).not.toEqual([expect.stringContaining(`${end}`)])
+  expect(await seriesOf('certificate')).not.toEqual([expect.stringContaining(`${end}`)])
 })

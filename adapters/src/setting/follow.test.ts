@@ -51,8 +51,8 @@ test('a wrong file changes nothing, and is told once, without its text', async (
   const { variables, write } = aMountedSecret(['ann', '1'])
   const clock = manualClock()
   const lines: [fields: object, message: string][] = []
-  const told = (fields: object, message: string) => void lines.push([fields, message])
-  await using settings = followSettings(SETTINGS, variables, { clock, log: { ...SILENT, info: told, warn: told } })
+  const record = (fields: object, message: string) => void lines.push([fields, message])
+  await using settings = followSettings(SETTINGS, variables, { clock, log: { ...SILENT, info: record, warn: record } })
   const first = settings.latest()
   write(['bea', 'hunter2'])
   await clock.advance(3 * SETTING_FILES_READ_MS)

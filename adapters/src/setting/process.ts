@@ -25,7 +25,7 @@ export const LOG_LEVEL_SETTING = setting('PLATEN_LOG_LEVEL', LOG_LEVEL, {
 
 const INSTANCE = matching(/^[\w.-]{1,253}$/, 'a name, at most 253 characters')
 
-/** Several processes may be on one host, and each must be told from the others. */
+/** Several processes may be on one host, and each needs a name of its own. */
 export const INSTANCE_SETTING = setting('PLATEN_INSTANCE', INSTANCE, {
   default: 'the name of the host and the process id',
   absent: () => `${hostname()}-${process.pid}`,

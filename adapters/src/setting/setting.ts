@@ -15,7 +15,7 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** What people are told about one setting. */
+/** What the documents say about one setting. */
 export interface SettingEntry {
   readonly name: string
   readonly default: string

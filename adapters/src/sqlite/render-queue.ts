@@ -15,7 +15,7 @@ import { CONSUMER_PREFETCH } from './limit.ts'
 const ENQUEUE = `INSERT INTO queue (id, engine, lane, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sequence`
 const FETCH = `SELECT sequence, record FROM queue WHERE engine = ? AND lane = ? AND sequence > ? ORDER BY sequence LIMIT ?`
 const DONE = `DELETE FROM queue WHERE id = ?`
-const BURY = `INSERT INTO dead_letter (id, record, reason) SELECT id, record, ? FROM queue WHERE id = ? ON CONFLICT DO NOTHING`
+const DEAD_LETTER = `INSERT INTO dead_letter (id, record, reason) SELECT id, record, ? FROM queue WHERE id = ? ON CONFLICT DO NOTHING`
 /** Each new dead letter also removes the expired ones: there are few. */
 const FORGET = `DELETE FROM dead_letter WHERE buried_at < unixepoch('subsec') * 1000 - ?`
 
@@ -157,9 +157,9 @@ function consumer(database: Database, queues: readonly LaneQueue[]): RenderConsu
       queue.remove(record.id)
     },
     async deadLetter(reason, signal) {
-      const bury = { sql: BURY, values: [reason, record.id] }
+      const deadLetter = { sql: DEAD_LETTER, values: [reason, record.id] }
       const forget = { sql: FORGET, values: [DEAD_LETTERS_KEPT_MS] }
-      await database.run([bury, forget, { sql: DONE, values: [record.id] }], signal)
+      await database.run([deadLetter, forget, { sql: DONE, values: [record.id] }], signal)
       queue.remove(record.id)
     },
     // There is one process, and so one version. The record stays in hand until the next start, which may be one of a newer version.

@@ -7,8 +7,7 @@ import { installedVersion } from '../version.ts'
 import { type LogOutput, openLogOutput } from './log-output.ts'
 import { readableLine } from './readable-line.ts'
 
-export const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent'
 
 export interface ServiceLog extends Log, Pick<LogOutput, 'droppedLines'> {}
 
@@ -61,8 +60,8 @@ function errorFields(error: unknown): unknown {
   const { type, message, stack } = stdSerializers.err(error)
   // When no address of a host answers, Node's error has no message, but one error for each address.
   const parts = error instanceof AggregateError ? error.errors.map((part) => String(part)) : []
-  const told = [message, ...parts].filter((text) => text !== '').join('; ')
-  return { type, message: bounded(told), code: 'code' in error ? error.code : undefined, stack: bounded(stack ?? '') }
+  const full = [message, ...parts].filter((text) => text !== '').join('; ')
+  return { type, message: bounded(full), code: 'code' in error ? error.code : undefined, stack: bounded(stack ?? '') }
 }
 
 function bounded(text: string): string {

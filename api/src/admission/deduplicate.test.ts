@@ -97,7 +97,7 @@ describe('an Idempotency-Key', () => {
     expect(second.json()).toEqual(first.json())
   })
 
-  test('stands nowhere in the store', async () => {
+  test('is nowhere in the store', async () => {
     const api = anApi()
     await api.post(ASYNC, KEYED)
     expect(await keysUnder(api, IDEMPOTENCY_PREFIX)).toEqual([expect.not.stringContaining('order')])
@@ -106,7 +106,7 @@ describe('an Idempotency-Key', () => {
   test.for<[string, ApiOptions, Record<string, string>]>([
     ['another key', {}, { ...KEYED, 'idempotency-key': 'order 67' }],
     ['the other environment', {}, { ...KEYED, authorization: `Bearer ${TEST_KEY}` }],
-    ['a tenant made anew under the same name', { tenant: { incarnation: 'anew' } }, KEYED],
+    ['a tenant created again under the same name', { tenant: { incarnation: 'anew' } }, KEYED],
   ])('says nothing to a request with %s', async ([, options, headers]) => {
     const api = anApi()
     const first = await api.post(ASYNC, KEYED)
@@ -162,8 +162,8 @@ describe('the same request again', () => {
     const { answer } = await rendered(api)
     const again = await api.post(SYNC, KEYED)
     expect(again.rawPayload).toEqual(PDF)
-    const told = ['x-service-render-id', 'x-service-render-ms', 'content-disposition', 'etag', 'content-type']
-    for (const name of told) expect(again.headers[name]).toBe(answer.headers[name])
+    const names = ['x-service-render-id', 'x-service-render-ms', 'content-disposition', 'etag', 'content-type']
+    for (const name of names) expect(again.headers[name]).toBe(answer.headers[name])
     expect(again.headers['idempotent-replayed']).toBe('true')
     expect(await isQueueEmpty(api)).toBe(true)
   })
@@ -245,7 +245,7 @@ describe('a refusal is not kept:', () => {
     expect(answer.headers['idempotent-replayed']).toBeUndefined()
   })
 
-  test('one that the queue did not take is begun anew, under another id', async () => {
+  test('one that the queue did not take is begun again, under another id', async () => {
     const queue = memoryRenderQueue()
     const enqueue = queue.enqueue.bind(queue)
     let failures = 2

@@ -197,7 +197,7 @@ describe('the monthly quota', () => {
     expect((await api.post(ASYNC)).statusCode).toBe(402)
   })
 
-  test('begins anew with the month', async () => {
+  test('starts again with the month', async () => {
     const api = limited({ renderLimitMonthly: 1 })
     expect(await statusesOf(api, ASYNC, 2)).toEqual([202, 402])
     await api.clock.advance(Date.UTC(2026, 11, 1) - NOON)

@@ -224,7 +224,7 @@ describe('POST /render in sync mode', () => {
     return { id, answer: await answer }
   }
 
-  test('answers the PDF and what is to be known of it', async () => {
+  test('answers the PDF, with its facts in headers', async () => {
     const { id, answer } = await rendered(anApi(), SYNC, { kind: 'rendered', pdf: PDF, durationMs: 123.4 })
     expect(answer.statusCode).toBe(200)
     expect(answer.rawPayload).toEqual(PDF)
@@ -323,7 +323,7 @@ describe('POST /render in sync mode', () => {
     await ports.artifacts.create({ bucket: 'platen', key: manifestKey(record.id) }, bytes, NEVER)
   }
 
-  test('answers 503 when the renderer began and was never heard of again, and abandons the render', async () => {
+  test('answers 503 when the renderer began and never answered, and abandons the render', async () => {
     const { api, record, answer } = await lost(async () => {})
     expect(answer.statusCode).toBe(503)
     expect(await manifestIn(api, record)).toMatchObject({ attempt: 0, outcome: { error: { code: 'canceled' } } })

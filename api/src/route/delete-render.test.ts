@@ -113,16 +113,16 @@ describe('DELETE /render/:id of a render that waits', () => {
 /** A claimed render, and a DELETE of it. Resolves when the ledger was told. */
 async function deletedWhileRunning() {
   const ledger = memoryRenderLedger(manualClock(NOON))
-  const told = Promise.withResolvers<void>()
+  const recorded = Promise.withResolvers<void>()
   const cancel: typeof ledger.cancel = async (...call) => {
     const isHeld = await ledger.cancel(...call)
-    told.resolve()
+    recorded.resolve()
     return isHeld
   }
   const scene = await anApiWithRender({ ports: { ledger: { ...ledger, cancel } } })
   await ledger.claim(scene.record, LEASE, NEVER)
   const answering = scene.remove()
-  await told.promise
+  await recorded.promise
   return { ...scene, answer: () => afterWaits(scene.api, answering) }
 }
 

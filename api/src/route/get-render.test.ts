@@ -57,7 +57,7 @@ describe('GET /render/:id', () => {
     })
   })
 
-  test('gives a URL for ten minutes, under the file name asked for, made anew at every GET', async () => {
+  test('gives a URL for ten minutes, under the file name asked for, created again at every GET', async () => {
     const api = anApi()
     const record = accepted(api, { options: { filename: 'offer.pdf' } })
     await finish(api, record)
@@ -214,7 +214,7 @@ describe('GET /render/:id', () => {
     expect(new URL(url).searchParams.get('expires')).toBe(`${NOON + END_MS + DAY_MS}`)
   })
 
-  test('tells of a render as long as it is kept, though the plan now keeps renders for a day only', async () => {
+  test('shows a render as long as it is kept, although the plan now keeps renders only for a day', async () => {
     const api = anApi({ tenant: { limits: { retentionDays: 1 } } })
     const record = accepted(api, { retentionDays: 30 })
     await finish(api, record)

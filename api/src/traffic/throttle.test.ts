@@ -85,7 +85,7 @@ test('requests for anything else have a rate of their own', async () => {
 describe('an address that shows no good key', () => {
   const none = (api: Api) => api.call({ path: '/api/v1/templates' })
 
-  test('hears after so many refusals nothing but that, and its connection is closed', async () => {
+  test('gets only 429 after so many refusals, and its connection is closed', async () => {
     const api = limited({ addressRefusals: 2 })
     expect(await statuses(3, () => none(api))).toEqual([401, 401, 429])
     const answer = await api.call({ path: '/nothing' })

@@ -143,14 +143,14 @@ describe('a fault', () => {
   const broken = folderOf({
     'all.yaml': `${LETTER.replace('template:', 'tempalte:')}---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {key: [service_live_1]}\n`,
   })
-  const told = broken.faults.map((fault) => locationsIn(broken, '.').ofFault(fault))
+  const locations = broken.faults.map((fault) => locationsIn(broken, '.').ofFault(fault))
 
   test('of a template is shown', () => {
-    expect(told[0]).toMatchObject({ file: 'all.yaml', excerpt: { firstLine: 2 } })
+    expect(locations[0]).toMatchObject({ file: 'all.yaml', excerpt: { firstLine: 2 } })
   })
 
   test('of a secret is not', () => {
-    expect(told.at(-1)).toEqual({ file: 'all.yaml', line: 20, column: 19 })
-    expect(JSON.stringify(told)).not.toContain('service_live_1')
+    expect(locations.at(-1)).toEqual({ file: 'all.yaml', line: 20, column: 19 })
+    expect(JSON.stringify(locations)).not.toContain('service_live_1')
   })
 })

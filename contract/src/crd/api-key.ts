@@ -49,7 +49,7 @@ export interface ApiKeyStatus {
   readonly conditions?: readonly StatusCondition[]
 }
 
-/** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */
+/** Validates a spec as Kubernetes does, except for rules between its fields. */
 export const apiKeySpecSchema = {
   type: 'object',
   required: ['tenantRef'],

@@ -92,7 +92,7 @@ export interface TenantStatus {
   readonly conditions?: readonly StatusCondition[]
 }
 
-/** What a spec is held against: as Kubernetes does, but for what its fields demand of each other. */
+/** Validates a spec as Kubernetes does, except for rules between its fields. */
 export const tenantSpecSchema = {
   type: 'object',
   required: ['planRef'],

@@ -47,7 +47,7 @@ export interface ControllerMeter {
   deferred(): void
   /** A worker took a key that had waited for this long. */
   taken(waitedMs: number): void
-  /** The worker is done with it. */
+  /** The worker has finished it. */
   done(workedMs: number): void
   /** A worker is busy, until this is disposed. */
   busy(): Disposable

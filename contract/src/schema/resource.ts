@@ -62,8 +62,6 @@ export type ResourceManifest =
       readonly stringData?: Readonly<Record<string, string>>
     }
 
-export type ManifestKind = ResourceManifest['kind']
-
 /** The annotation of a Tenant that requests a new webhook secret: any RFC 3339 time that was not requested before. */
 export const ROTATE_ANNOTATION = 'platen.dev/rotate-webhook-secret'
 /** JSON pointer to the annotation in a manifest. */

@@ -31,7 +31,7 @@ test.for<[string, number, string, RegExp | undefined]>([
   },
 )
 
-test('a folder that is not there is made for its owner alone, and not told of', async () => {
+test('a missing folder is created for its owner only, without a log line', async () => {
   const path = join(folder, 'made/data')
   await openDataFolder(path, log)
   expect([await modeOf(path), warned]).toEqual(['700', []])

@@ -39,7 +39,7 @@ async function aStart(manifests: readonly Manifest[]) {
     eventKey: () => EVENT_KEY,
     newest: undefined,
   }
-  const told = async (): Promise<RenderEvent[]> => {
+  const appended = async (): Promise<RenderEvent[]> => {
     const last = anEvent(aManifest({ outcome: aFailure() }))
     await events.append(last, NEVER)
     const before: RenderEvent[] = []
@@ -49,7 +49,7 @@ async function aStart(manifests: readonly Manifest[]) {
     }
     return before
   }
-  return { artifacts, ledger, events, limiter, recovery, lines, told }
+  return { artifacts, ledger, events, limiter, recovery, lines, appended }
 }
 
 const chargedIn = async ({ limiter }: { limiter: Limiter }) => {
@@ -57,20 +57,20 @@ const chargedIn = async ({ limiter }: { limiter: Limiter }) => {
   return (await limiter.usage(account, period, NEVER)).charged
 }
 
-test('an outcome that nobody was told of is told, charged and shown', async () => {
+test('an outcome that was not published is published, charged and shown', async () => {
   const manifest = aManifest({ record: aRecord({ lane: 'sync', units: 5 }) })
   const service = await aStart([manifest])
   await recover(service.recovery, NEVER)
-  expect(await service.told()).toEqual([anEvent(manifest)])
+  expect(await service.appended()).toEqual([anEvent(manifest)])
   expect(await chargedIn(service)).toBe(5)
   expect((await service.ledger.find(manifest.render.id, NEVER))?.state).toEqual(manifest.outcome)
 })
 
-test('one that failed is told and costs nothing', async () => {
+test('a failed one is published and costs nothing', async () => {
   const manifest = aManifest({ outcome: aFailure() })
   const service = await aStart([manifest])
   await recover(service.recovery, NEVER)
-  expect(await service.told()).toEqual([anEvent(manifest)])
+  expect(await service.appended()).toEqual([anEvent(manifest)])
   expect(await chargedIn(service)).toBe(0)
 })
 
@@ -81,19 +81,19 @@ test('one whose manifest is damaged holds up no other, and the log is told', asy
   const half = encodeManifest(manifests[0] ?? aManifest()).subarray(0, 100)
   await service.artifacts.put({ bucket: BUCKET, key: manifestKey(damaged?.render.id ?? aRenderId()) }, half, NEVER)
   await recover(service.recovery, NEVER)
-  expect((await service.told()).map(({ manifest }) => manifest)).toEqual([whole])
+  expect((await service.appended()).map(({ manifest }) => manifest)).toEqual([whole])
   expect(service.lines).toEqual([{ render: damaged?.render.id, err: expect.any(UnreadableManifest) }, { recovered: 1 }])
 })
 
-test('one that the API abandoned is told to nobody, and shown', async () => {
+test('one that the API abandoned is not published, and is shown', async () => {
   const manifest = aManifest({ attempt: 0, outcome: aFailure({ error: { code: 'canceled', message: 'refused' } }) })
   const service = await aStart([manifest])
   await recover(service.recovery, NEVER)
-  expect(await service.told()).toEqual([])
+  expect(await service.appended()).toEqual([])
   expect((await service.ledger.find(manifest.render.id, NEVER))?.state).toEqual(manifest.outcome)
 })
 
-test('doing it again changes nothing, nor does an end that was told in part', async () => {
+test('doing it again changes nothing, nor does a partly published end', async () => {
   const manifests = Array.from({ length: 100 }, () => aManifest())
   const service = await aStart(manifests)
   for (const manifest of manifests.slice(0, 60)) await service.events.append(anEvent(manifest), NEVER)
@@ -101,7 +101,7 @@ test('doing it again changes nothing, nor does an end that was told in part', as
   for (const manifest of manifests.slice(0, 10)) await service.ledger.complete(manifest, NEVER)
   await recover(service.recovery, NEVER)
   await recover(service.recovery, NEVER)
-  const ids = (await service.told()).map(({ manifest }) => manifest.render.id)
+  const ids = (await service.appended()).map(({ manifest }) => manifest.render.id)
   expect(ids.toSorted()).toEqual(manifests.map(({ render }) => render.id).toSorted())
   // The ledger row is written last: these ten have one, so they were charged before.
   expect(await chargedIn(service)).toBe(100)
@@ -116,7 +116,7 @@ test.for([
   const manifest = aManifest({ record: aRecord({ id: aRenderId(NOON + at) }) })
   const service = await aStart([manifest])
   await recover({ ...service.recovery, newest: aRenderId(NOON) }, NEVER)
-  expect(await service.told()).toHaveLength(isLookedAt ? 1 : 0)
+  expect(await service.appended()).toHaveLength(isLookedAt ? 1 : 0)
 })
 
 test('a store that is away stops the start, and what was not charged is not shown as settled', async () => {

@@ -1,9 +1,9 @@
 /**
- * Keeps the list of renders in Redis equal to the event log. The processes that accept and end renders tell the list themselves, and sooner.
- * This projection adds what it missed, and makes it again when Redis has lost it.
+ * Keeps the list of renders in Redis equal to the event log. The processes that accept and end renders tell the list themselves, and
+ * sooner. This projection adds what it missed, and makes it again when Redis has lost it.
  *
- * An event says that a render has ended; what is listed of it is read from its manifest. For an event cannot be erased: an erased render has
- * a tombstone in place of its manifest, a removed one has a manifest that says so, and an expired one has none. An event of a stored
+ * An event says that a render has ended; what is listed of it is read from its manifest. For an event cannot be erased: an erased render
+ * has a tombstone in place of its manifest, a removed one has a manifest that says so, and an expired one has none. An event of a stored
  * request also lacks the labels.
  *
  * It does the same for the list of deliveries, from the delivery log.
@@ -43,7 +43,7 @@ export interface ListPorts extends ReplayPorts {
 }
 
 /** The reader name in the event log. */
-export const LIST_READER = 'list'
+const LIST_READER = 'list'
 
 /** Keeps the list until `signal` aborts. Any number of processes may run it; they share the log. Rejects only because of a defect. */
 export async function runListProjection(ports: ListPorts, signal: AbortSignal): Promise<void> {

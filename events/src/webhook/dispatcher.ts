@@ -175,11 +175,11 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
   const trace = span.context
   const answer = tenant && secrets ? await call(context, delivery, { tenant, secrets, trace }) : notSent(obstacle)
   endAttemptSpan(span, answer)
-  const { retryAfter: _retryAfter, ...told } = answer
+  const { retryAfter: _retryAfter, ...result } = answer
   const endedAt = clock.monotonic()
   const durationMs = Math.round(endedAt - begunAt)
   const next = nextStatusOf(context, due, answer)
-  return { kind: 'attempted', attempt: { startedAt, durationMs, ...told }, trace, next, endedAt }
+  return { kind: 'attempted', attempt: { startedAt, durationMs, ...result }, trace, next, endedAt }
 }
 
 /** Records the result. Never rejects: a delivery without a record is handed out again after a restart. */

@@ -1,13 +1,9 @@
-import {
-  WEBHOOK_CALLS_MAX,
-  WEBHOOK_CALLS_PER_HOST_MAX,
-  WEBHOOK_CALLS_PER_TENANT_MAX,
-  WEBHOOK_DEFER_MS_MAX,
-} from '@platen/contract/limit.ts'
+import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX, WEBHOOK_DEFER_MS_MAX } from '@platen/contract/limit.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { FairQueue, type QueueKey } from './fair-queue.ts'
 import {
   WEBHOOK_CALLS_OF_NEW_HOST,
+  WEBHOOK_CALLS_PER_TENANT_MAX,
   WEBHOOK_HOSTS_KNOWN_MAX,
   WEBHOOK_SLOW_MS,
   WEBHOOK_WAITING_MAX,

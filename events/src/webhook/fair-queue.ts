@@ -4,16 +4,12 @@
  * hosts of a tenant. Nothing here waits or knows the time of day.
  */
 import assert from 'node:assert/strict'
-import {
-  WEBHOOK_CALLS_MAX,
-  WEBHOOK_CALLS_PER_HOST_MAX,
-  WEBHOOK_CALLS_PER_TENANT_MAX,
-  WEBHOOK_DEFER_MS_MAX,
-  WEBHOOK_DEFER_MS_MIN,
-} from '@platen/contract/limit.ts'
+import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX, WEBHOOK_DEFER_MS_MAX } from '@platen/contract/limit.ts'
 import type { HeldDeliveries } from '@platen/contract/port/webhook-meter.ts'
 import {
   WEBHOOK_CALLS_OF_NEW_HOST,
+  WEBHOOK_CALLS_PER_TENANT_MAX,
+  WEBHOOK_DEFER_MS_MIN,
   WEBHOOK_HOSTS_KNOWN_MAX,
   WEBHOOK_SLOW_MS,
   WEBHOOK_WAITING_MAX,

@@ -5,6 +5,9 @@ const SECOND_MS = 1000
 /** Maximum random delay of an attempt, as a share of its wait, so that deliveries that failed together are not retried together. */
 export const WEBHOOK_JITTER_MAX = 0.1
 
+/** Concurrent calls for one tenant: half of `WEBHOOK_CALLS_MAX`, so that no tenant takes all of them. */
+export const WEBHOOK_CALLS_PER_TENANT_MAX = 128
+
 /** Concurrent calls to a host of which nothing is known. */
 export const WEBHOOK_CALLS_OF_NEW_HOST = 2
 
@@ -22,6 +25,9 @@ export const STORED_REQUESTS_READ_AT_ONCE = 16
 
 /** A host that takes longer than this to answer is slow and gets one call at a time. */
 export const WEBHOOK_SLOW_MS = SECOND_MS
+
+/** The shortest time for which a delivery without room is postponed. */
+export const WEBHOOK_DEFER_MS_MIN = SECOND_MS
 
 /** Due deliveries that wait in memory for a call, in all and for one host. More are postponed on disk. */
 export const WEBHOOK_WAITING_MAX = 4096

@@ -66,10 +66,10 @@ test.for<[string, Tenant, object | undefined]>([
   ['that can be opened', sealedBy(KEY, 'a'), undefined],
   ['of another seal key', sealedBy(OTHER_KEY, 'a'), { tenant: 'a', reason: 'secret_unreadable' }],
   ['that do not exist', without('a'), { tenant: 'a', reason: 'secret_missing' }],
-])('secrets %s are logged once at most', ([, tenant, told]) => {
+])('secrets %s are logged once at most', ([, tenant, line]) => {
   const lines: object[] = []
   const signingSecretsOf = openSigningSecrets(() => KEYS, { ...SILENT, error: (fields) => void lines.push(fields) })
   const secrets = [1, 2].map(() => signingSecretsOf(tenant, 0))
-  expect(secrets.map((each) => each?.oldest)).toEqual(Array(2).fill(told === undefined ? 'a secret' : undefined))
-  expect(lines).toEqual(told === undefined ? [] : [told])
+  expect(secrets.map((each) => each?.oldest)).toEqual(Array(2).fill(line === undefined ? 'a secret' : undefined))
+  expect(lines).toEqual(line === undefined ? [] : [line])
 })

@@ -6,12 +6,12 @@ interface Note {
   readonly text: string
 }
 
-let told: ObjectChange<Note>[]
+let received: ObjectChange<Note>[]
 let unreadable: string[]
 let isDeaf: boolean
 let cache: Cache<Note>
 beforeEach(() => {
-  told = []
+  received = []
   unreadable = []
   isDeaf = false
   cache = new Cache<Note>({
@@ -21,7 +21,7 @@ beforeEach(() => {
     },
     onChange(change) {
       if (isDeaf) throw new Error('not now')
-      told.push(change)
+      received.push(change)
     },
     onUnreadable: (key) => unreadable.push(key),
   })
@@ -39,13 +39,13 @@ function replaceBy(...objects: KubeObject[]): void {
 
 /** Returns the changes reported since the last call: `name: before → after`. */
 function changes(): string[] {
-  return told.splice(0).map(({ key, before, after, isLive }) => {
+  return received.splice(0).map(({ key, before, after, isLive }) => {
     return `${key}: ${before?.text ?? '-'} → ${after?.text ?? '-'}${isLive ? '' : ' (listed)'}`
   })
 }
 
 describe('what happens', () => {
-  test('is told with what was before, and told once', () => {
+  test('is reported with the state before it, and once', () => {
     const made = note('a', 'one')
     cache.set(made)
     cache.set(made)
@@ -56,7 +56,7 @@ describe('what happens', () => {
     expect([...cache.values()]).toEqual([])
   })
 
-  test('between two lists is told by the second', () => {
+  test('between two lists is reported by the second', () => {
     const kept = note('kept', 'same')
     replaceBy(kept, note('changed', 'one'), note('gone', 'one'), note('made-anew', 'one', 'first'))
     changes()
@@ -72,7 +72,7 @@ describe('what happens', () => {
 })
 
 describe('what cannot be read', () => {
-  test('is kept out, and told of once until it can be', () => {
+  test('is left out, and reported once until it can be read', () => {
     cache.set(note('a'))
     cache.set(note('a'))
     replaceBy(note('a'))
@@ -107,8 +107,8 @@ describe('what cannot be read', () => {
   })
 })
 
-describe('a change that could not be told', () => {
-  test('has not happened, and is told by the next attempt', () => {
+describe('a change that could not be reported', () => {
+  test('has not happened, and is reported by the next attempt', () => {
     cache.set(note('a', 'one'))
     isDeaf = true
     const changed = note('a', 'two')

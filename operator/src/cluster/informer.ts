@@ -10,6 +10,10 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+import { Cache, type Entry, type ObjectChange } from './cache.ts'
+import type { ClusterClient } from './client.ts'
+import { ClusterError } from './error.ts'
+import type { WatchEvent } from './http/watch.ts'
 import {
   LIST_PAGE_OBJECTS,
   WATCH_BACK_OFF,
@@ -18,11 +22,7 @@ import {
   WATCH_MS_MAX,
   WATCH_MS_MIN,
   WATCHES_REFUSED_MAX,
-} from '../limit.ts'
-import { Cache, type Entry, type ObjectChange } from './cache.ts'
-import type { ClusterClient } from './client.ts'
-import { ClusterError } from './error.ts'
-import type { WatchEvent } from './http/watch.ts'
+} from './limit.ts'
 import type { KubeObject } from './object.ts'
 
 export interface InformerOptions<T> {

@@ -1,6 +1,6 @@
 /** The fields of a Kubernetes Lease. Pure. */
 import type { Instant } from '@platen/contract/brand.ts'
-import { LEASE_MS } from '../limit.ts'
+import { LEASE_MS } from './limit.ts'
 import { isRecord, type KubeObject } from './object.ts'
 
 export interface LeaseSpec {

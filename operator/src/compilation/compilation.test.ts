@@ -178,9 +178,12 @@ function resourceOf(
 
 const OPTIONS = { defaults: DEFAULT_LIMITS, serviceBucket: 'platen' }
 
-function tell(outcomes: readonly CompileResult<Resource, unknown>[]) {
-  const told = outcomes.map(({ resource, conditions, settings }) => [resource.metadata.uid, { conditions, settings }])
-  return Object.fromEntries(told)
+function summaryOf(outcomes: readonly CompileResult<Resource, unknown>[]) {
+  const summaries = outcomes.map(({ resource, conditions, settings }) => [
+    resource.metadata.uid,
+    { conditions, settings },
+  ])
+  return Object.fromEntries(summaries)
 }
 
 /** Equal for both, in any order. */
@@ -195,7 +198,7 @@ describe('a compilation', () => {
         const world = openWorld()
         const compilation = openCompilation({ ...OPTIONS, facts: world.facts, previous: NO_PREVIOUS })
         let whole: Compiled | undefined
-        let last: ReturnType<typeof tell> = {}
+        let last: ReturnType<typeof summaryOf> = {}
         for (const [at, step] of [...BEGINNING, ...taken].entries()) {
           const now = at * STEP_MS
           const uids = world.take(step, now)
@@ -206,9 +209,9 @@ describe('a compilation', () => {
           expect(compilation.nextDueAt() ?? Number.POSITIVE_INFINITY).toBeGreaterThan(now)
           const resources = [...byUid.values()]
           whole = compile({ ...OPTIONS, ...world.facts, resources, now, ...(whole && { previous: whole }) })
-          const expected = tell(resultsOf(whole))
+          const expected = summaryOf(resultsOf(whole))
           expect(
-            tell(
+            summaryOf(
               resources.map(({ metadata }) => compilation.resultOf(metadata.uid) as CompileResult<Resource, unknown>),
             ),
           ).toEqual(expected)

@@ -31,8 +31,8 @@ export function apiKeyHandler({ ports, foundKeys, tracker }: ApiKeyHandlerOption
     restore(view, status) {
       const resource = apiKeyOf(view)
       const { uid } = resource.metadata
-      const isTold = isUpToDate(view, status)
-      if (resource.spec.sha256 !== undefined) return isTold ? declaredKeyFields(resource) : undefined
+      const isCurrent = isUpToDate(view, status)
+      if (resource.spec.sha256 !== undefined) return isCurrent ? declaredKeyFields(resource) : undefined
       const hash = parseKeyHash(status.sha256 ?? '')
       if (hash === undefined) return undefined
       const [last, until] = [parseKeyHash(status.previous?.sha256 ?? ''), parseInstant(status.previous?.until ?? '')]
@@ -40,7 +40,7 @@ export function apiKeyHandler({ ports, foundKeys, tracker }: ApiKeyHandlerOption
       foundKeys.set(uid, { hash, ...(replaced && { replaced }) })
       tracker.onRestored(resource)
       // The Secret must be updated when the overlap ends.
-      return isTold && replaced === undefined ? { ...keyFieldsOf(status), ...expiryFieldsOf(resource) } : undefined
+      return isCurrent && replaced === undefined ? { ...keyFieldsOf(status), ...expiryFieldsOf(resource) } : undefined
     },
     forget(resource) {
       foundKeys.delete(resource.metadata.uid)

@@ -1,4 +1,9 @@
-/** Bounds of preparing resources. */
+/** The limits of preparing resources, each with its unit and the reason for its value. */
+
+const SECOND_MS = 1000
 
 /** How often a Tenant looks whether the account that it declares is free by now. */
-export const ACCOUNT_RETRY_MS = 10_000
+export const ACCOUNT_RETRY_MS = 10 * SECOND_MS
+
+/** Wait before an inconclusive publish check is repeated, for example after the machine was too busy. */
+export const CHECK_AGAIN_MS = 60 * SECOND_MS

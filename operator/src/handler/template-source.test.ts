@@ -9,7 +9,7 @@ import { CHECK_HANG_BACK_OFF } from '@platen/settings/publish/limit.ts'
 import type { PublishCheck } from '@platen/settings/publish/run-check.ts'
 import { assert, expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
-import { CHECK_AGAIN_MS } from '../limit.ts'
+import { CHECK_AGAIN_MS } from './limit.ts'
 import { TemplateSources } from './template-source.ts'
 
 function aTemplate(html = '<h1>{{ number }}</h1>'): TemplateResource {

@@ -18,10 +18,10 @@ import type { ClusterClient } from '../cluster/client.ts'
 import { isRecord, parseKey } from '../cluster/object.ts'
 import { pathOf } from '../cluster/path.ts'
 import { openMultimap } from '../compilation/conflict-index.ts'
-import { CHECK_AGAIN_MS } from '../limit.ts'
 import type { Prepared } from '../reconcile/kind-handler.ts'
 import { keyOfResource } from '../reconcile/resource-view.ts'
 import { isConditionTrue } from '../reconcile/status.ts'
+import { CHECK_AGAIN_MS } from './limit.ts'
 
 export interface TemplateSourceOptions {
   readonly client: Pick<ClusterClient, 'get'>

@@ -69,7 +69,7 @@ function earliest(...times: readonly (Instant | undefined)[]): { readonly retryA
   return known.length === 0 ? {} : { retryAt: Math.min(...known) }
 }
 
-/** Tells of a secret that was not found whether the published ones still sign. */
+/** Says about a missing secret whether the published ones still sign. */
 function withReadability(
   found: FoundSecret,
   tenant: Tenant | undefined,

@@ -26,17 +26,11 @@ import { SecretTracker } from '../handler/secret-tracker.ts'
 import { templateHandler } from '../handler/template.ts'
 import { TemplateSources } from '../handler/template-source.ts'
 import { tenantHandler } from '../handler/tenant.ts'
-import {
-  DIRECTORY_AUDIT_MS,
-  PUBLISH_RETRY_MS,
-  RECONCILE_DRAIN_MS,
-  RECONCILE_WORKERS,
-  RECONCILE_WORKERS_OF_ONE_KIND,
-} from '../limit.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import { runWorkers } from '../queue/worker.ts'
 import { openEvents } from '../reconcile/event.ts'
 import type { KindHandler } from '../reconcile/kind-handler.ts'
+import { PUBLISH_RETRY_MS, RECONCILE_WORKERS, RECONCILE_WORKERS_OF_ONE_KIND } from '../reconcile/limit.ts'
 import { type Enforcement, Propagation } from '../reconcile/propagation.ts'
 import { Publication, type PublicationOptions } from '../reconcile/publication.ts'
 import { Reconciler } from '../reconcile/reconciler.ts'
@@ -46,6 +40,7 @@ import { auditSecrets } from '../secret/audit.ts'
 import type { SecretLocation } from '../secret/cluster-secret.ts'
 import { observeSecret } from '../secret/update-secret.ts'
 import { type KeptTopic, runErasures } from './erasure/erasure.ts'
+import { DIRECTORY_AUDIT_MS, RECONCILE_DRAIN_MS } from './limit.ts'
 import { previousSettings } from './recovery.ts'
 import { openSealKeyWatch, type SealKeyWatch } from './seal-key.ts'
 import { openUsageReader } from './usage.ts'

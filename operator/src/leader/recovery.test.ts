@@ -16,7 +16,7 @@ import { previousSettings } from './recovery.ts'
 const NOTHING: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
 const ACME = 'acme' as TenantId
 
-function told(resource: Resource, status: object): ResourceView {
+function viewOf(resource: Resource, status: object): ResourceView {
   return { resource, isDeleting: false, finalizers: [], status: packStatus(status), resourceVersion: '1' }
 }
 
@@ -37,7 +37,7 @@ test.for([
   { name: 'are left where nobody has looked at its storage yet', conditions: accepted('True', 1), isKept: false },
 ])('the limits a status tells $name', ({ conditions, isKept }) => {
   const resource = aTenantResource({ metadata: { generation: 2 }, spec: { storage: { prefix: 'taken/' } } })
-  const { tenant } = recovered(told(resource, { effective, published, conditions }))
+  const { tenant } = recovered(viewOf(resource, { effective, published, conditions }))
   expect(tenant?.limits).toEqual(isKept ? effective : undefined)
 })
 
@@ -56,8 +56,8 @@ const PUBLISHED: DirectorySnapshot = { ...NOTHING, templates: new Map([[ACME, ne
 
 test('a template is known by the digest its status tells, whichever code it asks for by now', () => {
   const resource = aTemplateResource({ spec: { code: 'taken' } })
-  expect(recovered(told(resource, { digest: DIGEST }), PUBLISHED).template).toBe(TEMPLATE)
-  expect(recovered(told(resource, { digest: 'b'.repeat(64) }), PUBLISHED).template).toBeUndefined()
+  expect(recovered(viewOf(resource, { digest: DIGEST }), PUBLISHED).template).toBe(TEMPLATE)
+  expect(recovered(viewOf(resource, { digest: 'b'.repeat(64) }), PUBLISHED).template).toBeUndefined()
 })
 
 test.for([
@@ -72,26 +72,26 @@ test.for([
   const storage = { bucket: 'platen', prefix: '' }
   const snapshot = { ...PUBLISHED, tenants: new Map([[ACME, { ...inForce, storage }]]) }
   const resource = aTemplateResource({ spec: { code: code ?? INVOICE } })
-  const { template } = recovered(told(resource, status), snapshot, [told(tenant, {})])
+  const { template } = recovered(viewOf(resource, status), snapshot, [viewOf(tenant, {})])
   expect(template).toBe(isKept ? TEMPLATE : undefined)
 })
 
 test.for([
   {
-    name: 'is what its status tells of this generation',
+    name: 'is what its status says about this generation',
     generation: 2,
     conditions: ['Accepted', 'Compiled'],
-    isTold: true,
+    isFound: true,
   },
   {
     name: 'of another generation is not known any more',
     generation: 1,
     conditions: ['Accepted', 'Compiled'],
-    isTold: false,
+    isFound: false,
   },
-  { name: 'that does not compile now is not known any more', generation: 2, conditions: ['Accepted'], isTold: false },
-  { name: 'whose code is taken now is not known any more', generation: 2, conditions: ['Compiled'], isTold: false },
-])('a template that Redis has lost $name', ({ generation, conditions, isTold }) => {
+  { name: 'that does not compile now is not known any more', generation: 2, conditions: ['Accepted'], isFound: false },
+  { name: 'whose code is taken now is not known any more', generation: 2, conditions: ['Compiled'], isFound: false },
+])('a template that Redis has lost $name', ({ generation, conditions, isFound }) => {
   const digest = 'd'.repeat(64)
   const resource = aTemplateResource({ metadata: { generation: 2 }, spec: { version: 3 } })
   const status = {
@@ -99,6 +99,6 @@ test.for([
     conditions: conditions.map((type) => ({ type, status: 'True', observedGeneration: generation })),
   }
   const expected = { tenant: 'acme', code: 'invoice', version: 3, digest, engines: ['react_pdf'] }
-  if (isTold) expect(recovered(told(resource, status)).template).toMatchObject(expected)
-  else expect(recovered(told(resource, status)).template).toBeUndefined()
+  if (isFound) expect(recovered(viewOf(resource, status)).template).toMatchObject(expected)
+  else expect(recovered(viewOf(resource, status)).template).toBeUndefined()
 })

@@ -36,16 +36,16 @@ export function previousSettings({ views, published, serviceBucket }: RecoveryIn
   for (const { resource, status } of views) {
     const { uid } = resource.metadata
     if (resource.kind === 'Tenant') {
-      const told = unpackStatus(status)
-      const settings = publishedTenant(resource, published) ?? tenantFromStatus(resource, told, serviceBucket)
+      const unpacked = unpackStatus(status)
+      const settings = publishedTenant(resource, published) ?? tenantFromStatus(resource, unpacked, serviceBucket)
       if (settings !== undefined) tenants.set(uid, { settings })
     }
     if (resource.kind === 'Template') {
-      const told = unpackStatus(status)
+      const unpacked = unpackStatus(status)
       const settings =
-        publishedTemplate(resource, told, published) ??
-        templateFromStatus(resource, told) ??
-        templateBeforeLoss(resource, { status: told, published, declared })
+        publishedTemplate(resource, unpacked, published) ??
+        templateFromStatus(resource, unpacked) ??
+        templateBeforeLoss(resource, { status: unpacked, published, declared })
       if (settings !== undefined) templates.set(uid, { settings })
     }
   }

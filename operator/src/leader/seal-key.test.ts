@@ -3,7 +3,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
-import { SEAL_KEYS_CHECK_MS } from '../limit.ts'
+import { SEAL_KEYS_CHECK_MS } from './limit.ts'
 import { openSealKeyWatch } from './seal-key.ts'
 
 const [OLD, NEXT, OTHER] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(32, 3)]
@@ -76,7 +76,7 @@ test('the answer stays while Redis is away, and a defect is no outage', async ()
   await expect(watch.check()).rejects.toThrow('a defect')
 })
 
-test('a change is told, and only a change, until the stop', async () => {
+test('a change is reported, and only a change, until the stop', async () => {
   const watch = watched({ keys: [OLD], reports: [reported([OLD])] })
   const over = new AbortController()
   let changes = 0

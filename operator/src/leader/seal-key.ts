@@ -7,7 +7,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
-import { SEAL_KEYS_CHECK_MS } from '../limit.ts'
+import { SEAL_KEYS_CHECK_MS } from './limit.ts'
 
 export interface SealKeyWatchOptions {
   /** The present keys of the operator. */

@@ -5,10 +5,10 @@ import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/ten
 import { expect, onTestFinished, test } from 'vitest'
 import { SILENT } from '../../../test/fixture/build.ts'
 import { aTenantResource } from '../../../test/fixture/resource.ts'
-import { USAGE_READS_AT_ONCE } from '../limit.ts'
 import { packStatus } from '../reconcile/packed-status.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
 import type { Status } from '../reconcile/status.ts'
+import { USAGE_READS_AT_ONCE } from './limit.ts'
 import { openUsageReader } from './usage.ts'
 
 const SECOND = 1000

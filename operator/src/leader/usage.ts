@@ -12,6 +12,10 @@ import { monthOf } from '@platen/contract/render.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
 import type { TenantStatus } from '@platen/contract/schema/resource.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
+import { unpackStatus } from '../reconcile/packed-status.ts'
+import type { ResourceCache } from '../reconcile/resource-cache.ts'
+import { keyOfResource } from '../reconcile/resource-view.ts'
+import { kubernetesTime } from '../reconcile/status.ts'
 import {
   USAGE_CONFIRMED_EVERY_MS,
   USAGE_EXACT_AFTER_MS,
@@ -19,11 +23,7 @@ import {
   USAGE_READS_AT_ONCE,
   USAGE_SHOWN_MS_MIN,
   USAGE_STEP,
-} from '../limit.ts'
-import { unpackStatus } from '../reconcile/packed-status.ts'
-import type { ResourceCache } from '../reconcile/resource-cache.ts'
-import { keyOfResource } from '../reconcile/resource-view.ts'
-import { kubernetesTime } from '../reconcile/status.ts'
+} from './limit.ts'
 
 export interface UsageOptions {
   readonly resources: Pick<ResourceCache, 'all'>

@@ -4,7 +4,7 @@ import type { Priority } from '@platen/contract/port/operator-meter.ts'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
-import { RECONCILE_BACK_OFF } from '../limit.ts'
+import { RECONCILE_BACK_OFF } from './limit.ts'
 import { WorkQueue, type WorkQueueOptions } from './work-queue.ts'
 
 interface Counts {

@@ -11,7 +11,7 @@ import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { ControllerMeter, Priority, WorkState } from '@platen/contract/port/operator-meter.ts'
-import { RECONCILE_BACK_OFF } from '../limit.ts'
+import { RECONCILE_BACK_OFF } from './limit.ts'
 
 export interface WorkQueueOptions {
   /** Returns the group of a key. Without it, all keys are in one group. */

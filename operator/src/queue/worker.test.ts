@@ -3,7 +3,7 @@ import { seededIds } from '@platen/adapters/memory/ids.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { logTo, NEVER } from '../../../test/fixture/build.ts'
-import { RECONCILE_MS_MAX } from '../limit.ts'
+import { RECONCILE_MS_MAX } from './limit.ts'
 import { WorkQueue } from './work-queue.ts'
 import { runWorkers, type WorkerOptions } from './worker.ts'
 
@@ -13,63 +13,63 @@ const UNCOUNTED = { added: () => undefined, deferred: () => undefined, taken: ()
 function working(reconcile: WorkerOptions['reconcile'], { workers = 1, signal = NEVER } = {}) {
   const clock = manualClock()
   const queue = new WorkQueue({ clock, ids: seededIds('worker'), meter: UNCOUNTED })
-  const told: string[] = []
+  const calls: string[] = []
   let busy = 0
   const meter: WorkerOptions['meter'] = {
     busy() {
       busy++
       return { [Symbol.dispose]: () => void busy-- }
     },
-    reconciled: (result) => void told.push(result),
+    reconciled: (result) => void calls.push(result),
   }
-  const log = logTo(({ message }) => told.push(message))
+  const log = logTo(({ message }) => calls.push(message))
   const ended = runWorkers({ queue, workers, reconcile, meter, clock, log }, signal)
   /** After the advance, the work has reached its first wait. */
   const add = async (key: string) => {
     queue.add(key)
     await clock.advance(0)
   }
-  return { clock, queue, add, told, ended, busy: () => busy }
+  return { clock, queue, add, calls, ended, busy: () => busy }
 }
 
 describe('a look at an object', () => {
   test('that succeeds is not repeated', async () => {
-    const { clock, add, told } = working(async () => undefined)
+    const { clock, add, calls } = working(async () => undefined)
     await add('a')
     await clock.advance(3_600_000)
-    expect(told).toEqual(['success'])
+    expect(calls).toEqual(['success'])
   })
 
   test('that fails is repeated until it succeeds', async () => {
     let failures = 3
-    const { clock, add, told } = working(async () => {
+    const { clock, add, calls } = working(async () => {
       if (failures-- > 0) throw new Error('not yet')
       return undefined
     })
     await add('a')
     await clock.advance(5000)
     const failed = ['error', 'reconcile failed']
-    expect(told).toEqual([...failed, ...failed, ...failed, 'success'])
+    expect(calls).toEqual([...failed, ...failed, ...failed, 'success'])
   })
 
   test('that wants another gets it at its time', async () => {
     const at: number[] = []
-    const { clock, add, told } = working(async () => {
+    const { clock, add, calls } = working(async () => {
       at.push(clock.monotonic())
       return at.length === 1 ? 60_000 : undefined
     })
     await add('a')
     await clock.advance(120_000)
-    expect({ at, told }).toEqual({ at: [0, 60_000], told: ['requeue_after', 'success'] })
+    expect({ at, calls }).toEqual({ at: [0, 60_000], calls: ['requeue_after', 'success'] })
   })
 
   test('has a time limit, and then fails', async () => {
-    const { clock, add, told } = working((_key, signal) => clock.sleep(1e9, signal).then(() => undefined))
+    const { clock, add, calls } = working((_key, signal) => clock.sleep(1e9, signal).then(() => undefined))
     await add('a')
     await clock.advance(RECONCILE_MS_MAX - 1)
-    expect(told).toEqual([])
+    expect(calls).toEqual([])
     await clock.advance(1)
-    expect(told).toEqual(['error', 'reconcile failed'])
+    expect(calls).toEqual(['error', 'reconcile failed'])
   })
 
   test('that heeds no time limit keeps its object from everybody else', async () => {
@@ -94,7 +94,7 @@ describe('a look at an object', () => {
 
 describe('workers', () => {
   test('end when the queue is closed, with what they have in hand', async () => {
-    const { clock, queue, add, told, ended, busy } = working(
+    const { clock, queue, add, calls, ended, busy } = working(
       (_key, signal) => clock.sleep(1000, signal).then(() => undefined),
       { workers: 2 },
     )
@@ -103,12 +103,12 @@ describe('workers', () => {
     const closed = queue.close()
     await clock.advance(1000)
     await Promise.all([closed, ended])
-    expect({ told, busy: busy() }).toEqual({ told: ['success', 'success'], busy: 0 })
+    expect({ calls, busy: busy() }).toEqual({ calls: ['success', 'success'], busy: 0 })
   })
 
   test('end at once when they are no longer wanted, and retry nothing', async () => {
     const over = new AbortController()
-    const { clock, queue, add, told, ended } = working(
+    const { clock, queue, add, calls, ended } = working(
       (_key, signal) => clock.sleep(1000, signal).then(() => undefined),
       {
         workers: 3,
@@ -118,7 +118,7 @@ describe('workers', () => {
     await add('a')
     over.abort()
     await ended
-    expect({ told, armed: clock.armed() }).toEqual({ told: ['error'], armed: 1 })
+    expect({ calls, armed: clock.armed() }).toEqual({ calls: ['error'], armed: 1 })
     await queue.close()
   })
 

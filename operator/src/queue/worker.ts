@@ -2,7 +2,7 @@
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { ControllerMeter } from '@platen/contract/port/operator-meter.ts'
-import { RECONCILE_MS_MAX } from '../limit.ts'
+import { RECONCILE_MS_MAX } from './limit.ts'
 import type { WorkQueue } from './work-queue.ts'
 
 export interface WorkerOptions {

@@ -77,7 +77,7 @@ interface EventFields extends Warning {
 
 function eventOf(
   resource: Resource,
-  { id, ...told }: EventFields,
+  { id, ...fields }: EventFields,
   { clock, instance }: Pick<EventOptions, 'clock' | 'instance'>,
 ): object {
   const { kind, metadata } = resource
@@ -93,7 +93,7 @@ function eventOf(
       uid: metadata.uid,
       ...('namespace' in metadata && { namespace: metadata.namespace }),
     },
-    ...told,
+    ...fields,
     source: { component: 'platen-operator' },
     reportingComponent: 'platen-operator',
     reportingInstance: instance,

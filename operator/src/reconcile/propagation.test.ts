@@ -9,7 +9,7 @@ const NONE: Enforcement = { all: 0, behind: 0, revision: 0, isCertain: false }
 async function following(answers: () => Enforcement | Error) {
   const clock = manualClock()
   let asked = 0
-  const told: string[] = []
+  const enforced: string[] = []
   const propagation = new Propagation({
     async readEnforced() {
       asked++
@@ -17,7 +17,7 @@ async function following(answers: () => Enforcement | Error) {
       if (answer instanceof Error) throw answer
       return answer
     },
-    onEnforced: (key) => told.push(key),
+    onEnforced: (key) => enforced.push(key),
     clock,
     log: SILENT,
   })
@@ -27,7 +27,7 @@ async function following(answers: () => Enforcement | Error) {
   return {
     clock,
     propagation,
-    told,
+    enforced,
     asked: () => asked,
     wait: (key: string, revision: number) => propagation.whenEnforced(key, revision),
     async [Symbol.asyncDispose]() {
@@ -43,17 +43,17 @@ test('nobody is asked while nobody waits', async () => {
   expect(all.asked()).toBe(0)
 })
 
-test('each is told once, when every process enforces what it waits for', async () => {
+test('each is reported once, when every process enforces what it waits for', async () => {
   let now: Enforcement = { all: 3, behind: 1, revision: 6, isCertain: true }
   await using all = await following(() => now)
   all.wait('seven', 7)
   all.wait('six', 6)
   await all.clock.advance(100)
-  expect(all.told).toEqual(['six'])
+  expect(all.enforced).toEqual(['six'])
   expect([all.propagation.isEnforced(6), all.propagation.isEnforced(7)]).toEqual([true, false])
   now = { all: 3, behind: 0, revision: 9, isCertain: true }
   await all.clock.advance(1000)
-  expect(all.told).toEqual(['six', 'seven'])
+  expect(all.enforced).toEqual(['six', 'seven'])
   const asked = all.asked()
   await all.clock.advance(60_000)
   expect(all.asked()).toBe(asked)
@@ -64,10 +64,10 @@ test('what is not certain counts for nothing', async () => {
   await using all = await following(() => now)
   all.wait('seven', 7)
   await all.clock.advance(5000)
-  expect([all.told, all.propagation.isEnforced(7)]).toEqual([[], false])
+  expect([all.enforced, all.propagation.isEnforced(7)]).toEqual([[], false])
   now = { ...now, isCertain: true }
   await all.clock.advance(5000)
-  expect(all.told).toEqual(['seven'])
+  expect(all.enforced).toEqual(['seven'])
 })
 
 test('whoever waits for something newer under the same name waits for that alone', async () => {
@@ -77,10 +77,10 @@ test('whoever waits for something newer under the same name waits for that alone
   all.wait('tenant', 8)
   now = { ...now, revision: 7 }
   await all.clock.advance(5000)
-  expect(all.told).toEqual([])
+  expect(all.enforced).toEqual([])
   now = { ...now, revision: 8 }
   await all.clock.advance(5000)
-  expect(all.told).toEqual(['tenant'])
+  expect(all.enforced).toEqual(['tenant'])
 })
 
 test('an answer that cannot be had is asked for again, and less and less often', async () => {
@@ -91,5 +91,5 @@ test('an answer that cannot be had is asked for again, and less and less often',
   expect(all.asked()).toBeLessThan(120)
   now = { all: 1, behind: 0, revision: 7, isCertain: true }
   await all.clock.advance(1000)
-  expect(all.told).toEqual(['seven'])
+  expect(all.enforced).toEqual(['seven'])
 })

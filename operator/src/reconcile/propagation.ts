@@ -2,7 +2,7 @@
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
-import { ENFORCED_POLL_MS, ENFORCED_POLL_MS_MAX } from '../limit.ts'
+import { ENFORCED_POLL_MS, ENFORCED_POLL_MS_MAX } from './limit.ts'
 
 /** How far the processes are. Counts those that reported recently. */
 export interface Enforcement {

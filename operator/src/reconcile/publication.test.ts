@@ -22,7 +22,7 @@ function publishing({ failures = 0, found = 0 } = {}) {
   const facts = { configMaps: new Map(), checks: new Map(), webhookSecrets: new Map(), foundKeys }
   const options = { facts, previous: NO_PREVIOUS, serviceBucket: 'platen', defaults: DEFAULT_LIMITS }
   const compilation = openCompilation(options)
-  const told: Uid[] = []
+  const changed: Uid[] = []
   let failing = failures
   let gate = Promise.resolve()
   let repairs = 0
@@ -45,12 +45,12 @@ function publishing({ failures = 0, found = 0 } = {}) {
       await directory.publish({ ...snapshot, revision: snapshot.revision - found }, signal)
     },
   }
-  const onChanged = (uids: ReadonlySet<Uid>) => void told.push(...uids)
+  const onChanged = (uids: ReadonlySet<Uid>) => void changed.push(...uids)
   return {
     clock,
     directory,
     foundKeys,
-    told,
+    changed,
     publication: new Publication({
       compilation,
       publisher,
@@ -111,7 +111,7 @@ test('changes that come while one is published are published together', async ()
 })
 
 test('a change that changes no setting is published by nothing', async () => {
-  const { publication, directory, told } = publishing()
+  const { publication, directory, changed } = publishing()
   await publication.start(platform, NEVER)
   const over = new AbortController()
   const running = publication.run(over.signal)
@@ -123,12 +123,12 @@ test('a change that changes no setting is published by nothing', async () => {
   await publication.submit(changeOf(other))
   expect(directory.current().tenants.get(ACME)?.limits.retentionDays).toBe(7)
   // The submitter of the change knows its own result.
-  expect(told).toEqual([named.metadata.uid])
+  expect(changed).toEqual([named.metadata.uid])
   over.abort()
   await running
 })
 
-test('since when a resource is gone is told to its submitter, and not kept', async () => {
+test('the time since which a resource is gone is reported to its submitter, and not kept', async () => {
   const { publication } = publishing()
   const key = anApiKeyResource()
   const { uid } = key.metadata
@@ -143,7 +143,7 @@ test('since when a resource is gone is told to its submitter, and not kept', asy
   await running
 })
 
-test('what could not be published is told, kept, and published by itself', async () => {
+test('what could not be published is reported, kept, and published by itself', async () => {
   const { publication, directory, clock } = publishing({ failures: 2 })
   await expect(publication.start(platform, NEVER)).rejects.toThrow(Unavailable)
   const over = new AbortController()
@@ -158,7 +158,7 @@ test('what could not be published is told, kept, and published by itself', async
   await running
 })
 
-test('a revision that is not taken is numbered anew, once the one in its way is', async () => {
+test('a revision that is not taken is numbered again, once the one in its way is', async () => {
   const { publication, repairs } = publishing({ found: 5 })
   await expect(publication.start(platform, NEVER)).rejects.toThrow(Unavailable)
   expect(repairs()).toBe(1)

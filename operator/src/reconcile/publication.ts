@@ -11,7 +11,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceFirst } from '@platen/contract/race.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import type { Compilation, ResourceChange } from '../compilation/compilation.ts'
-import { PUBLICATION_IDLE_MS_MAX, PUBLISH_RETRY_MS } from '../limit.ts'
+import { PUBLICATION_IDLE_MS_MAX, PUBLISH_RETRY_MS } from './limit.ts'
 
 export interface PublicationOptions {
   readonly compilation: Compilation
@@ -165,7 +165,7 @@ export class Publication {
     this.#unpublished.clear()
   }
 
-  /** Forgets a resource that is gone. Its submitter was told. */
+  /** Forgets a resource that is gone. Its submitter knows. */
   #setInForce(uid: Uid): void {
     if (this.#options.compilation.resultOf(uid) === undefined) this.#inForceSince.delete(uid)
     else this.#inForceSince.set(uid, this.#latest)

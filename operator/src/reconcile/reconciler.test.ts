@@ -10,9 +10,9 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
 import { aKeyHash, anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { openCompilation } from '../compilation/compilation.ts'
-import { STATUS_COUNTS_DELAY_MS } from '../limit.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import type { KindHandler, Prepared } from './kind-handler.ts'
+import { STATUS_COUNTS_DELAY_MS } from './limit.ts'
 import { packStatus } from './packed-status.ts'
 import { Propagation } from './propagation.ts'
 import { Publication } from './publication.ts'
@@ -187,7 +187,7 @@ describe('a look that began before', () => {
     expect(rig.now().key).toMatchObject({ suspended: true })
   })
 
-  test('tells of nothing that was changed since', async () => {
+  test('reports nothing that was changed since', async () => {
     await rig.reconciler.reconcile(KEY, NEVER)
     // By now the enforced revision is known.
     await rig.settle()
@@ -216,7 +216,7 @@ describe('a look that began before', () => {
   })
 })
 
-test('what waits for something is neither published nor told of, until that has come', async () => {
+test('what waits for something is neither published nor reported until that has come', async () => {
   await rig.reconciler.reconcile(KEY, NEVER)
   await rig.settle()
   rig.statuses.length = 0
@@ -243,7 +243,7 @@ test('what waits for something and is removed is forgotten, in force or not', as
   expect(rig.scene.forgotten).toBe(2)
 })
 
-test('what can be seen to by now that could not before is seen to at the next look', async () => {
+test('a resource that can be prepared now but could not before is prepared at the next reconcile', async () => {
   await rig.reconciler.reconcile(KEY, NEVER)
   const before = rig.scene.prepared
   await rig.reconciler.reconcile(KEY, NEVER)
@@ -253,7 +253,7 @@ test('what can be seen to by now that could not before is seen to at the next lo
   expect(rig.scene.prepared).toBe(before + 1)
 })
 
-test('a key that was made anew under its name and changed at once is seen to as it was changed', async () => {
+test('a key that was created again under its name and changed at once is reconciled as it was changed', async () => {
   rig.declare(declared(anApiKeyResource(HEIR)))
   const look = rig.reconciler.reconcile(KEY, NEVER)
   rig.declare(declared(anApiKeyResource({ metadata: { ...HEIR.metadata, generation: 2 }, spec: { suspend: true } })))

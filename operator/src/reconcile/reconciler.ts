@@ -13,16 +13,11 @@ import type { Kind, TenantStatus } from '@platen/contract/schema/resource.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { isNotFound } from '../cluster/error.ts'
 import type { Compilation } from '../compilation/compilation.ts'
-import {
-  RECONCILE_MS_MAX,
-  RECONCILE_WORKERS,
-  REVOKED_MS_MAX,
-  STATUS_COUNTS_DELAY_MS,
-  STATUS_ENFORCED_WAIT_MS,
-} from '../limit.ts'
+import { RECONCILE_MS_MAX } from '../queue/limit.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
 import type { Events } from './event.ts'
 import type { KindHandler } from './kind-handler.ts'
+import { RECONCILE_WORKERS, REVOKED_MS_MAX, STATUS_COUNTS_DELAY_MS, STATUS_ENFORCED_WAIT_MS } from './limit.ts'
 import { unpackStatus } from './packed-status.ts'
 import type { Propagation } from './propagation.ts'
 import type { InForceSince, Publication } from './publication.ts'

@@ -36,7 +36,7 @@ interface Given {
   readonly now?: number
 }
 
-function told({
+function statusFor({
   outcome: result = GOOD,
   progress = ENFORCED,
   known: statusFields = {},
@@ -52,25 +52,25 @@ function condition(status: Status, type: Condition['type']) {
 
 describe('a status', () => {
   test('is of a generation, in each of its conditions', () => {
-    const { observedGeneration, conditions = [] } = told()
+    const { observedGeneration, conditions = [] } = statusFor()
     expect([observedGeneration, ...conditions.map((each) => each.observedGeneration)]).toEqual([3, 3, 3, 3, 3])
   })
 
   test('tells since when a condition has been so, and not since when it is for another reason', () => {
-    const first = told()
-    const later = told({ before: first, now: NOON + 60_000 })
+    const first = statusFor()
+    const later = statusFor({ before: first, now: NOON + 60_000 })
     expect(later).toEqual(first)
     const outcome = {
       ...GOOD,
       conditions: conditionsOf(resource, { needed: [fails('PlanResolved', 'PlanNotFound', '')] }),
     }
-    const broken = told({ outcome, before: later, now: NOON + 60_000 })
+    const broken = statusFor({ outcome, before: later, now: NOON + 60_000 })
     expect(condition(broken, 'Ready')).toMatchObject({ status: 'False', lastTransitionTime: '2026-11-22T12:01:00Z' })
     const again = {
       ...GOOD,
       conditions: conditionsOf(resource, { needed: [fails('PlanResolved', 'PlanNotReady', '')] }),
     }
-    const differently = told({ outcome: again, before: broken, now: NOON + 120_000 })
+    const differently = statusFor({ outcome: again, before: broken, now: NOON + 120_000 })
     expect(condition(differently, 'Ready')).toMatchObject({
       reason: 'PlanNotReady',
       lastTransitionTime: '2026-11-22T12:01:00Z',
@@ -78,20 +78,20 @@ describe('a status', () => {
   })
 
   test('of a tenant tells the limits in force, and when these settings came there', () => {
-    const first = told()
+    const first = statusFor()
     expect(first.effective).toEqual(DEFAULT_LIMITS)
     expect(first.published).toMatchObject({ revision: 7, at: '2026-11-22T12:00:00Z' })
     const later: Progress = { ...ENFORCED, since: { revision: 8, at: NOON + 60_000 } }
-    expect(told({ before: first, progress: later }).published).toEqual(first.published)
+    expect(statusFor({ before: first, progress: later }).published).toEqual(first.published)
     const other = { ...GOOD, settings: { ...SETTINGS, suspended: true } }
-    expect(told({ outcome: other, before: first, progress: later }).published).toMatchObject({ revision: 8 })
+    expect(statusFor({ outcome: other, before: first, progress: later }).published).toMatchObject({ revision: 8 })
   })
 
   test('of a plan tells no settings', () => {
     const plan = aPlanResource()
     const outcome = { resource: plan, conditions: conditionsOf(plan, { needed: [] }), settings: DEFAULT_LIMITS }
-    expect(told({ outcome, known: { tenants: 4 } })).toMatchObject({ tenants: 4 })
-    expect(Object.keys(told({ outcome }))).toEqual(['observedGeneration', 'conditions'])
+    expect(statusFor({ outcome, known: { tenants: 4 } })).toMatchObject({ tenants: 4 })
+    expect(Object.keys(statusFor({ outcome }))).toEqual(['observedGeneration', 'conditions'])
   })
 })
 
@@ -117,7 +117,7 @@ describe('how far settings have come', () => {
       ['False', 'RedisUnavailable', 'Redis is unavailable'],
     ],
   ] as const)('is told where %s', ([, progress, published, propagated]) => {
-    const status = told({ progress })
+    const status = statusFor({ progress })
     const of = (type: Condition['type']) => {
       const { status: holdsNow, reason, message } = condition(status, type) ?? {}
       return [holdsNow, reason, message]
@@ -130,7 +130,7 @@ describe('how far settings have come', () => {
       ...GOOD,
       conditions: conditionsOf(resource, { needed: [fails('PlanResolved', 'PlanNotFound', 'there is no Plan')] }),
     }
-    const status = told({ outcome })
+    const status = statusFor({ outcome })
     for (const type of ['Published', 'Propagated'] as const)
       expect(condition(status, type)).toMatchObject({
         status: 'False',
@@ -140,13 +140,13 @@ describe('how far settings have come', () => {
     expect(status.effective).toEqual(DEFAULT_LIMITS)
   })
 
-  test('is told of settings whose secret alone is missing', () => {
+  test('is shown for settings of which only the secret is missing', () => {
     const outcome = {
       ...GOOD,
       conditions: conditionsOf(resource, { needed: [fails('Ready', 'SecretMissing', 'it is gone')] }),
     }
-    expect(condition(told({ outcome }), 'Ready')).toMatchObject({ status: 'False' })
-    expect(condition(told({ outcome }), 'Propagated')).toMatchObject({ status: 'True' })
+    expect(condition(statusFor({ outcome }), 'Ready')).toMatchObject({ status: 'False' })
+    expect(condition(statusFor({ outcome }), 'Propagated')).toMatchObject({ status: 'True' })
   })
 })
 
@@ -177,7 +177,7 @@ describe('for kstatus, by which Argo CD and Flux judge', () => {
   ] as const satisfies readonly (readonly [string, Given, string, string | undefined])[])(
     'a resource that %s',
     ([, given, verdict, reason]) => {
-      const status = told(given)
+      const status = statusFor(given)
       expect(kstatusOf(status, resource.metadata.generation)).toBe(verdict)
       const progress = condition(status, 'Reconciling') ?? condition(status, 'Stalled')
       expect(progress?.reason).toBe(reason)
@@ -185,7 +185,7 @@ describe('for kstatus, by which Argo CD and Flux judge', () => {
   )
 
   test('a resource of another generation, and one that nobody has seen, is in progress', () => {
-    expect(kstatusOf(told(), resource.metadata.generation + 1)).toBe('InProgress')
+    expect(kstatusOf(statusFor(), resource.metadata.generation + 1)).toBe('InProgress')
     expect(kstatusOf({ observedGeneration: -1 }, 1)).toBe('InProgress')
   })
 })

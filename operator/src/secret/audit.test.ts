@@ -53,7 +53,7 @@ test('reads one Secret after the other, and no more in a second than it may', as
   await stop()
 })
 
-test('tells of one that was changed, removed or made, until it is settled', async () => {
+test('reports one that was changed, removed or created, until it is settled', async () => {
   const { clock, seen, versions, changed, stop } = audit(['a', 'b', 'c', 'd'])
   versions.set('a', '2')
   versions.delete('b')

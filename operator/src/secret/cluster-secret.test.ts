@@ -46,7 +46,7 @@ describe('a Secret', () => {
     ['its controller', [ours], 'own'],
     ['among its owners', [{ ...ours, controller: false }], 'own'],
     ['its controller by another version', [{ ...ours, apiVersion: 'platen.dev/v1' }], 'own'],
-    ['gone: one of its name made anew', [{ ...ours, uid: 'uid-1' }], 'predecessor'],
+    ['gone: one of its name created again', [{ ...ours, uid: 'uid-1' }], 'predecessor'],
     ['nobody', [], 'orphan'],
     ['another name', [{ ...ours, uid: 'uid-1', name: 'cd' }], 'taken'],
     ['another kind', [{ ...ours, uid: 'uid-1', kind: 'Template' }], 'taken'],
@@ -77,7 +77,7 @@ describe('a Secret', () => {
     expect(differencesBetween(readClusterSecret(stored({ data, owners: [guest, ours] })), wanted)).toEqual([])
   })
 
-  test('is told by the fields that differ', () => {
+  test('is reported by the fields that differ', () => {
     const data = { key: base64('another'), previousSha256: base64('x') }
     const owners = [ours, { ...ours, uid: 'uid-1', controller: false }]
     const held = { ...readClusterSecret(stored({ data, owners })), labels: {}, annotations: { until: 'now' } }

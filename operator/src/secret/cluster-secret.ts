@@ -55,7 +55,7 @@ const GROUP = 'platen.dev'
 const API_VERSION = `${GROUP}/v1alpha1`
 
 /** The Secret type for each kind. It cannot be changed, and tells our Secrets from those of others. */
-export const SECRET_TYPES: Readonly<Record<Owner['kind'], string>> = {
+const SECRET_TYPES: Readonly<Record<Owner['kind'], string>> = {
   ApiKey: `${GROUP}/api-key`,
   Tenant: `${GROUP}/webhook-secret`,
 }

@@ -82,7 +82,7 @@ describe('a key nobody has made yet', () => {
   })
 })
 
-test('a key that stands as it was made is left alone', () => {
+test('a key that is as it was generated is left alone', () => {
   expect(settled(known).verdict).toEqual({ found: { hash }, status: first.status, isNew: false, repaired: [] })
 })
 
@@ -201,7 +201,7 @@ describe('the key in force stays', () => {
     expect(decideKey(look({ ...missing, now: 2 * HOUR })).status).not.toHaveProperty('previous')
   })
 
-  test('and an edited one is no key, whatever else is put right', () => {
+  test('and an edited one is no key, whatever else is repaired', () => {
     const secret = withData(first.secret, { key: 'mine', sha256: hashOfKey('mine') })
     const mended = settled({ secret, status: first.status })
     expect(mended.secret.data).toMatchObject({ key: 'mine', sha256: hash })
@@ -217,7 +217,7 @@ describe('what somebody has changed beside the key', () => {
     ['a key before it', withData(first.secret, { previousSha256: hashOfKey('x') }), ['data.previousSha256']],
     ['a label', { ...first.secret, labels: {} }, ['labels.app.kubernetes.io/managed-by', 'labels.platen.dev/tenant']],
     ['the owner', { ...first.secret, owners: [] }, ['ownerReferences']],
-  ] as const)('is put right and told: %s', ([, secret, repaired]) => {
+  ] as const)('is repaired and reported: %s', ([, secret, repaired]) => {
     const step = settled({ secret, status: first.status })
     expect(step.verdict).toMatchObject({ found: { hash }, repaired, isNew: false })
     expect(step.secret).toEqual(first.secret)

@@ -93,7 +93,7 @@ describe('the webhook secret of a tenant', () => {
   test.for([
     ['tenant', withData(first.secret, { tenant: 'other' }), ['data.tenant']],
     ['its owner', { ...first.secret, owners: [] }, ['ownerReferences']],
-  ] as const)('has what else was changed put right: %s', ([, secret, repaired]) => {
+  ] as const)('is repaired, whatever else was changed: %s', ([, secret, repaired]) => {
     const step = settled({ ...known, secret })
     expect(step.verdict).toMatchObject({ found: { current }, repaired, isNew: false })
     expect(step.secret).toEqual(first.secret)
@@ -113,7 +113,7 @@ describe('the webhook secret of a tenant', () => {
       })
   })
 
-  test('is a new one for a tenant made anew under the name', () => {
+  test('is a new one for a tenant created again under the name', () => {
     const heir = { ...resource, metadata: { ...resource.metadata, uid: 'heir' as Uid } }
     const made = settled({ secret: first.secret, resource: heir })
     expect(made.current).not.toBe(current)

@@ -54,7 +54,7 @@ interface World {
   status: KeyStatus
   truth: Truth
   /** The part of the truth that survives the loss of the Secret: the last status. */
-  told: Truth
+  shown: Truth
   readonly made: Set<KeyHash>
 }
 
@@ -71,7 +71,7 @@ test('the hashes in force are those that should be, whoever dies when and whatev
         backup: undefined,
         status: {},
         truth: {},
-        told: {},
+        shown: {},
         made: new Set(),
       }
       for (const each of changes) apply(world, each)
@@ -95,20 +95,20 @@ function apply(world: World, { what, ...how }: Change): void {
       return undefined
     case 'delete':
       world.secret = undefined
-      world.truth = world.told
+      world.truth = world.shown
       return undefined
     case 'edit key':
       return edit(world, { key: 'edited' })
     case 'edit both':
       // Before the status contains a key, nothing can reveal a complete forgery.
-      return isTold(world) ? edit(world, { key: 'edited', sha256: hashOfKey('edited') }) : undefined
+      return isShown(world) ? edit(world, { key: 'edited', sha256: hashOfKey('edited') }) : undefined
     case 'edit the rest':
       return edit(world, { keyId: 'edited', tenant: 'edited' })
     case 'back up':
-      world.backup = isTold(world) ? world.secret : world.backup
+      world.backup = isShown(world) ? world.secret : world.backup
       return undefined
     case 'restore':
-      if (world.backup !== undefined) world.truth = world.told
+      if (world.backup !== undefined) world.truth = world.shown
       world.secret = world.backup ?? world.secret
       return undefined
   }
@@ -119,8 +119,8 @@ function edit(world: World, data: Readonly<Record<string, string>>): void {
   if (secret !== undefined) world.secret = { ...secret, data: { ...secret.data, ...data } }
 }
 
-function isTold({ truth, told }: World): boolean {
-  return truth === told
+function isShown({ truth, shown }: World): boolean {
+  return truth === shown
 }
 
 /** One run of the operator, which reads only the Secret and the status. */
@@ -145,7 +145,7 @@ function settle(world: World, until: Step): void {
   if (until === 'written') return
   check(world, verdict.found)
   if (until === 'published') return
-  world.told = next
+  world.shown = next
   world.status = verdict.status
 }
 

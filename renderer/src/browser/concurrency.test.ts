@@ -40,18 +40,18 @@ afterEach(() => {
 
 /** A page pool whose next prints behave as the test says. It counts the pages in use. */
 class FakePool extends EventEmitter implements PagePool {
-  lent = 0
+  inUse = 0
   /** For each page that was taken: whether it had to be in a browser of its own. */
   readonly apart: boolean[] = []
   acquire: PagePool['acquire'] = async ({ hasOwnBrowser }) => {
-    this.lent += 1
+    this.inUse += 1
     this.apart.push(hasOwnBrowser)
     return this.page()
   }
   print: PrintPage['print'] = async () => PRINTED
 
   async release(): Promise<void> {
-    this.lent -= 1
+    this.inUse -= 1
   }
 
   page(): PrintPage {
@@ -120,7 +120,7 @@ test.for<[string, (pool: FakePool) => void]>([
   for (let round = 0; round < SLOTS * 3; round += 1) await expect(print()).rejects.toBeInstanceOf(ServiceError)
   Object.assign(pool, { acquire, print: sound })
   await expectAllSlots(pool, print)
-  expect(pool.lent).toBe(0)
+  expect(pool.inUse).toBe(0)
   await close()
 })
 
@@ -137,7 +137,7 @@ test('a document that loses its browser is begun again in one of its own, once, 
   expect(await print()).toBe(PRINTED)
   losses = 9
   await expect(print()).rejects.toBe(failure)
-  expect([pool.apart, losses, pool.lent]).toEqual([[false, true, false, true], 7, 0])
+  expect([pool.apart, losses, pool.inUse]).toEqual([[false, true, false, true], 7, 0])
   await expectAllSlots(pool, print)
   await close()
 })
@@ -151,7 +151,7 @@ test('a document whose browser gives it no page is begun in one of its own', asy
     return await acquire(request, signal)
   }
   expect(await print()).toBe(PRINTED)
-  expect(pool.lent).toBe(0)
+  expect(pool.inUse).toBe(0)
   await close()
 })
 
@@ -170,10 +170,10 @@ test('a browser that takes longer than five seconds for a context is waited for 
   const printing = print()
   // Longer than the cluster's own timeout, which is fixed.
   await vi.advanceTimersByTimeAsync(20_000)
-  pool.lent += 1
+  pool.inUse += 1
   held.resolve(pool.page())
   expect(await printing).toBe(PRINTED)
-  expect([takes, pool.lent]).toEqual([1, 0])
+  expect([takes, pool.inUse]).toEqual([1, 0])
   pool.acquire = acquire
   const slots = expectAllSlots(pool, print)
   await vi.advanceTimersByTimeAsync(1000)
@@ -193,10 +193,10 @@ test('a job that is given up ends its work, and its slot prints again (it went o
   }
   const given = Array.from({ length: SLOTS }, () => print(controller.signal))
   const outcomes = Promise.allSettled(given)
-  while (pool.lent < SLOTS) await setImmediate()
+  while (pool.inUse < SLOTS) await setImmediate()
   controller.abort(new Error('deadline'))
   expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-  expect([ended, pool.lent]).toEqual([SLOTS, 0])
+  expect([ended, pool.inUse]).toEqual([SLOTS, 0])
   await expectAllSlots(pool, print)
   await close()
 })
@@ -210,14 +210,14 @@ test('a cluster that is closed with jobs waiting begins none of them (it launche
     throw signal.reason
   }
   const outcomes = Promise.allSettled(Array.from({ length: SLOTS + 2 }, () => print(controller.signal)))
-  while (pool.lent < SLOTS) await setImmediate()
+  while (pool.inUse < SLOTS) await setImmediate()
   await close()
   controller.abort(new Error('the html engine was closed'))
   expect((await outcomes).map(({ status }) => status)).toEqual(Array.from({ length: SLOTS + 2 }, () => 'rejected'))
-  expect([pool.apart.length, pool.lent]).toEqual([SLOTS, 0])
+  expect([pool.apart.length, pool.inUse]).toEqual([SLOTS, 0])
 })
 
-test('a job that the cluster itself gives up leaves nothing lent when its work ends', async () => {
+test('a job that the cluster itself abandons leaves no page in use when its work ends', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const pool = new FakePool()
@@ -227,9 +227,9 @@ test('a job that the cluster itself gives up leaves nothing lent when its work e
   const printing = expect(print()).rejects.toThrow('Timeout')
   await vi.advanceTimersByTimeAsync(2 ** 31 - 1)
   await printing
-  expect(pool.lent).toBe(1)
+  expect(pool.inUse).toBe(1)
   held.resolve(PRINTED)
-  while (pool.lent > 0) await setImmediate()
+  while (pool.inUse > 0) await setImmediate()
   await close()
 })
 

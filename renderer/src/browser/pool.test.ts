@@ -125,7 +125,7 @@ test('never gives a tenant the page of another', async () => {
   expect(again).toBe(first)
 })
 
-test('gives a document that is to be alone a page no other has been on, and nobody that page after it', async () => {
+test('gives an isolated document a page that no other document uses before or after', async () => {
   const { render } = aPool()
   const warm = await render(ACME)
   const lone = await render(ACME, true)
@@ -282,7 +282,7 @@ test('kills a browser that gives no page, or does not close one, where nobody is
   expect(other.browsers[0]?.gone.aborted).toBe(true)
 })
 
-test('launches a browser for a document that is to be apart, gives nobody else a page of it, and ends it after', async () => {
+test('launches a browser for a document that needs its own, gives no other a page of it, and ends it afterwards', async () => {
   const { take, release, render, browsers, separate } = aPool()
   const apart = await take(ACME, NEVER, true)
   const [own] = separate
@@ -293,7 +293,7 @@ test('launches a browser for a document that is to be apart, gives nobody else a
   expect((await render(ACME)).browser).toBe(browsers[0])
 })
 
-test('ends the browser of a document that is to be apart and gives up, or gets no page', async () => {
+test('ends the browser of a document that needs its own and gives up, or gets no page', async () => {
   const { take, separate, opening, opened } = aPool()
   const held = Promise.withResolvers<void>()
   await setImmediate()

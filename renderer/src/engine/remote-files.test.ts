@@ -65,7 +65,7 @@ describe('a file', () => {
     expect(calls.map(({ url, hosts }) => [url, hosts])).toEqual([[URL_OF_IT, ['a.test']]])
   })
 
-  test('is at hand for a while, and then fetched again', async () => {
+  test('is cached for a while, and then fetched again', async () => {
     expect(await fetched(work, 'old')).toBe('old')
     await clock.advance(EGRESS_CACHE_MS - 1)
     expect(await fetched(work, 'new')).toBe('old')

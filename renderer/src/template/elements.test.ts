@@ -190,11 +190,13 @@ describe('a tree', () => {
 
 test('is told the column of the element, or of its prop, where the source has them', () => {
   const { find } = transpile('const a = (\n  <X>\n    <A.View><View style={b} wrap="no" /></A.View>\n</X>)')
-  const told = (child: Json) => () => translate([document(child)], { ...translation, find })
-  expect(told(node('View', { wrap: 'no' }))).toThrow('template.tsx:3:29: <View wrap>: must be true or false')
-  expect(told(node('View', { style: { colour: 1 } }))).toThrow('template.tsx:3:19: <View style>: there is no style')
-  expect(told(node('View', { fixd: true }))).toThrow('template.tsx:3:5: <View fixd>: there is no such prop')
-  expect(told(node('Chart'))).toThrow('template.tsx:3: <Chart> is not an element here')
+  const translating = (child: Json) => () => translate([document(child)], { ...translation, find })
+  expect(translating(node('View', { wrap: 'no' }))).toThrow('template.tsx:3:29: <View wrap>: must be true or false')
+  expect(translating(node('View', { style: { colour: 1 } }))).toThrow(
+    'template.tsx:3:19: <View style>: there is no style',
+  )
+  expect(translating(node('View', { fixd: true }))).toThrow('template.tsx:3:5: <View fixd>: there is no such prop')
+  expect(translating(node('Chart'))).toThrow('template.tsx:3: <Chart> is not an element here')
 })
 
 describe('a style', () => {

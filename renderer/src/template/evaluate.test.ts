@@ -208,7 +208,7 @@ describe('the sandbox', () => {
     expect(() => call(0, {})).toThrow('an evaluation ends with the next')
   })
 
-  test('loads a template anew for another locale', async () => {
+  test('loads a template again for another locale', async () => {
     const sandbox = await openSandbox()
     const program = transpile('const half = (0.5).toLocaleString()\nexport default () => half')
     const written = async (locale: string) => (await sandbox(program, { data: '{}', options: {}, locale })).nodes

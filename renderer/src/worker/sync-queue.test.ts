@@ -42,7 +42,7 @@ test('the last slot is for a tenant that has none in hand', () => {
   expect([taken(true), taken(true), taken()]).toEqual(['a', undefined, 'b'])
 })
 
-test('no more are at hand than there may be', () => {
+test('holds no more than its limit', () => {
   const { lane, taken } = aLane('a'.repeat(SYNC_BUFFERED_MAX + 10))
   expect(taken()).toBe('a')
   expect(lane).toHaveLength(10)

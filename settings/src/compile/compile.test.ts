@@ -134,10 +134,12 @@ describe('a tenant', () => {
     expect(condition(result, broken, 'Ready')).toMatchObject({ reason: 'InvalidEffectiveLimits' })
   })
 
-  test('made anew under an old name is another incarnation', () => {
+  test('created again under an old name is another incarnation', () => {
     const previous = compiled(platform)
-    const anew = aTenantResource({ metadata: { uid: 'another uid' as never } })
-    expect(compiled([aPlanResource(), anew], { previous }).snapshot.tenants.get(ACME)?.incarnation).toBe('another uid')
+    const recreated = aTenantResource({ metadata: { uid: 'another uid' as never } })
+    expect(compiled([aPlanResource(), recreated], { previous }).snapshot.tenants.get(ACME)?.incarnation).toBe(
+      'another uid',
+    )
   })
 
   const globex = { name: 'globex', createdAt: 5 }
@@ -327,7 +329,7 @@ describe('a key', () => {
 
   test('is named in no condition by its hash', () => {
     const copy = anApiKeyResource({ metadata: { name: 'copy' } })
-    const told = resultsOf(compiled([...platform, key, copy])).map(({ conditions }) => conditions)
-    expect(JSON.stringify(told)).not.toContain(aKeyHash('a').slice(7, 20))
+    const shown = resultsOf(compiled([...platform, key, copy])).map(({ conditions }) => conditions)
+    expect(JSON.stringify(shown)).not.toContain(aKeyHash('a').slice(7, 20))
   })
 })

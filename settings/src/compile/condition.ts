@@ -24,7 +24,7 @@ export function fails(type: ConditionType, reason: ConditionReason, message: str
  */
 export function conditionsOf(
   resource: Resource,
-  { needed: required, told: informational = [] }: { needed: readonly Finding[]; told?: readonly Finding[] },
+  { needed: required, informational = [] }: { needed: readonly Finding[]; informational?: readonly Finding[] },
 ): readonly Condition[] {
   const failed = required.find(({ isTrue }) => !isTrue)
   const ready = failed === undefined ? holds('Ready', 'InForce') : fails('Ready', failed.reason, failed.message)

@@ -75,7 +75,7 @@ describe('a template', () => {
     expect(sampleOf(ofBytes(SAMPLE_BYTES_MAX + 1))).toBeUndefined()
   })
 
-  test('in which the compiler has a defect is told of it, and costs no other anything', () => {
+  test('in which the compiler has a defect says so, and affects no other', () => {
     const other = aTemplateResource({ metadata: { name: 'other' }, spec: { reactPdf: inline('other') } })
     Object.defineProperty(other.spec, 'published', {
       get() {

@@ -142,7 +142,7 @@ function compileOrThrow(
   const isNeeded = engines.length === 1 && engineAllowed.reason === 'EngineNotInPlan'
   const conditions = isNeeded
     ? conditionsOf(resource, { needed: [...needed, engineAllowed] })
-    : conditionsOf(resource, { needed, told: [engineAllowed] })
+    : conditionsOf(resource, { needed, informational: [engineAllowed] })
   if (resource.spec.published === false) return { resource, conditions }
   if ('source' in resolved && needed.every(({ isTrue }) => isTrue))
     return { resource, conditions, resolved, settings: settingsOf(resource, digestOf(resolved.source)) }

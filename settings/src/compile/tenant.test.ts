@@ -216,10 +216,10 @@ describe('a secret', () => {
     expect(compiled({ previous: first }).snapshot).toEqual(first.snapshot)
   })
 
-  test('is not taken over by a tenant made anew under the old name', () => {
-    const anew = aTenantResource({ metadata: { uid: 'another uid' as Uid } })
-    expect(secrets(compiled({ resource: anew, found: { fault: 'it is gone' }, previous: first }))).toBeUndefined()
-    expect(secrets(compiled({ resource: anew, found: { current: 'sealed B' }, previous: first }))).toEqual([
+  test('is not taken over by a tenant created again under the old name', () => {
+    const recreated = aTenantResource({ metadata: { uid: 'another uid' as Uid } })
+    expect(secrets(compiled({ resource: recreated, found: { fault: 'it is gone' }, previous: first }))).toBeUndefined()
+    expect(secrets(compiled({ resource: recreated, found: { current: 'sealed B' }, previous: first }))).toEqual([
       { sealed: 'sealed B' },
     ])
   })

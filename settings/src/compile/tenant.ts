@@ -31,7 +31,7 @@ export function compilePlans({ plans, isInUse, defaults, previous }: PlanInput):
     const settings = isGood ? merged.limits : previous.get(resource.metadata.uid)?.settings
     const conditions = conditionsOf(resource, {
       needed: isGood ? [] : [fails('Ready', 'InvalidLimits', merged.contradiction)],
-      told: [
+      informational: [
         isInUse(resource.metadata.name)
           ? holds('InUse', 'InUse')
           : fails('InUse', 'NotInUse', `no Tenant names ${labelOf(resource)} in planRef`),
@@ -131,7 +131,7 @@ export function compileTenants({
         ...signing.findings,
         ...(signing.secrets.length > 0 && !areSecretsReadable() ? [NOT_READABLE] : []),
       ],
-      told: [suspension(resource)],
+      informational: [suspension(resource)],
     })
     const { secrets } = signing
     return {
@@ -150,7 +150,7 @@ const NOT_READABLE = fails(
 )
 
 /**
- * What was found may be older than a change of the seal key, like what was published. If only one of the two were sealed anew, the same
+ * What was found may be older than a change of the seal key, like what was published. If only one of the two were sealed again, the same
  * secret would look like a new one, with an overlap.
  */
 function resealed(found: FoundSecret | undefined, reseal: (sealed: string) => string): FoundSecret | undefined {

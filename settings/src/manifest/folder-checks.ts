@@ -69,9 +69,9 @@ export function openFolderChecks({ check, clock }: FolderChecksOptions): FolderC
       }
       const all = Promise.all(Array.from(pending.values(), ({ done }) => done)).then(() => undefined)
       await raceFirst([(until) => raceAbort(all, until), (until) => clock.sleep(waitMs, until)], signal)
-      const told = new Map(answers)
+      const taken = new Map(answers)
       answers.clear()
-      return told
+      return taken
     },
     async answered(signal) {
       while (answers.size === 0) await answerArrived.wait(signal)

@@ -42,7 +42,7 @@ describe('an identity', () => {
     expect(changed.resources[0]?.metadata).toEqual({ ...first.resources[0]?.metadata, generation: 2 })
   })
 
-  test('ends with its resource: made anew it is another', () => {
+  test('ends with its resource: created again it is another', () => {
     const gone = look(['two'], first.identities)
     expect(Object.keys(gone.identities)).toEqual(['Plan two'])
     expect(look(['one', 'two'], gone.identities).resources[0]?.metadata.uid).not.toBe(first.resources[0]?.metadata.uid)

@@ -1,5 +1,6 @@
 /** Limits of manifest files, each with its unit and the reason for its value. */
 
+const SECOND_MS = 1000
 const KIB = 1024
 const MIB = 1024 * KIB
 
@@ -20,6 +21,16 @@ export const MANIFEST_DEBOUNCE_MS = 100
 
 /** A folder that keeps changing is read anyway after this many such waits. */
 export const MANIFEST_DEBOUNCES_MAX = 50
+
+/** Wait before another try when a folder of manifests cannot be watched, or a change could not be published. */
+export const MANIFEST_RETRY_MS = SECOND_MS
+
+/**
+ * How long loading a folder of manifests waits for publish checks before it publishes without them: at the start, when no caller is served
+ * yet, and later, when a suspended key must be out of force within a second.
+ */
+export const MANIFEST_CHECKS_FIRST_MS = 15 * SECOND_MS
+export const MANIFEST_CHECKS_LATER_MS = 250
 
 /** Rotations of one tenant's webhook secret that are remembered, so that none is made twice: more than anyone goes back in a manifest. */
 export const WEBHOOK_ROTATIONS_KEPT_MAX = 32

@@ -80,10 +80,10 @@ function figureOf(latencies: ReadonlyMap<string, readonly number[]>, call: Call,
   const [without = [], beside = []] = [latencies.get(`${call} ${state}`), latencies.get(`${call} there`)]
   const [p50, p95] = [0.5, 0.95].map((share) => [quantile(without, share), quantile(beside, share)] as const)
   const [mine = Number.NaN, its = Number.NaN] = p50 ?? []
-  const told = (pair: readonly number[] | undefined) => (pair ?? []).map((ms) => ms.toFixed(1)).join(' and ')
+  const spelled = (pair: readonly number[] | undefined) => (pair ?? []).map((ms) => ms.toFixed(1)).join(' and ')
   return {
     name: `${call === 'get' ? 'GET' : `POST ${call}`} with Redis ${state}: p50 × that with Redis`,
-    detail: `p50 ${told(p50)} ms, p95 ${told(p95)} ms`,
+    detail: `p50 ${spelled(p50)} ms, p95 ${spelled(p95)} ms`,
     value: mine / its,
     target: { atMost: P50_AT_MOST[call] },
   }

@@ -50,8 +50,8 @@ export async function* webhooks(scale: number): AsyncGenerator<Figure> {
 /** What a receiver that never answers does to the sync renders that name it. */
 async function syncBesideWebhooks(hanging: number, scale: number): Promise<Figure> {
   await using service = await startMeasured(2, LOOPBACK_ALLOWED)
-  const told = { webhook_url: `http://127.0.0.1:${hanging}/hook` }
-  const sides = [syncRenders(service, 'react_pdf', told), syncRenders(service, 'react_pdf')] as const
+  const withWebhook = { webhook_url: `http://127.0.0.1:${hanging}/hook` }
+  const sides = [syncRenders(service, 'react_pdf', withWebhook), syncRenders(service, 'react_pdf')] as const
   const batch = { rows: 10, concurrency: 2, count: Math.ceil(100 * scale), rounds: 10, warmUp: 400 }
   const [withHook, without] = await race(sides, batch)
   const [after, before] = [withHook, without].map(({ latenciesMs }) => quantile(latenciesMs, 0.95))

@@ -18,7 +18,7 @@ export function urlOf(receiver: number, port: number): string {
   return `http://127.1.0.${1 + receiver}:${port}/hook`
 }
 
-/** The same by HTTPS, where receivers are told apart by their names. */
+/** The same by HTTPS, where receivers are distinguished by their names. */
 export function secureUrlOf(receiver: number, port: number): string {
   return `https://r${receiver}.${HOST}:${port}/hook`
 }

@@ -38,8 +38,8 @@ test(`a neighbour is served while Redis is wedged (seed ${SEED})`, async () => {
   redis.resume()
   await attacking
   const records = await Promise.all(ids.map((id) => ended(service, NEIGHBOUR_LIVE, id)))
-  const told = { statuses: new Set(statuses), states: new Set(records.map(({ status }) => status)) }
-  expect(told, attacks.map(({ name }) => name).join(' + ')).toEqual({
+  const seen = { statuses: new Set(statuses), states: new Set(records.map(({ status }) => status)) }
+  expect(seen, attacks.map(({ name }) => name).join(' + ')).toEqual({
     statuses: new Set([200]),
     states: new Set(['succeeded']),
   })

@@ -1,4 +1,4 @@
-/** An outcome that was damaged in S3: it is told of where it is met, and holds up nothing else. */
+/** An outcome that was damaged in S3: it is reported where it is met, and holds up nothing else. */
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import type { ConsumedRecord } from '@platen/adapters/kafka/consumer/group-consumer.ts'
@@ -36,7 +36,7 @@ test('its GET is answered 500, its record is a dead letter when it comes again, 
   const letter = await recordOf(id, { connection, topic: `${cluster().topicPrefix}render.dead` }, signal)
   expect(letter.value).toEqual(value)
   expect(letter.headers['platen-reason']?.toString()).toMatch(/^the manifest cannot be read: its \d+ bytes/)
-  // Every record there is has been done with, and says so in the group's offsets.
+  // Every record is done: the offsets of the group say so.
   const behind = await poll(() => behindIn(connection, topic)).until((count) => count === 0)
   expect(behind).toBe(0)
   const next = await submit(service, LIVE, LETTER)
@@ -71,7 +71,7 @@ async function recordOf(
   }
 }
 
-/** How many records of a topic its renderers have not told to be done. */
+/** How many records of a topic its renderers have not acknowledged. */
 async function behindIn(connection: KafkaConnection, topic: string): Promise<number> {
   const admin = await connection.admin()
   const there = await admin.fetchTopicOffsets(topic)

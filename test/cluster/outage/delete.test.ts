@@ -58,9 +58,9 @@ async function expectEnded(ids: readonly string[], signal: AbortSignal): Promise
   expect(manifests).toHaveLength(ids.length)
   for (const { render, outcome } of manifests)
     expect([render.template.code, outcome]).toMatchObject(['letter', { status: 'failed', error: { code: 'canceled' } }])
-  const told = async () =>
+  const readEvents = async () =>
     (await eventsIn(cluster, 1, signal)).filter(({ manifest }) => ids.includes(manifest.render.id))
-  const events = await poll(told).until(
+  const events = await poll(readEvents).until(
     (all) => new Set(all.map(({ manifest }) => manifest.render.id)).size === ids.length,
   )
   expect(new Set(events.map(({ id }) => id)).size).toBe(ids.length)
@@ -88,7 +88,7 @@ test('Redis is away: renders are canceled, and a repetition tells their renderer
   await expectEnded(ids, signal)
 })
 
-test('Kafka is away: renders are canceled at once, and told of when it is back', async ({ signal }) => {
+test('Kafka is away: renders are canceled at once, and reported when it is back', async ({ signal }) => {
   const ids = await accepted()
   await kafka.kill()
   await cancelAll(ids)

@@ -93,8 +93,8 @@ test.for([
       new Set(['canceled']),
     )
     const events = await eventsIn(cluster, UNITS, signal)
-    const told = events.filter((event) => event.manifest.render.tenant === tenant)
-    expect(new Set(told.map(({ manifest }) => String(manifest.render.id)))).toEqual(new Set(taken))
+    const reported = events.filter((event) => event.manifest.render.tenant === tenant)
+    expect(new Set(reported.map(({ manifest }) => String(manifest.render.id)))).toEqual(new Set(taken))
   },
 )
 
@@ -110,8 +110,8 @@ test.for(['request', 'answer'] as const)(
     // What the broker has taken and could not say is there again.
     expect((await recordsIn(signal)) - before).toBe(at === 'answer' ? 2 : 1)
     const events = await eventsIn(cluster, 1, signal)
-    const told = events.filter(({ manifest }) => String(manifest.render.id) === id)
-    expect(new Set(told.map((event) => event.id)).size).toBe(1)
+    const reported = events.filter(({ manifest }) => String(manifest.render.id) === id)
+    expect(new Set(reported.map((event) => event.id)).size).toBe(1)
   },
 )
 
@@ -129,9 +129,9 @@ test('a renderer that is stopped meanwhile does not wait for it: the next one pu
   await kafka.start()
   await renderer?.start()
   for (const id of ids) expect(await ended(service, BREAK_LIVE, id)).toMatchObject({ status: 'succeeded' })
-  const told = async () =>
+  const readEvents = async () =>
     (await eventsIn(cluster, 1, signal)).filter(({ manifest }) => ids.includes(String(manifest.render.id)))
-  const events = await poll(told).until((all) =>
+  const events = await poll(readEvents).until((all) =>
     ids.every((id) => all.some(({ manifest }) => manifest.render.id === id)),
   )
   expect(new Set(events.map(({ manifest }) => manifest.attempt))).toEqual(new Set([1]))
@@ -168,8 +168,8 @@ test('an erasure meanwhile holds for what runs, what waits and what waits in Kaf
   )
   expect((await ended(service, BREAK_LIVE, idOf(answer))).status).toBe('succeeded')
   expect(await statuses()).toEqual([410, 410, 410, 410])
-  const told = (await eventsIn(cluster, 1, signal)).map(({ manifest }) => String(manifest.render.id))
-  expect(ids.filter((id) => told.includes(id))).toEqual([])
+  const reported = (await eventsIn(cluster, 1, signal)).map(({ manifest }) => String(manifest.render.id))
+  expect(ids.filter((id) => reported.includes(id))).toEqual([])
   await using stores = await openClusterStores(cluster, signal)
   const keys = await Array.fromAsync(stores.artifacts.list(SERVICE_BUCKET, '', signal), ({ key }) => key)
   expect(keys.filter((key) => ids.some((id) => key.includes(id))).toSorted()).toEqual(

@@ -46,7 +46,7 @@ test('what was charged counts again after Redis was emptied, to the unit', async
     await redis.call((client) => client.flushall(), signal)
     await poll(usage).until(isUsed)
   }
-  // Nobody started again, and what is left of the quota is to be had, to the last unit.
+  // No process started again, and the rest of the quota can be used to the last unit.
   for (let i = 15; i < QUOTA; i += 1) expect((await render(service, COUNTED_LIVE, LETTER)).status).toBe(200)
   const refused = await render(service, COUNTED_LIVE, LETTER)
   expect([refused.status, refused.json()['error']]).toMatchObject([402, { code: 'PAYMENT_REQUIRED' }])

@@ -44,8 +44,8 @@ const WAYS: Readonly<Record<string, Way>> = {
   // Of a primary that nobody has ever seen.
   'is a replica': {
     tenant: 'replica',
-    leave: ({ redis }) => tell(redis, 'REPLICAOF', '127.0.0.1', '1'),
-    come: ({ redis }) => tell(redis, 'REPLICAOF', 'NO', 'ONE'),
+    leave: ({ redis }) => command(redis, 'REPLICAOF', '127.0.0.1', '1'),
+    come: ({ redis }) => command(redis, 'REPLICAOF', 'NO', 'ONE'),
   },
 }
 
@@ -116,7 +116,7 @@ test('Redis is emptied: what was rendered is known, what is asked for is served,
   await ended(cluster.at(0), key, finished)
   // While one is waited for: its answer may be among what is lost.
   const waiting = Promise.all(APIS.map((api) => render(cluster.at(api), key, LETTER)))
-  await tell(redis, 'FLUSHALL')
+  await command(redis, 'FLUSHALL')
   expect((await waiting).map(({ status }) => status)).toEqual([200, 200])
   expect((await statusOf(cluster.at(1), key, finished)).status).toBe('succeeded')
   const answers = await Promise.all(
@@ -151,7 +151,7 @@ test('callers of sync renders see nothing of a Redis that goes and comes in the 
     await some()
     await come(world)
     await everywhere('platen_dependency_up{dependency="redis"} 1')
-    await tell(redis, 'FLUSHALL')
+    await command(redis, 'FLUSHALL')
   }
   await some()
   over.abort()
@@ -178,7 +178,7 @@ function refusalIn(answer: RenderAnswer): readonly unknown[] {
 }
 
 /** Tells Redis itself something, whatever lies between it and the cluster. */
-async function tell(server: RedisServer, name: string, ...words: readonly string[]): Promise<void> {
+async function command(server: RedisServer, name: string, ...words: readonly string[]): Promise<void> {
   const signal = AbortSignal.timeout(CALL_MS_MAX)
   await using redis = await redisOf({ redis: server }, signal)
   const client = await redis.openClient(signal)

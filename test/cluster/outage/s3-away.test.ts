@@ -46,7 +46,7 @@ const OUTAGES: readonly (readonly [string, { go(): unknown; back(): unknown }])[
 ]
 
 describe.for(OUTAGES)('an S3 that %s', ([, outage]) => {
-  test('is waited for by renders that have the time, and each is rendered and told of once', async ({ signal }) => {
+  test('is waited for by renders that have the time, and each is rendered and reported once', async ({ signal }) => {
     const service = cluster.at(0)
     const isMissed = said('dependency call failed, retrying')
     await outage.go()
@@ -62,11 +62,11 @@ describe.for(OUTAGES)('an S3 that %s', ([, outage]) => {
     const own = manifests.filter(({ render }) => ids.includes(render.id))
     expect(own.map(({ attempt }) => attempt)).toEqual(ids.map(() => 1))
     // One may be there twice, under its one id, before another is.
-    const told = async () => {
+    const readEvents = async () => {
       const events = await eventsIn(cluster, manifests.length, signal)
       return events.filter(({ manifest }) => ids.includes(manifest.render.id))
     }
-    const events = await poll(told).until(
+    const events = await poll(readEvents).until(
       (found) => new Set(found.map(({ manifest }) => manifest.render.id)).size === 3,
     )
     expect(new Set(events.map(({ id }) => id)).size).toBe(ids.length)

@@ -46,10 +46,10 @@ test('an events process with the wrong seal key is not ready, says why, reports 
     })
   }
   const ask = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text()
-  const told = await poll(() => ask('/metrics').catch(() => '')).until((metrics) =>
+  const exposed = await poll(() => ask('/metrics').catch(() => '')).until((metrics) =>
     /^platen_webhook_deferrals_total{reason="secret_unreadable"} 1$/m.test(metrics),
   )
-  expect(told).toMatch(/^platen_webhook_deferrals_total{reason="secret_missing"} 0$/m)
+  expect(exposed).toMatch(/^platen_webhook_deferrals_total{reason="secret_missing"} 0$/m)
   expect(JSON.parse(await ask('/readyz'))).toMatchObject({ ready: false, detail: { canSign: false } })
   expect(await ask('/livez')).toBe('{"alive":true}')
   expect(log.split('\n').filter((line) => line.includes('webhooks cannot be signed'))).toEqual([

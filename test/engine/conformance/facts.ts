@@ -74,7 +74,7 @@ function byTextAndPlace(one: Word, other: Word): number {
 type Objects = Readonly<Record<string, { readonly value?: Json; readonly stream?: { readonly dict: Json } }>>
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json }
 
-/** The catalog with what it refers to written out, but for the contents and resources of pages. */
+/** The catalog with what it refers to written out, except for the contents and resources of pages. */
 function structureOf({ qpdf }: { readonly qpdf: readonly [unknown, Objects] }): unknown {
   const objects = qpdf[1]
   // qpdf's JSON is what it is.

@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 const ORIGIN = `https://${HOST}`
-/** Each test is another tenant, to whom nothing is at hand. */
+/** Each test has a tenant of its own, with an empty cache. */
 let tenant = ''
 let tenants = 0
 beforeEach(() => {
@@ -325,7 +325,7 @@ describe('a document fails with asset_unavailable', () => {
 describe('what was fetched', () => {
   const image = `<img src="${ORIGIN}/red.png" style="${SQUARE}">`
 
-  test('is at hand for the next render of the template', async () => {
+  test('is cached for the next render of the template', async () => {
     for (let round = 0; round < 3; round += 1) expect(colourAt(await render(image), 30, 30)).toEqual(RED)
     expect(host.asked).toHaveLength(1)
   })

@@ -81,7 +81,7 @@ describe('a file of a listed host', () => {
     expect(pages).toBe(2)
   })
 
-  test('is found where a render function alone shows it, on a page that only its number tells of', async () => {
+  test('is found if only a render function shows it, on a page that it knows only by its number', async () => {
     const image = (name: string) =>
       `<View fixed render={({ pageNumber }) => pageNumber === 2 && ${anImage(`"${ORIGIN}/${name}"`)}} />`
     const document = aPage(`<Rows count={20} />${image('photo.jpg')}`)
@@ -94,7 +94,7 @@ export default () => <Document><Page><ImageBackground src="${ORIGIN}/photo.jpg" 
     expect(await imagesOf(await render('', { source }))).toEqual([PHOTO])
   })
 
-  test('is at hand for the next render of the template, and of nobody else', async () => {
+  test('is cached for the next render of the template, and for nobody else', async () => {
     const document = aPage(anImage(`"${ORIGIN}/photo.jpg"`))
     for (let round = 0; round < 3; round += 1) expect(await imagesOf(await render(document))).toEqual([PHOTO])
     expect(host.asked).toHaveLength(1)

@@ -5,7 +5,7 @@ import { aRenderWork, type RenderWorkFields } from '../../fixture/render-work.ts
 export interface WorkFields extends RenderWorkFields {
   /** The whole module. */
   readonly source?: string
-  /** What stands in the document, in a module that imports every common primitive and has `Rows`. */
+  /** What is in the document, in a module that imports every common primitive and has `Rows`. */
   readonly document?: string
 }
 

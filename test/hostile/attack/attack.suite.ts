@@ -30,7 +30,7 @@ const GAIN_MIB_MAX = 200
 /** Threads that a pool of two has more of once they were needed: it begins with one, and has one to spare. */
 const POOL_GROWTH = 2
 
-/** A browser that has lost a page's process has one at hand for the next page. */
+/** A browser that has lost a page's process has another one for the next page. */
 const SPARE_PROCESS = 1
 
 const HEAVIEST = [

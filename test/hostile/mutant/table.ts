@@ -57,7 +57,7 @@ export const UNIT_MUTANTS: readonly UnitMutant[] = [
     find: "const message = `it could not be compiled: ${cause instanceof Error ? cause.message : 'it failed'}`",
     replace: 'throw cause',
     in: 'settings/src/compile/template.test.ts',
-    test: 'in which the compiler has a defect is told of it, and costs no other anything',
+    test: 'in which the compiler has a defect says so, and affects no other',
   },
   {
     name: 'has a place for any number of keys',
@@ -89,7 +89,7 @@ export const UNIT_MUTANTS: readonly UnitMutant[] = [
     find: 'addresses.waitMs(name, 1) === 0',
     replace: 'true',
     in: 'api/src/traffic/throttle.test.ts',
-    test: 'hears after so many refusals nothing but that, and its connection is closed',
+    test: 'gets only 429 after so many refusals, and its connection is closed',
   },
   {
     name: 'has room for the bodies of any number of keys',

@@ -36,8 +36,8 @@ test(`what a neighbour is answered while the service stops is kept (seed ${SEED}
   await Promise.all([...calls, attacking])
   await service.start()
   const records = await Promise.all(ids.map((id) => ended(service, NEIGHBOUR_LIVE, id)))
-  const told = { code, statuses: new Set(statuses), states: new Set(records.map(({ status }) => status)) }
-  expect(told, attacks.map(({ name }) => name).join(' + ')).toEqual({
+  const seen = { code, statuses: new Set(statuses), states: new Set(records.map(({ status }) => status)) }
+  expect(seen, attacks.map(({ name }) => name).join(' + ')).toEqual({
     code: 0,
     statuses: new Set([200, 202, ...(statuses.includes(503) ? [503] : [])]),
     states: new Set(['succeeded']),

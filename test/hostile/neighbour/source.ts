@@ -163,7 +163,7 @@ export const SOURCE_ATTACKS: readonly Attack[] = [
         for (const count of [10, 0, 20, 0, 30])
           await declare(...times(count, (at) => template('attacker', `r${at}`, inComponent('while (true);'))))
       },
-      'resources that are made anew without end': ({ declare, endlessly }) =>
+      'resources that are created again without end': ({ declare, endlessly }) =>
         endlessly((time) =>
           declare(
             ...times(20, (at) => template('attacker', `n${at}-${time}`, inComponent('while (true);'))),

@@ -43,7 +43,7 @@ export async function openCanary({ markers, isAlone }: { markers: Markers; isAlo
   server.on('connection', () => {
     own.connections += 1
   })
-  // Connections are not kept: each attempt is to be seen as one.
+  // Connections are not kept: each attempt must be visible as one.
   server.keepAliveTimeout = 1
   // A dual-stack socket takes IPv4 as well.
   const http = await listening(server, { host: isAlone ? '::' : LOOPBACK })

@@ -11,7 +11,7 @@ const KEY = Buffer.alloc(32, 7)
 const ROUNDS = 20_000
 /** Of calls between two looks at the clock. */
 const BATCH = 10
-/** A comparison that ends at the first difference is told apart by less. */
+/** A comparison that ends at the first difference is distinguished by less. */
 const RATIO_MAX = 1.02
 
 /** A text refused because of its first character, and one because of its last. */
@@ -46,7 +46,7 @@ export async function* timing(scale: number): AsyncGenerator<Figure> {
   yield await figure('a webhook', forged(signature, 0), { rounds: Math.ceil(rounds / 10), refuse: verify })
 }
 
-/** The same but for the character at which its signature begins, and but for its last one. */
+/** The same, except for the first character of its signature, and except for the last one. */
 function forged(text: string, at: number): Forged {
   const other = (character = '') => (character === '0' ? '1' : '0')
   return {

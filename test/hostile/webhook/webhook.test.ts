@@ -120,7 +120,7 @@ describe('one after the other', () => {
   test.for([
     ['nobody.example', 'ENODATA'],
     ['nobody.internal', 'ENOTFOUND'],
-  ] as const)('a name without an address is told of: %s', async ([name, code]) => {
+  ] as const)('a name without an address is reported: %s', async ([name, code]) => {
     // An inner name is asked of the system, whose word for it is another.
     const answer = await network.call({ url: `http://${name}/`, dns: [[]], allow: ['10.0.0.0/8'] })
     expect(answer).toEqual({ result: 'dns', message: `${name}: its name cannot be resolved (${code})` })

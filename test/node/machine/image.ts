@@ -21,7 +21,7 @@ const STORAGE = ['--storage-driver=overlay']
 const PULL_MS_MAX = 60_000
 
 /** Builds all images with `make images`. Layers of unchanged files come from the build cache. */
-export function buildImages(): void {
+function buildImages(): void {
   const folder = mkdtempSync(join(tmpdir(), 'platen-images-'))
   try {
     const [node = '', debian = ''] = stagesOf('api/Dockerfile').map(({ base }) => base)

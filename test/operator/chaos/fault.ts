@@ -1,6 +1,6 @@
-/** What is done to operators and to what they stand on. Each is over when it resolves; whoever ended is started again by others. */
+/** What is done to operators and to their servers. Each is over when it resolves; others start again the processes that ended. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LEASE_HELD_MS_MAX, LEASE_MS } from '@platen/operator/limit.ts'
+import { LEASE_HELD_MS_MAX, LEASE_MS } from '@platen/operator/cluster/limit.ts'
 import type { SignalName } from '../../chaos/cluster/signal/signal.ts'
 import type { ChaosRig, OperatorProcess } from './rig.ts'
 
@@ -12,7 +12,7 @@ export interface Fault {
 }
 
 export interface Seen {
-  /** Resolves when the metric of the signal has moved, or is not seen to move for long. */
+  /** Resolves when the metric of the signal has moved, or has not moved for long. */
   readonly noticed: () => Promise<void>
 }
 
@@ -88,7 +88,7 @@ async function watchesReset({ operators }: ChaosRig): Promise<void> {
   }
 }
 
-/** Of the leader: nothing passes, and it is told of nothing. */
+/** Of the leader: nothing passes, and nothing tells it so. */
 async function stalled({ leader }: ChaosRig, ms: number): Promise<void> {
   const { proxy } = await leader()
   proxy.disturb({ kind: 'stall' })

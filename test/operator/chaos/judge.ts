@@ -1,6 +1,6 @@
 /**
  * Whether all that is declared has come to what it has to: what processes enforce is what `compile` makes of what etcd holds, every source
- * stands in the artifact store, every generation is told of, and nothing waits to be removed.
+ * stands in the artifact store, every generation is reported, and nothing waits to be removed.
  *
  * Of a resource that is wrong the last good settings stay in force, and which those are is history. Etcd holds it of a tenant's limits,
  * which its status tells, of a key by the hash in its status, and of a template by the digest in its status; of a tenant's storage and
@@ -42,7 +42,7 @@ export interface Deeds {
 
 const NOTHING_DONE: Deeds = { edited: new Set(), ended: new Map() }
 
-/** Resolves when all is as it has to be, but for Secrets that were edited; throws with what is not when it never comes to that. */
+/** Resolves when all is as it has to be, except for edited Secrets; throws with the differences when that never happens. */
 export async function untilSettled(rig: ChaosRig, deeds: Deeds): Promise<void> {
   for (let looks = 1; ; looks++) {
     const faults = await faultsIn(rig, deeds)
@@ -80,7 +80,7 @@ export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE)
   const webhookSecrets = webhookSecretsIn(left, secrets, sealKey)
   const store = join(rig.cluster.s3.folder, 'store', SERVICE_BUCKET)
   return [
-    ...declared.flatMap(untold),
+    ...declared.flatMap(unreported),
     ...left.flatMap((each) => secretFaults(each, secrets)),
     ...differences(wantedOf({ declared, configMaps, webhookSecrets, settings }), settings),
     ...overlaps(settings),
@@ -94,7 +94,7 @@ export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE)
 }
 
 /** What a status does not tell yet, and what waits to go. */
-function untold({ resource, status, isDeleting }: ResourceView): readonly string[] {
+function unreported({ resource, status, isDeleting }: ResourceView): readonly string[] {
   const { generation } = resource.metadata
   const { observedGeneration, conditions = [] } = unpackStatus(status)
   const waiting = conditions.filter(({ reason }) =>
@@ -105,7 +105,7 @@ function untold({ resource, status, isDeleting }: ResourceView): readonly string
   const label = labelOf(resource)
   return [
     ...(isDeleting ? [`${label} waits to go`] : []),
-    ...(isCurrent ? [] : [`${label} of generation ${generation} tells of ${observedGeneration}`]),
+    ...(isCurrent ? [] : [`${label} of generation ${generation} says ${observedGeneration}`]),
     ...[...waiting, ...old].map(({ type, reason }) => `${label} has ${type} ${reason}`),
   ]
 }

@@ -16,7 +16,7 @@ export interface Revocation {
 export interface Revocations extends AsyncDisposable {
   /** The API server has just taken it. */
   readonly begin: (revocation: Revocation) => void
-  /** What was revoked may be declared anew. */
+  /** What was revoked may be declared again. */
   readonly forget: (owner: string) => void
   /** Something is being done to the operators: until it is over nothing is measured. */
   readonly disturb: () => Disposable

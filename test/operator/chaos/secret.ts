@@ -1,5 +1,5 @@
 /**
- * The Secrets that keys and webhook secrets stand in: what people do to them, and whether each holds what is in force, or its owner
+ * The Secrets of keys and webhook secrets: what people do to them, and whether each holds what is in force, or its owner
  * says that it does not.
  */
 import { hashOfKey } from '@platen/contract/api-key.ts'
@@ -28,7 +28,7 @@ export async function readSecrets(kube: KubeApi): Promise<Secrets> {
   return new Map(items.map(({ metadata, data }) => [keyOf(metadata), decoded(data)]))
 }
 
-/** Where the Secret of a resource stands, and under which key what counts of it; undefined where it has none. */
+/** The place of the Secret of a resource, and its key; undefined where it has none. */
 export function secretOf({ kind, metadata, spec }: Resource): SecretPart | undefined {
   if (kind === 'Tenant') return { namespace: OPERATOR_NAMESPACE, name: `${metadata.name}-webhook`, part: 'secret' }
   if (kind !== 'ApiKey' || spec.secretName === undefined) return undefined
@@ -74,7 +74,7 @@ export function secretFaults({ resource, rotation, status: text }: ResourceView,
   const isAsked = rotation !== undefined && parseInstant(rotation) !== undefined
   return [
     ...(isAsked && status.rotation !== rotation ? [`${label} has served ${status.rotation} of ${rotation}`] : []),
-    ...untold(resource, { status, isSound: secret !== undefined && isSound(secret, place, status) }),
+    ...unreported(resource, { status, isSound: secret !== undefined && isSound(secret, place, status) }),
     ...(secret === undefined ? [] : unlike(resource, { secret, status })),
   ]
 }
@@ -88,7 +88,7 @@ function isSound(secret: Readonly<Record<string, string>>, { part }: SecretPart,
 
 const SECRET_REASONS: readonly string[] = ['SecretMissing', 'SecretTaken']
 
-function untold(
+function unreported(
   resource: Resource,
   { status, isSound: holds }: { readonly status: Status; readonly isSound: boolean },
 ): readonly string[] {

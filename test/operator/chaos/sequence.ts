@@ -1,6 +1,7 @@
 /**
  * A random sequence of what people do to a plan, its tenants, and their templates and keys: they declare, change and remove, and much of it
- * is wrong. What the API server refuses is refused, and what was lost with a connection was perhaps done: the judge goes by what etcd holds.
+ * is wrong. What the API server refuses is refused, and what was lost with a connection was perhaps done: the judge goes by what etcd
+ * holds.
  */
 import { parseKeyHash } from '@platen/contract/api-key.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
@@ -30,7 +31,7 @@ export interface SequenceOptions {
   readonly name: string
   readonly rig: ChaosRig
   readonly revocations: Revocations
-  /** Told of what nobody sees. */
+  /** Gets what nobody else sees. */
   readonly deeds: { readonly edited: Set<string>; readonly ended: Map<string, readonly KeyHash[]> }
   /** From 0 to 1. */
   readonly random: () => number

@@ -281,7 +281,7 @@ describe('a list', () => {
     expect(api.asked).toEqual(['list', 'list', 'list', 'watch 2'])
   })
 
-  test('whose pages have expired begins anew, and is here as a whole or not at all', async () => {
+  test('whose pages have expired begins again, and is here as a whole or not at all', async () => {
     for (let number = 0; number < 501; number++) api.write(`note-${number}`, number)
     api.next('page', statusAnswer(410, 'Expired'), statusAnswer(410, 'Expired'))
     const informer = await followed()

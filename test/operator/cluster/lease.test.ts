@@ -10,9 +10,9 @@ import { systemIds } from '@platen/adapters/system/ids.ts'
 import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/client.ts'
 import { acquireLease, type HeldLease, type LeaseOptions } from '@platen/operator/cluster/lease.ts'
+import { LEASE_MS } from '@platen/operator/cluster/limit.ts'
 import { isRecord, type KubeObject } from '@platen/operator/cluster/object.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
-import { LEASE_MS } from '@platen/operator/limit.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { poll } from '../../time/poll.ts'
@@ -191,7 +191,7 @@ describe.concurrent('a lease', () => {
     expect(held.isHeld()).toBe(true)
   })
 
-  test('that is deleted and made anew never goes back to an epoch that was there', async () => {
+  test('that is deleted and created again never goes back to an epoch that was there', async () => {
     const first = await candidate('anew', 'one', { epochMin: async () => 41 }).acquire()
     await first[Symbol.asyncDispose]()
     expect(first.epoch).toBe(41)

@@ -1,4 +1,4 @@
-/** A key that is suspended, removed, declared anew, and rotated where the operator makes it. */
+/** A key that is suspended, removed, declared again, and rotated where the operator makes it. */
 import { readSecret } from '../rig/secret.ts'
 import { keyReference, keySpec, keyText, secretPlace } from './declaration.ts'
 import type { KeyModel, TenantModel } from './model.ts'

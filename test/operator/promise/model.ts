@@ -32,7 +32,7 @@ export interface TenantModel {
 
 export interface KeyModel {
   readonly name: string
-  /** How long a key lives that was replaced, where the operator makes them; absent: they are brought along. */
+  /** How long a key lives that was replaced, if the operator generates them; absent: they are given by their hash. */
   readonly overlapHours?: number
   isDeclared: boolean
   isSuspended: boolean

@@ -1,4 +1,4 @@
-/** A plan that is changed, taken from its tenants, and declared anew under the same name. */
+/** A plan that is changed, taken from its tenants, and declared again under the same name. */
 import { planReference, planSpec, tenantReference } from './declaration.ts'
 import type { LaneModel, PlanLimits } from './model.ts'
 import type { Change, Scene } from './scene.ts'

@@ -116,8 +116,8 @@ test('settings of a newer format change nothing in older processes, until an ope
   await lane.begin(signal)
   await runInNextVersion(['operator'], NEXT_FORMAT)
   const reason = `the published settings are of format ${NEXT_FORMAT}, and this version reads formats up to ${FORMAT}`
-  const isTold = ({ status, text }: Readiness) => status === 200 && text.includes(reason)
-  await poll(readinessOfAll).until((all) => all.every(isTold))
+  const isReported = ({ status, text }: Readiness) => status === 200 && text.includes(reason)
+  await poll(readinessOfAll).until((all) => all.every(isReported))
   expect(await behind(lane, 'no change')).toEqual([])
   await runInNextVersion([], undefined)
   await poll(readinessOfAll).until((all) => all.every(({ text }) => !text.includes(reason)))

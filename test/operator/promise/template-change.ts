@@ -1,4 +1,4 @@
-/** A template that is changed, removed, and declared anew. */
+/** A template that is changed, removed, and declared again. */
 import { STEADY, steadySpec, templateReference, templateSpec } from './declaration.ts'
 import type { TenantModel } from './model.ts'
 import type { Change, Scene } from './scene.ts'

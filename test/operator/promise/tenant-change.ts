@@ -1,4 +1,4 @@
-/** A tenant that is changed, removed, and declared anew, with its plan there or not. */
+/** A tenant that is changed, removed, and declared again, with its plan there or not. */
 import { tenantReference, tenantSpec } from './declaration.ts'
 import type { TenantModel } from './model.ts'
 import { type Change, removeUntilGone, type Scene } from './scene.ts'

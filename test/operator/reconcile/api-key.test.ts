@@ -34,7 +34,7 @@ test('tenant and key have to agree, and a key that its tenant does not list open
   await rig.publishes('gate', () => hashesOf('gate').length === 0)
 })
 
-test('of two keys of one hash the older opens the door, and nothing is told of it to the other', async () => {
+test('of two keys of one hash the older is valid, and the other learns nothing of it', async () => {
   await rig.apply(aTenant('honest'), aTenant('thief', { namespaces: [OTHERS] }))
   await rig.apply(anApiKey('treasure', 'honest', brought('H')))
   await rig.says('apikey/treasure', { Ready: 'InForce', Accepted: 'Accepted' })
@@ -72,7 +72,7 @@ test('of more keys than a tenant may have the oldest open the door, and the next
   await publishes('full-2', 'full-3', 'full-4')
 })
 
-test('a key that is brought along is known by its hash, and ends as it says', async () => {
+test('a key that is given by its hash is valid, and ends as it says', async () => {
   const expiresAt = '2027-01-31T23:59:59Z'
   await rig.apply(aTenant('bringer'), anApiKey('own', 'bringer', { ...brought('B'), expiresAt }))
   await rig.says('apikey/own', { Ready: 'InForce', Accepted: 'Accepted', Published: 'Published' })
@@ -100,7 +100,7 @@ test("somebody else's Secret is not touched", async () => {
   await rig.publishes('polite', () => hashesOf('polite').length === 1)
 })
 
-test('a Secret that is gone revokes nothing, and is made anew when somebody asks for it', async () => {
+test('a Secret that is gone revokes nothing, and is created again when somebody asks for it', async () => {
   await rig.apply(aTenant('careless'), anApiKey('careless', 'careless', { overlapHours: 0 }))
   await rig.says('apikey/careless', { Ready: 'InForce' })
   const before = (await rig.publishes('careless', () => hashesOf('careless').length === 1)).keys

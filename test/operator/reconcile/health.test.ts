@@ -23,7 +23,7 @@ const placeOf = ({ kind, metadata }: Applied) => `${kind.toLowerCase()}/${metada
 const foundAt = (resource: Applied) => rig.get(resource.kind.toLowerCase(), resource.metadata.name)
 
 /** What each tool says of these resources, as they are now. */
-async function told(...resources: readonly Applied[]): Promise<readonly string[]> {
+async function verdictsOn(...resources: readonly Applied[]): Promise<readonly string[]> {
   const verdicts = await healthOf(await Promise.all(resources.map(foundAt)))
   return verdicts.map(({ kstatus, argoCd }, at) => {
     const place = resources[at] && placeOf(resources[at])
@@ -50,7 +50,7 @@ test('what is in force is current, also if it is suspended', async () => {
   ]
   await rig.apply(...resources)
   for (const resource of resources) await rig.says(placeOf(resource), EVERYWHERE)
-  expect(await told(...resources)).toEqual(resources.map((resource) => `${placeOf(resource)}: Current, Healthy`))
+  expect(await verdictsOn(...resources)).toEqual(resources.map((resource) => `${placeOf(resource)}: Current, Healthy`))
 })
 
 test('what waits for something else is in progress, and says for what', async () => {
@@ -62,7 +62,9 @@ test('what waits for something else is in progress, and says for what', async ()
   const resources = waiting.map(({ resource }) => resource)
   await rig.apply(...resources)
   for (const { resource, reason } of waiting) await rig.says(placeOf(resource), { Ready: reason, Reconciling: reason })
-  expect(await told(...resources)).toEqual(resources.map((resource) => `${placeOf(resource)}: InProgress, Progressing`))
+  expect(await verdictsOn(...resources)).toEqual(
+    resources.map((resource) => `${placeOf(resource)}: InProgress, Progressing`),
+  )
   expect((await messages(...resources))[0]).toBe('there is no Plan late')
 })
 
@@ -79,7 +81,7 @@ test('what must be changed itself has failed, and says why', async () => {
   const resources = refused.map(({ resource }) => resource)
   await rig.apply(...resources)
   for (const { resource, reason } of refused) await rig.says(placeOf(resource), { Ready: reason, Stalled: reason })
-  expect(await told(...resources)).toEqual(resources.map((resource) => `${placeOf(resource)}: Failed, Degraded`))
+  expect(await verdictsOn(...resources)).toEqual(resources.map((resource) => `${placeOf(resource)}: Failed, Degraded`))
   expect((await messages(...resources))[1]).toBe('storage.prefix overlaps that of Tenant owner')
 })
 
@@ -88,10 +90,10 @@ test('what is in force without a part of it has failed, and is current as soon a
   const template = aTemplate('rich', 'poor')
   await rig.apply(before, aTenant('poor', { planRef: { name: 'narrow' } }), template)
   await rig.says('template/rich', { Ready: 'EngineNotInPlan', Stalled: 'EngineNotInPlan', Propagated: 'Propagated' })
-  expect(await told(template)).toEqual(['template/rich: Failed, Degraded'])
+  expect(await verdictsOn(template)).toEqual(['template/rich: Failed, Degraded'])
   await rig.apply(after)
   await rig.says('template/rich', EVERYWHERE)
-  expect(await told(template)).toEqual(['template/rich: Current, Healthy'])
+  expect(await verdictsOn(template)).toEqual(['template/rich: Current, Healthy'])
 })
 
 test('an Erasure is in progress until it is worked off, and is never taken for failed', async () => {
@@ -100,13 +102,15 @@ test('an Erasure is in progress until it is worked off, and is never taken for f
   const resources = [anErasure('ordered', 'acme', { allRenders: true }), stray]
   await rig.apply(...resources.map((each) => ({ ...each, metadata: { ...each.metadata, finalizers } })))
   await isSeen(...resources)
-  expect(await told(...resources)).toEqual(resources.map((resource) => `${placeOf(resource)}: InProgress, Progressing`))
+  expect(await verdictsOn(...resources)).toEqual(
+    resources.map((resource) => `${placeOf(resource)}: InProgress, Progressing`),
+  )
   expect(await messages(...resources)).toEqual([
     'no events process has completed a round yet',
     'there is no Tenant nobody that lists team-acme in spec.namespaces',
   ])
   await onTeam(stray, 'delete', '--wait=false')
-  expect(await told(stray)).toEqual(['erasure/stray: Terminating'])
+  expect(await verdictsOn(stray)).toEqual(['erasure/stray: Terminating'])
   for (const resource of resources)
     await onTeam(resource, 'patch', '--type=merge', '--patch={"metadata":{"finalizers":null}}')
 })
@@ -117,7 +121,7 @@ test('what is being deleted is terminating, whatever it was', async () => {
   await rig.apply(...resources.map((each) => ({ ...each, metadata: { ...each.metadata, finalizers } })))
   for (const resource of resources) await rig.says(placeOf(resource), EVERYWHERE)
   for (const resource of resources) await onTeam(resource, 'delete', '--wait=false')
-  expect(await told(...resources)).toEqual(resources.map((resource) => `${placeOf(resource)}: Terminating`))
+  expect(await verdictsOn(...resources)).toEqual(resources.map((resource) => `${placeOf(resource)}: Terminating`))
   const patch = '--patch={"metadata":{"finalizers":null}}'
   for (const resource of resources) await onTeam(resource, 'patch', '--type=merge', patch)
 })
@@ -137,13 +141,13 @@ test('what the operator has not seen is in progress: new resources, and new gene
   const all = [...unseen, ...changed]
   const erasure = anErasure('unseen', 'acme', { allRenders: true })
   await rig.apply(...all, erasure)
-  expect(await told(...all, erasure)).toEqual(
+  expect(await verdictsOn(...all, erasure)).toEqual(
     [...all, erasure].map((resource) => `${placeOf(resource)}: InProgress, Progressing`),
   )
   await rig.cluster.start()
   await isSeen(erasure)
   for (const resource of all) await rig.says(placeOf(resource), EVERYWHERE)
-  expect(await told(...all)).toEqual(all.map((resource) => `${placeOf(resource)}: Current, Healthy`))
+  expect(await verdictsOn(...all)).toEqual(all.map((resource) => `${placeOf(resource)}: Current, Healthy`))
 })
 
 /** Waits until the operator has seen these Erasures. No events process carries them out here. */

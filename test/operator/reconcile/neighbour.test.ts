@@ -5,8 +5,8 @@ import { type Applied, anApiKey, aPlan, aTemplate, aTenant, inNamespace, PLAN } 
 import { OTHERS, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 const TEMPLATES = 60
-/** Of each kind of resource that is made anew without end. */
-const ANEW = 10
+/** Of each kind of resource that is created again without end. */
+const RECREATED = 10
 
 const stack = new AsyncDisposableStack()
 let rig: Rig
@@ -61,7 +61,7 @@ test('a template that nests without end is named, and nobody else is touched', a
 })
 
 /** Makes these resources in a namespace of others, removes them, and so on, until it is disposed of. */
-function madeAnew(resources: readonly Applied[]): AsyncDisposable {
+function recreating(resources: readonly Applied[]): AsyncDisposable {
   const kinds = new Set(resources.map(({ kind }) => `${kind.toLowerCase()}s`))
   const over = new AbortController()
   const make = async () => {
@@ -80,13 +80,13 @@ function madeAnew(resources: readonly Applied[]): AsyncDisposable {
   }
 }
 
-test('two tenants who make theirs anew without end while the leader is killed hold up neither keys nor templates', async () => {
+test('two tenants who make theirs again without end while the leader is killed hold up neither keys nor templates', async () => {
   await rig.apply(aTenant('restless', { namespaces: [OTHERS] }), anApiKey('before', 'quiet'))
   await rig.says('apikey/before', { Ready: 'InForce', Propagated: 'Propagated' })
-  const keys = Array.from({ length: ANEW }, (_, at) => anApiKey(`anew-${at}`, 'hostile'))
-  await using _first = madeAnew([...hanging('anew', 'hostile').slice(0, ANEW), ...keys])
-  await using _second = madeAnew([
-    ...hanging('restless', 'restless').slice(0, ANEW),
+  const keys = Array.from({ length: RECREATED }, (_, at) => anApiKey(`anew-${at}`, 'hostile'))
+  await using _first = recreating([...hanging('anew', 'hostile').slice(0, RECREATED), ...keys])
+  await using _second = recreating([
+    ...hanging('restless', 'restless').slice(0, RECREATED),
     aTemplate('large', 'restless', LARGE),
   ])
   const leader = await rig.leader()

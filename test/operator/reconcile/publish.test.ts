@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectDocumented } from '../../monitoring/documented.ts'
-import { expectHeldLoopTold } from '../../time/hold-loop.ts'
+import { expectHeldLoopReported } from '../../time/hold-loop.ts'
 import { poll } from '../../time/poll.ts'
 import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { AUDIT_LOG } from '../../topology/server/kube.ts'
@@ -48,11 +48,13 @@ test('an operator counts what is documented of it', async () => {
   expectDocumented('operator', await (await fetch(`http://127.0.0.1:${leader.ports[1]}/metrics`)).text())
 })
 
-test('an operator tells for how long its event loop was held', async () => {
+test('an operator reports for how long its event loop was held', async () => {
   const { operator: leader } = await rig.rested()
   const standby = rig.cluster.processes('operator').find((each) => each !== leader)
   if (standby === undefined) throw new Error('there is one operator')
-  await expectHeldLoopTold(standby, async () => (await fetch(`http://127.0.0.1:${standby.ports[1]}/metrics`)).text())
+  await expectHeldLoopReported(standby, async () =>
+    (await fetch(`http://127.0.0.1:${standby.ports[1]}/metrics`)).text(),
+  )
 })
 
 test('a leader that stood still finds its place taken, and writes nothing more', async () => {
@@ -108,7 +110,7 @@ test('what cannot be published says so, and is when Redis is back', async () => 
   await rig.publishes('acme', ({ tenant }) => tenant?.limits.retentionDays === 3)
 })
 
-test('what somebody changes in Redis is put right, and counted', async () => {
+test('what somebody changes in Redis is repaired, and counted', async () => {
   const { sum: earlier } = await rig.rested()
   const published = await rig.stored('acme')
   const [key] = published.keys

@@ -166,7 +166,7 @@ test('a webhook secret is made, sealed, and rotated', async () => {
   )
 })
 
-test('a change of the seal key seals every published secret anew, and rotates none', async () => {
+test('a change of the seal key seals every published secret again, and rotates none', async () => {
   await rig.apply(aTenant('sealed'))
   await rig.says('tenant/sealed', { Ready: 'InForce' })
   const { secret } = await secretIn(OPERATOR_NAMESPACE, 'sealed-webhook')
@@ -225,7 +225,7 @@ test('a tenant whose secret is gone says whether the published one still signs',
   await rig.says('tenant/bereft', { Ready: 'SecretMissing' })
 })
 
-test('a Secret that somebody has edited is found out and put right', async () => {
+test('a Secret that somebody has edited is noticed and repaired', async () => {
   await rig.apply(anApiKey('edited', 'acme'))
   await rig.says('apikey/edited', { Ready: 'InForce' })
   const before = await secretIn(TEAM, 'edited-key')
@@ -244,7 +244,7 @@ test('a Secret that somebody has edited is found out and put right', async () =>
   expect(hashesOf('acme')).toContain(before['sha256'])
 })
 
-test('raw values stand in their Secrets and nowhere else', async () => {
+test('raw values are in their Secrets and nowhere else', async () => {
   for (const name of ['made-key', 'brisk-key', 'edited-key']) await secretIn(TEAM, name)
   await secretIn(OPERATOR_NAMESPACE, 'acme-webhook')
   expect(raw.size).toBeGreaterThanOrEqual(5)
@@ -255,7 +255,7 @@ test('raw values stand in their Secrets and nowhere else', async () => {
     redis: await dumpOfRedis(),
     s3: await dumpOfS3(),
   }
-  // Each of them is looked at, and tells of what it should.
+  // Each of them is checked, and reports what it should.
   expect(places.log).toContain('secret generated')
   expect(places.cluster).toContain('"sha256"')
   expect(places.redis).toContain('"webhookSecrets"')

@@ -93,7 +93,7 @@ test('nothing is written where nothing has changed', async () => {
   await hasWrittenNothing()
 })
 
-test('what others write to a resource is none of its business, but for its status', async () => {
+test('what others write to a resource does not concern it, except for its status', async () => {
   const place = 'tenant/visited'
   await rig.apply(aTenant('visited'))
   await rig.says(place, { Ready: 'InForce', Propagated: 'Propagated' })
@@ -125,17 +125,18 @@ test('what others write to a resource is none of its business, but for its statu
   await edit({ status: { conditions } })
   await isUndone()
   // When it was written first is lost with it.
-  const told = (found: Found) =>
+  const shown = (found: Found) =>
     found.status?.conditions?.map(({ lastTransitionTime: _lastTransitionTime, ...condition }) => condition)
-  const isToldAnew = () => poll(() => foundAt(place)).until((found) => isDeepStrictEqual(told(found), told(before)))
+  const untilShownAgain = () =>
+    poll(() => foundAt(place)).until((found) => isDeepStrictEqual(shown(found), shown(before)))
   await edit({ status: { conditions: conditions?.filter(({ type }) => type === 'Ready') } })
-  await isToldAnew()
+  await untilShownAgain()
   await edit({ status: null })
-  await isToldAnew()
+  await untilShownAgain()
   expect((await foundAt(place)).status?.['effective']).toEqual(before.status?.['effective'])
 })
 
-test('a status that was edited while nobody followed is put right', async () => {
+test('a status that was edited while nobody followed is repaired', async () => {
   await rig.apply(aTenant('meanwhile'))
   await rig.says('tenant/meanwhile', { Ready: 'InForce', Propagated: 'Propagated' })
   await rig.rested()
@@ -153,7 +154,7 @@ test('an event is recorded when a resource becomes ready or ceases to be, and at
   await rig.says('apikey/moody', { Ready: 'TenantNotFound' })
   await rig.apply(aTenant('moody'))
   await rig.says('apikey/moody', { Ready: 'InForce', Propagated: 'Propagated' })
-  await rig.apply(anApiKey('moody', 'moody', { secretName: 'moody-key', description: 'said anew' }))
+  await rig.apply(anApiKey('moody', 'moody', { secretName: 'moody-key', description: 'said again' }))
   await rig.says('apikey/moody', { Ready: 'InForce', Propagated: 'Propagated' })
   await rig.cluster.kill()
   await rig.cluster.start()
@@ -164,7 +165,7 @@ test('an event is recorded when a resource becomes ready or ceases to be, and at
   expect(events).toEqual(['Warning TenantNotFound', 'Normal InForce', 'Warning TenantNotFound'])
 })
 
-test('every generation is told of, and only what is in force is called ready', async () => {
+test('every generation is reported, and only what is in force is called ready', async () => {
   await rig.apply(aTenant('busy'))
   await rig.says('tenant/busy', { Ready: 'InForce' })
   for (const retentionDays of [1, 2, 3]) {

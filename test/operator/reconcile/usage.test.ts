@@ -60,7 +60,7 @@ test('a tenant shows what it has used, and keeps it when the operator starts aga
   expect((await rig.get('tenant', 'idle')).status).not.toHaveProperty('usage')
 })
 
-test('figures that somebody else writes into a status are put right', async () => {
+test('figures that somebody else writes into a status are repaired', async () => {
   const { status } = await usingTenant('forged', { used: 5, reserved: 5 })
   const patch = JSON.stringify({ status: { usage: { used: 1, limit: null } } })
   await rig.kubectl('patch', 'tenant', 'forged', '--subresource=status', '--type=merge', `--patch=${patch}`)

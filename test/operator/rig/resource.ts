@@ -25,7 +25,7 @@ export function aTemplate(name: string, tenant: string, spec: Spec = {}): Applie
   return { ...inTeam('Template', name), spec: { tenantRef: { name: tenant }, ...engine, ...source, ...spec } }
 }
 
-/** Generated into the Secret `<name>-key`, where it is not brought along. */
+/** Generated into the Secret `<name>-key`, unless it is given by its hash. */
 export function anApiKey(name: string, tenant: string, spec: Spec = {}): Applied {
   const source = 'sha256' in spec || 'secretName' in spec ? {} : { secretName: `${name}-key` }
   return { ...inTeam('ApiKey', name), spec: { tenantRef: { name: tenant }, ...source, ...spec } }

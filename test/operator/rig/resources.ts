@@ -26,7 +26,7 @@ export interface Resources extends AsyncDisposable {
   readonly create: (reference: Reference, spec: object) => Promise<Written>
   /** Of the spec, as JSON merge patch. */
   readonly patch: (reference: Reference, spec: object) => Promise<Written>
-  /** Asks, by the annotation of a Tenant or ApiKey, for another of what stands in its Secret. */
+  /** Asks, by the annotation of a Tenant or ApiKey, for another of what is in its Secret. */
   readonly rotate: (reference: Reference, at: string) => Promise<Written>
   readonly remove: (reference: Reference) => Promise<void>
   /** As it was seen last. */
@@ -35,7 +35,7 @@ export interface Resources extends AsyncDisposable {
   readonly until: (holds: () => boolean, signal: AbortSignal) => Promise<void>
   /** As `kubectl wait --for=condition=Propagated` does, for the generation that was written or a later one. */
   readonly untilPropagated: (reference: Reference, written: Written, signal: AbortSignal) => Promise<void>
-  /** As `kubectl wait --for=jsonpath` does: what is told of the resource is as wanted. */
+  /** As `kubectl wait --for=jsonpath` does: the status of the resource is as wanted. */
   readonly untilStatus: (
     reference: Reference,
     isWanted: (status: Status) => boolean,

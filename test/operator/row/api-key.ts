@@ -7,7 +7,7 @@ const sha256 = `sha256:${'0a'.repeat(32)}`
 
 export const API_KEY_ROWS: readonly Row[] = [
   taken('that is generated', key),
-  taken('that is brought along', { tenantRef, sha256 }),
+  taken('that is given by its hash', { tenantRef, sha256 }),
   taken('with everything', {
     ...key,
     environment: 'Test',

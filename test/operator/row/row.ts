@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '@platen/contract/brand.ts'
 export interface Row {
   readonly about: string
   readonly spec: JsonObject
-  /** The spec that is changed to `spec`; absent = it is made anew. */
+  /** The spec that is changed to `spec`; absent = it is created again. */
   readonly before?: JsonObject
   readonly metadata?: { readonly name?: string; readonly annotations?: Readonly<Record<string, string>> }
   /** Absent = it is taken. */
@@ -41,7 +41,7 @@ export function refused(about: string, spec: JsonObject, more: More & Refusal): 
 /** A field below `spec` that is wrong, as Kubernetes names it, what the first part of it is, what is said, and the field that ours names. */
 type Fault = readonly [about: string, field: string, given: Json, says: string, ours?: string]
 
-/** A spec that is taken, but for one field each. */
+/** A spec that is accepted, each with one other field. */
 export function refusedFor(spec: JsonObject, faults: readonly Fault[]): readonly Row[] {
   return faults.map(([about, field, given, says, ours]) => {
     const refusal = { field: `spec.${field}`, says, ...(ours !== undefined && { ours: `spec.${ours}` }) }

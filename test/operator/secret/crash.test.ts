@@ -48,7 +48,7 @@ interface Life {
   asked: number
   truth: Truth
   /** What of it the status tells. */
-  told: Truth
+  shown: Truth
   readonly hashes: Set<KeyHash>
 }
 
@@ -56,7 +56,7 @@ test('the hashes in force are those that should be, wherever the operator dies',
   let lives = 0
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 4, maxLength: 16 }), async (changes) => {
-      const life: Life = { name: `life-${lives++}`, status: {}, asked: 0, truth: {}, told: {}, hashes: new Set() }
+      const life: Life = { name: `life-${lives++}`, status: {}, asked: 0, truth: {}, shown: {}, hashes: new Set() }
       for (const each of changes) await apply(life, each)
       await settle(life, 'never')
       await settle(life, 'never')
@@ -69,7 +69,7 @@ async function apply(life: Life, each: Change): Promise<void> {
   if (each === 'rotate') life.asked++
   else if (each === 'delete') {
     await vault().remove(life.name)
-    life.truth = life.told
+    life.truth = life.shown
   } else if (each === 'edit') {
     if ((await vault().read(life.name)) !== undefined) await vault().edit(life.name, { key: 'mine', tenant: 'mine' })
   } else if ('settle' in each) await settle(life, each.settle)
@@ -92,7 +92,7 @@ async function settle(life: Life, death: Death): Promise<void> {
   check(life, settled, { secret, now })
   if (death !== 'never') return
   life.status = settled.status
-  life.told = life.truth
+  life.shown = life.truth
 }
 
 class Died extends Error {}
@@ -116,7 +116,7 @@ function survive(error: unknown): undefined {
   if (!(error instanceof Died)) throw error
 }
 
-/** A key that was due stands in the Secret: another than any before, with the one before it in force for the overlap. */
+/** A key that was due is in the Secret: another than any before, with the one before it in force for the overlap. */
 function renewed({ truth, asked, hashes }: Life, secret: ReadSecret | undefined, now: Instant): Truth {
   const hash = secret?.hash ?? ('none' as KeyHash)
   expect(secret?.data['sha256']).toBe(hash)

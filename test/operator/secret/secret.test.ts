@@ -117,7 +117,7 @@ describe('a key', () => {
     expect((await vault.read('gone'))?.data).not.toHaveProperty('previousSha256')
   })
 
-  test('that is edited opens nothing, and what else was edited is put right', async () => {
+  test('that is edited is not valid, and what else was edited is repaired', async () => {
     const { status } = await settle({ name: 'edited' })
     await vault.edit('edited', { key: 'mine', keyId: 'x', tenant: null, theirs: 'y' })
     const settled = await settle({ name: 'edited', status })
@@ -142,7 +142,7 @@ describe('a key', () => {
     expect(await vault.read('theirs')).toEqual(before)
   })
 
-  test('is a new one for an ApiKey made anew under the name', async () => {
+  test('is a new one for an ApiKey created again under the name', async () => {
     const { status } = await settle({ name: 'heir' })
     const settled = await settle({ name: 'heir', uid: 'another' })
     const secret = await vault.read('heir')

@@ -2,7 +2,7 @@
  * Moves what was left to another time. Otherwise a test that runs later would find everything expired, and no test would still wait for
  * what was queued: the age of a render is read from its id.
  *
- * Ids are signed, and names are derived from them. Each is derived anew as this version does it, but only after the same was done for
+ * Ids are signed, and names are derived from them. Each is derived again as this version does it, but only after the same was done for
  * the time at which it was written, and gave what is there. So a version that derives them in another way still fails.
  */
 import assert from 'node:assert/strict'
@@ -106,7 +106,7 @@ function eventId(manifest: Manifest, key: EventKey): string {
   return manifest.eventId === undefined ? eventOf(manifest, key).id : eventIdOf(manifest, key)
 }
 
-/** Names anew what is named by all the ids in it. */
+/** Renames what is named by all the ids in it. */
 function renamed<L extends LeftEmbedded | LeftCluster>(left: L): L {
   if (!('redis' in left)) return left
   return { ...left, objects: renamedObjects(left.objects), redis: renamedSets(left.redis) }

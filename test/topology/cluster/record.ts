@@ -30,9 +30,9 @@ export async function recordsOf({
   const { promise, resolve } = Promise.withResolvers<void>()
   await consumer.run({
     eachMessage: async ({ topic, message: { key, headers = {}, value } }) => {
-      const told = Object.entries(headers).map(([name, text]) => `${name}: ${String(text)}`)
+      const texts = Object.entries(headers).map(([name, text]) => `${name}: ${String(text)}`)
       const name = topic.slice(topicPrefix.length)
-      records.push({ topic: name, key: String(key), headers: told, value: value ?? Buffer.of() })
+      records.push({ topic: name, key: String(key), headers: texts, value: value ?? Buffer.of() })
       if (records.length >= wanted) resolve()
     },
   })

@@ -21,7 +21,7 @@ export async function openClusterStores(cluster: Cluster, signal: AbortSignal): 
   const owned = stack.move()
   return {
     artifacts,
-    tell: (manifest) => events.append(eventOf(manifest, eventKey), signal),
+    report: (manifest) => events.append(eventOf(manifest, eventKey), signal),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

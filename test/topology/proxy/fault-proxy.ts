@@ -130,7 +130,7 @@ class Line {
   #delayed: Promise<void> = Promise.resolve()
   /** What comes after a refused request is the rest of it. */
   #isRefused = false
-  /** Requests whose answer is to be lost or held, by the key that identifies the answer. */
+  /** Requests whose answer will be lost or held, by the key that identifies the answer. */
   readonly #awaited = new Map<string, Armed | (() => void)>()
 
   constructor(state: State, client: Socket) {

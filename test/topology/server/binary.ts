@@ -126,7 +126,7 @@ export function hasServers(names: readonly ServerName[]): boolean {
 }
 
 /** Names of missing servers that were already reported. Processes inherit it, so each server is reported once. */
-const TOLD = 'PLATEN_TEST_TOLD_MISSING'
+const WARNED = 'PLATEN_TEST_WARNED_OF'
 
 /**
  * Can the tests of a server run? If not, skip them with `describe.skipIf(!hasServer('redis'))`; this function reports it loudly, once per
@@ -135,9 +135,9 @@ const TOLD = 'PLATEN_TEST_TOLD_MISSING'
 export function hasServer(name: ServerName): boolean {
   if (process.env[WITHOUT_SERVERS] !== undefined) return false
   if (findBinary(name, process.env) !== undefined || process.env['CI'] === 'true') return true
-  const told = (process.env[TOLD] ?? '').split(' ')
-  if (told.includes(name)) return false
-  process.env[TOLD] = [...told, name].join(' ')
+  const warned = (process.env[WARNED] ?? '').split(' ')
+  if (warned.includes(name)) return false
+  process.env[WARNED] = [...warned, name].join(' ')
   const { command } = SERVERS[name]
   process.stderr.write(`SKIPPED: there is no ${command} here, and so no test of ${name}; to get it: make servers\n`)
   return false

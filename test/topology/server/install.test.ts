@@ -53,7 +53,7 @@ describe('make servers', () => {
     expect(await cache()).toStrictEqual(built)
   })
 
-  test('begins anew where it was interrupted', async () => {
+  test('starts again where it was interrupted', async () => {
     await givenBuilders({ go: `${INSTALL}; kill -KILL $PPID; sleep 0.1` })
     expect(await makeServers()).toMatchObject({ code: null })
     expect(await cache()).toContainEqual(expect.stringMatching(/^\.building-/))

@@ -72,7 +72,7 @@ const BUILD_MS_MAX = 60 * 60_000
 const DRAFT = /^\.building-(\d+)-/
 
 /** Installs missing servers and reports the location of each. Returns whether all are present. */
-export function installServers(
+function installServers(
   environment: Environment,
   { say, isQuick, isForNode }: { say: (line: string) => void; isQuick: boolean; isForNode: boolean },
 ): boolean {
@@ -237,8 +237,8 @@ function buildKubernetes(folder: string, command: ServerName): void {
     ]),
   )
   // Without this, the command reports the version v0.0.0.
-  const told = { gitVersion: `v${VERSIONS.kubernetes}`, gitMajor: major, gitMinor: minor }
-  const flags = Object.entries(told).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)
+  const fields = { gitVersion: `v${VERSIONS.kubernetes}`, gitMajor: major, gitMinor: minor }
+  const flags = Object.entries(fields).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)
   buildGo(folder, { name: command, place: `${module}/cmd/${command}`, flags })
 }
 

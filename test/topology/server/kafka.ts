@@ -16,8 +16,8 @@ const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ConfigResourceT
 
 export interface KafkaOptions {
   /**
-   * Does it accept only TLS connections with a password (SASL/PLAIN, SASL/SCRAM-SHA-256) or a token (SASL/OAUTHBEARER)? By this identity, or
-   * by one of its own.
+   * Does it accept only TLS connections with a password (SASL/PLAIN, SASL/SCRAM-SHA-256) or a token (SASL/OAUTHBEARER)? By this identity,
+   * or by one of its own.
    */
   readonly secured?: boolean | ServerIdentity
   /** Ports of proxies in front of it. It opens one port for each proxy, and tells clients on that port the address of the proxy. */
@@ -183,9 +183,9 @@ function settingsOf(
 ): readonly string[] {
   const [port, controllerPort, ownPort, ...proxied] = place.ports
   const listeners = [
-    { name: 'CLIENT', port, told: port, protocol: identity ? 'SASL_SSL' : 'PLAINTEXT' },
-    { name: 'OWN', port: ownPort, told: ownPort, protocol: 'PLAINTEXT' },
-    ...proxies.map((told, at) => ({ name: `PROXY${at}`, port: proxied[at], told, protocol: 'PLAINTEXT' })),
+    { name: 'CLIENT', port, advertised: port, protocol: identity ? 'SASL_SSL' : 'PLAINTEXT' },
+    { name: 'OWN', port: ownPort, advertised: ownPort, protocol: 'PLAINTEXT' },
+    ...proxies.map((advertised, at) => ({ name: `PROXY${at}`, port: proxied[at], advertised, protocol: 'PLAINTEXT' })),
   ]
   const controller = { name: 'CONTROLLER', port: controllerPort, protocol: 'PLAINTEXT' }
   const list = (entries: readonly string[]) => entries.join(',')
@@ -199,7 +199,7 @@ function settingsOf(
     `controller.quorum.voters=1@${HOST}:${controllerPort}`,
     'controller.listener.names=CONTROLLER',
     `listeners=${list([...listeners, controller].map((each) => `${each.name}://${HOST}:${each.port}`))}`,
-    `advertised.listeners=${list(listeners.map(({ name, told }) => `${name}://${HOST}:${told}`))}`,
+    `advertised.listeners=${list(listeners.map(({ name, advertised }) => `${name}://${HOST}:${advertised}`))}`,
     `listener.security.protocol.map=${list([...listeners, controller].map(({ name, protocol }) => `${name}:${protocol}`))}`,
     'inter.broker.listener.name=OWN',
     `log.dirs=${logIn(place)}`,

@@ -116,8 +116,8 @@ describe.skipIf(!hasServers(KUBERNETES_SERVERS))('a Kubernetes API', () => {
   afterAll(() => kube[Symbol.asyncDispose]())
 
   test('knows whom it was told of, and lets them do what they may', async () => {
-    const told = await kube.kubectl(['auth', 'whoami', '--output=jsonpath={.status.userInfo}'], { as: 'alice' })
-    expect(JSON.parse(told.stdout)).toMatchObject({ username: 'alice', groups: ['team-acme', 'system:authenticated'] })
+    const user = await kube.kubectl(['auth', 'whoami', '--output=jsonpath={.status.userInfo}'], { as: 'alice' })
+    expect(JSON.parse(user.stdout)).toMatchObject({ username: 'alice', groups: ['team-acme', 'system:authenticated'] })
     const refused = await kube.kubectl(['get', 'secrets'], { as: 'alice' })
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('User "alice" cannot list') })
     expect(await kube.request({ path: '/api/v1/secrets', as: 'alice' })).toMatchObject({ status: 403 })

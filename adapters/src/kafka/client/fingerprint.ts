@@ -1,7 +1,7 @@
 /**
- * Tells the log of a partition from another one under the same name: an older copy of it, or one that was created anew. Offsets alone do
- * not tell, since the other log has the same offsets as soon as enough was appended to it. Its records differ, though: by their key, and
- * by the time at which the broker appended them.
+ * Distinguishes the log of a partition from another log under the same name: an older copy, or one that was created again. Offsets alone
+ * do not suffice, because the other log soon has the same offsets. But its records differ in their key, and in the time at which the broker
+ * appended them.
  */
 import { createHash } from 'node:crypto'
 import type { KafkaMessage } from 'kafkajs'

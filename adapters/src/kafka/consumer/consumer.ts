@@ -255,7 +255,7 @@ class Member implements GroupConsumer {
   #fetchFrom(partition: Partition, offset: number): void {
     const { topic, partition: number } = partition
     this.#assignment.setNextOffset(partition, offset)
-    // If it is not running, all partitions are assigned anew before anything is fetched.
+    // If it is not running, all partitions are assigned again before anything is fetched.
     if (this.#isRunning) this.#consumer.seek({ topic, partition: number, offset: String(offset) })
     if (partition.isFull()) this.#pause(partition)
     else this.#resume(partition)
@@ -378,8 +378,8 @@ class Member implements GroupConsumer {
   #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {
     this.#touch()
     const [{ log, isNews }, { group }, isClosing] = [this.#connection, this.#settings, this.#closing.signal.aborted]
-    const isTold = !isNews(`${group} ${error.message}`)
-    if (!isTold && (restart || !isClosing)) log.warn({ group, err: error }, 'consumer crashed, restarting')
+    const isRepeated = !isNews(`${group} ${error.message}`)
+    if (!isRepeated && (restart || !isClosing)) log.warn({ group, err: error }, 'consumer crashed, restarting')
     if (restart) return
     // For a caller that waits for the join; after that nobody waits.
     this.#joined.reject(error)

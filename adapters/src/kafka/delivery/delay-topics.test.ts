@@ -48,7 +48,7 @@ function aTimer({ msPerLook = 0 } = {}) {
     topics.set(topic, [...inTopic(topic), ...records.map(({ value }) => ({ value: String(value), isTaken: false }))])
     rungs.onRecords()
   }
-  const told = {
+  const recordedClock = {
     ...clock,
     now: () => Math.floor(clock.now()) + setBy,
     monotonic: () => {
@@ -57,7 +57,7 @@ function aTimer({ msPerLook = 0 } = {}) {
     },
   }
   // The delay topics need no more of a connection than this.
-  const timer = { connection: { send, log: SILENT }, clock: told, prefix: '' } as unknown as DelayPorts
+  const timer = { connection: { send, log: SILENT }, clock: recordedClock, prefix: '' } as unknown as DelayPorts
   const rungs = new DelayTopicConsumer(timer, poll)
   const over = new AbortController()
   onTestFinished(() => over.abort(new Error('the test has ended')))
@@ -76,7 +76,7 @@ function aTimer({ msPerLook = 0 } = {}) {
       await settled()
       return inTopic('webhook.due').length
     },
-    buried: () => inTopic('webhook.dead').length,
+    deadLetters: () => inTopic('webhook.dead').length,
   }
 }
 
@@ -96,7 +96,7 @@ test('what goes from rung to rung by a clock of parts of a millisecond can be re
   const timer = aTimer({ msPerLook: 0.001 })
   timer.run()
   await timer.remindIn(32_500)
-  expect([await timer.dueAfter(33_000), timer.buried()]).toEqual([1, 0])
+  expect([await timer.dueAfter(33_000), timer.deadLetters()]).toEqual([1, 0])
 })
 
 test('what is read when it is overdue waits no more, whatever was left to wait then', async () => {

@@ -177,9 +177,9 @@ export class DelayTopicConsumer {
     const isShort = ({ dueAt }: WaitingReminder) => dueAt > at && dueAt - at < shortestMs
     const goes = ripe.filter((held) => !isShort(held))
     if (goes.length > 0) {
-      const notices = goes.map(({ reminder: { dueAt: toldDueAt, ripeAt: _ripeAt, ...notice }, dueAt }) => ({
+      const notices = goes.map(({ reminder: { dueAt: writtenDueAt, ripeAt: _ripeAt, ...notice }, dueAt }) => ({
         ...notice,
-        waitMs: dueAt > at ? dueAt - at : Math.min(toldDueAt - now, 0),
+        waitMs: dueAt > at ? dueAt - at : Math.min(writtenDueAt - now, 0),
       }))
       await this.#retry(() => sendReminders(this.#ports, notices, signal), signal)
       for (const { record } of goes) record.done()

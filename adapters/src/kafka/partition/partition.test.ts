@@ -22,7 +22,7 @@ describe('a partition', () => {
     expect([partition.add(messages(3), 3), partition.add(messages(5), 5)]).toStrictEqual([3, 2])
   })
 
-  test('is full when it has so many bytes at hand, until enough are taken', () => {
+  test('is full when it has buffered so many bytes, until enough are taken', () => {
     const partition = aPartition()
     const bytes = KAFKA_BUFFERED_BYTES_MAX / 4
     partition.add(messages(3, { bytes }), 9)
@@ -90,7 +90,7 @@ describe('a partition', () => {
     expect([partition.shift()?.offset, partition.isKnown()]).toStrictEqual([9, true])
   })
 
-  test('that is lost has nothing at hand and nothing to commit, and knows what is in hand', () => {
+  test('that is lost has nothing buffered and nothing to commit, and knows which records are in process', () => {
     const partition = aPartition()
     partition.add(messages(3), 3)
     partition.shift()

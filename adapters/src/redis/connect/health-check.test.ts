@@ -8,66 +8,70 @@ import { openHealthCheck } from './health-check.ts'
 const ANSWER_MS_MAX = 400
 
 /** A health check whose pings a test answers, and the changes it reported. */
-function aPulse() {
+function aHealthCheck() {
   const clock = manualClock()
-  const told: (string | undefined)[] = []
+  const reported: (string | undefined)[] = []
   const asked: PromiseWithResolvers<string>[] = []
   const ping = () => {
     const answer = Promise.withResolvers<string>()
     asked.push(answer)
     return answer.promise
   }
-  const pulse = openHealthCheck({ ping, answerMsMax: ANSWER_MS_MAX, clock })
-  pulse.watch((reason) => told.push(reason?.message))
-  return { clock, pulse, asked, told, answer: () => asked.at(-1)?.resolve('OK') }
+  const healthCheck = openHealthCheck({ ping, answerMsMax: ANSWER_MS_MAX, clock })
+  healthCheck.watch((reason) => reported.push(reason?.message))
+  return { clock, healthCheck, asked, reported, answer: () => asked.at(-1)?.resolve('OK') }
 }
 
 test('asks at its interval, and tells nothing of a Redis that goes on answering', async () => {
-  const { clock, pulse, asked, told, answer } = aPulse()
+  const { clock, healthCheck, asked, reported, answer } = aHealthCheck()
   for (let beats = 1; beats <= 3; beats++) {
     expect(asked).toHaveLength(beats)
     answer()
     await clock.advance(REDIS_HEALTH_CHECK_MS)
   }
-  expect([pulse.isDown(), pulse.wasRecentlyDown(), told]).toEqual([false, false, []])
-  await pulse[Symbol.asyncDispose]()
+  expect([healthCheck.isDown(), healthCheck.wasRecentlyDown(), reported]).toEqual([false, false, []])
+  await healthCheck[Symbol.asyncDispose]()
 })
 
 test('holds a Redis for away that did not answer in time, and for back when it answers again', async () => {
-  const { clock, pulse, told, answer } = aPulse()
+  const { clock, healthCheck, reported, answer } = aHealthCheck()
   await clock.advance(ANSWER_MS_MAX - 1)
-  expect(pulse.isDown()).toBe(false)
+  expect(healthCheck.isDown()).toBe(false)
   await clock.advance(1)
-  expect([pulse.isDown(), pulse.wasRecentlyDown(), told]).toEqual([true, true, ['no answer within 400 ms']])
+  expect([healthCheck.isDown(), healthCheck.wasRecentlyDown(), reported]).toEqual([
+    true,
+    true,
+    ['no answer within 400 ms'],
+  ])
   // A second failed check reports no change.
   await clock.advance(REDIS_HEALTH_CHECK_MS)
-  expect(told).toHaveLength(1)
+  expect(reported).toHaveLength(1)
   await clock.advance(REDIS_HEALTH_CHECK_MS - ANSWER_MS_MAX)
   answer()
   await clock.advance(0)
-  expect([pulse.isDown(), told]).toEqual([false, ['no answer within 400 ms', undefined]])
+  expect([healthCheck.isDown(), reported]).toEqual([false, ['no answer within 400 ms', undefined]])
   // Other processes may notice later what this one knows.
   const backAt = clock.monotonic()
   while (clock.monotonic() < backAt + REDIS_RECENTLY_DOWN_MS - 1) {
-    expect(pulse.wasRecentlyDown()).toBe(true)
+    expect(healthCheck.wasRecentlyDown()).toBe(true)
     await clock.advance(1)
     answer()
   }
   await clock.advance(1)
-  expect(pulse.wasRecentlyDown()).toBe(false)
-  await pulse[Symbol.asyncDispose]()
+  expect(healthCheck.wasRecentlyDown()).toBe(false)
+  await healthCheck[Symbol.asyncDispose]()
 })
 
 test('believes a Redis that refuses at once, and does not ask it more often for that', async () => {
-  const { clock, pulse, asked, told } = aPulse()
+  const { clock, healthCheck, asked, reported } = aHealthCheck()
   asked[0]?.reject(new Error('READONLY You cannot write against a read only replica.'))
   await clock.advance(0)
-  expect([pulse.isDown(), told]).toEqual([true, [expect.stringContaining('READONLY')]])
+  expect([healthCheck.isDown(), reported]).toEqual([true, [expect.stringContaining('READONLY')]])
   await clock.advance(REDIS_HEALTH_CHECK_MS - 1)
   expect(asked).toHaveLength(1)
   await clock.advance(1)
   expect(asked).toHaveLength(2)
-  await pulse[Symbol.asyncDispose]()
+  await healthCheck[Symbol.asyncDispose]()
 })
 
 test('ends each call at its time and no other, and all of them when they are cut', async () => {

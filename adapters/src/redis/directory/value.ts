@@ -44,7 +44,7 @@ export const NO_VALUES: Values = {
  */
 export function valueWriter(stored: () => Values): (snapshot: DirectorySnapshot) => Values {
   const convert = openConverters()
-  const spelledAnew = (kind: Kind, text: string) => {
+  const respelled = (kind: Kind, text: string) => {
     const value = converted(text, convert[kind])
     return value && canonicalJson(value)
   }
@@ -55,8 +55,8 @@ export function valueWriter(stored: () => Values): (snapshot: DirectorySnapshot)
   const serializer =
     <One extends object>(kind: Kind, spell: (one: One) => string) =>
     (one: One, name: string) => {
-      const [text, stands] = [spell(one), stored()[kind].get(name)]
-      return stands !== undefined && (stands === text || spelledAnew(kind, stands) === text) ? stands : text
+      const [text, previous] = [spell(one), stored()[kind].get(name)]
+      return previous !== undefined && (previous === text || respelled(kind, previous) === text) ? previous : text
     }
   const tenantText = serializer('tenants', serializeTenant)
   const keyText = serializer('keys', serializeKey)

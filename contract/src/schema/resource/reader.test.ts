@@ -274,11 +274,11 @@ const rows = Object.entries(FIELDS).flatMap(([kind, fields]) =>
 
 describe('each field', () => {
   test.for(rows)('%s %s', ([kind, field, taken, refused, around]) => {
-    const tell = (value: Json) => faultsOf(manifest(kind, put(around ?? LEAST[kind], field.split('.'), value)))
+    const faultsWith = (value: Json) => faultsOf(manifest(kind, put(around ?? LEAST[kind], field.split('.'), value)))
     // Shortened, because some have the maximum length.
     const shown = (values: readonly Json[]) => values.map((value) => JSON.stringify(value).slice(0, 100))
-    expect(shown(taken.filter((value) => tell(value).length > 0))).toEqual([])
-    expect(shown(refused.filter((value) => tell(value).length === 0))).toEqual([])
+    expect(shown(taken.filter((value) => faultsWith(value).length > 0))).toEqual([])
+    expect(shown(refused.filter((value) => faultsWith(value).length === 0))).toEqual([])
     expect(refused.length).toBeGreaterThan(0)
   })
 

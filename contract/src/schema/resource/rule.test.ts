@@ -25,7 +25,7 @@ function faultsOf(value: JsonObject): readonly string[] {
   return 'faults' in result ? result.faults.map(({ path, message }) => `${path} ${message}`) : []
 }
 
-describe('a fault is told by its place', () => {
+describe('a fault is reported by its place', () => {
   test.for<[Kind, JsonObject, string]>([
     [
       'Plan',

@@ -3,13 +3,13 @@
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
 import { codeOf } from '@platen/contract/thrown.ts'
+import { ClusterError, errorFromAnswer } from '../error.ts'
 import {
   CLUSTER_ANSWER_BYTES_MAX,
   CLUSTER_BUSY_MS_MAX,
   CLUSTER_BUSY_RETRIES_MAX,
   CLUSTER_REQUEST_MS_MAX,
-} from '../../limit.ts'
-import { ClusterError, errorFromAnswer } from '../error.ts'
+} from '../limit.ts'
 import { readWhole, TooLargeError } from './stream.ts'
 import { labelOf, type OutgoingRequest, type Transport } from './transport.ts'
 

@@ -6,9 +6,9 @@ import { Agent, type RequestOptions, request } from 'node:https'
 import type { Socket } from 'node:net'
 import type { RequestMethod } from '@platen/contract/port/operator-meter.ts'
 import { codeOf, isBrokenConnection } from '@platen/contract/thrown.ts'
-import { CLUSTER_IDLE_SOCKET_MS, CLUSTER_REQUESTS_MAX } from '../../limit.ts'
 import type { Access } from '../access.ts'
 import { ClusterError } from '../error.ts'
+import { CLUSTER_IDLE_SOCKET_MS, CLUSTER_REQUESTS_MAX } from '../limit.ts'
 
 export interface OutgoingRequest {
   readonly method: RequestMethod

@@ -1,8 +1,8 @@
 /** One watch: a long answer with one event per line. */
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import { CLUSTER_ANSWER_BYTES_MAX, CLUSTER_REQUEST_MS_MAX, WATCH_EVENT_BYTES_MAX } from '../../limit.ts'
 import { ClusterError, errorFromAnswer } from '../error.ts'
+import { CLUSTER_ANSWER_BYTES_MAX, CLUSTER_REQUEST_MS_MAX, WATCH_EVENT_BYTES_MAX } from '../limit.ts'
 import { isKubeObject, isRecord, type KubeObject } from '../object.ts'
 import { acceptOf, type Connection, parseJson, transportError, withQuery } from './request.ts'
 import { linesOf, readWhole } from './stream.ts'
@@ -45,7 +45,7 @@ export async function* openWatch(
   let isOpen = false
   try {
     using opening = watchdog(connection.clock, CLUSTER_REQUEST_MS_MAX, giveUp)
-    const answer = await startWatch(connection, { ...request, told: label }, either)
+    const answer = await startWatch(connection, { ...request, label }, either)
     opening[Symbol.dispose]()
     isOpen = true
     yield { type: 'OPENED' }
@@ -63,13 +63,7 @@ export async function* openWatch(
 
 async function startWatch(
   { transport, clock, meter }: Connection,
-  {
-    path,
-    resourceVersion,
-    timeoutSeconds,
-    metadataOnly = false,
-    told: label,
-  }: WatchRequest & { readonly told: string },
+  { path, resourceVersion, timeoutSeconds, metadataOnly = false, label }: WatchRequest & { readonly label: string },
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const query = { watch: '1', allowWatchBookmarks: 'true', resourceVersion, timeoutSeconds: `${timeoutSeconds}` }

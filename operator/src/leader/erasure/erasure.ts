@@ -2,9 +2,9 @@
  * Erasures: orders to erase renders, given by resources of Kubernetes. They are no settings, so nothing is compiled or published, and they
  * have an informer and a queue of their own: an erasure that takes days delays nothing.
  *
- * The operator writes an order to the artifact store and shows how far the events processes are with it. It erases nothing itself. Giving an
- * order again changes nothing, so a reconcile may begin anew at any time. What the order cannot tell any more once it is removed is in the
- * status.
+ * The operator writes an order to the artifact store and shows how far the events processes are with it. It erases nothing itself. Giving
+ * an order again changes nothing, so a reconcile may start again at any time. What the order cannot tell any more once it is removed is in
+ * the status.
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
@@ -32,11 +32,11 @@ import { isConflict, isNotFound } from '../../cluster/error.ts'
 import { type Informer, openInformer } from '../../cluster/informer.ts'
 import type { KubeObject } from '../../cluster/object.ts'
 import { pathOf } from '../../cluster/path.ts'
-import { ERASURE_IDLE_MS_MAX, ERASURE_POLL_MS_MAX, ERASURE_POLL_MS_MIN, ERASURE_WORKERS } from '../../limit.ts'
 import { WorkQueue } from '../../queue/work-queue.ts'
 import { runWorkers } from '../../queue/worker.ts'
 import type { ResourceCache } from '../../reconcile/resource-cache.ts'
 import { mergePatchOf } from '../../reconcile/status.ts'
+import { ERASURE_IDLE_MS_MAX, ERASURE_POLL_MS_MAX, ERASURE_POLL_MS_MIN, ERASURE_WORKERS } from '../limit.ts'
 import { type ErasureView, finishedAtOf, type KeptTopic, type Progress, statusOf } from './status.ts'
 
 export type { KeptTopic } from './status.ts'

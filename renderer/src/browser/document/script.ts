@@ -54,7 +54,7 @@ export function finishScript(finish: FinishOptions): string {
 }
 
 /**
- * The rules stand first and last. Of two important declarations in `@page`, Chromium takes the first; CSS says that the last wins. Layout
+ * The rules come first and last. Of two important declarations in `@page`, Chromium takes the first; CSS says that the last wins. Layout
  * requests fonts, so it runs before the wait for fonts.
  */
 const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin, hosts }) => {

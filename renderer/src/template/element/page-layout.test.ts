@@ -29,7 +29,7 @@ const laidOut = (page: LayoutPage, measured?: Parameters<typeof pageLayoutOf>[0]
   return idsOf(parts.map(({ props }) => props.node))
 }
 
-test('what is pinned comes first, first of it what is made anew, and the rest keeps its order', () => {
+test('what is pinned comes first, first of it what is created again, and the rest keeps its order', () => {
   const pinned = { type: 'View', props: { fixed: true, style: { position: 'absolute' } }, children: [] }
   const dynamic = { ...pinned, children: [{ type: 'Text', props: {}, children: [], render: 0 }] }
   expect(pinnedFirst(['a', pinned, 'b', dynamic])).toEqual({ order: [3, 1, 0, 2], isMoved: true, dynamicCount: 1 })

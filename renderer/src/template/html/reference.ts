@@ -1,8 +1,8 @@
 /**
  * Resolves how filled HTML refers to the template's own files. Chromium requests what a document calls `asset:logo.png`, and
  * `browser/document/request.ts` answers. A header or footer cannot make requests, so its assets are embedded. In the document we replace
- * names by digests, where a name can be told from other text. The reason: a page caches files by address. Two templates may both have a
- * logo.png, but equal digests mean equal bytes. Pure.
+ * names by digests, where a name can be distinguished from other text. The reason: a page caches files by address. Two templates may both
+ * have a logo.png, but equal digests mean equal bytes. Pure.
  */
 import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'

@@ -85,7 +85,7 @@ describe('a faulty document', () => {
     expect([...refused]).toEqual(['Plan bad'])
   })
 
-  test('is told by file, line, resource and field', () => {
+  test('is reported by file, line, resource and field', () => {
     expect(parse(`\n\n${plan('bad')}spec:\n  retentionDays: 30\n  asyncFairShare: 0\n`).faults).toEqual([
       {
         file: 'all.yaml',
@@ -98,7 +98,7 @@ describe('a faulty document', () => {
     ])
   })
 
-  test('is told by the line of what is around a field that is missing', () => {
+  test('is reported by the line of what is around a field that is missing', () => {
     const [fault] = parse(`---\n${plan('bad').replace('Plan', 'Tenant')}spec:\n  suspend: true\n`).faults
     expect(fault).toMatchObject({ line: 6, path: '/spec/planRef', message: 'is required' })
   })

@@ -34,7 +34,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed
 }
 
-/** As fast as it goes: nothing is done with what comes. */
+/** As fast as possible: what is read is dropped. */
 async function readBare() {
   let fields = 0
   for (const kind of ['tenants', 'keys', 'templates']) {

@@ -6,7 +6,7 @@ import { type Estate, estateOf } from './estate.ts'
 import {
   changePlan,
   changeTenants,
-  countUntold,
+  countUnpropagated,
   idleShare,
   rateOfStatusWrites,
   type Started,
@@ -49,7 +49,7 @@ async function settling(
   const { idleMs, requests } = await startOn(stand)
   const { POST = 0, PUT = 0, PATCH = 0 } = requests
   const writes = POST + PUT + PATCH
-  await checkTold(stand)
+  await checkPropagated(stand)
   return {
     name: `settling ${declared.length} resources: × its writes at the rate of bare creates`,
     detail: `${seconds(idleMs)} for ${writes} writes, ${perSecond.toFixed(0)}/s`,
@@ -64,20 +64,20 @@ async function* starting(stand: Stand): AsyncGenerator<Figure> {
   await stand.operator.stop()
   const again = await startOn(stand)
   yield {
-    name: 'started where all is as it is to be: statuses written',
-    detail: `${toldOf(again)}, ${again.requests['GET']} GETs`,
+    name: 'started with everything up to date: statuses written',
+    detail: `${startOf(again)}, ${again.requests['GET']} GETs`,
     value: again.statusWrites,
     target: { atMost: 0 },
   }
   const publishes = Number(stand.seen.at(-1)?.revision !== revision)
-  yield { name: 'started where all is as it is to be: publishes', detail: '', value: publishes, target: { atMost: 0 } }
+  yield { name: 'started with everything up to date: publishes', detail: '', value: publishes, target: { atMost: 0 } }
   yield memory(stand, 'the operator with all of it, MiB')
   await stand.operator.stop()
-  const anew = await startOnNothing(stand)
+  const fresh = await startOnNothing(stand)
   yield {
     name: 'started on an emptied Redis: all published ÷ started on a full one',
-    detail: `published after ${seconds(anew.publishedMs)}; ${toldOf(anew)}, ${anew.requests['GET']} GETs`,
-    value: anew.publishedMs / again.idleMs,
+    detail: `published after ${seconds(fresh.publishedMs)}; ${startOf(fresh)}, ${fresh.requests['GET']} GETs`,
+    value: fresh.publishedMs / again.idleMs,
     target: { atMost: 5 },
   }
 }
@@ -87,10 +87,10 @@ async function* changing(
   stand: Stand,
   { tenants, changes }: { readonly tenants: number; readonly changes: number },
 ): AsyncGenerator<Figure> {
-  const { writtenMs, seenMs, toldMs } = await changeTenants(stand, { tenants, changes, perSecond: PER_SECOND })
+  const { writtenMs, seenMs, propagatedMs } = await changeTenants(stand, { tenants, changes, perSecond: PER_SECOND })
   const told = ([name, ms]: readonly [string, readonly number[]]) =>
     `${name} p50 ${quantile(ms, 0.5).toFixed(0)}, p99 ${quantile(ms, 0.99).toFixed(0)} ms`
-  const phases = [['written by the API server', writtenMs] as const, ['Propagated', toldMs] as const]
+  const phases = [['written by the API server', writtenMs] as const, ['Propagated', propagatedMs] as const]
   yield {
     name: `a tenant changed, ${PER_SECOND} a second: p99 until a process has it, ms`,
     detail: [`p50 ${quantile(seenMs, 0.5).toFixed(0)} ms`, ...phases.map(told)].join('; '),
@@ -109,8 +109,8 @@ async function* changing(
 
 /** The plan of all tenants is changed. */
 async function* planning(stand: Stand, tenants: number): AsyncGenerator<Figure> {
-  const { seenMs, toldMs } = await changePlan(stand, tenants, 20_000)
-  await checkTold(stand)
+  const { seenMs, propagatedMs } = await changePlan(stand, tenants, 20_000)
+  await checkPropagated(stand)
   const rawMs = await writeRaw(stand)
   yield memory(stand, 'the operator after every tenant changed, MiB')
   await stand.operator.stop()
@@ -118,8 +118,8 @@ async function* planning(stand: Stand, tenants: number): AsyncGenerator<Figure> 
   const bareMs = rawMs + (tenants * 1000) / perSecond
   yield {
     name: `the plan of ${tenants} tenants changed: × raw to Redis and as many statuses`,
-    detail: `in force after ${seconds(seenMs)}, told after ${seconds(toldMs)}; ${rawMs.toFixed(0)} ms, ${perSecond.toFixed(0)}/s`,
-    value: toldMs / bareMs,
+    detail: `in force after ${seconds(seenMs)}, propagated after ${seconds(propagatedMs)}; ${rawMs.toFixed(0)} ms, ${perSecond.toFixed(0)}/s`,
+    value: propagatedMs / bareMs,
     target: { atMost: 3 },
   }
 }
@@ -130,12 +130,12 @@ function memory({ operator: { memory: read } }: Stand, name: string): Figure {
 }
 
 /** Whoever leaves something out is no faster for it. */
-async function checkTold(stand: Stand): Promise<void> {
-  const untold = await countUntold(stand)
-  if (untold > 0) throw new Error(`${untold} resources are not told to have come everywhere`)
+async function checkPropagated(stand: Stand): Promise<void> {
+  const unpropagated = await countUnpropagated(stand)
+  if (unpropagated > 0) throw new Error(`${unpropagated} resources are not propagated`)
 }
 
-function toldOf({ leadingMs, idleMs }: Started): string {
+function startOf({ leadingMs, idleMs }: Started): string {
   return `leads after ${seconds(leadingMs)}, at rest after ${seconds(idleMs)}`
 }
 

@@ -60,7 +60,7 @@ export interface Latencies {
   /** From the call to the API server until a process that follows Redis has it, in milliseconds. */
   readonly seenMs: readonly number[]
   /** Until its status says so. */
-  readonly toldMs: readonly number[]
+  readonly propagatedMs: readonly number[]
 }
 
 export interface Changes {
@@ -76,7 +76,7 @@ export async function changeTenants(
   { tenants, changes, perSecond }: Changes,
 ): Promise<Latencies> {
   const over = new AbortController()
-  const told = await followTold(client, over.signal)
+  const untilPropagated = await followPropagated(client, over.signal)
   const one = async (change: number): Promise<readonly [number, number, number]> => {
     const name = tenantOf((change * 7919) % tenants)
     const limit = 1000 + change
@@ -88,8 +88,8 @@ export async function changeTenants(
     const isSeen = ({ limits }: Seen) =>
       limits.some(([tenant, found]) => tenant === name && found.syncRateLimitPerMinute === limit)
     const seen = await untilSeen(isSeen, since)
-    const toldAt = await told(name, metadata.generation ?? 0)
-    return [writtenAt - begunAt, seen.at - begunAt, toldAt - begunAt]
+    const propagatedAt = await untilPropagated(name, metadata.generation ?? 0)
+    return [writtenAt - begunAt, seen.at - begunAt, propagatedAt - begunAt]
   }
   const all: Promise<readonly [number, number, number]>[] = []
   for (let change = 0; change < changes; change++) {
@@ -101,14 +101,14 @@ export async function changeTenants(
   return {
     writtenMs: latencies.map(([written]) => written),
     seenMs: latencies.map(([, seen]) => seen),
-    toldMs: latencies.map(([, , told]) => told),
+    propagatedMs: latencies.map(([, , propagated]) => propagated),
   }
 }
 
-/** Answers when the status of a tenant first said of a generation that it has come everywhere. */
-async function followTold(client: Stand['client'], signal: AbortSignal) {
+/** Resolves when the status of a tenant first says that a generation is propagated. */
+async function followPropagated(client: Stand['client'], signal: AbortSignal) {
   const { resourceVersion } = await client.list(TENANTS, { limit: 1 }, signal)
-  const waiting = new Map<string, { readonly generation: number; readonly told: (at: number) => void }>()
+  const waiting = new Map<string, { readonly generation: number; readonly resolve: (at: number) => void }>()
   const known = new Map<string, readonly [generation: number, at: number]>()
   const follow = async () => {
     const options = { resourceVersion, timeoutSeconds: 3600, idleMs: MINUTE_MS * 60 }
@@ -118,14 +118,14 @@ async function followTold(client: Stand['client'], signal: AbortSignal) {
       const generation = propagatedGeneration(event.object)
       if ((known.get(name)?.[0] ?? 0) < generation) known.set(name, [generation, now()])
       const [wanted, at] = [waiting.get(name), known.get(name)?.[1] ?? 0]
-      if (wanted !== undefined && generation >= wanted.generation) wanted.told(at)
+      if (wanted !== undefined && generation >= wanted.generation) wanted.resolve(at)
     }
   }
   follow().catch(() => undefined)
   return (name: string, generation: number): Promise<number> => {
     const [found = 0, at = 0] = known.get(name) ?? []
     if (found >= generation) return Promise.resolve(at)
-    return new Promise((told) => waiting.set(name, { generation, told }))
+    return new Promise((resolve) => waiting.set(name, { generation, resolve }))
   }
 }
 
@@ -143,7 +143,7 @@ function propagatedGeneration({ status }: KubeObject): number {
 
 export interface PlanChanged {
   readonly seenMs: number
-  readonly toldMs: number
+  readonly propagatedMs: number
 }
 
 /** Changes the plan of all tenants, until each of them is told to have it. */
@@ -157,8 +157,8 @@ export async function changePlan(stand: Stand, tenants: number, limit: number): 
       for (const [name, { renderLimitMonthly }] of limits) if (renderLimitMonthly === limit) changed.add(name)
     return changed.size === tenants
   })
-  const toldAt = await stand.operator.untilIdle()
-  return { seenMs: seen.at - begunAt, toldMs: toldAt - begunAt }
+  const propagatedAt = await stand.operator.untilIdle()
+  return { seenMs: seen.at - begunAt, propagatedMs: propagatedAt - begunAt }
 }
 
 /** How long a pipeline takes that writes the settings of all tenants as they stand. */
@@ -197,18 +197,18 @@ interface Effective {
   readonly effective: object
 }
 
-/** Of all resources, how many are not told to have come everywhere as they are. */
-export async function countUntold({ client }: Stand): Promise<number> {
-  let untold = 0
+/** Counts the resources whose current generation is not propagated. */
+export async function countUnpropagated({ client }: Stand): Promise<number> {
+  let unpropagated = 0
   for (const kind of ['Plan', 'Tenant', 'Template', 'ApiKey'] as const) {
     let token: string | undefined
     do {
       const page = await client.list(collectionPath(kind), { limit: PAGE_OBJECTS, continue: token }, NEVER)
-      untold += page.items.filter((item) => propagatedGeneration(item) !== item.metadata.generation).length
+      unpropagated += page.items.filter((item) => propagatedGeneration(item) !== item.metadata.generation).length
       token = page.continue
     } while (token !== undefined)
   }
-  return untold
+  return unpropagated
 }
 
 /** What share of a core it takes while nothing changes. */

@@ -19,7 +19,7 @@ const BASE = {
   rebalanceMs: 1000,
 } as const satisfies Partial<Scenario>
 
-/** As `sizeOf` has it, with room for twice the pods, but for what is changed. */
+/** As `sizeOf` says, with room for twice the pods, except for what is changed. */
 function scenario(
   perSecond: number,
   { min, max, lagPerReplica }: { min?: number; max?: number; lagPerReplica?: number } = {},
@@ -47,18 +47,18 @@ export async function* scale(share: number): AsyncGenerator<Figure> {
   for (const [name, given] of SCENARIOS.slice(0, Math.ceil(SCENARIOS.length * share))) {
     const { before, burst, refused, pods, calmAfterSeconds } = simulate(given)
     const calm = calmAfterSeconds === undefined ? 'not calm at the end' : `calm after ${calmAfterSeconds.toFixed(0)} s`
-    const detail = `pods ${pods.before} → ${pods.most}, ${calm}, ${refused} sync refused; before ${told(before.sync)} sync, ${told(before.async)} async`
+    const detail = `pods ${pods.before} → ${pods.most}, ${calm}, ${refused} sync refused; before ${spelled(before.sync)} sync, ${spelled(before.async)} async`
     const bound = { atMost: SYNC_START_MS_MAX / 1000 }
     yield {
       name: `${name}: sync p95, s`,
-      detail: `${told(burst.sync)}; ${detail}`,
+      detail: `${spelled(burst.sync)}; ${detail}`,
       value: quantile(burst.sync, 0.95) / 1000,
       target: bound,
     }
     const most = 60 * BASE.burst.times
     yield {
       name: `${name}: async p95, s`,
-      detail: told(burst.async),
+      detail: spelled(burst.async),
       value: quantile(burst.async, 0.95) / 1000,
       target: { atMost: most },
     }
@@ -66,7 +66,7 @@ export async function* scale(share: number): AsyncGenerator<Figure> {
 }
 
 /** Half of them, most of them, and the longest. */
-function told(waits: readonly number[]): string {
+function spelled(waits: readonly number[]): string {
   const longest = waits.reduce((most, wait) => Math.max(most, wait), 0)
   return [quantile(waits, 0.5), quantile(waits, 0.95), longest].map((wait) => (wait / 1000).toFixed(2)).join('/')
 }

@@ -1,7 +1,7 @@
 /**
  * A cluster on paper: renders are accepted, wait in partitions of lanes, are taken by renderer pods, and the autoscaler makes pods more
- * or fewer by the lag it sees. What decides is the product's own: the lane by `limiter-state.ts`, what a slot takes by `worker/slots.ts` and
- * `worker/sync-queue.ts`. What is assumed stands in the scenario. The same seed gives the same run.
+ * or fewer by the lag it sees. What decides is the product's own: the lane by `limiter-state.ts`, what a slot takes by `worker/slots.ts`
+ * and `worker/sync-queue.ts`. What is assumed stands in the scenario. The same seed gives the same run.
  */
 import { KAFKA_COMMIT_EVERY_MS } from '@platen/adapters/kafka/limit.ts'
 import type { Instant } from '@platen/contract/brand.ts'
@@ -36,7 +36,7 @@ export interface Scenario {
   readonly serviceMs: readonly { readonly share: number; readonly ms: number }[]
   /** From the autoscaler's decision to the first render. */
   readonly startSeconds: readonly [least: number, most: number]
-  /** While partitions are shared out anew nobody takes a render. */
+  /** While partitions are reassigned nobody takes a render. */
   readonly rebalanceMs: number
 }
 
@@ -81,7 +81,7 @@ interface Pod {
 
 export function simulate(scenario: Scenario): Run {
   const random = seeded(scenario.seed)
-  // Building one anew for each of a million renders would take most of the time.
+  // Building one again for each of a million renders would take most of the time.
   const some = { reservation: aReservation({ engine: 'html', limits: LIMITS }), manifest: aManifest() }
   const allowance = openLimiterState()
   const topics: Topics = openTopics(scenario.partitions)

@@ -25,7 +25,7 @@ const isOff = (seconds: number | undefined) => seconds !== undefined && Math.abs
 const sum = (values: Values) => values.reduce<number>((total, value = 0) => total + value, 0)
 
 /** As docs/metrics.md says it of the metric. */
-export const MOVEMENTS = {
+const MOVEMENTS = {
   rises: { hasMoved: someNow((now, before) => now > before) },
   changes: { hasMoved: someNow((now, before) => now !== before) },
   'falls to 0': {

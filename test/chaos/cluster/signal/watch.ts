@@ -47,7 +47,7 @@ export async function watchSignal(name: SignalName, processes: readonly ServerPr
     noticed,
     async verdict() {
       await noticed()
-      if (state === 'unmoved') return `${selector} was not seen to move`
+      if (state === 'unmoved') return `${selector} has not moved`
       return state === 'noticed' || 'nobody' in wakes ? undefined : `the condition of ${wakes.alert} was not true`
     },
     async [Symbol.asyncDispose]() {

@@ -15,7 +15,7 @@ export interface Ground {
   readonly rig: Rig
   readonly trial: Trial
   readonly random: () => number
-  /** Resolves when the metric of the fault's signal has moved, or is not seen to move for long. */
+  /** Resolves when the metric of the fault's signal has moved, or has not moved for long. */
   readonly noticed: () => Promise<void>
   readonly signal: AbortSignal
 }

@@ -75,14 +75,16 @@ function everyIdEnds({ issued, facts: { manifests }, exchanges }: Evidence): rea
 }
 
 function oneEnding({ facts: { manifests, events } }: Evidence): readonly string[] {
-  const told = Map.groupBy(events, ({ manifest }) => manifest.render.id)
-  const untold = [...manifests.values()].filter((manifest) => isTold(manifest) && !told.has(manifest.render.id))
-  const wrong = [...told].flatMap(([id, own]) => [...manyIds(id, own), ...otherEndings(manifests.get(id), own)])
-  return [...untold.map(({ render }) => `${render.id} has no event`), ...wrong]
+  const reported = Map.groupBy(events, ({ manifest }) => manifest.render.id)
+  const unreported = [...manifests.values()].filter(
+    (manifest) => isReported(manifest) && !reported.has(manifest.render.id),
+  )
+  const wrong = [...reported].flatMap(([id, own]) => [...manyIds(id, own), ...otherEndings(manifests.get(id), own)])
+  return [...unreported.map(({ render }) => `${render.id} has no event`), ...wrong]
 }
 
 /** False for refused requests, which have no event. They never began. */
-function isTold({ attempt, outcome }: Ending): boolean {
+function isReported({ attempt, outcome }: Ending): boolean {
   return attempt > 0 || outcome.error?.code !== 'canceled'
 }
 
@@ -93,11 +95,11 @@ function manyIds(id: string, events: readonly TellingOf[]): readonly string[] {
 
 function otherEndings(manifest: Ending | undefined, events: readonly TellingOf[]): readonly string[] {
   // The event has its id beside the manifest, and not in it. A removal may come before or after it.
-  const { eventId, removedAt: _removedAt, ...told } = manifest ?? {}
-  const expected = JSON.stringify(told)
+  const { eventId, removedAt: _removedAt, ...reported } = manifest ?? {}
+  const expected = JSON.stringify(reported)
   return events
     .filter((event) => event.id !== eventId || JSON.stringify(event.manifest) !== expected)
-    .map(({ manifest: { render } }) => `${render.id} is told of otherwise than its manifest says`)
+    .map(({ manifest: { render } }) => `${render.id} is reported otherwise than its manifest says`)
 }
 
 function exactCharges({ facts: { manifests, usage } }: Evidence): readonly string[] {

@@ -160,13 +160,13 @@ async function exchange(
     const { status, headers } = response
     const isJson = headers.get('content-type')?.startsWith('application/json') === true
     // Other tests compare the service's answers with their schemas.
-    const told = isJson ? (JSON.parse(bytes.toString()) as Told) : {}
-    const render = headers.get('x-service-render-id') ?? (status === 202 ? told.render_id : undefined)
+    const parsed = isJson ? (JSON.parse(bytes.toString()) as ParsedBody) : {}
+    const render = headers.get('x-service-render-id') ?? (status === 202 ? parsed.render_id : undefined)
     return {
       status,
       hasRetryAfter: headers.has('retry-after'),
       ...(render && { render }),
-      ...(status === 200 && told.status && { shown: { status: told.status, finishedAt: told.finished_at } }),
+      ...(status === 200 && parsed.status && { shown: { status: parsed.status, finishedAt: parsed.finished_at } }),
       ...(status >= 400 && { complaint: bytes.toString().slice(0, 300) }),
     }
   } catch (error) {
@@ -180,7 +180,7 @@ async function exchange(
   }
 }
 
-interface Told {
+interface ParsedBody {
   readonly render_id?: string
   readonly status?: string
   readonly finished_at?: string
