@@ -3,7 +3,7 @@
  * more, and the delivery ends as that attempt did.
  */
 import type { Instant } from './brand.ts'
-import type { EventType } from './event.ts'
+import type { WebhookType } from './event.ts'
 import type { RenderId } from './render-id.ts'
 import type { Environment, TenantId } from './tenant.ts'
 import type { TraceContext } from './trace.ts'
@@ -19,7 +19,8 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 export interface Delivery {
   /** The event's id, a UUIDv7, the same in every attempt. */
   readonly id: string
-  readonly type: EventType
+  readonly type: WebhookType
+  /** The render that the event is of. Of the end of a batch, the id of the batch. */
   readonly render: RenderId
   readonly tenant: TenantId
   /** The tenant's incarnation. */

@@ -31,7 +31,7 @@ const REQUEST = [
   `Running answers take at most ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} for a tenant`,
   `an answer that nobody reads | ${s(api.ANSWER_STALLED_MS_MAX)}`,
   `an answer that nobody reads for ${seconds(api.ANSWER_STALLED_MS_MAX)} is cut off`,
-  `the whole request up to ${kib(admission.INLINE_DATA_BYTES_MAX)}`,
+  `the whole request up to ${kib(contract.INLINE_DATA_BYTES_MAX)}`,
   `a \`tracestate\` of more than ${digits(TRACESTATE_CHARS_MAX)} characters or ${digits(TRACESTATE_MEMBERS_MAX)} members`,
 ]
 

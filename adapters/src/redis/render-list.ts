@@ -11,7 +11,7 @@ import {
   type RenderListView,
   type RenderQuery,
 } from '@platen/contract/port/render-list.ts'
-import { type Labels, STATUSES, type Status } from '@platen/contract/render.ts'
+import { type Shown, STATUSES, type Status } from '@platen/contract/render.ts'
 import { type IdScope, issuedAt, type RenderId } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
@@ -43,7 +43,20 @@ export function redisRenderList(redis: RedisConnection, options: RenderListOptio
   const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)
   const run = (scope: IdScope, request: object, signal: AbortSignal) =>
     script.run({ keys: keysOf(scope), request }, signal)
+  const ask = async (scope: IdScope, request: object, signal: AbortSignal) => {
+    const [isComplete, answer] = await Promise.all([checkpoints.isComplete(signal), run(scope, request, signal)])
+    if (!isComplete) throw new RenderListIncomplete('the list of renders does not include all events yet')
+    return answer
+  }
   return {
+    async count(scope, batch, signal) {
+      // The script answers with the counts of these letters, in their order.
+      const letters = STATUSES.map((status) => STATUS_LETTERS[status])
+      const engines = ENGINES.map((engine) => ENGINE_LETTERS[engine])
+      const counts = (await ask(scope, { operation: 'count', batch, letters, engines }, signal)) as number[]
+      const [queued = 0, running = 0, succeeded = 0, failed = 0] = counts
+      return { queued, running, succeeded, failed }
+    },
     async put(scope, render, signal) {
       const { id, engine, state, expiresAt } = render
       const letters = { status: STATUS_LETTERS[state.status], engine: ENGINE_LETTERS[engine] }
@@ -61,10 +74,9 @@ export function redisRenderList(redis: RedisConnection, options: RenderListOptio
       return (await run(scope, { operation: 'isSettled', id }, signal)) === true
     },
     async page(query, signal) {
-      const { scope, limit, template, reference } = query
-      const asked = { operation: 'page', ...idRangeOf(query), limit, template, reference, letters: lettersOf(query) }
-      const [isComplete, found] = await Promise.all([checkpoints.isComplete(signal), run(scope, asked, signal)])
-      if (!isComplete) throw new RenderListIncomplete('the list of renders does not include all events yet')
+      const { scope, limit, template, reference, batch } = query
+      const named = { template, reference, batch, letters: lettersOf(query) }
+      const found = await ask(scope, { operation: 'page', ...idRangeOf(query), limit, ...named }, signal)
       // Only the script answers, and it encodes an empty list as an object.
       const { entries, next } = found as { readonly entries: readonly string[] | object; readonly next?: RenderId }
       const renders = Array.isArray(entries) ? entries.map(listedIn) : []
@@ -79,30 +91,31 @@ function keysOf({ incarnation, environment }: IdScope): string[] {
 }
 
 /** The pairs of status and engine that a query allows; undefined if it has no filter but time. */
-function lettersOf({ status, engine, template, reference }: RenderQuery): readonly string[] | undefined {
-  if (status === undefined && engine === undefined && template === undefined && reference === undefined)
-    return undefined
+function lettersOf({ status, engine, ...named }: RenderQuery): readonly string[] | undefined {
+  const names = [status, engine, named.template, named.reference, named.batch]
+  if (names.every((name) => name === undefined)) return undefined
   return (status === undefined ? STATUSES : [status]).flatMap((one) =>
     (engine === undefined ? ENGINES : [engine]).map((other) => STATUS_LETTERS[one] + ENGINE_LETTERS[other]),
   )
 }
 
-/** What an entry says of a render besides its id, status and engine. The script reads `t`, `x` and `r`. */
+/** What an entry says of a render besides its id, status and engine. The script reads `t`, `x`, `r` and `g`. */
 interface Fields {
   readonly t: TemplateCode
   readonly x: number
   readonly f?: number
   readonly b?: number
   readonly c?: Extract<ListedState, { status: 'failed' }>['code']
-  readonly r?: Labels['reference']
-  readonly m?: Labels['metadata']
+  readonly r?: Shown['reference']
+  readonly m?: Shown['metadata']
+  readonly g?: Shown['batch']
 }
 
-function fieldsOf({ template, expiresAt, state, reference, metadata }: ListedRender): Fields {
+function fieldsOf({ template, expiresAt, state, reference, metadata, batch }: ListedRender): Fields {
   const ended = 'finishedAt' in state ? { f: state.finishedAt } : {}
   const result = state.status === 'succeeded' ? { b: state.bytes } : state.status === 'failed' ? { c: state.code } : {}
   const labels = { ...(reference !== undefined && { r: reference }), ...(metadata !== undefined && { m: metadata }) }
-  return { t: template, x: expiresAt, ...ended, ...result, ...labels }
+  return { t: template, x: expiresAt, ...ended, ...result, ...labels, ...(batch !== undefined && { g: batch }) }
 }
 
 const ID_CHARS = 26
@@ -119,6 +132,7 @@ function listedIn(entry: string): ListedRender {
     acceptedAt: issuedAt(id),
     ...(fields.r !== undefined && { reference: fields.r }),
     ...(fields.m !== undefined && { metadata: fields.m }),
+    ...(fields.g !== undefined && { batch: fields.g }),
     state: stateOf(status, fields),
     expiresAt: fields.x,
   }

@@ -5,6 +5,7 @@
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
+import { INLINE_DATA_BYTES_MAX } from '@platen/contract/limit.ts'
 import { inputKey, labelsOf, type Mode, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
 import { type Engine } from '@platen/contract/render-options.ts'
@@ -15,7 +16,6 @@ import type { ParsedRequest } from '../body/check/parse-request.ts'
 import type { ApiPorts } from '../ports.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
 import { requireFit } from './data.ts'
-import { INLINE_DATA_BYTES_MAX } from './limit.ts'
 import { modeOf, webhookUrlOf } from './request.ts'
 import { findTemplate, requireEngine } from './template.ts'
 

@@ -5,7 +5,7 @@
 import type { FromSchema } from 'json-schema-to-ts'
 import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '../delivery.ts'
 import { FAILURES, HTTP_ERRORS, type HttpErrorCode, REQUEST_PARTS, reasonsOf, WARNINGS } from '../error.ts'
-import { EVENT_TYPES } from '../event.ts'
+import { WEBHOOK_TYPES } from '../event.ts'
 import { STATUSES } from '../render.ts'
 import { ENGINES } from '../render-options.ts'
 
@@ -189,7 +189,7 @@ export const deliveryListSchema = {
         required: ['id', 'event', 'url', 'status', 'created_at', 'attempts'],
         properties: {
           id: { type: 'string', format: 'uuid', description: 'X-Service-Delivery and webhook-id of every attempt.' },
-          event: { type: 'string', enum: EVENT_TYPES },
+          event: { type: 'string', enum: WEBHOOK_TYPES },
           url: { type: 'string', description: 'webhook_url of the render.' },
           status: {
             type: 'string',
