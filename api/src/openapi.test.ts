@@ -62,6 +62,7 @@ describe('the OpenAPI document', () => {
         .toSorted(),
     ).toEqual([
       'delete /api/v1/render/{id}',
+      'get /api/v1/batches/{id}',
       'get /api/v1/render/{id}',
       'get /api/v1/render/{id}/deliveries',
       'get /api/v1/render/{id}/pdf',
@@ -72,10 +73,11 @@ describe('the OpenAPI document', () => {
       'get /livez',
       'get /openapi.json',
       'get /readyz',
+      'post /api/v1/batches',
       'post /api/v1/deliveries/{id}/redeliver',
       'post /api/v1/render',
     ])
-    expect(Object.keys(document.webhooks)).toEqual(['renderEnded'])
+    expect(Object.keys(document.webhooks)).toEqual(['renderEnded', 'batchEnded'])
   })
 
   test('names every operation, and asks for a key where one is needed', () => {
@@ -115,6 +117,11 @@ describe('the OpenAPI document', () => {
   test('names the schemas, so that a generated client has a type for each', () => {
     expect(Object.keys(document.components.schemas)).toMatchInlineSnapshot(`
       [
+        "BatchAccepted",
+        "BatchItem",
+        "BatchRecord",
+        "BatchRequest",
+        "BatchWebhookBody",
         "Delivery",
         "DeliveryAttempt",
         "DeliveryList",

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import { type BatchWebhookBody, batchWebhookBodySchema } from '@platen/contract/batch-schema.ts'
 import {
   HTTP_ERRORS,
   type HttpErrorCode,
@@ -40,6 +41,7 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
     servers: [{ url: '/', description: 'The server that returned this document.' }],
     tags: [
       { name: 'render', description: 'Create PDFs and read their status.' },
+      { name: 'batch', description: 'Create many PDFs from one template at once.' },
       { name: 'template', description: 'List the templates that can be rendered.' },
       { name: 'usage', description: 'Read what is used and what is left.' },
       { name: 'webhook', description: 'List and repeat the deliveries of events to `webhook_url`.' },
@@ -60,49 +62,88 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
 
 /** What the service sends to receivers. Every header is in every attempt. */
 function webhooks(brand: string): Record<string, object> {
+  return {
+    renderEnded: webhook(brand, {
+      operationId: 'renderEnded',
+      summary: 'A render has ended',
+      description: 'Sent to the `webhook_url` of a render.',
+      event: '`render.succeeded` or `render.failed`.',
+      content: { schema: webhookBodySchema, examples: WEBHOOK_EXAMPLES },
+    }),
+    batchEnded: webhook(brand, {
+      operationId: 'batchEnded',
+      summary: 'A batch has ended',
+      description: 'Sent to the `webhook_url` of a batch when each of its renders has ended.',
+      event: '`batch.ended`.',
+      content: { schema: batchWebhookBodySchema, examples: BATCH_EXAMPLES },
+    }),
+  }
+}
+
+interface WebhookDescription {
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  /** The values of the header that names the event. */
+  readonly event: string
+  readonly content: object
+}
+
+function webhook(brand: string, { operationId, summary, description, event, content }: WebhookDescription): object {
   const prefix = headerPrefix(brand)
-  const header = (name: string, description: string) => ({
+  const header = (name: string, text: string) => ({
     name,
     in: 'header',
     required: true,
-    description,
+    description: text,
     schema: { type: 'string' },
   })
   return {
-    renderEnded: {
-      post: {
-        operationId: 'renderEnded',
-        tags: ['webhook'],
-        summary: 'A render has ended',
-        description:
-          'Sent to the `webhook_url` of a render. Verify one of the two signatures over the bytes of the body, before parsing it. An attempt that fails is repeated with the same `webhook-id`.',
-        security: [],
-        parameters: [
-          header(`${prefix}-Event`, '`render.succeeded` or `render.failed`.'),
-          header(`${prefix}-Delivery`, 'Id of the delivery, a UUIDv7; the same in every attempt.'),
-          header(`${prefix}-Timestamp`, 'Unix seconds at which this attempt was signed.'),
-          header(`${prefix}-Signature`, '`sha256=` and the hexadecimal HMAC-SHA256 of timestamp, dot and body.'),
-          header('webhook-id', 'As Standard Webhooks has it: the id of the delivery.'),
-          header('webhook-timestamp', 'As Standard Webhooks has it: Unix seconds.'),
-          header(
-            'webhook-signature',
-            'As Standard Webhooks has it: `v1,` and a signature, once for each secret in force.',
-          ),
-        ],
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: webhookBodySchema, examples: WEBHOOK_EXAMPLES } },
-        },
-        responses: {
-          '2XX': { description: 'The event is delivered.' },
-          '410': { description: 'The receiver wants no more attempts of this delivery.' },
-          default: {
-            description: 'The attempt failed. It is repeated later, as often as the service is configured to.',
-          },
+    post: {
+      operationId,
+      tags: ['webhook'],
+      summary,
+      description: `${description} Verify one of the two signatures over the bytes of the body, before parsing it. An attempt that fails is repeated with the same \`webhook-id\`.`,
+      security: [],
+      parameters: [
+        header(`${prefix}-Event`, event),
+        header(`${prefix}-Delivery`, 'Id of the delivery, a UUIDv7; the same in every attempt.'),
+        header(`${prefix}-Timestamp`, 'Unix seconds at which this attempt was signed.'),
+        header(`${prefix}-Signature`, '`sha256=` and the hexadecimal HMAC-SHA256 of timestamp, dot and body.'),
+        header('webhook-id', 'As Standard Webhooks has it: the id of the delivery.'),
+        header('webhook-timestamp', 'As Standard Webhooks has it: Unix seconds.'),
+        header(
+          'webhook-signature',
+          'As Standard Webhooks has it: `v1,` and a signature, once for each secret in force.',
+        ),
+      ],
+      requestBody: { required: true, content: { 'application/json': content } },
+      responses: {
+        '2XX': { description: 'The event is delivered.' },
+        '410': { description: 'The receiver wants no more attempts of this delivery.' },
+        default: {
+          description: 'The attempt failed. It is repeated later, as often as the service is configured to.',
         },
       },
     },
   }
+}
+
+const BATCH_EXAMPLES: Readonly<Record<string, { readonly summary: string; readonly value: BatchWebhookBody }>> = {
+  ended: {
+    summary: 'All renders have ended',
+    value: {
+      batch_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',
+      template: 'invoice',
+      reference: 'invoices-2026-11',
+      status: 'ended',
+      total: 2,
+      succeeded: 2,
+      failed: 0,
+      created_at: '2026-11-21T12:00:00.000Z',
+      ended_at: '2026-11-21T12:00:03.187Z',
+    },
+  },
 }
 
 const WEBHOOK_RENDER = {

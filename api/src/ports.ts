@@ -31,7 +31,7 @@ export interface ApiPorts {
   readonly replies: ReplyChannel
   readonly deliveries: Pick<DeliveryLog, 'find' | 'listByRender' | 'redeliver'>
   /** Parses bodies, and validates data against the schemas of templates. */
-  readonly checks: Pick<BodyChecks, 'parse' | 'faultsOf'>
+  readonly checks: Omit<BodyChecks, keyof AsyncDisposable>
   readonly clock: Clock
   readonly ids: Ids
   /** Signs and verifies render ids. */

@@ -75,6 +75,8 @@ export interface RenderRecord {
   readonly reference?: string
   /** `metadata` of the request. */
   readonly metadata?: Readonly<Record<string, string>>
+  /** The batch that the render belongs to, if any. */
+  readonly batch_id?: string
   readonly status: RenderStatus
   /** Only while status is succeeded. Valid for ten minutes; every GET returns a new one. */
   readonly pdf_url?: string
@@ -138,6 +140,8 @@ export interface ListedRender {
   readonly reference?: string
   /** `metadata` of the request. */
   readonly metadata?: Readonly<Record<string, string>>
+  /** The batch that the render belongs to, if any. */
+  readonly batch_id?: string
   readonly status: RenderStatus
   readonly pdf_size_bytes?: number
   /** RFC 3339, UTC. */
@@ -264,7 +268,7 @@ export interface Delivery {
 
 export type DeliveryStatus = 'scheduled' | 'delivered' | 'exhausted' | 'gone' | 'blocked'
 
-export type EventType = 'render.succeeded' | 'render.failed'
+export type EventType = 'render.succeeded' | 'render.failed' | 'batch.ended'
 
 /** One request to the receiver. */
 export interface DeliveryAttempt {
@@ -318,6 +322,7 @@ export type ErrorCode =
   | 'NOT_FOUND'
   | 'TEMPLATE_NOT_FOUND'
   | 'RENDER_NOT_FOUND'
+  | 'BATCH_NOT_FOUND'
   | 'PDF_NOT_FOUND'
   | 'DELIVERY_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
@@ -325,6 +330,7 @@ export type ErrorCode =
   | 'IDEMPOTENCY_IN_PROGRESS'
   | 'RENDER_NOT_FINISHED'
   | 'RENDER_EXPIRED'
+  | 'BATCH_EXPIRED'
   | 'PAYLOAD_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'RANGE_NOT_SATISFIABLE'
@@ -348,6 +354,7 @@ export type ErrorReason =
   | 'not_found'
   | 'template_not_found'
   | 'render_not_found'
+  | 'batch_not_found'
   | 'pdf_not_found'
   | 'delivery_not_found'
   | 'method_not_allowed'
@@ -355,6 +362,7 @@ export type ErrorReason =
   | 'idempotency_in_progress'
   | 'render_not_finished'
   | 'render_expired'
+  | 'batch_expired'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'range_not_satisfiable'

@@ -9,6 +9,7 @@
  * Its items are in the storage of the tenant, where the input of a render is, until its renders are queued.
  */
 import assert from 'node:assert/strict'
+import type { BatchWebhookBody } from './batch-schema.ts'
 import type { Instant, JsonObject } from './brand.ts'
 import type { Delivery } from './delivery.ts'
 import { dayOf, expiryObjectOf } from './expiry.ts'
@@ -82,6 +83,18 @@ export function itemsAddress({ id, storage }: Pick<Batch, 'id' | 'storage'>): Ar
 export function keptUnder(id: BatchId): RenderId {
   const text: string = id
   return text as RenderId
+}
+
+/** The inverse of `keptUnder`, for an id that is known to be that of a batch. */
+export function batchIdOf(id: RenderId): BatchId {
+  const text: string = id
+  return text as BatchId
+}
+
+/** What stands in place of a batch that was refused although it may have been accepted: a batch without renders, which tells nobody. */
+export function refusedBatchOf(batch: Batch): Batch {
+  const { webhookUrl: _url, reference: _reference, metadata: _metadata, ...rest } = batch
+  return { ...rest, options: {}, renders: [] }
 }
 
 /** The part of the expiry index that says when the objects of a batch are to be removed. It is written before them. */
@@ -210,7 +223,7 @@ export function batchDelivery(
 }
 
 function bodyOf(batch: Batch, { endedAt, succeeded, failed }: BatchEnd): string {
-  return JSON.stringify({
+  const body: BatchWebhookBody = {
     batch_id: batch.id,
     template: batch.template.code,
     ...labelsOf(batch),
@@ -220,5 +233,6 @@ function bodyOf(batch: Batch, { endedAt, succeeded, failed }: BatchEnd): string 
     failed,
     created_at: new Date(issuedAt(batch.id)).toISOString(),
     ended_at: new Date(endedAt).toISOString(),
-  })
+  }
+  return JSON.stringify(body)
 }

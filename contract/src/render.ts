@@ -79,11 +79,10 @@ export function labelsOf({ reference, metadata }: Labels): Labels {
 }
 
 /** What views show of a render beside its state: its labels and its batch, without what is absent. */
+export type Shown = Pick<RenderRecord, keyof Labels | 'batch'>
 export function shownOf({ batch, ...render }: Shown): Shown {
   return { ...labelsOf(render), ...(batch !== undefined && { batch }) }
 }
-
-export type Shown = Labels & Pick<RenderRecord, 'batch'>
 
 export interface Pdf {
   readonly address: ArtifactAddress

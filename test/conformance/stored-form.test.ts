@@ -148,10 +148,12 @@ const MIGRATED_SINCE = [
   'CREATE INDEX render_by_template ON render (scope, template, status, engine, id) WHERE scope IS NOT NULL',
   'CREATE INDEX render_by_reference ON render (scope, reference, status, engine, id) WHERE reference IS NOT NULL',
   'CREATE INDEX render_by_both ON render (scope, reference, template, status, engine, id) WHERE reference IS NOT NULL',
+  'CREATE INDEX render_by_batch ON render (scope, batch, status, engine, id) WHERE batch IS NOT NULL',
 ]
 const COLUMNS_SINCE = [
   ', template TEXT, day TEXT',
   ', scope TEXT, engine TEXT, reference TEXT, metadata TEXT CHECK (json_valid(metadata))',
+  ', batch TEXT',
 ]
 
 test('the tables of SQLite', () => {

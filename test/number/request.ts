@@ -18,8 +18,11 @@ const traffic = DEFAULT_TRAFFIC_LIMITS
 const REQUEST = [
   `| connections at once | ${digits(traffic.connections)} |`,
   `headers and body | received within ${s(api.REQUEST_RECEIVE_MS_MAX)} |`,
-  `| a body, as it is sent and inflated | ${mib(contract.BODY_BYTES_MAX)} |`,
-  `${mib(contract.BODY_BYTES_MAX)} in a body | 413`,
+  `| a body, as it is sent and inflated | ${mib(contract.BODY_BYTES_MAX)}; ${mib(body.BATCH_BYTES_MAX)} for a batch |`,
+  `${mib(contract.BODY_BYTES_MAX)} in a body, ${mib(body.BATCH_BYTES_MAX)} in that of a batch | 413`,
+  `The body may have ${mib(body.BATCH_BYTES_MAX)}, as it is sent and inflated`,
+  `A batch makes up to ${digits(contract.BATCH_ITEMS_MAX)} PDFs`,
+  `faults of all items, up to ${digits(contract.BATCH_FAULTS_MAX)} of them`,
   `| bodies of running requests | ${mib(body.BODIES_OF_ONE_KEY_BYTES_MAX)} of a key, ${mib(body.BODIES_BYTES_MAX)} of a process |`,
   `the bodies of running requests take at most ${mib(body.BODIES_OF_ONE_KEY_BYTES_MAX)} for a key and ${mib(body.BODIES_BYTES_MAX)} for an API process`,
   `| bodies in a minute | ${mib(traffic.keyBytes)} of a key; a piece of less than ${kib(BODY_PIECE_BYTES_MIN)} counts as ${kib(BODY_PIECE_BYTES_MIN)} |`,

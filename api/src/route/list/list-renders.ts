@@ -2,6 +2,7 @@
 import { ServiceError } from '@platen/contract/error.ts'
 import { type ListedRender, RenderListIncomplete, type RenderQuery } from '@platen/contract/port/render-list.ts'
 import { labelsOf, STATUSES, type Status } from '@platen/contract/render.ts'
+import { verifyBatchId } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { referenceSchema, templateCodeSchema } from '@platen/contract/schema/render-request.ts'
 import { type RenderPage, renderPageSchema } from '@platen/contract/schema/response.ts'
@@ -39,6 +40,7 @@ const querySchema = {
     template: templateCodeSchema,
     engine: { type: 'string', enum: ENGINES, description: 'The engine that renders.' },
     reference: { ...referenceSchema, description: '`reference` of the request: the whole of it, as it was sent.' },
+    batch: { type: 'string', description: 'The `batch_id` of a batch: only its renders.' },
     created_after: { ...instant, description: 'Renders accepted at this time (RFC 3339) or later.' },
     created_before: { ...instant, description: 'Renders accepted before this time (RFC 3339).' },
   },
@@ -51,6 +53,7 @@ interface Query {
   readonly template?: TemplateCode
   readonly engine?: Engine
   readonly reference?: string
+  readonly batch?: string
   readonly created_after?: string
   readonly created_before?: string
 }
@@ -58,7 +61,7 @@ interface Query {
 export function listRendersRoute(app: FastifyInstance, ports: ApiPorts): void {
   const { list, clock, keys } = ports
   app.get<{ Querystring: Query }>('/renders', { schema: description() }, async (request, reply) => {
-    const asked = queryOf(request)
+    const asked = queryOf(request, ports)
     const cursorScope = cursorScopeOf(asked)
     const query = { ...asked, ...startOf(request.query, cursorScope, ports) }
     const { renders, next } = await list.page(query, clock.timeout(PORT_CALL_MS_MAX)).catch(throwIncomplete)
@@ -70,20 +73,31 @@ export function listRendersRoute(app: FastifyInstance, ports: ApiPorts): void {
   })
 }
 
-function queryOf(request: FastifyRequest<{ Querystring: Query }>): RenderQuery {
-  const { limit = LIST_PER_PAGE_DEFAULT, status, template, engine, reference, ...times } = request.query
+function queryOf(request: FastifyRequest<{ Querystring: Query }>, { keys }: Pick<ApiPorts, 'keys'>): RenderQuery {
+  const { limit = LIST_PER_PAGE_DEFAULT, status, template, engine, reference, ...rest } = request.query
+  const { batch: text, ...times } = rest
+  const scope = scopeOf(callerOf(request))
+  const batch = text === undefined ? undefined : verifyBatchId(text, scope, keys())
+  if (text !== undefined && batch === undefined) throw unknownBatch()
   const since = instantIn(times, 'created_after')
   const before = instantIn(times, 'created_before')
   return {
-    scope: scopeOf(callerOf(request)),
+    scope,
     limit,
     ...(status !== undefined && { status }),
     ...(template !== undefined && { template }),
     ...(engine !== undefined && { engine }),
     ...(reference !== undefined && { reference }),
+    ...(batch !== undefined && { batch }),
     ...(since !== undefined && { since }),
     ...(before !== undefined && { before }),
   }
+}
+
+function unknownBatch(): ServiceError {
+  return malformed([
+    { in: 'query', path: 'batch', message: 'must be the id of a batch of this tenant and environment' },
+  ])
 }
 
 /** Throws `INVALID_PAYLOAD` for a time that the schema allows and no clock shows, such as a leap second. */
@@ -95,8 +109,9 @@ function instantIn(query: Query, name: 'created_after' | 'created_before'): numb
   return instant
 }
 
-function cursorScopeOf({ scope, status, template, engine, reference, since, before }: RenderQuery): CursorScope {
-  return { scope, filters: [status, template, engine, reference, since, before] }
+function cursorScopeOf({ scope, status, template, engine, reference, batch, since, before }: RenderQuery): CursorScope {
+  const filters = [status, template, engine, reference, since, before]
+  return { scope, filters: batch === undefined ? filters : [...filters, batch] }
 }
 
 /** Throws `INVALID_PAYLOAD` for a cursor of another list. */
@@ -113,7 +128,8 @@ function startOf(
   ])
 }
 
-function throwIncomplete(cause: unknown): never {
+/** Throws the refusal of a list that may lack renders, and any other error as it is. */
+export function throwIncomplete(cause: unknown): never {
   if (!(cause instanceof RenderListIncomplete)) throw cause
   throw new ServiceError(
     'RENDER_UNAVAILABLE',
@@ -129,6 +145,7 @@ function entryOf(render: ListedRender): RenderPage['renders'][number] {
     template,
     engine,
     ...labelsOf(render),
+    ...(render.batch !== undefined && { batch_id: render.batch }),
     status: state.status,
     created_at: timeOf(acceptedAt),
     ...('finishedAt' in state && { finished_at: timeOf(state.finishedAt) }),
