@@ -4,7 +4,7 @@ import { testEventBodySchema, webhookBodySchema } from '@platen/contract/schema/
 import { assertSchema, compileValidator } from '@platen/contract/schema/validator.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { anApi } from '../../test/fixture/api.ts'
-import { aFailure, aManifest, anEvent, NOON } from '../../test/fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, NOON } from '../../test/fixture/build.ts'
 
 interface Media {
   readonly schema: object
@@ -220,7 +220,8 @@ describe('the OpenAPI document', () => {
 
   test('describes the body of a webhook as it is', () => {
     const validate = compileValidator({ ...webhookBodySchema, additionalProperties: false })
-    for (const manifest of [aManifest(), aManifest({ outcome: aFailure() })]) {
+    const labeled = aRecord({ reference: 'order-42', metadata: { customer: '7' } })
+    for (const manifest of [aManifest(), aManifest({ record: labeled }), aManifest({ outcome: aFailure() })]) {
       const body: unknown = JSON.parse(webhookBodyOf(anEvent(manifest)))
       expect(validate(body)).toEqual([])
     }

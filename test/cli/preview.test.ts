@@ -358,7 +358,7 @@ describe('a template', () => {
     await folder.write('broken.yaml', 'kind: [\n')
     const { code, out } = await preview('invoice')
     expect(code).toBe(1)
-    expect(out).toMatch(/^broken\.yaml:\d:\d: .*\n\.: there is no template invoice in \.\n$/)
+    expect(out).toMatch(/^broken\.yaml:\d:\d: .*\n(?: {4}.*\n)+\.: there is no template invoice in \.\n$/)
   })
 
   test('is not rendered by an engine it has no source for', async () => {

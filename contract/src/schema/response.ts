@@ -351,6 +351,7 @@ export const webhookBodySchema = {
     id: { type: 'string', format: 'uuid', description: 'The `render_id` in its UUID spelling.' },
     render_id: renderId,
     template: { type: 'string', description: 'Template code.' },
+    ...labels,
     status: { type: 'string', enum: ['succeeded', 'failed'] },
     duration_ms: { type: 'integer', minimum: 0, description: 'Rendering time. Only if status is succeeded.' },
     bytes: { type: 'integer', minimum: 1, description: 'Size of the PDF. Only if status is succeeded.' },

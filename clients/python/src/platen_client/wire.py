@@ -571,6 +571,10 @@ class _WebhookBody(TypedDict):
 
 
 class WebhookBody(_WebhookBody, total=False):
+    # `reference` of the request.
+    reference: str
+    # `metadata` of the request.
+    metadata: Mapping[str, str]
     # Rendering time. Only if status is succeeded.
     duration_ms: int
     # Size of the PDF. Only if status is succeeded.
