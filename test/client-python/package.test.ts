@@ -12,7 +12,11 @@ import { isMissing, PACKAGE, PREPARED, runModule, runPython } from './python.ts'
 const run = promisify(execFile)
 const VERSION: string = JSON.parse(readText('package.json')).version
 const CLIENT = 'clients/python/src/platen_client/_async_client.py'
-const MODULES = ['__init__', '_async_client', '_call', '_client', '_driver', '_error', '_operation', '_webhook', 'wire']
+const MODULES = Object.entries({
+  '.': ['__init__', '_async_client', '_call', '_client', '_driver', '_error', 'wire'],
+  operation: ['__init__', 'delivery', 'exchange', 'listing', 'rendering', 'waiting'],
+  webhook: ['__init__', 'event', 'sign', 'verify'],
+}).flatMap(([inner, names]) => names.map((name) => join(inner, name)))
 
 const [wheel, sdist] = [`platen_client-${VERSION}-py3-none-any.whl`, `platen_client-${VERSION}.tar.gz`]
 
@@ -101,10 +105,17 @@ codes: list[str] = [template["code"] for template in client.all_templates()]
 client.render("invoice", {}, mode="async")  # type: ignore[call-arg]
 client.render("invoice", {}, options={"pageSize": "A4"})  # type: ignore[typeddict-unknown-key]
 client.list_renders(status="done")  # type: ignore[arg-type]
+client.list_all_deliveries(engine="html")  # type: ignore[call-arg]
 client.get_render("x")["state"]  # type: ignore[typeddict-item]
 
 def size(event: WebhookEvent) -> int:
     return event.data["bytes"] if event.type == "render.succeeded" else 0
+
+def subject(event: WebhookEvent) -> str:
+    return event.data["created_at"] if event.type == "webhook.test" else event.render_id
+
+def careless(event: WebhookEvent) -> str:
+    return event.render_id  # type: ignore[union-attr]
 
 def receive(body: bytes, headers: dict[str, str]) -> str:
     return verify_webhook(body, headers, ["a", "b"]).delivery_id
@@ -124,5 +135,7 @@ const README_OUTPUT = [
   "^VALIDATION_FAILED 422 \\['/data/number'\\]$",
   `^render\\.failed ${ULID} [0-9a-f-]{36}$`,
   '^signature_mismatch$',
+  // A resolver that cannot be reached answers too late.
+  '^exhausted (dns|timeout)$',
   '^$',
 ].map((line) => expect.stringMatching(line))

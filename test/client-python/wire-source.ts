@@ -10,6 +10,8 @@ const UNUSED = [
   'OpenApiDocument',
   'TemplateList',
   'RenderPage',
+  'DeliveryPage',
+  'TestEventRequest',
   'DeliveryList',
   'RenderAccepted',
   'ErrorBody',

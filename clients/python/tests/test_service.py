@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler
@@ -21,7 +22,7 @@ import httpx
 import pytest
 from conftest import Asked, Connect, Server, reply, serving
 
-from platen_client import PlatenError, WebhookEvent, verify_webhook
+from platen_client import PlatenError, RenderEnded, WebhookEvent, verify_webhook
 
 SERVICE: dict[str, str] = json.loads(os.environ.get("PLATEN_TEST_SERVICE", "{}"))
 pytestmark = pytest.mark.skipif(not SERVICE, reason="no service was started")
@@ -42,6 +43,14 @@ def error_of(call: Callable[..., Any], *args: Any, **options: Any) -> PlatenErro
     with pytest.raises(PlatenError) as caught:
         call(*args, **options)
     return caught.value
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    """Asks until it is so, and fails if it never is."""
+    ends_at = time.monotonic() + 120
+    while not is_so():
+        assert time.monotonic() < ends_at
+        time.sleep(0.05)
 
 
 class TestACaller:
@@ -249,9 +258,54 @@ class TestAReceiver:
         with serving(receive) as receiver:
             accepted = client.render_async(template, data, webhook_url=f"{receiver.url}/hook", reference="o-1")
             first = received.get(timeout=120)
+            assert isinstance(first, RenderEnded)
             assert (first.type, first.render_id, first.data["template"]) == (event, accepted.render_id, template)
             (delivery,) = client.list_deliveries(accepted.render_id)
             assert (delivery["id"], delivery["event"]) == (first.delivery_id, event)
             assert client.redeliver(delivery["id"])["id"] == delivery["id"]
             second = received.get(timeout=120)
             assert (second.delivery_id, second.data) == (first.delivery_id, first.data)
+
+    def test_is_tested_without_a_render(self, client: Any) -> None:
+        received: Queue[WebhookEvent] = Queue()
+
+        def receive(handler: BaseHTTPRequestHandler, asked: Asked) -> None:
+            received.put(verify_webhook(asked.body, asked.headers, SERVICE["secret"], scheme="standard"))
+            reply(handler, 204 if asked.path == "/hook" else 401)
+
+        with serving(receive) as receiver:
+            delivery = client.test_webhook(f"{receiver.url}/hook")
+            event = received.get(timeout=120)
+            assert (event.type, event.delivery_id, event.data["id"]) == ("webhook.test", delivery["id"], delivery["id"])
+            assert (delivery["status"], delivery["attempts"][0]["status_code"]) == ("delivered", 204)
+            assert client.get_delivery(delivery["id"]) == delivery
+            refused = client.test_webhook(f"{receiver.url}/other")
+            assert (refused["status"], refused["attempts"][0]["status_code"]) == ("exhausted", 401)
+        assert error_of(client.test_webhook, "ftp://example.com").code == "INVALID_PAYLOAD"
+
+    def test_finds_what_did_not_arrive(self, client: Any) -> None:
+        def gone(handler: BaseHTTPRequestHandler, asked: Asked) -> None:
+            reply(handler, 410)
+            answered.put(asked)
+
+        answered: Queue[Asked] = Queue()
+        reference = f"order {uuid4()}/é"
+        since = datetime.now(timezone.utc)
+        with serving(gone) as receiver:
+            asked = {"webhook_url": f"{receiver.url}/hook", "reference": reference}
+            ids = [client.render("invoice", invoice(1), **asked).render_id for _ in range(3)][::-1]
+            for _ in ids:
+                answered.get(timeout=120)
+        filters = {"status": "gone", "reference": reference, "created_after": since}
+        # An answer is recorded shortly after it came.
+        eventually(lambda: len(list(client.all_deliveries(**filters))) == len(ids))
+        page = client.list_all_deliveries(limit=2, **filters)
+        rest = client.list_all_deliveries(limit=2, cursor=page.next_cursor, **filters)
+        assert [each["render_id"] for each in page.deliveries + rest.deliveries] == ids
+        assert rest.next_cursor is None
+        assert [each["render_id"] for each in client.all_deliveries(limit=1, **filters)] == ids
+        assert list(client.all_deliveries(**{**filters, "status": "delivered"})) == []
+        found = client.get_delivery(rest.deliveries[0]["id"])
+        assert (found["render_id"], found["url"], found["status"]) == (ids[2], asked["webhook_url"], "gone")
+        assert error_of(client.get_delivery, str(uuid4())).code == "DELIVERY_NOT_FOUND"
+        assert error_of(client.list_all_deliveries, cursor="x").code == "INVALID_PAYLOAD"

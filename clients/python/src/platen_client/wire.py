@@ -183,15 +183,6 @@ class DeliveryDetail(_DeliveryDetail, total=False):
     render_id: str
 
 
-class _DeliveryPage(TypedDict):
-    deliveries: list[ListedDelivery]
-
-
-class DeliveryPage(_DeliveryPage, total=False):
-    # The `cursor` of the next page. Absent on the last page.
-    next_cursor: str
-
-
 ErrorDetail = TypedDict(
     "ErrorDetail",
     {
@@ -399,11 +390,6 @@ class TestEventBody(TypedDict):
     status: Literal["test"]
     # RFC 3339, UTC.
     created_at: str
-
-
-class TestEventRequest(TypedDict):
-    # https URL that receives the signed test event: what you would send as `webhook_url`.
-    url: str
 
 
 class _Usage(TypedDict):
