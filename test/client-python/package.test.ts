@@ -14,7 +14,7 @@ const VERSION: string = JSON.parse(readText('package.json')).version
 const CLIENT = 'clients/python/src/platen_client/_async_client.py'
 const MODULES = Object.entries({
   '.': ['__init__', '_async_client', '_call', '_client', '_driver', '_error', 'wire'],
-  operation: ['__init__', 'delivery', 'exchange', 'listing', 'rendering', 'waiting'],
+  operation: ['__init__', 'batch', 'delivery', 'exchange', 'listing', 'rendering', 'waiting'],
   webhook: ['__init__', 'event', 'sign', 'verify'],
 }).flatMap(([inner, names]) => names.map((name) => join(inner, name)))
 
@@ -84,7 +84,7 @@ describe.skipIf(isMissing())('the Python package', () => {
     const env = { PLATEN_URL: service.url(), PLATEN_API_KEY: service.key, PYTHONWARNINGS: 'error' }
     const output = await runPython(python, ['readme.py'], { cwd: venv, env })
     expect(output.split('\n')).toEqual(README_OUTPUT)
-    for (const name of ['invoice.pdf', 'invoice-2.pdf', 'invoice-3.pdf']) {
+    for (const name of ['invoice.pdf', 'invoice-2.pdf', 'invoice-3.pdf', '2026-0047.pdf', '2026-0048.pdf']) {
       expect((await readFile(join(venv, name))).subarray(0, 5).toString()).toBe('%PDF-')
     }
   })
@@ -106,12 +106,15 @@ client.render("invoice", {}, mode="async")  # type: ignore[call-arg]
 client.render("invoice", {}, options={"pageSize": "A4"})  # type: ignore[typeddict-unknown-key]
 client.list_renders(status="done")  # type: ignore[arg-type]
 client.list_all_deliveries(engine="html")  # type: ignore[call-arg]
+client.create_batch("invoice", [{"data": {}, "engine": "html"}])  # type: ignore[typeddict-unknown-key]
 client.get_render("x")["state"]  # type: ignore[typeddict-item]
 
 def size(event: WebhookEvent) -> int:
     return event.data["bytes"] if event.type == "render.succeeded" else 0
 
 def subject(event: WebhookEvent) -> str:
+    if event.type == "batch.ended":
+        return event.batch_id
     return event.data["created_at"] if event.type == "webhook.test" else event.render_id
 
 def careless(event: WebhookEvent) -> str:
@@ -131,6 +134,7 @@ const README_OUTPUT = [
   '^letter 1$',
   '^report 1$',
   `^${ULID} \\w+$`,
+  '^2 2 0$',
   '^2$',
   "^VALIDATION_FAILED 422 \\['/data/number'\\]$",
   `^render\\.failed ${ULID} [0-9a-f-]{36}$`,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -12,12 +13,13 @@ import httpx
 import pytest
 from conftest import BROKEN, KEY, RENDER_ID, Script, answer, refusal
 
-from platen_client import PlatenError, Quota, RenderedPdf, operation, wire
+from platen_client import Platen, PlatenError, Quota, RenderedPdf, operation, wire
 from platen_client._call import Answer, Flow, Request, Settings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+BATCH_ID = "01KAJHYV7NF3S8G9TWQ2MZXC4R"
 PDF = answer(
     200,
     b"%PDF-1.7",
@@ -201,6 +203,46 @@ class TestWaiting:
         assert sum(script.waits) == pytest.approx(60 - script.timeouts[-1])
 
 
+class TestABatch:
+    @staticmethod
+    def created(script: Script, items: Any, **fields: Unpack[wire.BatchFields]) -> operation.AcceptedBatch:
+        request = operation.batch_request(script.settings, "invoice", items, fields, "batch-1")
+        return script.run(operation.create_batch(script.settings, request, None))
+
+    def test_is_sent_as_the_service_takes_it(self) -> None:
+        accepted = {"batch_id": BATCH_ID, "status": "processing", "total": 2, "poll_url": f"/api/v1/batches/{BATCH_ID}"}
+        script = Script([BROKEN, answer(202, accepted, x_service_quota_limit="9", x_service_quota_remaining="7")])
+        items = tuple({"data": {"number": number}, "reference": "ż"} for number in ("1", "2"))
+        result = self.created(script, items, engine=None, reference="b-1")  # type: ignore[arg-type]
+        assert result == operation.AcceptedBatch(BATCH_ID, 2, f"/api/v1/batches/{BATCH_ID}", False, Quota(9, 7))
+        # It has the key in all its attempts.
+        first, second = script.asked
+        assert first == second
+        assert (first.method, first.url) == ("POST", "https://pdf.example.com/api/v1/batches")
+        assert first.headers == {"idempotency-key": "batch-1", "content-type": "application/json"}
+        sent = [{"data": {"number": number}, "reference": "ż"} for number in ("1", "2")]
+        assert json.loads(first.body or b"") == {"template": "invoice", "reference": "b-1", "items": sent}
+
+    @pytest.mark.parametrize("missing", ["batch_id", "total", "poll_url"])
+    def test_that_nobody_accepted_is_told_apart(self, missing: str) -> None:
+        accepted = {"batch_id": BATCH_ID, "total": 2, "poll_url": "/x", missing: None}
+        with pytest.raises(PlatenError, match="INVALID_ANSWER"):
+            self.created(Script([answer(202, accepted)]), [{"data": {}}])
+
+    def test_has_no_field_that_there_is_not(self) -> None:
+        with pytest.raises(TypeError, match="mode"):
+            self.created(Script([]), [{"data": {}}], mode="async")  # type: ignore[call-arg]
+
+    def test_is_polled_until_it_has_ended(self) -> None:
+        waiting = answer(200, {"batch_id": BATCH_ID, "status": "processing"})
+        script = Script([waiting, BROKEN, waiting, answer(200, {"batch_id": BATCH_ID, "status": "ended", "failed": 1})])
+        assert script.run(operation.wait_for_batch(script.settings, BATCH_ID, None))["failed"] == 1
+        assert {request.url for request in script.asked} == {f"{script.settings.root}/batches/{BATCH_ID}"}
+        script = Script([waiting])
+        with pytest.raises(PlatenError, match="TIMED_OUT: the batch is processing after 3 seconds"):
+            script.run(operation.wait_for_batch(script.settings, BATCH_ID, 3.0))
+
+
 def test_a_download_is_from_a_foreign_host() -> None:
     script = Script([answer(200, b"%PDF")])
     succeeded: Any = {"pdf_url": "https://storage.example.com/x.pdf?signature=1"}
@@ -255,12 +297,21 @@ def test_deliveries_of_all_renders_are_listed_by_their_filters() -> None:
         script.run(operation.list_all_deliveries(script.settings, {"engine": "html"}, None, None, None))  # type: ignore[typeddict-unknown-key]
 
 
+DOCUMENT = json.loads((Path(__file__).parents[3] / "api/openapi.json").read_text(encoding="utf-8"))
+
+
+def test_there_is_a_method_for_each_operation_of_the_service() -> None:
+    operations = [each for path, item in DOCUMENT["paths"].items() if "/api/v1/" in path for each in item.values()]
+    names = {re.sub("(?=[A-Z])", "_", each["operationId"]).lower() for each in operations}
+    # That one is `render` and `render_async`.
+    assert names - set(dir(Platen)) == {"create_render"}
+
+
 @pytest.mark.parametrize(
     ("path", "filters"), [("renders", operation.RenderFilters), ("deliveries", operation.DeliveryFilters)]
 )
 def test_the_filters_are_those_of_the_service(path: str, filters: type) -> None:
-    document = json.loads((Path(__file__).parents[3] / "api/openapi.json").read_text(encoding="utf-8"))
-    parameters = document["paths"][f"/api/v1/{path}"]["get"]["parameters"]
+    parameters = DOCUMENT["paths"][f"/api/v1/{path}"]["get"]["parameters"]
     names = {parameter["name"] for parameter in parameters}
     assert names == {*filters.__annotations__, "limit", "cursor"}
 
@@ -280,6 +331,7 @@ BY_ID: list[tuple[Operation, str]] = [
     (operation.get_pdf, "GET /render/{}/pdf"),
     (operation.get_template, "GET /templates/{}"),
     (operation.list_deliveries, "GET /render/{}/deliveries"),
+    (operation.get_batch, "GET /batches/{}"),
     (operation.get_delivery, "GET /deliveries/{}"),
     (operation.redeliver, "POST /deliveries/{}/redeliver"),
 ]

@@ -22,7 +22,7 @@ import httpx
 import pytest
 from conftest import Asked, Connect, Server, reply, serving
 
-from platen_client import PlatenError, RenderEnded, WebhookEvent, verify_webhook
+from platen_client import BatchEnded, PlatenError, RenderEnded, WebhookEvent, WebhookTest, verify_webhook
 
 SERVICE: dict[str, str] = json.loads(os.environ.get("PLATEN_TEST_SERVICE", "{}"))
 pytestmark = pytest.mark.skipif(not SERVICE, reason="no service was started")
@@ -108,6 +108,32 @@ class TestACaller:
         assert [render["render_id"] for render in client.all_renders(limit=1, **filters)] == ids
         assert list(client.all_renders(**filters, created_before=since)) == []
         assert error_of(client.list_renders, cursor="x").code == "INVALID_PAYLOAD"
+
+    def test_has_many_rendered_by_one_request(self, client: Any) -> None:
+        key, reference = str(uuid4()), f"batch {uuid4()}"
+        items = [{"data": invoice(rows), "reference": f"o-{rows}", "filename": f"{rows}.pdf"} for rows in range(3)]
+        batch = client.create_batch(
+            "invoice", items, idempotency_key=key, reference=reference, options={"locale": "pl"}
+        )
+        assert (batch.total, batch.poll_url, batch.replayed) == (3, f"/api/v1/batches/{batch.batch_id}", False)
+        again = client.create_batch(
+            "invoice", items, idempotency_key=key, reference=reference, options={"locale": "pl"}
+        )
+        assert (again.batch_id, again.replayed) == (batch.batch_id, True)
+        record = client.wait_for_batch(batch.batch_id)
+        assert (record["total"], record["succeeded"], record["reference"]) == (3, 3, reference)
+        assert client.get_batch(batch.batch_id) == record
+        renders = list(client.all_renders(batch=batch.batch_id, limit=2))
+        assert sorted(render["reference"] for render in renders) == ["o-0", "o-1", "o-2"]
+        assert {render["batch_id"] for render in renders} == {batch.batch_id}
+        assert client.get_pdf(renders[0]["render_id"]).startswith(b"%PDF-")
+
+    def test_has_all_of_a_batch_rendered_or_nothing(self, client: Any) -> None:
+        items = [{"data": invoice(1)}, {"data": {**invoice(1), "number": 7}}]
+        error = error_of(client.create_batch, "invoice", items)
+        assert (error.code, error.details[0]["path"]) == ("VALIDATION_FAILED", "/items/1/data/number")
+        assert error_of(client.create_batch, "invoice", []).code == "INVALID_PAYLOAD"
+        assert error_of(client.wait_for_batch, "none").code == "BATCH_NOT_FOUND"
 
     def test_asks_twice_under_one_key_and_gets_one_render(self, client: Any) -> None:
         key = str(uuid4())
@@ -266,6 +292,23 @@ class TestAReceiver:
             second = received.get(timeout=120)
             assert (second.delivery_id, second.data) == (first.delivery_id, first.data)
 
+    def test_is_told_once_of_a_batch(self, client: Any) -> None:
+        received: Queue[WebhookEvent] = Queue()
+
+        def receive(handler: BaseHTTPRequestHandler, asked: Asked) -> None:
+            received.put(verify_webhook(asked.body, asked.headers, SERVICE["secret"]))
+            reply(handler, 204)
+
+        with serving(receive) as receiver:
+            items = [{"data": invoice(1)}, {"data": invoice(2)}]
+            batch = client.create_batch("invoice", items, webhook_url=f"{receiver.url}/hook")
+            event = received.get(timeout=120)
+            assert isinstance(event, BatchEnded)
+            assert (event.batch_id, event.data["total"], event.data["failed"]) == (batch.batch_id, 2, 0)
+            delivery = client.get_delivery(event.delivery_id)
+            assert (delivery["event"], delivery["batch_id"]) == ("batch.ended", batch.batch_id)
+        assert received.empty()
+
     def test_is_tested_without_a_render(self, client: Any) -> None:
         received: Queue[WebhookEvent] = Queue()
 
@@ -276,6 +319,7 @@ class TestAReceiver:
         with serving(receive) as receiver:
             delivery = client.test_webhook(f"{receiver.url}/hook")
             event = received.get(timeout=120)
+            assert isinstance(event, WebhookTest)
             assert (event.type, event.delivery_id, event.data["id"]) == ("webhook.test", delivery["id"], delivery["id"])
             assert (delivery["status"], delivery["attempts"][0]["status_code"]) == ("delivered", 204)
             assert client.get_delivery(delivery["id"]) == delivery

@@ -16,7 +16,15 @@ from typing import Any, get_args
 import httpx
 import pytest
 
-from platen_client import RenderEnded, WebhookTest, WebhookVerificationError, sign_test_event, verify_webhook, wire
+from platen_client import (
+    BatchEnded,
+    RenderEnded,
+    WebhookTest,
+    WebhookVerificationError,
+    sign_test_event,
+    verify_webhook,
+    wire,
+)
 from platen_client.webhook.sign import signature_headers
 
 SECRET = "service_webhook_secret"
@@ -38,6 +46,14 @@ FAILED: dict[str, object] = {
     "error_message": "the render did not end within 25 seconds",
 }
 TESTED: dict[str, object] = {"id": DELIVERY, "status": "test", "created_at": "2026-11-21T12:00:00.000Z"}
+ENDED: dict[str, object] = {
+    "batch_id": "01J2HW8QBEFY09M6SC7N75YR3H",
+    "template": "invoice",
+    "status": "ended",
+    "total": 3,
+    "succeeded": 2,
+    "failed": 1,
+}
 BODY = json.dumps(SUCCEEDED).encode()
 
 
@@ -112,6 +128,13 @@ class TestADelivery:
         event = verify_webhook(body, headers_of(body=body), SECRET, now=NOW)
         assert (event.type, event.data) == ("render.failed", {**FAILED, "reference": "o-1"})
 
+    def test_of_a_batch_that_ended_is_read(self) -> None:
+        body = json.dumps(ENDED).encode()
+        event = verify_webhook(body, headers_of(body=body), SECRET, now=NOW)
+        assert isinstance(event, BatchEnded)
+        assert (event.type, event.delivery_id, event.data) == ("batch.ended", DELIVERY, ENDED)
+        assert event.batch_id == ENDED["batch_id"]
+
     def test_of_a_test_of_the_receiver_is_read(self) -> None:
         body = json.dumps(TESTED).encode()
         event = verify_webhook(body, headers_of(body=body), SECRET, now=NOW)
@@ -150,6 +173,11 @@ class TestADelivery:
             {**SUCCEEDED, "bytes": True},
             {**SUCCEEDED, "artifact_id": None},
             {**FAILED, "error_code": None},
+            {**ENDED, "batch_id": "42"},
+            {**ENDED, "batch_id": None},
+            {**ENDED, "failed": True},
+            {**ENDED, "total": None},
+            {**ENDED, "status": "processing"},
             {**TESTED, "id": "42"},
             {**TESTED, "created_at": NOW},
             [SUCCEEDED],

@@ -5,14 +5,16 @@ from ._async_client import AsyncPlaten
 from ._client import Platen
 from ._driver import __version__
 from ._error import PlatenError
-from .operation import AcceptedRender, DeliveryPage, Quota, RenderedPdf, RenderPage, TemplatePage
-from .webhook.event import RenderEnded, WebhookEvent, WebhookTest
+from .operation import AcceptedBatch, AcceptedRender, DeliveryPage, Quota, RenderedPdf, RenderPage, TemplatePage
+from .webhook.event import BatchEnded, RenderEnded, WebhookEvent, WebhookTest
 from .webhook.sign import SignedEvent, sign_test_event
 from .webhook.verify import WebhookVerificationError, verify_webhook
 
 __all__ = [
+    "AcceptedBatch",
     "AcceptedRender",
     "AsyncPlaten",
+    "BatchEnded",
     "DeliveryPage",
     "Platen",
     "PlatenError",

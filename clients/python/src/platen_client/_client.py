@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -15,6 +15,7 @@ from . import operation, wire
 from ._call import Request, Settings, checked_timeout
 from ._driver import SyncDriver
 from .operation import (
+    AcceptedBatch,
     AcceptedRender,
     DeliveryFilters,
     DeliveryPage,
@@ -189,8 +190,9 @@ class Platen:
         """
         Reads one page of the renders that are still kept, the newest first.
 
-        ``filters`` are ``status``, ``template``, ``engine``, ``reference``, ``created_after`` and ``created_before``; they apply together.
-        ``limit`` is 1 to 100, and 20 by default. ``cursor`` is the ``next_cursor`` of the page before, which had the same filters.
+        ``filters`` are ``status``, ``template``, ``engine``, ``reference``, ``batch``, ``created_after`` and ``created_before``; they apply
+        together. ``limit`` is 1 to 100, and 20 by default. ``cursor`` is the ``next_cursor`` of the page before, which had the same
+        filters.
         """
         return self._driver.run(operation.list_renders(self._settings, filters, limit, cursor, timeout))
 
@@ -206,6 +208,37 @@ class Platen:
             cursor = page.next_cursor
             if cursor is None:
                 return
+
+    def create_batch(
+        self,
+        template: str,
+        items: Sequence[wire.BatchItem],
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        **fields: Unpack[wire.BatchFields],
+    ) -> AcceptedBatch:
+        """
+        Starts many renders from one template, and does not wait for them. All items are accepted or none.
+
+        There are 1 to 1000 ``items``: each has ``data``, and may have ``filename``, ``reference`` and ``metadata``. ``fields`` are of the
+        batch: ``engine``, ``options``, ``webhook_url``, ``reference`` and ``metadata``. ``idempotency_key`` names this batch: a second call
+        with the same key within 24 hours gets the same batch. Without one, each call has a key of its own.
+        """
+        request = operation.batch_request(self._settings, template, items, fields, idempotency_key)
+        return self._driver.run(operation.create_batch(self._settings, request, timeout))
+
+    def get_batch(self, batch_id: str, *, timeout: float | None = None) -> wire.BatchRecord:
+        """Reads how many renders of a batch are in which state. ``list_renders`` lists them by ``batch``."""
+        return self._driver.run(operation.get_batch(self._settings, batch_id, timeout))
+
+    def wait_for_batch(self, batch_id: str, *, timeout: float | None = None) -> wire.BatchRecord:
+        """
+        Polls until each render of the batch has succeeded or failed, and returns the record of the batch.
+
+        ``timeout`` limits the whole wait; the default is ten minutes.
+        """
+        return self._driver.run(operation.wait_for_batch(self._settings, batch_id, timeout))
 
     def list_templates(
         self, *, page: int = 1, per_page: int | None = None, timeout: float | None = None

@@ -118,16 +118,6 @@ RequestPart = Literal["body", "query", "header", "path"]
 WarningCode = Literal["missing_glyph", "javascript_disabled"]
 
 
-class BatchAccepted(TypedDict):
-    # ULID.
-    batch_id: str
-    status: Literal["processing"]
-    # Renders of the batch.
-    total: int
-    # Relative path of the status of the batch.
-    poll_url: str
-
-
 class _BatchItem(TypedDict):
     # The payload. It must conform to the template's variables_schema.
     data: Mapping[str, object]
@@ -170,14 +160,9 @@ class BatchRecord(_BatchRecord, total=False):
     ended_at: str
 
 
-class _BatchRequest(TypedDict):
-    # Template code, in snake or kebab case.
-    template: str
-    # What each render is made of.
-    items: list[BatchItem]
+class BatchFields(TypedDict, total=False):
+    """The optional fields of a request."""
 
-
-class BatchRequest(_BatchRequest, total=False):
     # Overrides the engine of the template, which is react_pdf if the template names none.
     engine: Literal["react_pdf", "html"]
     options: RenderOptions

@@ -1,5 +1,6 @@
 """The operations of the service, without I/O: what each one sends, and what it makes of the answer. Internal: callers use the clients."""
 
+from .batch import AcceptedBatch, batch_request, create_batch, get_batch, wait_for_batch
 from .delivery import (
     DeliveryFilters,
     DeliveryPage,
@@ -35,6 +36,7 @@ from .rendering import (
 )
 
 __all__ = [
+    "AcceptedBatch",
     "AcceptedRender",
     "DeliveryFilters",
     "DeliveryPage",
@@ -43,8 +45,11 @@ __all__ = [
     "RenderPage",
     "RenderedPdf",
     "TemplatePage",
+    "batch_request",
+    "create_batch",
     "delete_render",
     "download_pdf",
+    "get_batch",
     "get_delivery",
     "get_pdf",
     "get_render",
@@ -61,5 +66,6 @@ __all__ = [
     "render_request",
     "render_to_file",
     "test_webhook",
+    "wait_for_batch",
     "wait_for_render",
 ]

@@ -39,6 +39,8 @@ class RenderFilters(TypedDict, total=False):
     template: str
     engine: wire.Engine
     reference: str
+    # The renders of this batch.
+    batch: str
     # Accepted at this time or later.
     created_after: datetime
     # Accepted before this time.

@@ -51,9 +51,11 @@ def _fields_of(event: DeliveredEventType, delivery_id: str, seconds: int) -> Map
         return {**TEST_RENDER, **TEST_SUCCESS}
     if event == "render.failed":
         return {**TEST_RENDER, **TEST_FAILURE}
+    at = f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.000Z"
+    if event == "batch.ended":
+        return {**TEST_BATCH, "created_at": at, "ended_at": at}
     if event == "webhook.test":
-        at = datetime.fromtimestamp(seconds, timezone.utc)
-        return {"id": delivery_id, "status": "test", "created_at": f"{at:%Y-%m-%dT%H:%M:%S}.000Z"}
+        return {"id": delivery_id, "status": "test", "created_at": at}
     raise ValueError("this is no event")
 
 
@@ -73,6 +75,16 @@ TEST_FAILURE = {
     "error_code": "internal",
     "error_reason": "internal",
     "error_message": "this is a test event",
+}
+
+
+TEST_BATCH = {
+    "batch_id": "01KAKF3V7NFRYS8EMV1HFRWBBH",
+    "template": "invoice",
+    "status": "ended",
+    "total": 2,
+    "succeeded": 2,
+    "failed": 0,
 }
 
 
