@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import { BATCH_ITEMS_MAX, PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readText } from '../architecture/source-tree.ts'
 import { startExamples } from '../topology/embedded.ts'
@@ -47,6 +47,11 @@ describe.skipIf(isMissing())('the Python package', () => {
   test('takes the largest PDF that the service makes', () => {
     const [, mebibytes] = /^PDF_BYTES_MAX = (\d+) \* 1024 \* 1024$/m.exec(readText(CLIENT)) ?? []
     expect(Number(mebibytes) * 1024 * 1024).toBe(PDF_BYTES_MAX)
+  })
+
+  test('names the largest batch that the service accepts', () => {
+    expect(readText(CLIENT)).toContain(`There are 1 to ${BATCH_ITEMS_MAX} \`\`items\`\`:`)
+    expect(readText('clients/python/README.md')).toContain(`up to ${BATCH_ITEMS_MAX.toLocaleString('en')} PDFs`)
   })
 
   test('has a README whose links lead out of it by a full address', () => {

@@ -250,6 +250,7 @@ class TestALineThatBreaks:
         faults.extend(["cut after", None, 502, None])
         result = connect(server.url, SERVICE["acme"]).render_and_wait("invoice", invoice(1))
         assert (result.pdf[:5], result.replayed, faults) == (b"%PDF-", True, [])
+        assert server.asked[-2].path == f"/api/v1/render/{result.render_id}?wait=10"
 
     def test_again_and_again_is_told_as_what_it_is(self, line: tuple[Server, list[Fault]], connect: Connect) -> None:
         server, faults = line

@@ -52,6 +52,7 @@ class WebhookTest:
 
     type: Literal["webhook.test"]
     delivery_id: str
+    """What `get_delivery` takes."""
     timestamp: datetime
     """When it was signed."""
     data: TestEventBody
