@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import { BATCH_ITEMS_MAX, PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readText } from '../architecture/source-tree.ts'
 import { startExamples } from '../topology/embedded.ts'
@@ -12,7 +12,11 @@ import { isMissing, PACKAGE, PREPARED, runModule, runPython } from './python.ts'
 const run = promisify(execFile)
 const VERSION: string = JSON.parse(readText('package.json')).version
 const CLIENT = 'clients/python/src/platen_client/_async_client.py'
-const MODULES = ['__init__', '_async_client', '_call', '_client', '_driver', '_error', '_operation', '_webhook', 'wire']
+const MODULES = Object.entries({
+  '.': ['__init__', '_async_client', '_call', '_client', '_driver', '_error', 'wire'],
+  operation: ['__init__', 'batch', 'delivery', 'exchange', 'listing', 'rendering', 'waiting'],
+  webhook: ['__init__', 'event', 'sign', 'verify'],
+}).flatMap(([inner, names]) => names.map((name) => join(inner, name)))
 
 const [wheel, sdist] = [`platen_client-${VERSION}-py3-none-any.whl`, `platen_client-${VERSION}.tar.gz`]
 
@@ -43,6 +47,11 @@ describe.skipIf(isMissing())('the Python package', () => {
   test('takes the largest PDF that the service makes', () => {
     const [, mebibytes] = /^PDF_BYTES_MAX = (\d+) \* 1024 \* 1024$/m.exec(readText(CLIENT)) ?? []
     expect(Number(mebibytes) * 1024 * 1024).toBe(PDF_BYTES_MAX)
+  })
+
+  test('names the largest batch that the service accepts', () => {
+    expect(readText(CLIENT)).toContain(`There are 1 to ${BATCH_ITEMS_MAX} \`\`items\`\`:`)
+    expect(readText('clients/python/README.md')).toContain(`up to ${BATCH_ITEMS_MAX.toLocaleString('en')} PDFs`)
   })
 
   test('has a README whose links lead out of it by a full address', () => {
@@ -80,7 +89,7 @@ describe.skipIf(isMissing())('the Python package', () => {
     const env = { PLATEN_URL: service.url(), PLATEN_API_KEY: service.key, PYTHONWARNINGS: 'error' }
     const output = await runPython(python, ['readme.py'], { cwd: venv, env })
     expect(output.split('\n')).toEqual(README_OUTPUT)
-    for (const name of ['invoice.pdf', 'invoice-2.pdf', 'invoice-3.pdf']) {
+    for (const name of ['invoice.pdf', 'invoice-2.pdf', 'invoice-3.pdf', '2026-0047.pdf', '2026-0048.pdf']) {
       expect((await readFile(join(venv, name))).subarray(0, 5).toString()).toBe('%PDF-')
     }
   })
@@ -101,10 +110,20 @@ codes: list[str] = [template["code"] for template in client.all_templates()]
 client.render("invoice", {}, mode="async")  # type: ignore[call-arg]
 client.render("invoice", {}, options={"pageSize": "A4"})  # type: ignore[typeddict-unknown-key]
 client.list_renders(status="done")  # type: ignore[arg-type]
+client.list_all_deliveries(engine="html")  # type: ignore[call-arg]
+client.create_batch("invoice", [{"data": {}, "engine": "html"}])  # type: ignore[typeddict-unknown-key]
 client.get_render("x")["state"]  # type: ignore[typeddict-item]
 
 def size(event: WebhookEvent) -> int:
     return event.data["bytes"] if event.type == "render.succeeded" else 0
+
+def subject(event: WebhookEvent) -> str:
+    if event.type == "batch.ended":
+        return event.batch_id
+    return event.data["created_at"] if event.type == "webhook.test" else event.render_id
+
+def careless(event: WebhookEvent) -> str:
+    return event.render_id  # type: ignore[union-attr]
 
 def receive(body: bytes, headers: dict[str, str]) -> str:
     return verify_webhook(body, headers, ["a", "b"]).delivery_id
@@ -120,9 +139,12 @@ const README_OUTPUT = [
   '^letter 1$',
   '^report 1$',
   `^${ULID} \\w+$`,
+  '^2 2 0$',
   '^2$',
   "^VALIDATION_FAILED 422 \\['/data/number'\\]$",
   `^render\\.failed ${ULID} [0-9a-f-]{36}$`,
   '^signature_mismatch$',
+  // A resolver that cannot be reached answers too late.
+  '^exhausted (dns|timeout)$',
   '^$',
 ].map((line) => expect.stringMatching(line))

@@ -10,15 +10,21 @@ const UNUSED = [
   'OpenApiDocument',
   'TemplateList',
   'RenderPage',
+  'DeliveryPage',
+  'TestEventRequest',
   'DeliveryList',
   'RenderAccepted',
+  'BatchAccepted',
   'ErrorBody',
   'Problem',
   'RenderMode',
 ]
 
 /** What a method takes as arguments of its own, or sets by itself. */
-const ARGUMENTS = ['template', 'data', 'mode', 'async']
+const ARGUMENTS = ['template', 'data', 'mode', 'async', 'items']
+
+/** The requests of which only the optional fields have a type. */
+const FIELDS: Readonly<Record<string, string>> = { RenderRequest: 'RenderFields', BatchRequest: 'BatchFields' }
 
 type Schemas = Readonly<Record<string, Schema>>
 
@@ -28,7 +34,8 @@ export function wireModule(document: { readonly components: { readonly schemas: 
   const [classes, aliases] = [used.filter(isObject), used.filter((one) => !isObject(one))]
   const written: string[] = []
   for (const [name, schema] of classes) {
-    if (name === 'RenderRequest') declare('RenderFields', fieldsOf(schema), written)
+    const fieldsName = FIELDS[name]
+    if (fieldsName !== undefined) declare(fieldsName, fieldsOf(schema), written)
     else declare(name, schema, written)
   }
   const named = aliases.map(([name, schema]) => `${name} = ${typeOf(schema, name, written)}\n`)

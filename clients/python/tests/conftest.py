@@ -27,13 +27,20 @@ NOON = 1_795_262_400.0
 
 
 class Script:
-    """Runs flows against answers that are given, the last one again and again. Waits take no time of ours."""
+    """
+    Runs flows against answers that are given, the last one again and again. Waits take no time of ours.
 
-    def __init__(self, answers: Sequence[Reply], **settings: Any) -> None:
+    `answer_seconds` says of each request how long its answer takes, and is at once otherwise.
+    """
+
+    def __init__(
+        self, answers: Sequence[Reply], *, answer_seconds: Callable[[Request], float] = lambda _: 0.0, **settings: Any
+    ) -> None:
         self.asked: list[Request] = []
         self.timeouts: list[float] = []
         self.waits: list[float] = []
         self._answers = answers
+        self._answer_seconds = answer_seconds
         self._time = 0.0
         clock = Clock(now=lambda: NOON + self._time, monotonic=lambda: self._time, random=lambda: 0.5)
         defaults = {"root": "https://pdf.example.com/api/v1", "api_key": KEY, "brand": "service", "retries": 4}
@@ -51,6 +58,7 @@ class Script:
             if isinstance(effect, Send):
                 self.asked.append(effect.request)
                 self.timeouts.append(effect.timeout)
+                self._time += self._answer_seconds(effect.request)
                 reply = self._answers[min(len(self.asked), len(self._answers)) - 1]
             elif isinstance(effect, Sleep):
                 self.waits.append(effect.seconds)

@@ -10,7 +10,7 @@ import pytest
 
 import platen_client
 
-MODULES = sorted(Path(platen_client.__file__).parent.glob("*.py"))
+MODULES = sorted(Path(platen_client.__file__).parent.rglob("*.py"))
 WITH_HTTPX = {"_driver", "_client", "_async_client"}
 # For type checkers, which bring it with them.
 TYPES_ONLY = {"typing_extensions"}

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 from conftest import BROKEN, KEY, RENDER_ID, Script, answer, refusal
 
-from platen_client import PlatenError, Quota, RenderedPdf, wire
-from platen_client import _operation as operation
-from platen_client._call import Answer, Flow, Settings
+from platen_client import Platen, PlatenError, Quota, RenderedPdf, operation, wire
+from platen_client._call import Answer, Flow, Request, Settings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+BATCH_ID = "01KAJHYV7NF3S8G9TWQ2MZXC4R"
 PDF = answer(
     200,
     b"%PDF-1.7",
@@ -145,6 +147,11 @@ class TestRenderToFile:
         assert script.asked == []
 
 
+def waited(request: Request) -> float:
+    """How long the service is asked to wait before it answers."""
+    return float(httpx.URL(request.url).params.get("wait", 0))
+
+
 class TestWaiting:
     def test_polls_ever_more_slowly_until_it_has_succeeded(self) -> None:
         script = Script([*[record("queued")] * 10, record("running"), record("succeeded", pdf_url="https://x")])
@@ -152,6 +159,20 @@ class TestWaiting:
         assert script.waits[0] == 0.2
         assert script.waits == sorted(script.waits)
         assert script.waits[-1] == 5.0
+
+    def test_asks_the_service_to_answer_at_the_end(self) -> None:
+        script = Script([record("queued"), record("running"), record("succeeded")], answer_seconds=waited)
+        assert script.run(operation.wait_for_render(script.settings, RENDER_ID, None))["status"] == "succeeded"
+        assert [waited(request) for request in script.asked] == [10.0] * 3
+        # It has waited there, so it asks again at once.
+        assert script.waits == [0.0] * 2
+
+    def test_leaves_the_service_time_to_answer_before_it_ends(self) -> None:
+        script = Script([record("running")], answer_seconds=waited)
+        with pytest.raises(PlatenError, match="TIMED_OUT"):
+            script.run(operation.wait_for_render(script.settings, RENDER_ID, 15.5))
+        assert [waited(request) for request in script.asked][:3] == [10.0, 4.0, 0.0]
+        assert all(waited(each) < left for each, left in zip(script.asked, script.timeouts, strict=True))
 
     def test_raises_the_code_of_a_failure(self) -> None:
         error = {"code": "render_timeout", "reason": "render_timeout", "message": "too long"}
@@ -175,11 +196,51 @@ class TestWaiting:
         assert result == RenderedPdf(b"%PDF", RENDER_ID, None, 'a "b".pdf', False, None)
         assert [request.url.removeprefix(script.settings.root) for request in script.asked] == [
             *["/render"] * 2,
-            *[f"/render/{RENDER_ID}"] * 3,
+            *[f"/render/{RENDER_ID}?wait=10"] * 3,
             f"/render/{RENDER_ID}/pdf",
         ]
         assert script.timeouts == sorted(script.timeouts, reverse=True)
         assert sum(script.waits) == pytest.approx(60 - script.timeouts[-1])
+
+
+class TestABatch:
+    @staticmethod
+    def created(script: Script, items: Any, **fields: Unpack[wire.BatchFields]) -> operation.AcceptedBatch:
+        request = operation.batch_request(script.settings, "invoice", items, fields, "batch-1")
+        return script.run(operation.create_batch(script.settings, request, None))
+
+    def test_is_sent_as_the_service_takes_it(self) -> None:
+        accepted = {"batch_id": BATCH_ID, "status": "processing", "total": 2, "poll_url": f"/api/v1/batches/{BATCH_ID}"}
+        script = Script([BROKEN, answer(202, accepted, x_service_quota_limit="9", x_service_quota_remaining="7")])
+        items = tuple({"data": {"number": number}, "reference": "ż"} for number in ("1", "2"))
+        result = self.created(script, items, engine=None, reference="b-1")  # type: ignore[arg-type]
+        assert result == operation.AcceptedBatch(BATCH_ID, 2, f"/api/v1/batches/{BATCH_ID}", False, Quota(9, 7))
+        # It has the key in all its attempts.
+        first, second = script.asked
+        assert first == second
+        assert (first.method, first.url) == ("POST", "https://pdf.example.com/api/v1/batches")
+        assert first.headers == {"idempotency-key": "batch-1", "content-type": "application/json"}
+        sent = [{"data": {"number": number}, "reference": "ż"} for number in ("1", "2")]
+        assert json.loads(first.body or b"") == {"template": "invoice", "reference": "b-1", "items": sent}
+
+    @pytest.mark.parametrize("missing", ["batch_id", "total", "poll_url"])
+    def test_that_nobody_accepted_is_told_apart(self, missing: str) -> None:
+        accepted = {"batch_id": BATCH_ID, "total": 2, "poll_url": "/x", missing: None}
+        with pytest.raises(PlatenError, match="INVALID_ANSWER"):
+            self.created(Script([answer(202, accepted)]), [{"data": {}}])
+
+    def test_has_no_field_that_there_is_not(self) -> None:
+        with pytest.raises(TypeError, match="mode"):
+            self.created(Script([]), [{"data": {}}], mode="async")  # type: ignore[call-arg]
+
+    def test_is_polled_until_it_has_ended(self) -> None:
+        waiting = answer(200, {"batch_id": BATCH_ID, "status": "processing"})
+        script = Script([waiting, BROKEN, waiting, answer(200, {"batch_id": BATCH_ID, "status": "ended", "failed": 1})])
+        assert script.run(operation.wait_for_batch(script.settings, BATCH_ID, None))["failed"] == 1
+        assert {request.url for request in script.asked} == {f"{script.settings.root}/batches/{BATCH_ID}"}
+        script = Script([waiting])
+        with pytest.raises(PlatenError, match="TIMED_OUT: the batch is processing after 3 seconds"):
+            script.run(operation.wait_for_batch(script.settings, BATCH_ID, 3.0))
 
 
 def test_a_download_is_from_a_foreign_host() -> None:
@@ -225,11 +286,34 @@ def test_renders_are_listed_by_their_filters() -> None:
         script.run(operation.list_renders(script.settings, {"colour": 1}, None, None, None))  # type: ignore[typeddict-unknown-key]
 
 
-def test_the_filters_are_those_of_the_service() -> None:
-    document = json.loads((Path(__file__).parents[3] / "api/openapi.json").read_text(encoding="utf-8"))
-    parameters = document["paths"]["/api/v1/renders"]["get"]["parameters"]
+def test_deliveries_of_all_renders_are_listed_by_their_filters() -> None:
+    script = Script([answer(200, {"deliveries": [{"id": "d"}], "next_cursor": "c"})])
+    filters: operation.DeliveryFilters = {"status": "exhausted", "reference": "o 1"}
+    page = script.run(operation.list_all_deliveries(script.settings, filters, 2, "b", None))
+    assert (page.deliveries, page.next_cursor) == ([{"id": "d"}], "c")
+    query = "status=exhausted&reference=o+1&limit=2&cursor=b"
+    assert script.asked[0].url == f"https://pdf.example.com/api/v1/deliveries?{query}"
+    with pytest.raises(TypeError, match="engine"):
+        script.run(operation.list_all_deliveries(script.settings, {"engine": "html"}, None, None, None))  # type: ignore[typeddict-unknown-key]
+
+
+DOCUMENT = json.loads((Path(__file__).parents[3] / "api/openapi.json").read_text(encoding="utf-8"))
+
+
+def test_there_is_a_method_for_each_operation_of_the_service() -> None:
+    operations = [each for path, item in DOCUMENT["paths"].items() if "/api/v1/" in path for each in item.values()]
+    names = {re.sub("(?=[A-Z])", "_", each["operationId"]).lower() for each in operations}
+    # That one is `render` and `render_async`.
+    assert names - set(dir(Platen)) == {"create_render"}
+
+
+@pytest.mark.parametrize(
+    ("path", "filters"), [("renders", operation.RenderFilters), ("deliveries", operation.DeliveryFilters)]
+)
+def test_the_filters_are_those_of_the_service(path: str, filters: type) -> None:
+    parameters = DOCUMENT["paths"][f"/api/v1/{path}"]["get"]["parameters"]
     names = {parameter["name"] for parameter in parameters}
-    assert names == {*operation.RenderFilters.__annotations__, "limit", "cursor"}
+    assert names == {*filters.__annotations__, "limit", "cursor"}
 
 
 @pytest.mark.parametrize(("link", "next_page"), [('</x?page=4>; rel="next"', 4), ('</x?page=2>; rel="prev"', None)])
@@ -247,6 +331,8 @@ BY_ID: list[tuple[Operation, str]] = [
     (operation.get_pdf, "GET /render/{}/pdf"),
     (operation.get_template, "GET /templates/{}"),
     (operation.list_deliveries, "GET /render/{}/deliveries"),
+    (operation.get_batch, "GET /batches/{}"),
+    (operation.get_delivery, "GET /deliveries/{}"),
     (operation.redeliver, "POST /deliveries/{}/redeliver"),
 ]
 
@@ -262,11 +348,21 @@ def test_an_id_is_a_part_of_a_path_and_nothing_else(by_id: Operation, place: str
             script.run(by_id(script.settings, nothing, None))
 
 
-def test_a_delivery_is_never_asked_for_twice() -> None:
+@pytest.mark.parametrize("once", [operation.redeliver, operation.test_webhook])
+def test_a_delivery_is_never_asked_for_twice(once: Operation) -> None:
     script = Script([BROKEN])
     with pytest.raises(PlatenError, match="NETWORK_ERROR"):
-        script.run(operation.redeliver(script.settings, RENDER_ID, None))
+        script.run(once(script.settings, RENDER_ID, None))
     assert len(script.asked) == 1
+
+
+def test_a_receiver_is_tested_by_its_url() -> None:
+    script = Script([answer(202, {"id": "d", "status": "scheduled"})])
+    delivery = script.run(operation.test_webhook(script.settings, "https://example.com/ż", None))
+    assert delivery["status"] == "scheduled"
+    (request,) = script.asked
+    assert (request.method, request.url) == ("POST", "https://pdf.example.com/api/v1/webhooks/test")
+    assert json.loads(request.body or b"") == {"url": "https://example.com/ż"}
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])

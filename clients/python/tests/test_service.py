@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler
@@ -21,7 +22,7 @@ import httpx
 import pytest
 from conftest import Asked, Connect, Server, reply, serving
 
-from platen_client import PlatenError, WebhookEvent, verify_webhook
+from platen_client import BatchEnded, PlatenError, RenderEnded, WebhookEvent, WebhookTest, verify_webhook
 
 SERVICE: dict[str, str] = json.loads(os.environ.get("PLATEN_TEST_SERVICE", "{}"))
 pytestmark = pytest.mark.skipif(not SERVICE, reason="no service was started")
@@ -42,6 +43,14 @@ def error_of(call: Callable[..., Any], *args: Any, **options: Any) -> PlatenErro
     with pytest.raises(PlatenError) as caught:
         call(*args, **options)
     return caught.value
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    """Asks until it is so, and fails if it never is."""
+    ends_at = time.monotonic() + 120
+    while not is_so():
+        assert time.monotonic() < ends_at
+        time.sleep(0.05)
 
 
 class TestACaller:
@@ -99,6 +108,32 @@ class TestACaller:
         assert [render["render_id"] for render in client.all_renders(limit=1, **filters)] == ids
         assert list(client.all_renders(**filters, created_before=since)) == []
         assert error_of(client.list_renders, cursor="x").code == "INVALID_PAYLOAD"
+
+    def test_has_many_rendered_by_one_request(self, client: Any) -> None:
+        key, reference = str(uuid4()), f"batch {uuid4()}"
+        items = [{"data": invoice(rows), "reference": f"o-{rows}", "filename": f"{rows}.pdf"} for rows in range(3)]
+        batch = client.create_batch(
+            "invoice", items, idempotency_key=key, reference=reference, options={"locale": "pl"}
+        )
+        assert (batch.total, batch.poll_url, batch.replayed) == (3, f"/api/v1/batches/{batch.batch_id}", False)
+        again = client.create_batch(
+            "invoice", items, idempotency_key=key, reference=reference, options={"locale": "pl"}
+        )
+        assert (again.batch_id, again.replayed) == (batch.batch_id, True)
+        record = client.wait_for_batch(batch.batch_id)
+        assert (record["total"], record["succeeded"], record["reference"]) == (3, 3, reference)
+        assert client.get_batch(batch.batch_id) == record
+        renders = list(client.all_renders(batch=batch.batch_id, limit=2))
+        assert sorted(render["reference"] for render in renders) == ["o-0", "o-1", "o-2"]
+        assert {render["batch_id"] for render in renders} == {batch.batch_id}
+        assert client.get_pdf(renders[0]["render_id"]).startswith(b"%PDF-")
+
+    def test_has_all_of_a_batch_rendered_or_nothing(self, client: Any) -> None:
+        items = [{"data": invoice(1)}, {"data": {**invoice(1), "number": 7}}]
+        error = error_of(client.create_batch, "invoice", items)
+        assert (error.code, error.details[0]["path"]) == ("VALIDATION_FAILED", "/items/1/data/number")
+        assert error_of(client.create_batch, "invoice", []).code == "INVALID_PAYLOAD"
+        assert error_of(client.wait_for_batch, "none").code == "BATCH_NOT_FOUND"
 
     def test_asks_twice_under_one_key_and_gets_one_render(self, client: Any) -> None:
         key = str(uuid4())
@@ -215,6 +250,7 @@ class TestALineThatBreaks:
         faults.extend(["cut after", None, 502, None])
         result = connect(server.url, SERVICE["acme"]).render_and_wait("invoice", invoice(1))
         assert (result.pdf[:5], result.replayed, faults) == (b"%PDF-", True, [])
+        assert server.asked[-2].path == f"/api/v1/render/{result.render_id}?wait=10"
 
     def test_again_and_again_is_told_as_what_it_is(self, line: tuple[Server, list[Fault]], connect: Connect) -> None:
         server, faults = line
@@ -249,9 +285,72 @@ class TestAReceiver:
         with serving(receive) as receiver:
             accepted = client.render_async(template, data, webhook_url=f"{receiver.url}/hook", reference="o-1")
             first = received.get(timeout=120)
+            assert isinstance(first, RenderEnded)
             assert (first.type, first.render_id, first.data["template"]) == (event, accepted.render_id, template)
             (delivery,) = client.list_deliveries(accepted.render_id)
             assert (delivery["id"], delivery["event"]) == (first.delivery_id, event)
             assert client.redeliver(delivery["id"])["id"] == delivery["id"]
             second = received.get(timeout=120)
             assert (second.delivery_id, second.data) == (first.delivery_id, first.data)
+
+    def test_is_told_once_of_a_batch(self, client: Any) -> None:
+        received: Queue[WebhookEvent] = Queue()
+
+        def receive(handler: BaseHTTPRequestHandler, asked: Asked) -> None:
+            received.put(verify_webhook(asked.body, asked.headers, SERVICE["secret"]))
+            reply(handler, 204)
+
+        with serving(receive) as receiver:
+            items = [{"data": invoice(1)}, {"data": invoice(2)}]
+            batch = client.create_batch("invoice", items, webhook_url=f"{receiver.url}/hook")
+            event = received.get(timeout=120)
+            assert isinstance(event, BatchEnded)
+            assert (event.batch_id, event.data["total"], event.data["failed"]) == (batch.batch_id, 2, 0)
+            delivery = client.get_delivery(event.delivery_id)
+            assert (delivery["event"], delivery["batch_id"]) == ("batch.ended", batch.batch_id)
+        assert received.empty()
+
+    def test_is_tested_without_a_render(self, client: Any) -> None:
+        received: Queue[WebhookEvent] = Queue()
+
+        def receive(handler: BaseHTTPRequestHandler, asked: Asked) -> None:
+            received.put(verify_webhook(asked.body, asked.headers, SERVICE["secret"], scheme="standard"))
+            reply(handler, 204 if asked.path == "/hook" else 401)
+
+        with serving(receive) as receiver:
+            delivery = client.test_webhook(f"{receiver.url}/hook")
+            event = received.get(timeout=120)
+            assert isinstance(event, WebhookTest)
+            assert (event.type, event.delivery_id, event.data["id"]) == ("webhook.test", delivery["id"], delivery["id"])
+            assert (delivery["status"], delivery["attempts"][0]["status_code"]) == ("delivered", 204)
+            assert client.get_delivery(delivery["id"]) == delivery
+            refused = client.test_webhook(f"{receiver.url}/other")
+            assert (refused["status"], refused["attempts"][0]["status_code"]) == ("exhausted", 401)
+        assert error_of(client.test_webhook, "ftp://example.com").code == "INVALID_PAYLOAD"
+
+    def test_finds_what_did_not_arrive(self, client: Any) -> None:
+        def gone(handler: BaseHTTPRequestHandler, asked: Asked) -> None:
+            reply(handler, 410)
+            answered.put(asked)
+
+        answered: Queue[Asked] = Queue()
+        reference = f"order {uuid4()}/é"
+        since = datetime.now(timezone.utc)
+        with serving(gone) as receiver:
+            asked = {"webhook_url": f"{receiver.url}/hook", "reference": reference}
+            ids = [client.render("invoice", invoice(1), **asked).render_id for _ in range(3)][::-1]
+            for _ in ids:
+                answered.get(timeout=120)
+        filters = {"status": "gone", "reference": reference, "created_after": since}
+        # An answer is recorded shortly after it came.
+        eventually(lambda: len(list(client.all_deliveries(**filters))) == len(ids))
+        page = client.list_all_deliveries(limit=2, **filters)
+        rest = client.list_all_deliveries(limit=2, cursor=page.next_cursor, **filters)
+        assert [each["render_id"] for each in page.deliveries + rest.deliveries] == ids
+        assert rest.next_cursor is None
+        assert [each["render_id"] for each in client.all_deliveries(limit=1, **filters)] == ids
+        assert list(client.all_deliveries(**{**filters, "status": "delivered"})) == []
+        found = client.get_delivery(rest.deliveries[0]["id"])
+        assert (found["render_id"], found["url"], found["status"]) == (ids[2], asked["webhook_url"], "gone")
+        assert error_of(client.get_delivery, str(uuid4())).code == "DELIVERY_NOT_FOUND"
+        assert error_of(client.list_all_deliveries, cursor="x").code == "INVALID_PAYLOAD"

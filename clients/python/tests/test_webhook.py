@@ -11,13 +11,21 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from email.message import Message
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
 
-from platen_client import WebhookVerificationError, sign_test_event, verify_webhook
-from platen_client._webhook import signature_headers
+from platen_client import (
+    BatchEnded,
+    RenderEnded,
+    WebhookTest,
+    WebhookVerificationError,
+    sign_test_event,
+    verify_webhook,
+    wire,
+)
+from platen_client.webhook.sign import signature_headers
 
 SECRET = "service_webhook_secret"
 OLD_SECRET = "service_webhook_older"
@@ -36,6 +44,15 @@ FAILED: dict[str, object] = {
     "status": "failed",
     "error_code": "render_timeout",
     "error_message": "the render did not end within 25 seconds",
+}
+TESTED: dict[str, object] = {"id": DELIVERY, "status": "test", "created_at": "2026-11-21T12:00:00.000Z"}
+ENDED: dict[str, object] = {
+    "batch_id": "01J2HW8QBEFY09M6SC7N75YR3H",
+    "template": "invoice",
+    "status": "ended",
+    "total": 3,
+    "succeeded": 2,
+    "failed": 1,
 }
 BODY = json.dumps(SUCCEEDED).encode()
 
@@ -101,6 +118,7 @@ def test_the_vectors_fit(vector: dict[str, Any]) -> None:
 class TestADelivery:
     def test_of_a_render_that_succeeded_is_read_with_the_id_as_the_api_spells_it(self) -> None:
         event = verify_webhook(BODY, headers_of(), SECRET, now=NOW)
+        assert isinstance(event, RenderEnded)
         assert (event.type, event.delivery_id, event.data) == ("render.succeeded", DELIVERY, SUCCEEDED)
         assert event.timestamp == datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
         assert event.render_id == "01J2HW8QBEFY09M6SC7N75YR3H"
@@ -109,6 +127,19 @@ class TestADelivery:
         body = json.dumps({**FAILED, "reference": "o-1"}).encode()
         event = verify_webhook(body, headers_of(body=body), SECRET, now=NOW)
         assert (event.type, event.data) == ("render.failed", {**FAILED, "reference": "o-1"})
+
+    def test_of_a_batch_that_ended_is_read(self) -> None:
+        body = json.dumps(ENDED).encode()
+        event = verify_webhook(body, headers_of(body=body), SECRET, now=NOW)
+        assert isinstance(event, BatchEnded)
+        assert (event.type, event.delivery_id, event.data) == ("batch.ended", DELIVERY, ENDED)
+        assert event.batch_id == ENDED["batch_id"]
+
+    def test_of_a_test_of_the_receiver_is_read(self) -> None:
+        body = json.dumps(TESTED).encode()
+        event = verify_webhook(body, headers_of(body=body), SECRET, now=NOW)
+        at = datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
+        assert event == WebhookTest("webhook.test", DELIVERY, at, TESTED)  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("body", [BODY, bytearray(BODY), memoryview(b"__" + BODY + b"__")[2:-2]])
     def test_is_taken_as_bytes_of_any_type(self, body: object) -> None:
@@ -142,6 +173,13 @@ class TestADelivery:
             {**SUCCEEDED, "bytes": True},
             {**SUCCEEDED, "artifact_id": None},
             {**FAILED, "error_code": None},
+            {**ENDED, "batch_id": "42"},
+            {**ENDED, "batch_id": None},
+            {**ENDED, "failed": True},
+            {**ENDED, "total": None},
+            {**ENDED, "status": "processing"},
+            {**TESTED, "id": "42"},
+            {**TESTED, "created_at": NOW},
             [SUCCEEDED],
         ],
     )
@@ -316,9 +354,23 @@ class TestATestEvent:
     def test_is_taken_as_one_of_the_service(self, event: Any) -> None:
         signed = sign_test_event(event, secret=SECRET, data={"reference": "o-1"})
         read = verify_webhook(signed.body, signed.headers, SECRET)
+        assert isinstance(read, RenderEnded)
         assert (read.type, read.data["template"], signed.headers["x-service-event"]) == (event, "invoice", event)
         assert read.render_id == read.data["render_id"]
         assert json.loads(signed.body)["reference"] == "o-1"
+
+    @pytest.mark.parametrize("event", get_args(wire.DeliveredEventType))
+    def test_may_be_every_event_that_the_service_sends(self, event: Any) -> None:
+        signed = sign_test_event(event, secret=SECRET)
+        assert verify_webhook(signed.body, signed.headers, SECRET).type == event
+
+    def test_of_the_receiver_has_the_id_of_its_delivery(self) -> None:
+        signed = sign_test_event("webhook.test", secret=SECRET, timestamp=NOW, delivery_id=DELIVERY)
+        assert json.loads(signed.body) == TESTED
+
+    def test_is_of_no_event_that_there_is_not(self) -> None:
+        with pytest.raises(ValueError, match="no event"):
+            sign_test_event("render.done", secret=SECRET)  # type: ignore[arg-type]
 
     def test_may_be_of_a_rotation_of_another_time_and_id(self) -> None:
         signed = sign_test_event(
@@ -326,6 +378,7 @@ class TestATestEvent:
         )
         for secret in (SECRET, OLD_SECRET):
             read = verify_webhook(signed.body, signed.headers, secret, now=NOW, brand="acme")
+            assert isinstance(read, RenderEnded)
             assert (read.delivery_id, read.data["bytes"]) == (DELIVERY, 1)
         assert verdict(signed.headers, signed.body, now=NOW + 301, brand="acme") == "stale_timestamp"
         assert verdict(signed.headers, signed.body, OLD_SECRET, scheme="service", brand="acme") == "taken"

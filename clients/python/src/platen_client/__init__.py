@@ -5,20 +5,27 @@ from ._async_client import AsyncPlaten
 from ._client import Platen
 from ._driver import __version__
 from ._error import PlatenError
-from ._operation import AcceptedRender, Quota, RenderedPdf, RenderPage, TemplatePage
-from ._webhook import SignedEvent, WebhookEvent, WebhookVerificationError, sign_test_event, verify_webhook
+from .operation import AcceptedBatch, AcceptedRender, DeliveryPage, Quota, RenderedPdf, RenderPage, TemplatePage
+from .webhook.event import BatchEnded, RenderEnded, WebhookEvent, WebhookTest
+from .webhook.sign import SignedEvent, sign_test_event
+from .webhook.verify import WebhookVerificationError, verify_webhook
 
 __all__ = [
+    "AcceptedBatch",
     "AcceptedRender",
     "AsyncPlaten",
+    "BatchEnded",
+    "DeliveryPage",
     "Platen",
     "PlatenError",
     "Quota",
+    "RenderEnded",
     "RenderPage",
     "RenderedPdf",
     "SignedEvent",
     "TemplatePage",
     "WebhookEvent",
+    "WebhookTest",
     "WebhookVerificationError",
     "__version__",
     "sign_test_event",

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import httpx
 
-from . import _operation as operation
-from . import wire
+from . import operation, wire
 from ._call import Request, Settings, checked_timeout
 from ._driver import SyncDriver
-from ._operation import AcceptedRender, RenderedPdf, RenderFilters, RenderPage, TemplatePage
+from .operation import (
+    AcceptedBatch,
+    AcceptedRender,
+    DeliveryFilters,
+    DeliveryPage,
+    RenderedPdf,
+    RenderFilters,
+    RenderPage,
+    TemplatePage,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -149,9 +157,9 @@ class Platen:
 
     def wait_for_render(self, render_id: str, *, timeout: float | None = None) -> wire.RenderRecord:
         """
-        Polls until the render has succeeded, and returns its record. Raises the failure code of a failed render.
+        Waits until the render has succeeded, and returns its record. Raises the failure code of a failed render.
 
-        ``timeout`` limits the whole wait; the default is ten minutes.
+        The service is asked to answer when the render has ended. ``timeout`` limits the whole wait; the default is ten minutes.
         """
         return self._driver.run(operation.wait_for_render(self._settings, render_id, timeout))
 
@@ -182,8 +190,9 @@ class Platen:
         """
         Reads one page of the renders that are still kept, the newest first.
 
-        ``filters`` are ``status``, ``template``, ``engine``, ``reference``, ``created_after`` and ``created_before``; they apply together.
-        ``limit`` is 1 to 100, and 20 by default. ``cursor`` is the ``next_cursor`` of the page before, which had the same filters.
+        ``filters`` are ``status``, ``template``, ``engine``, ``reference``, ``batch``, ``created_after`` and ``created_before``; they apply
+        together. ``limit`` is 1 to 100, and 20 by default. ``cursor`` is the ``next_cursor`` of the page before, which had the same
+        filters.
         """
         return self._driver.run(operation.list_renders(self._settings, filters, limit, cursor, timeout))
 
@@ -199,6 +208,37 @@ class Platen:
             cursor = page.next_cursor
             if cursor is None:
                 return
+
+    def create_batch(
+        self,
+        template: str,
+        items: Sequence[wire.BatchItem],
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        **fields: Unpack[wire.BatchFields],
+    ) -> AcceptedBatch:
+        """
+        Starts many renders from one template, and does not wait for them. All items are accepted or none.
+
+        There are 1 to 1000 ``items``: each has ``data``, and may have ``filename``, ``reference`` and ``metadata``. ``fields`` are of the
+        batch: ``engine``, ``options``, ``webhook_url``, ``reference`` and ``metadata``. ``idempotency_key`` names this batch: a second call
+        with the same key within 24 hours gets the same batch. Without one, each call has a key of its own.
+        """
+        request = operation.batch_request(self._settings, template, items, fields, idempotency_key)
+        return self._driver.run(operation.create_batch(self._settings, request, timeout))
+
+    def get_batch(self, batch_id: str, *, timeout: float | None = None) -> wire.BatchRecord:
+        """Reads how many renders of a batch are in which state. ``list_renders`` lists them by ``batch``."""
+        return self._driver.run(operation.get_batch(self._settings, batch_id, timeout))
+
+    def wait_for_batch(self, batch_id: str, *, timeout: float | None = None) -> wire.BatchRecord:
+        """
+        Polls until each render of the batch has succeeded or failed, and returns the record of the batch.
+
+        ``timeout`` limits the whole wait; the default is ten minutes.
+        """
+        return self._driver.run(operation.wait_for_batch(self._settings, batch_id, timeout))
 
     def list_templates(
         self, *, page: int = 1, per_page: int | None = None, timeout: float | None = None
@@ -229,9 +269,52 @@ class Platen:
         """Lists the webhook deliveries of a render, with their attempts."""
         return self._driver.run(operation.list_deliveries(self._settings, render_id, timeout))
 
+    def list_all_deliveries(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        timeout: float | None = None,
+        **filters: Unpack[DeliveryFilters],
+    ) -> DeliveryPage:
+        """
+        Reads one page of the webhook deliveries of all renders, the newest render first.
+
+        ``filters`` are ``status``, ``template``, ``reference``, ``created_after`` and ``created_before``; they apply together, and all but
+        ``status`` are of the render. ``limit`` is 1 to 100, and 20 by default. ``cursor`` is the ``next_cursor`` of the page before, which
+        had the same filters.
+        """
+        return self._driver.run(operation.list_all_deliveries(self._settings, filters, limit, cursor, timeout))
+
+    def all_deliveries(
+        self, *, limit: int | None = None, timeout: float | None = None, **filters: Unpack[DeliveryFilters]
+    ) -> Iterator[wire.ListedDelivery]:
+        """Iterates over all these deliveries. It requests the next page when it is needed; ``limit`` and ``timeout`` are of a page."""
+        cursor: str | None = None
+        while True:
+            page = self.list_all_deliveries(limit=limit, cursor=cursor, timeout=timeout, **filters)
+            for delivery in page.deliveries:
+                yield delivery
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def get_delivery(self, delivery_id: str, *, timeout: float | None = None) -> wire.DeliveryDetail:
+        """Reads a delivery, with its attempts: what the receiver answered, and why it was not reached."""
+        return self._driver.run(operation.get_delivery(self._settings, delivery_id, timeout))
+
     def redeliver(self, delivery_id: str, *, timeout: float | None = None) -> wire.Redelivery:
         """Asks for one more attempt at a delivery. The request is never repeated, because each one would add an attempt."""
         return self._driver.run(operation.redeliver(self._settings, delivery_id, timeout))
+
+    def test_webhook(self, url: str, *, timeout: float | None = None) -> wire.DeliveryDetail:
+        """
+        Sends one signed event ``webhook.test`` to a URL, and returns its delivery with what the receiver answered.
+
+        ``status`` is ``scheduled`` if the attempt is not made within fifteen seconds; ``get_delivery`` reads it later. The request is never
+        repeated, because each one would send an event.
+        """
+        return self._driver.run(operation.test_webhook(self._settings, url, timeout))
 
     def _request(
         self, mode: str, template: str, data: Mapping[str, object], fields: wire.RenderFields, key: str | None

@@ -118,16 +118,6 @@ RequestPart = Literal["body", "query", "header", "path"]
 WarningCode = Literal["missing_glyph", "javascript_disabled"]
 
 
-class BatchAccepted(TypedDict):
-    # ULID.
-    batch_id: str
-    status: Literal["processing"]
-    # Renders of the batch.
-    total: int
-    # Relative path of the status of the batch.
-    poll_url: str
-
-
 class _BatchItem(TypedDict):
     # The payload. It must conform to the template's variables_schema.
     data: Mapping[str, object]
@@ -170,14 +160,9 @@ class BatchRecord(_BatchRecord, total=False):
     ended_at: str
 
 
-class _BatchRequest(TypedDict):
-    # Template code, in snake or kebab case.
-    template: str
-    # What each render is made of.
-    items: list[BatchItem]
+class BatchFields(TypedDict, total=False):
+    """The optional fields of a request."""
 
-
-class BatchRequest(_BatchRequest, total=False):
     # Overrides the engine of the template, which is react_pdf if the template names none.
     engine: Literal["react_pdf", "html"]
     options: RenderOptions
@@ -280,15 +265,6 @@ class DeliveryDetail(_DeliveryDetail, total=False):
     render_id: str
     # The batch whose end it tells.
     batch_id: str
-
-
-class _DeliveryPage(TypedDict):
-    deliveries: list[ListedDelivery]
-
-
-class DeliveryPage(_DeliveryPage, total=False):
-    # The `cursor` of the next page. Absent on the last page.
-    next_cursor: str
 
 
 ErrorDetail = TypedDict(
@@ -502,11 +478,6 @@ class TestEventBody(TypedDict):
     status: Literal["test"]
     # RFC 3339, UTC.
     created_at: str
-
-
-class TestEventRequest(TypedDict):
-    # https URL that receives the signed test event: what you would send as `webhook_url`.
-    url: str
 
 
 class _Usage(TypedDict):

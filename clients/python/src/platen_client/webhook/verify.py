@@ -6,19 +6,16 @@ bytes and is checked first; an unsigned body is never parsed.
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
-import json
 import re
 import time
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Literal, Protocol, cast
 
-from ._call import json_of
-from .wire import EventType, WebhookBody
+from .event import UUID, WebhookEvent, event_of
+from .sign import hmac_of, keys_of
 
 WebhookFault = Literal[
     "missing_header",
@@ -46,9 +43,7 @@ SIGNATURES_MAX = 8
 
 HEX = re.compile(r"[0-9a-f]{64}")
 BASE64 = re.compile(r"[A-Za-z0-9+/]{43}=")
-UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UNIX_SECONDS = re.compile(r"[1-9][0-9]{0,11}")
-ULID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 class WebhookVerificationError(Exception):
@@ -69,29 +64,6 @@ class WebhookVerificationError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.args[1]}"
-
-
-@dataclass(frozen=True)
-class WebhookEvent:
-    """A delivery with a valid signature."""
-
-    type: EventType
-    delivery_id: str
-    """The same each time this delivery is sent. Ignore a delivery whose id was processed before."""
-    timestamp: datetime
-    """When it was signed."""
-    render_id: str
-    """Spelled as in the other calls; `data["id"]` is the same id in UUID spelling."""
-    data: WebhookBody
-    """The body, as it was sent."""
-
-
-@dataclass(frozen=True)
-class SignedEvent:
-    """What a receiver gets: for its tests."""
-
-    body: bytes
-    headers: dict[str, str]
 
 
 def verify_webhook(
@@ -125,7 +97,7 @@ def verify_webhook(
     # This form also refuses NaN. Compared with NaN, no time would ever be too far away.
     if not tolerance >= 0:
         raise ValueError("tolerance must be a number of seconds from 0")
-    keys = _keys_of(secret)
+    keys = keys_of(secret)
     all_signed = _read_signed(_values_by_name(headers), scheme, brand)
     seconds = int(time.time() if now is None else now)
     for each in all_signed:
@@ -135,76 +107,6 @@ def verify_webhook(
     if not signed.matches(content, keys):
         raise WebhookVerificationError("signature_mismatch", "no signature matches this body and secret")
     return _event_of(signed, content)
-
-
-def sign_test_event(
-    event: EventType = "render.succeeded",
-    *,
-    secret: str | Sequence[str],
-    data: Mapping[str, object] | None = None,
-    delivery_id: str | None = None,
-    timestamp: float | None = None,
-    brand: str = "service",
-) -> SignedEvent:
-    """
-    Makes a delivery as the service would, for the tests of a receiver.
-
-    ``data`` adds fields to the body, or replaces them. Several secrets sign as during a rotation, the newest first. ``timestamp`` (seconds
-    since 1970) is now, unless it is given.
-    """
-    ended = TEST_SUCCESS if event == "render.succeeded" else TEST_FAILURE
-    body = json.dumps({**TEST_RENDER, **ended, **(data or {})}, ensure_ascii=False, separators=(",", ":")).encode()
-    delivery = str(uuid.uuid4()) if delivery_id is None else delivery_id
-    seconds = int(time.time() if timestamp is None else timestamp)
-    headers = signature_headers(body, _keys_of(secret), delivery_id=delivery, timestamp=seconds, brand=brand)
-    return SignedEvent(body, {"content-type": "application/json", f"x-{brand}-event": event, **headers})
-
-
-TEST_RENDER = {
-    "id": "019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71",
-    "render_id": "01KAKF3V7NFRYS8EMV1HFRWBBH",
-    "template": "invoice",
-}
-TEST_SUCCESS = {
-    "status": "succeeded",
-    "duration_ms": 412,
-    "bytes": 48213,
-    "artifact_id": hashlib.sha256(b"test").hexdigest(),
-}
-TEST_FAILURE = {
-    "status": "failed",
-    "error_code": "internal",
-    "error_reason": "internal",
-    "error_message": "this is a test event",
-}
-
-
-def signature_headers(
-    body: bytes, keys: Sequence[bytes], *, delivery_id: str, timestamp: int, brand: str
-) -> dict[str, str]:
-    """The headers that sign a body. The newest key is the first, and the service's own signature is by the oldest."""
-    service = _hmac(keys[-1], f"{timestamp}.".encode(), body).hex()
-    standard = [_hmac(key, f"{delivery_id}.{timestamp}.".encode(), body) for key in keys]
-    return {
-        f"x-{brand}-delivery": delivery_id,
-        f"x-{brand}-timestamp": str(timestamp),
-        f"x-{brand}-signature": f"sha256={service}",
-        "webhook-id": delivery_id,
-        "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join(f"v1,{base64.b64encode(digest).decode()}" for digest in standard),
-    }
-
-
-def _hmac(key: bytes, prefix: bytes, body: bytes) -> bytes:
-    return hmac.digest(key, prefix + body, "sha256")
-
-
-def _keys_of(secret: str | Sequence[str]) -> list[bytes]:
-    secrets = [secret] if isinstance(secret, str) or secret is None else list(secret)
-    # An empty secret would accept a delivery from anybody who knows that it is empty.
-    if not secrets or not all(isinstance(text, str) and text for text in secrets):
-        raise ValueError("no webhook secret was given")
-    return [text.encode() for text in secrets]
 
 
 @dataclass(frozen=True)
@@ -221,7 +123,7 @@ class _Signed:
 
     def matches(self, body: bytes, keys: list[bytes]) -> bool:
         """Takes a time that depends on no signature: each comparison takes constant time, and all of them are made."""
-        expected = [_hmac(key, self.prefix.encode(), body) for key in keys]
+        expected = [hmac_of(key, self.prefix.encode(), body) for key in keys]
         verdicts = [hmac.compare_digest(mine, theirs) for mine in expected for theirs in self.signatures]
         return any(verdicts)
 
@@ -313,33 +215,7 @@ def _check_timestamp(text: str, now: int, tolerance: float) -> None:
 
 def _event_of(signed: _Signed, body: bytes) -> WebhookEvent:
     """Reads the event from the body, because the body is signed. The header with the event name is not signed, so it is ignored."""
-    data = json_of(body)
-    event = _event_type_of(data) if isinstance(data, dict) else None
+    event = event_of(signed.delivery_id, datetime.fromtimestamp(int(signed.timestamp), timezone.utc), body)
     if event is None:
         raise WebhookVerificationError("unknown_event", "the signature is valid, but the event is unknown")
-    known = cast("WebhookBody", data)
-    return WebhookEvent(
-        type=event,
-        delivery_id=signed.delivery_id,
-        timestamp=datetime.fromtimestamp(int(signed.timestamp), timezone.utc),
-        render_id=_ulid_of(known["id"]),
-        data=known,
-    )
-
-
-def _event_type_of(data: Mapping[str, object]) -> EventType | None:
-    render_id = data.get("id")
-    if not isinstance(render_id, str) or not UUID.fullmatch(render_id):
-        return None
-    numbers, texts = (data.get("duration_ms"), data.get("bytes")), (data.get("error_code"), data.get("error_message"))
-    if data.get("status") == "succeeded" and isinstance(data.get("artifact_id"), str):
-        return "render.succeeded" if all(type(number) in {int, float} for number in numbers) else None
-    if data.get("status") == "failed":
-        return "render.failed" if all(isinstance(text, str) for text in texts) else None
-    return None
-
-
-def _ulid_of(text: str) -> str:
-    """The ULID for the number of a UUID: 26 digits of Crockford's base 32."""
-    number = uuid.UUID(text).int
-    return "".join(ULID_DIGITS[number >> shift & 31] for shift in range(125, -1, -5))
+    return event

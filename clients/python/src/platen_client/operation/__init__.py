@@ -1,0 +1,71 @@
+"""The operations of the service, without I/O: what each one sends, and what it makes of the answer. Internal: callers use the clients."""
+
+from .batch import AcceptedBatch, batch_request, create_batch, get_batch, wait_for_batch
+from .delivery import (
+    DeliveryFilters,
+    DeliveryPage,
+    get_delivery,
+    list_all_deliveries,
+    list_deliveries,
+    redeliver,
+    test_webhook,
+)
+from .exchange import Quota
+from .listing import (
+    RenderFilters,
+    RenderPage,
+    TemplatePage,
+    get_template,
+    get_usage,
+    list_renders,
+    list_templates,
+)
+from .rendering import (
+    AcceptedRender,
+    RenderedPdf,
+    delete_render,
+    download_pdf,
+    get_pdf,
+    get_render,
+    render,
+    render_and_wait,
+    render_async,
+    render_request,
+    render_to_file,
+    wait_for_render,
+)
+
+__all__ = [
+    "AcceptedBatch",
+    "AcceptedRender",
+    "DeliveryFilters",
+    "DeliveryPage",
+    "Quota",
+    "RenderFilters",
+    "RenderPage",
+    "RenderedPdf",
+    "TemplatePage",
+    "batch_request",
+    "create_batch",
+    "delete_render",
+    "download_pdf",
+    "get_batch",
+    "get_delivery",
+    "get_pdf",
+    "get_render",
+    "get_template",
+    "get_usage",
+    "list_all_deliveries",
+    "list_deliveries",
+    "list_renders",
+    "list_templates",
+    "redeliver",
+    "render",
+    "render_and_wait",
+    "render_async",
+    "render_request",
+    "render_to_file",
+    "test_webhook",
+    "wait_for_batch",
+    "wait_for_render",
+]

@@ -1,0 +1,1 @@
+"""The receiver's side of webhooks. Internal: callers import from `platen_client`."""
