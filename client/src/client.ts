@@ -13,9 +13,11 @@ import {
   readJson,
 } from './client/answer.ts'
 import {
-  eachRender,
+  type DeliveryListOptions,
+  eachItem,
   eachTemplate,
   type ListOptions,
+  listAllDeliveries,
   listRenders,
   listTemplates,
   type RenderListOptions,
@@ -28,13 +30,17 @@ import { PlatenError } from './error.ts'
 import { type Call, type CallOptions, makeTransport, type Transport } from './transport.ts'
 import type {
   Delivery,
+  DeliveryDetail,
   DeliveryList,
+  DeliveryPage,
+  ListedDelivery,
   ListedRender,
   Redelivery,
   RenderRecord,
   RenderRequest,
   Template,
   TemplateDetail,
+  TestEventRequest,
   Usage,
 } from './wire.ts'
 
@@ -120,6 +126,17 @@ export interface Client {
   getUsage(options?: CallOptions): Promise<Usage>
   /** Lists the webhook deliveries of a render, with their attempts. */
   listDeliveries(renderId: string, options?: CallOptions): Promise<readonly Delivery[]>
+  /** Reads one page of the webhook deliveries of all renders that are still kept, those of the newest render first. */
+  listAllDeliveries(options?: DeliveryListOptions): Promise<DeliveryPage>
+  /** Iterates over all these deliveries. It requests the next page when it is needed. */
+  allDeliveries(options?: Omit<DeliveryListOptions, 'cursor'>): AsyncIterableIterator<ListedDelivery>
+  /** Reads one delivery, with its attempts. */
+  getDelivery(deliveryId: string, options?: CallOptions): Promise<DeliveryDetail>
+  /**
+   * Sends one event `webhook.test` to a URL. Resolves with its delivery when the one attempt is made, or after 15 seconds: then its status is
+   * `scheduled`, and `getDelivery` shows it later. The request is never repeated, because each one would send an event.
+   */
+  testWebhook(webhookUrl: string, options?: CallOptions): Promise<DeliveryDetail>
   /** Asks for one more attempt at a delivery. The request is never repeated, because each one would add an attempt. */
   redeliver(deliveryId: string, options?: CallOptions): Promise<Redelivery>
 }
@@ -199,7 +216,11 @@ function readMethods({ send, url }: Service) {
       return await send({ ...call, method: 'GET', url: pdfUrl, isForeign: true, isRepeatable: true, read: readBytes })
     },
     listRenders: (call = {}) => listRenders(send, url, call),
-    allRenders: (call = {}) => eachRender((cursor) => listRenders(send, url, { ...call, ...cursor })),
+    allRenders: (call = {}) =>
+      eachItem(
+        (cursor) => listRenders(send, url, { ...call, ...cursor }),
+        ({ renders }) => renders,
+      ),
     listTemplates: (call = {}) => page(call),
     allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
     getTemplate: (code, call) =>
@@ -214,6 +235,23 @@ function deliveryMethods({ send, url }: Service) {
       const path = `render/${encodeURIComponent(renderId)}/deliveries`
       return (await send({ ...getCall(url(path), call), read: readJson<DeliveryList> })).deliveries
     },
+    listAllDeliveries: (call = {}) => listAllDeliveries(send, url, call),
+    allDeliveries: (call = {}) =>
+      eachItem(
+        (cursor) => listAllDeliveries(send, url, { ...call, ...cursor }),
+        ({ deliveries }) => deliveries,
+      ),
+    getDelivery: (deliveryId, call) =>
+      send({ ...getCall(url(`deliveries/${encodeURIComponent(deliveryId)}`), call), read: readJson<DeliveryDetail> }),
+    testWebhook: (webhookUrl, call = {}) =>
+      send<DeliveryDetail>({
+        ...call,
+        method: 'POST',
+        url: url('webhooks/test'),
+        body: { url: webhookUrl } satisfies TestEventRequest,
+        isRepeatable: false,
+        read: readJson,
+      }),
     redeliver: (deliveryId, call = {}) =>
       send<Redelivery>({
         ...call,

@@ -9,7 +9,15 @@ export type {
   RenderAnswer,
   RenderedPdf,
 } from './client/answer.ts'
-export type { ListOptions, RenderFilters, RenderListOptions, RenderPage, TemplatePage } from './client/list.ts'
+export type {
+  DeliveryFilters,
+  DeliveryListOptions,
+  ListOptions,
+  RenderFilters,
+  RenderListOptions,
+  RenderPage,
+  TemplatePage,
+} from './client/list.ts'
 export type { SucceededRender } from './client/wait.ts'
 export {
   type AwaitedPdf,
@@ -21,7 +29,7 @@ export {
 } from './client.ts'
 export { type LocalCode, PlatenError, type PlatenErrorCode, type PlatenErrorReason } from './error.ts'
 export type { CallOptions } from './transport.ts'
-export type { FailedBody, SucceededBody, WebhookBody, WebhookEvent } from './webhook/event.ts'
+export type { FailedBody, SucceededBody, TestBody, WebhookBody, WebhookEvent } from './webhook/event.ts'
 export { type SignedDelivery, type SignOptions, signTestEvent, type TestEvent } from './webhook/sign.ts'
 export {
   type VerifyOptions,

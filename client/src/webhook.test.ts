@@ -20,6 +20,7 @@ const FAILED = {
   error_code: 'render_timeout',
   error_message: 'the render did not end within 25 seconds',
 }
+const TEST = { id: DELIVERY, status: 'test', created_at: '2026-11-21T12:00:00.412Z' }
 const BODY = JSON.stringify(SUCCEEDED)
 
 const hmac = (secret: string, text: string) => createHmac('sha256', secret).update(text)
@@ -82,6 +83,16 @@ describe('a delivery', () => {
     expect(event).toMatchObject({ type: 'render.failed', data })
   })
 
+  test('of a test of the receiver is read', async () => {
+    const body = JSON.stringify(TEST)
+    expect(await verify(headersOf({}, NOW, body), {}, body)).toEqual({
+      type: 'webhook.test',
+      deliveryId: DELIVERY,
+      timestamp: new Date(NOW * 1000),
+      data: { id: DELIVERY, status: 'test', createdAt: TEST.created_at },
+    })
+  })
+
   test('may have fields that nobody knows yet', async () => {
     const body = JSON.stringify({ ...SUCCEEDED, page_count: 3 })
     expect((await verify(headersOf({}, NOW, body), {}, body)).data).toMatchObject({ pageCount: 3 })
@@ -126,6 +137,8 @@ describe('a delivery', () => {
     ['a size that is a text', { ...SUCCEEDED, bytes: '48213' }],
     ['no artifact', { ...SUCCEEDED, artifact_id: undefined }],
     ['no error code', { ...FAILED, error_code: undefined }],
+    ['no time of a test', { ...TEST, created_at: undefined }],
+    ['an id of a test that is none', { ...TEST, id: 'x' }],
     ['a list', [SUCCEEDED]],
   ])('that is signed with %s is an unknown event', async ([, data]) => {
     const body = JSON.stringify(data)

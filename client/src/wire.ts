@@ -290,7 +290,7 @@ export type AttemptResult = 'ok' | 'status' | 'timeout' | 'dns' | 'connection' |
 export interface DeliveryDetail {
   /** X-Service-Delivery and webhook-id of every attempt. */
   readonly id: string
-  readonly event: 'render.succeeded' | 'render.failed' | 'webhook.test'
+  readonly event: DeliveredEventType
   /** Where it is sent: webhookUrl of the render, or url of the test event. */
   readonly url: string
   /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called. */
@@ -307,6 +307,8 @@ export interface DeliveryDetail {
   readonly renderId?: string
 }
 
+export type DeliveredEventType = 'render.succeeded' | 'render.failed' | 'webhook.test'
+
 /** Answer to GET /deliveries: one page. */
 export interface DeliveryPage {
   readonly deliveries: readonly ListedDelivery[]
@@ -318,7 +320,7 @@ export interface DeliveryPage {
 export interface ListedDelivery {
   /** X-Service-Delivery and webhook-id of every attempt. */
   readonly id: string
-  readonly event: 'render.succeeded' | 'render.failed' | 'webhook.test'
+  readonly event: DeliveredEventType
   /** ULID. */
   readonly renderId: string
   /** Template code. */

@@ -147,6 +147,9 @@ export function bytes(event: WebhookEvent): number {
       return event.data.bytes
     case 'render.failed':
       return event.data.errorMessage.length
+    case 'webhook.test':
+      // @ts-expect-error it tells of no render
+      return event.renderId
   }
 }
 // A reason that is not known yet is a reason, too.
@@ -154,6 +157,9 @@ export const reasons: ErrorReason[] = ['quota_exhausted', 'a_new_one']
 export const signed = signTestEvent({ secret: 'a', event: { type: 'render.failed', data: { errorCode: 'page_limit' } } })
 // @ts-expect-error a render that failed has no size
 export const wrong = signTestEvent({ secret: 'a', event: { type: 'render.failed', data: { bytes: 1 } } })
+export const test = signTestEvent({ secret: 'a', event: { type: 'webhook.test' } })
+export const lost = client.allDeliveries({ status: 'exhausted' })
+export const tested: Promise<string> = client.testWebhook('https://a.b').then(({ status }) => status)
 export async function receive(request: Request): Promise<string> {
   return (await verifyWebhook(await request.text(), request.headers, ['a', 'b'])).deliveryId
 }

@@ -4,7 +4,9 @@ import { declarationOf, type Schema, shapeOf } from '../crd/typescript.ts'
 /** The parts of an OpenAPI document that are read here. */
 export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: { readonly ErrorBody: Schema; readonly WebhookBody: Schema } }
+  readonly components: {
+    readonly schemas: { readonly ErrorBody: Schema; readonly WebhookBody: Schema; readonly TestEventBody: Schema }
+  }
 }
 interface Operation {
   readonly parameters?: readonly { readonly in: string; readonly name: string }[]
@@ -124,6 +126,7 @@ const TYPES: Readonly<Record<string, { readonly at?: string; readonly about?: st
   DeliveryAttempt: { at: 'Delivery.attempts.items', about: 'One request to the receiver.' },
   AttemptResult: { at: 'DeliveryAttempt.result' },
   DeliveryDetail: { about: 'Answer to GET /deliveries/{id} and POST /webhooks/test.' },
+  DeliveredEventType: { at: 'DeliveryDetail.event' },
   DeliveryPage: { about: 'Answer to GET /deliveries: one page.' },
   ListedDelivery: { at: 'DeliveryPage.deliveries.items', about: 'A delivery in a list. The delivery itself has more.' },
   ListedAttempt: { at: 'ListedDelivery.last_attempt' },

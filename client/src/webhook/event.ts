@@ -3,8 +3,8 @@ import { fieldOf, parseJson } from '../json.ts'
 import { fromWire } from '../spelling.ts'
 import type { EventType, FailureCode } from '../wire.ts'
 
-/** What is told of a render that has ended. */
-export type WebhookBody = SucceededBody | FailedBody
+/** What a webhook says. */
+export type WebhookBody = SucceededBody | FailedBody | TestBody
 
 interface EndedBody {
   /** The render id in its UUID spelling. */
@@ -34,19 +34,34 @@ export interface FailedBody extends EndedBody {
   readonly errorMessage: string
 }
 
-/** A delivery with a valid signature. `type` tells the events apart. */
-export type WebhookEvent = EventOf<'render.succeeded', SucceededBody> | EventOf<'render.failed', FailedBody>
+/** Sent by `testWebhook`. It tells of nothing. */
+export interface TestBody {
+  /** The same as `deliveryId` of the event. */
+  readonly id: string
+  readonly status: 'test'
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+}
 
-interface EventOf<Type extends EventType, Data extends WebhookBody> {
+/** A delivery with a valid signature. `type` tells the events apart. */
+export type WebhookEvent =
+  | RenderEventOf<'render.succeeded', SucceededBody>
+  | RenderEventOf<'render.failed', FailedBody>
+  | EventOf<'webhook.test', TestBody>
+
+interface EventOf<Type extends string, Data extends WebhookBody> {
   readonly type: Type
   /** The same each time this delivery is sent. Ignore a delivery whose id was processed before. */
   readonly deliveryId: string
   /** When it was signed. */
   readonly timestamp: Date
-  /** The render id, spelled as in the other calls. `data.id` is the same id in UUID spelling. */
-  readonly renderId: string
   /** The body that was sent, in the spelling of the client. */
   readonly data: Data
+}
+
+interface RenderEventOf<Type extends EventType, Data extends SucceededBody | FailedBody> extends EventOf<Type, Data> {
+  /** The render id, spelled as in the other calls. `data.id` is the same id in UUID spelling. */
+  readonly renderId: string
 }
 
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -61,6 +76,7 @@ export function eventOf(
   const data: unknown = fromWire(parseJson(new TextDecoder().decode(body)))
   if (isSucceeded(data)) return { ...about, type: 'render.succeeded', renderId: renderIdOf(data.id), data }
   if (isFailed(data)) return { ...about, type: 'render.failed', renderId: renderIdOf(data.id), data }
+  if (isTest(data)) return { ...about, type: 'webhook.test', data }
   return undefined
 }
 
@@ -73,6 +89,10 @@ function isSucceeded(value: unknown): value is SucceededBody {
 function isFailed(value: unknown): value is FailedBody {
   const texts = [fieldOf(value, 'errorCode'), fieldOf(value, 'errorMessage')]
   return isOf(value, 'failed') && texts.every((text) => typeof text === 'string')
+}
+
+function isTest(value: unknown): value is TestBody {
+  return isOf(value, 'test') && typeof fieldOf(value, 'createdAt') === 'string'
 }
 
 function isOf(value: unknown, status: string): boolean {

@@ -20,11 +20,12 @@ async function received(options: Partial<SignOptions> = {}, secret: string | rea
 
 describe('an event for a test', () => {
   test('is one that a receiver takes, though nothing of it is said', async () => {
-    const event = await received()
+    const [event, another] = [await received(), await received()]
     expect(event).toMatchObject({ type: 'render.succeeded', data: { status: 'succeeded', template: 'invoice' } })
-    expect(event?.renderId).toBe(event?.data.renderId)
-    expect((await received())?.renderId).not.toBe(event?.renderId)
-    expect((await received())?.deliveryId).not.toBe(event?.deliveryId)
+    if (event?.type !== 'render.succeeded' || another?.type !== 'render.succeeded') throw new Error('another event')
+    expect(event.renderId).toBe(event.data.renderId)
+    expect(another.renderId).not.toBe(event.renderId)
+    expect(another.deliveryId).not.toBe(event.deliveryId)
   })
 
   test.for<TestEvent>([
@@ -52,6 +53,18 @@ describe('an event for a test', () => {
     expect(verified).toMatchObject(event)
     expect(verified?.data.id).toBe(UUID)
     if (verified?.type === 'render.failed') expect(verified.data.errorReason).toBe('page_limit')
+  })
+
+  test('can be that of a test from the service, which has the id and the time of its delivery', async () => {
+    const timestamp = new Date('2026-11-21T12:00:00.412Z')
+    const verified = await received({ event: { type: 'webhook.test', deliveryId: UUID, timestamp } })
+    const data = { id: UUID, status: 'test', createdAt: '2026-11-21T12:00:00.412Z' }
+    expect(verified).toMatchObject({ type: 'webhook.test', deliveryId: UUID, data })
+    expect(verified).not.toHaveProperty('renderId')
+    const createdAt = '2026-11-20T00:00:00.000Z'
+    expect(await received({ event: { type: 'webhook.test', data: { createdAt } } })).toMatchObject({
+      data: { createdAt },
+    })
   })
 
   test('is signed with each of two secrets, and with the previous one where there is room for one', async () => {
