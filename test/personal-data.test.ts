@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import { REQUESTS_KEPT } from '@platen/adapters/kafka/limit.ts'
 import { renderTopics } from '@platen/adapters/kafka/topic.ts'
+import { BATCH_PREFIX } from '@platen/contract/batch.ts'
 import { ERASURE_PREFIX, LISTED_ERASURE_PREFIX } from '@platen/contract/erasure.ts'
 import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
@@ -37,6 +38,7 @@ test('names every prefix of the service in S3', () => {
     ERASURE_PREFIX,
     LISTED_ERASURE_PREFIX,
     IDEMPOTENCY_PREFIX,
+    BATCH_PREFIX,
     'delivery/',
   ]
   expect(prefixes.filter((prefix) => rowsOf(prefix).length === 0)).toEqual([])

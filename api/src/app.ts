@@ -15,10 +15,13 @@ import { authenticator, callerOf } from './admission/authenticate.ts'
 import { compileRequestSchema } from './admission/request.ts'
 import { countedLimiter } from './admission/reserve.ts'
 import { openAnswerBudget } from './body/answer-budget.ts'
+import { openBodyBudget } from './body/body-budget.ts'
 import { ANSWER_STALLED_MS_MAX, REQUEST_RECEIVE_MS_MAX } from './limit.ts'
 import { describe } from './openapi.ts'
 import type { ApiPorts } from './ports.ts'
 import { isRefusal, problemBody, problemOf, unavailable } from './problem.ts'
+import { createBatchRoute } from './route/batch/create-batch.ts'
+import { getBatchRoute } from './route/batch/get-batch.ts'
 import { createRenderRoute } from './route/create-render.ts'
 import { deleteRenderRoute } from './route/delete-render.ts'
 import { getRenderRoute } from './route/get-render.ts'
@@ -118,7 +121,7 @@ export function buildApp(given: ApiPorts): ApiApp {
   app.setValidatorCompiler(compileRequestSchema)
   // Types and tests make sure that answers fit. Fastify's serializer would drop fields that a schema does not name.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
-  // The render route reads its body itself, before this. No other route has a body.
+  // The routes that make renders read their bodies themselves, before this. No other route has a body.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body))
   app.setErrorHandler((error, request, reply) =>
@@ -205,10 +208,13 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         if (isClosing) throw unavailable()
         request.caller = authenticate(request.raw)
       })
-      createRenderRoute(api, ports, { throttle, answers })
+      const limits = { throttle, budget: openBodyBudget() }
+      createRenderRoute(api, ports, { ...limits, answers })
+      createBatchRoute(api, ports, limits)
       api.register(async (others) => {
         others.addHook('onRequest', async (request) => throttle.request(callerOf(request).key.hash))
         getRenderRoute(others, ports, waitPlaces)
+        getBatchRoute(others, ports)
         deleteRenderRoute(others, ports)
         listRendersRoute(others, ports)
         listTemplatesRoute(others, ports)

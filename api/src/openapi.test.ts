@@ -73,6 +73,7 @@ describe('the OpenAPI document', () => {
         .toSorted(),
     ).toEqual([
       'delete /api/v1/render/{id}',
+      'get /api/v1/batches/{id}',
       'get /api/v1/deliveries',
       'get /api/v1/deliveries/{id}',
       'get /api/v1/render/{id}',
@@ -85,11 +86,12 @@ describe('the OpenAPI document', () => {
       'get /livez',
       'get /openapi.json',
       'get /readyz',
+      'post /api/v1/batches',
       'post /api/v1/deliveries/{id}/redeliver',
       'post /api/v1/render',
       'post /api/v1/webhooks/test',
     ])
-    expect(Object.keys(document.webhooks)).toEqual(['renderEnded', 'webhookTest'])
+    expect(Object.keys(document.webhooks)).toEqual(['renderEnded', 'batchEnded', 'webhookTest'])
   })
 
   test('names every operation, and asks for a key where one is needed', () => {
@@ -130,6 +132,11 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.components.schemas)).toMatchInlineSnapshot(`
       [
         "AttemptResult",
+        "BatchAccepted",
+        "BatchItem",
+        "BatchRecord",
+        "BatchRequest",
+        "BatchWebhookBody",
         "CustomPageSize",
         "DeliveredEventType",
         "Delivery",

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import { type BatchWebhookBody, batchWebhookBodySchema } from '@platen/contract/batch-schema.ts'
 import {
   HTTP_ERRORS,
   type HttpErrorCode,
@@ -46,6 +47,7 @@ function documentFrame(brand: string): NonNullable<FastifyDynamicSwaggerOptions[
     servers: [{ url: '/', description: 'The server that returned this document.' }],
     tags: [
       { name: 'render', description: 'Create PDFs and read their status.' },
+      { name: 'batch', description: 'Create many PDFs from one template at once.' },
       { name: 'template', description: 'List the templates that can be rendered.' },
       { name: 'usage', description: 'Read what is used and what is left.' },
       {
@@ -89,6 +91,16 @@ function webhooks(brand: string): Record<string, object> {
           'Sent to the `webhook_url` of a render. Verify one of the two signatures over the bytes of the body, before parsing it. An attempt that fails is repeated with the same `webhook-id`.',
       },
       { schema: webhookBodySchema, examples: WEBHOOK_EXAMPLES },
+    ),
+    batchEnded: sent(
+      '`batch.ended`.',
+      {
+        operationId: 'batchEnded',
+        summary: 'A batch has ended',
+        description:
+          'Sent to the `webhook_url` of a batch when each of its renders has ended. It is signed and repeated as the event of a render.',
+      },
+      { schema: batchWebhookBodySchema, examples: BATCH_EXAMPLES },
     ),
     webhookTest: sent(
       '`webhook.test`.',
@@ -134,6 +146,23 @@ const TEST_EVENT_EXAMPLES: Readonly<Record<string, { readonly summary: string; r
   test: {
     summary: 'A test',
     value: { id: '019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71', status: 'test', created_at: '2026-11-21T12:00:00.412Z' },
+  },
+}
+
+const BATCH_EXAMPLES: Readonly<Record<string, { readonly summary: string; readonly value: BatchWebhookBody }>> = {
+  ended: {
+    summary: 'All renders have ended',
+    value: {
+      batch_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',
+      template: 'invoice',
+      reference: 'invoices-2026-11',
+      status: 'ended',
+      total: 2,
+      succeeded: 2,
+      failed: 0,
+      created_at: '2026-11-21T12:00:00.000Z',
+      ended_at: '2026-11-21T12:00:03.187Z',
+    },
   },
 }
 

@@ -35,7 +35,7 @@ export interface ApiPorts {
   readonly deliveries: Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'>
   readonly deliveryList: DeliveryList
   /** Parses bodies, and validates data against the schemas of templates. */
-  readonly checks: Pick<BodyChecks, 'parse' | 'faultsOf'>
+  readonly checks: Omit<BodyChecks, keyof AsyncDisposable>
   readonly clock: Clock
   readonly ids: Ids
   /** Signs and verifies render ids. */

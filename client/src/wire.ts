@@ -77,6 +77,8 @@ export interface RenderRecord {
   readonly reference?: string
   /** `metadata` of the request. */
   readonly metadata?: Readonly<Record<string, string>>
+  /** The batch that the render belongs to, if any. */
+  readonly batchId?: string
   readonly status: RenderStatus
   /** Only while status is succeeded. Valid for ten minutes; every GET returns a new one. */
   readonly pdfUrl?: string
@@ -141,6 +143,8 @@ export interface ListedRender {
   readonly reference?: string
   /** `metadata` of the request. */
   readonly metadata?: Readonly<Record<string, string>>
+  /** The batch that the render belongs to, if any. */
+  readonly batchId?: string
   readonly status: RenderStatus
   readonly pdfSizeBytes?: number
   /** RFC 3339, UTC. */
@@ -303,11 +307,13 @@ export interface DeliveryDetail {
   readonly reason?: string
   /** The last 50 attempts, the oldest first. */
   readonly attempts: readonly DeliveryAttempt[]
-  /** The render that it tells of. Absent for a test event. */
+  /** The render that it tells of. Absent if it tells of none. */
   readonly renderId?: string
+  /** The batch whose end it tells. */
+  readonly batchId?: string
 }
 
-export type DeliveredEventType = 'render.succeeded' | 'render.failed' | 'webhook.test'
+export type DeliveredEventType = 'render.succeeded' | 'render.failed' | 'batch.ended' | 'webhook.test'
 
 /** Answer to GET /deliveries: one page. */
 export interface DeliveryPage {
@@ -386,6 +392,7 @@ export type ErrorCode =
   | 'NOT_FOUND'
   | 'TEMPLATE_NOT_FOUND'
   | 'RENDER_NOT_FOUND'
+  | 'BATCH_NOT_FOUND'
   | 'PDF_NOT_FOUND'
   | 'DELIVERY_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
@@ -393,6 +400,7 @@ export type ErrorCode =
   | 'IDEMPOTENCY_IN_PROGRESS'
   | 'RENDER_NOT_FINISHED'
   | 'RENDER_EXPIRED'
+  | 'BATCH_EXPIRED'
   | 'PAYLOAD_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'RANGE_NOT_SATISFIABLE'
@@ -417,6 +425,7 @@ export type ErrorReason =
   | 'not_found'
   | 'template_not_found'
   | 'render_not_found'
+  | 'batch_not_found'
   | 'pdf_not_found'
   | 'delivery_not_found'
   | 'method_not_allowed'
@@ -424,6 +433,7 @@ export type ErrorReason =
   | 'idempotency_in_progress'
   | 'render_not_finished'
   | 'render_expired'
+  | 'batch_expired'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'range_not_satisfiable'

@@ -3,7 +3,7 @@
  * more, and the delivery ends as that attempt did.
  */
 import type { Instant } from './brand.ts'
-import { EVENT_TYPES, TEST_EVENT } from './event.ts'
+import { TEST_EVENT, WEBHOOK_TYPES } from './event.ts'
 import type { RenderId } from './render-id.ts'
 import type { Environment, TemplateCode, TenantId } from './tenant.ts'
 import type { TraceContext } from './trace.ts'
@@ -16,7 +16,7 @@ export const DELIVERY_STATUSES = ['scheduled', 'delivered', 'exhausted', 'gone',
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
 /** What receivers are sent. */
-export const DELIVERED_EVENTS = [...EVENT_TYPES, TEST_EVENT] as const
+export const DELIVERED_EVENTS = [...WEBHOOK_TYPES, TEST_EVENT] as const
 export type DeliveredEvent = (typeof DELIVERED_EVENTS)[number]
 
 /** What to send and everything needed to send it. Self-contained: nothing else must survive. */
@@ -24,7 +24,10 @@ export interface Delivery {
   /** The event's id, a UUIDv7, the same in every attempt. */
   readonly id: string
   readonly type: DeliveredEvent
-  /** The render that it is about. A test event is about none: it has an id that no render has, under which it is kept and removed. */
+  /**
+   * The render that it is about. Of the end of a batch, the id of the batch. A test event is about none: it has an id that no render has, under
+   * which it is kept and removed.
+   */
   readonly render: RenderId
   readonly tenant: TenantId
   /** The tenant's incarnation. */

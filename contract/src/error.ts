@@ -20,6 +20,8 @@ export interface ErrorEntry {
 /** The operations that need an API key, by their ids in the OpenAPI document. */
 const KEYED = [
   'createRender',
+  'createBatch',
+  'getBatch',
   'getRender',
   'deleteRender',
   'listRenders',
@@ -36,6 +38,8 @@ const KEYED = [
 /** The operations for everybody. */
 const OPEN = ['getLiveness', 'getReadiness', 'getOpenApi'] as const
 export type Operation = (typeof KEYED)[number] | (typeof OPEN)[number]
+/** The operations that create renders. */
+const CREATING = ['createRender', 'createBatch'] as const
 
 /** The code of a refusal. */
 export interface HttpErrorEntry extends ErrorEntry {
@@ -66,7 +70,7 @@ export const HTTP_ERRORS = {
     status: 402,
     retryable: false,
     fault: 'tenant',
-    operations: ['createRender', 'testWebhook'],
+    operations: [...CREATING, 'testWebhook'],
     summary: 'The subscription is not active, the quota is used up, or the plan has no html engine.',
   },
   NOT_FOUND: {
@@ -80,7 +84,7 @@ export const HTTP_ERRORS = {
     status: 404,
     retryable: false,
     fault: 'caller',
-    operations: ['createRender', 'getTemplate'],
+    operations: [...CREATING, 'getTemplate'],
     summary: 'The tenant has no published template of this code.',
   },
   RENDER_NOT_FOUND: {
@@ -89,6 +93,13 @@ export const HTTP_ERRORS = {
     fault: 'caller',
     operations: ['getRender', 'deleteRender', 'listDeliveries', 'getPdf'],
     summary: 'No render of this id was issued to this tenant and environment.',
+  },
+  BATCH_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    fault: 'caller',
+    operations: ['getBatch'],
+    summary: 'No batch of this id was issued to this tenant and environment.',
   },
   PDF_NOT_FOUND: {
     status: 404,
@@ -115,14 +126,14 @@ export const HTTP_ERRORS = {
     status: 408,
     retryable: true,
     fault: 'caller',
-    operations: ['createRender', 'testWebhook'],
+    operations: [...CREATING, 'testWebhook'],
     summary: 'The request was not received in time.',
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
     retryable: true,
     fault: 'caller',
-    operations: ['createRender'],
+    operations: CREATING,
     headers: ['Retry-After'],
     summary: 'The first request with this `Idempotency-Key` is not answered yet; `Retry-After` is sent.',
   },
@@ -141,19 +152,28 @@ export const HTTP_ERRORS = {
     operations: ['getRender', 'deleteRender', 'getPdf'],
     summary: 'The render is past its retention, was deleted, or did not finish within a day.',
   },
+  BATCH_EXPIRED: {
+    status: 410,
+    retryable: false,
+    fault: 'caller',
+    operations: ['getBatch'],
+    summary: 'The batch is past the retention of its renders.',
+  },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     retryable: false,
     fault: 'caller',
-    operations: ['createRender', 'testWebhook'],
-    summary: 'The request body is over 10 MiB, or over 16 KiB for a test event, as it is sent or inflated.',
+    operations: [...CREATING, 'testWebhook'],
+    summary:
+      'The request body is over 10 MiB, over 25 MiB for a batch, or over 16 KiB for a test event, as it is sent or inflated.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     retryable: false,
     fault: 'caller',
-    operations: ['createRender', 'testWebhook'],
-    summary: 'The request body is not declared as UTF-8 `application/json`, plain or as gzip.',
+    operations: [...CREATING, 'testWebhook'],
+    summary:
+      'The request body is not declared as UTF-8 `application/json`, plain or as gzip. That of a batch may also be `application/x-ndjson`.',
   },
   RANGE_NOT_SATISFIABLE: {
     status: 416,
@@ -166,7 +186,7 @@ export const HTTP_ERRORS = {
     status: 422,
     retryable: false,
     fault: 'caller',
-    operations: ['createRender'],
+    operations: CREATING,
     summary:
       "`data` does not fit the template's `variables_schema`, the options do not fit the document, the template has no source for the engine, or the installation does not have the engine.",
   },
@@ -174,7 +194,7 @@ export const HTTP_ERRORS = {
     status: 422,
     retryable: false,
     fault: 'caller',
-    operations: ['createRender'],
+    operations: CREATING,
     summary: 'The `Idempotency-Key` was sent within the last day with another body.',
   },
   RATE_LIMITED: {
@@ -189,7 +209,7 @@ export const HTTP_ERRORS = {
     status: 429,
     retryable: true,
     fault: 'caller',
-    operations: ['createRender'],
+    operations: CREATING,
     headers: ['Retry-After'],
     summary: 'Too many html renders of the tenant; `Retry-After` says when the next is admitted.',
   },
@@ -197,7 +217,7 @@ export const HTTP_ERRORS = {
     status: 431,
     retryable: false,
     fault: 'caller',
-    operations: ['createRender'],
+    operations: CREATING,
     summary: 'The request headers are over 16 KiB.',
   },
   INTERNAL_ERROR: {

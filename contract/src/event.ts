@@ -2,11 +2,18 @@
 import { createHmac } from 'node:crypto'
 import type { Instant } from './brand.ts'
 import { labelsOf, type Manifest } from './render.ts'
-import { issuedAt, renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
+import { type BatchId, issuedAt, renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
 import { manifestOfEvent } from './stored-request.ts'
 
 export const EVENT_TYPES = ['render.succeeded', 'render.failed'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
+
+/** The end of a batch. It is in no event log: manifests say whether all renders of a batch have ended. */
+export const BATCH_ENDED = 'batch.ended'
+
+/** What receivers are told of. */
+export const WEBHOOK_TYPES = [...EVENT_TYPES, BATCH_ENDED] as const
+export type WebhookType = (typeof WEBHOOK_TYPES)[number]
 
 /** Secret for event ids, so that nobody can derive one from a render id. At least 32 bytes. */
 export type EventKey = Uint8Array
@@ -40,9 +47,20 @@ export function eventIdOf(manifest: Manifest, key: EventKey): string {
   return keyedId(manifest, issuedAt(manifest.render.id), key)
 }
 
+/** Makes the id under which the end of a batch is told. */
+export function batchEventIdOf(id: BatchId, key: EventKey): string {
+  return uuidWith(issuedAt(id), { type: BATCH_ENDED, of: renderIdBytes(id), key })
+}
+
 function keyedId(manifest: Manifest, at: Instant, key: EventKey): string {
-  const type = typeOf(manifest)
-  const tag = createHmac('sha256', key).update(`event:${type}:`).update(renderIdBytes(manifest.render.id)).digest()
+  return uuidWith(at, { type: typeOf(manifest), of: renderIdBytes(manifest.render.id), key })
+}
+
+function uuidWith(
+  at: Instant,
+  { type, of, key }: { readonly type: WebhookType; readonly of: Uint8Array; readonly key: EventKey },
+): string {
+  const tag = createHmac('sha256', key).update(`event:${type}:`).update(of).digest()
   return uuidV7Of(at, tag)
 }
 

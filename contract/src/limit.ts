@@ -34,6 +34,12 @@ export const KAFKA_EVENTS_KEPT_MS = 45 * DAY_MS
 /** Largest request body in bytes. The interface says 10 MB; read as 10 MiB, so that ten million bytes are never refused. */
 export const BODY_BYTES_MAX = 10 * MIB
 
+/** Items of one batch: a day's invoices of a shop, and few enough that one answer can be read while they run. */
+export const BATCH_ITEMS_MAX = 1000
+
+/** Data up to this size travels in the queue record, larger data in the artifact store. Keeps records far below Kafka's default of 1 MB. */
+export const INLINE_DATA_BYTES_MAX = 200 * KIB
+
 /** Nesting of arrays and objects in a request body. Documents nest a handful deep; recursion in validators does not survive thousands. */
 export const JSON_DEPTH_MAX = 64
 

@@ -32,7 +32,10 @@ import { type Limits, TENANT_RATE_TIMES } from './tenant.ts'
 
 export interface LimiterState {
   reserve(request: Reservation, now: Instant): Decision
-  confirm(record: Pick<RenderRecord, 'id' | 'account' | 'engine' | 'mode' | 'units' | 'period'>, now: Instant): void
+  confirm(
+    record: Pick<RenderRecord, 'id' | 'account' | 'engine' | 'mode' | 'batch' | 'units' | 'period'>,
+    now: Instant,
+  ): void
   /** Ends a reservation. `charge` counts as charged. Idempotent. */
   complete(manifest: Manifest, charge: Charge | undefined): void
   usage(account: string, period: string, now: Instant): Usage
@@ -43,13 +46,21 @@ export interface LimiterState {
 interface Holding {
   readonly account: string
   readonly engine: Engine
-  readonly mode: Mode
+  readonly mode: HeldMode
   readonly units: number
   readonly period: string
   /** When it expires by itself. */
   readonly until: Instant
   /** How it was admitted, and in which buckets it was counted. Absent if this limiter did not admit it. */
   readonly entry?: Entry
+}
+
+/** Renders of a batch are in the bulk lane, so they take no share of the async lane. */
+type HeldMode = Mode | 'batch'
+
+/** What a render that holds units counts as. */
+export function heldModeOf({ mode, batch }: Pick<RenderRecord, 'mode' | 'batch'>): HeldMode {
+  return batch === undefined ? mode : 'batch'
 }
 
 interface Entry {
@@ -82,20 +93,19 @@ export function openLimiterState(charged: Iterable<Charge> = []): LimiterState {
         const names = bucketsInForce(request).map(({ name }) => name)
         for (const name of names) countIn(windowOf(buckets, name), now)
         const entry = { decision: decided, buckets: names, at: now }
-        holdings.add(request.id, { ...request, until: now + RESERVATION_MS, entry }, 'provisional')
+        const holding = reservedBy(request, now)
+        holdings.add(request.id, { ...holding, entry }, 'provisional')
+        for (const id of request.others ?? []) holdings.add(id, holding, 'provisional')
       }
       return decided
     },
     confirm(record, now) {
       // The queue may confirm a render after it has ended.
       if (ended.has(record.id)) return
-      const { id, account, engine, mode, units, period } = record
+      const { id, account, engine, units, period } = record
       const entry = holdings.of(id)?.entry
-      holdings.add(
-        id,
-        { account, engine, mode, units, period, until: now + QUEUE_AGE_MS_MAX, ...(entry && { entry }) },
-        'confirmed',
-      )
+      const held = { account, engine, mode: heldModeOf(record), units, period, until: now + QUEUE_AGE_MS_MAX }
+      holdings.add(id, { ...held, ...(entry && { entry }) }, 'confirmed')
     },
     complete(manifest, charge) {
       const { id } = manifest.render
@@ -117,6 +127,12 @@ export function openLimiterState(charged: Iterable<Charge> = []): LimiterState {
       return { ...quotaOf(limits, usage(account, period)), rates, ...charges.counts(account, period) }
     },
   }
+}
+
+/** What each render of a reservation holds. */
+function reservedBy({ account, engine, units, period, ...request }: Reservation, now: Instant): Holding {
+  const mode = request.others === undefined ? request.mode : 'batch'
+  return { account, engine, mode, units, period, until: now + RESERVATION_MS }
 }
 
 interface LimiterView {
@@ -142,12 +158,18 @@ function decide(request: Reservation, view: LimiterView): Decision {
     return { kind: 'refused', reason, retryAfterMs, rate: tightest(rates), ...quotaOf(request.limits, usage) }
   }
   const limit = request.limits.renderLimitMonthly
-  const isOver = request.units > 0 && limit !== undefined && usage.charged + usage.reserved + request.units > limit
+  const units = unitsOf(request)
+  const isOver = units > 0 && limit !== undefined && usage.charged + usage.reserved + units > limit
   if (isOver) return { kind: 'refused', reason: 'quota', limit, usage, rate: tightest(rates) }
   const counted = rates.map((state) => ({ ...state, ...afterCounting(state, now) }))
-  const used = { ...usage, reserved: usage.reserved + request.units }
+  const used = { ...usage, reserved: usage.reserved + units }
   const quota = quotaOf(request.limits, used)
   return { kind: 'admitted', lane: chooseLane(request, view), rate: tightest(counted), ...quota }
+}
+
+/** Quota units of all renders of a reservation. */
+export function unitsOf({ units, others = [] }: Pick<Reservation, 'units' | 'others'>): number {
+  return units * (1 + others.length)
 }
 
 function ratesOf(query: ReportQuery, buckets: ReadonlyMap<string, RateWindow>, now: Instant): readonly NamedRate[] {

@@ -1,12 +1,12 @@
 /** What the list of deliveries shows of a delivery. */
 import type { DeliveryRecord } from './delivery.ts'
-import { TEST_EVENT } from './event.ts'
+import { BATCH_ENDED, TEST_EVENT } from './event.ts'
 import type { ListedDelivery } from './port/delivery-list.ts'
 
-/** Undefined for test events, and for deliveries of older versions, which do not say what they are listed by. */
+/** Undefined for test events, for the end of a batch, and for deliveries of older versions, which do not say what they are listed by. */
 export function listedDelivery({ delivery, status, attempts }: DeliveryRecord): ListedDelivery | undefined {
   const { id, type, render, createdAt, listed } = delivery
-  if (listed === undefined || type === TEST_EVENT) return undefined
+  if (listed === undefined || type === TEST_EVENT || type === BATCH_ENDED) return undefined
   const last = attempts.at(-1)
   return { id, event: type, render, ...listed, status, createdAt, ...(last && { lastAttempt: withoutTexts(last) }) }
 }

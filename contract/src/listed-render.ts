@@ -1,7 +1,7 @@
 /** What the list of renders shows of a render, and which ids a query is about. */
 import { QUEUE_AGE_MS_MAX } from './limit.ts'
 import type { ListedRender, ListedState, RenderQuery } from './port/render-list.ts'
-import { expiryOf, labelsOf, type Manifest, type RenderRecord } from './render.ts'
+import { expiryOf, type Manifest, type RenderRecord, shownOf } from './render.ts'
 import { type IdScope, leastIdSince } from './render-id.ts'
 
 /** An accepted render that has not ended. It expires when it must have ended, so it is not listed for ever if its end is never listed. */
@@ -33,7 +33,7 @@ const ABOVE_ALL = '8'
 
 function listed(render: Manifest['render'], state: ListedState, expiresAt: number): ListedRender {
   const { id, template, engine, acceptedAt } = render
-  return { id, template: template.code, engine, acceptedAt, ...labelsOf(render), state, expiresAt }
+  return { id, template: template.code, engine, acceptedAt, ...shownOf(render), state, expiresAt }
 }
 
 function endOf(outcome: Manifest['outcome']): ListedState {

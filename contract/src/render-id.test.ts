@@ -5,9 +5,12 @@ import {
   issuedAt,
   type KeyRing,
   leastIdSince,
+  mintBatchId,
   mintRenderId,
   RENDER_ID_RANDOM_BYTES,
+  renderIdsOfBatch,
   renderUuid,
+  verifyBatchId,
   verifyRenderId,
 } from './render-id.ts'
 
@@ -120,3 +123,40 @@ function crockford(id: string): bigint {
     .split('')
     .reduce((sum, letter) => sum * 32n + BigInt('0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(letter)), 0n)
 }
+
+describe('the id of a batch', () => {
+  test('is no id of a render, and no id of a render is one of a batch', () => {
+    fc.assert(
+      fc.property(scope, source, key, (issuedTo, from, mine) => {
+        const id = mintBatchId(issuedTo, [mine], from)
+        expect(verifyBatchId(id, issuedTo, [mine])).toBe(id)
+        expect(verifyRenderId(id, issuedTo, [mine])).toBeUndefined()
+        expect(verifyBatchId(mintRenderId(issuedTo, [mine], from), issuedTo, [mine])).toBeUndefined()
+        expect(verifyBatchId(id, { ...issuedTo, incarnation: 'another' }, [mine])).toBeUndefined()
+      }),
+    )
+  })
+
+  test('gives ids to as many renders, all different, always the same, and of its time', () => {
+    fc.assert(
+      fc.property(scope, source, key, (issuedTo, from, mine) => {
+        const id = mintBatchId(issuedTo, [mine], from)
+        const renders = renderIdsOfBatch(id, 100, { scope: issuedTo, keys: [mine] })
+        expect(new Set(renders).size).toBe(100)
+        expect(renderIdsOfBatch(id, 100, { scope: issuedTo, keys: [mine] })).toEqual(renders)
+        expect(renders.every((render) => verifyRenderId(render, issuedTo, [mine]) === render)).toBe(true)
+        expect(new Set(renders.map(issuedAt))).toEqual(new Set([from.now]))
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  test('gives ids that sort as its items do', () => {
+    const issuedTo = { incarnation: 'a', environment: 'live' } as const
+    const mine = Buffer.alloc(32, 1)
+    // The low bits of the first halves are used up on the way.
+    const id = mintBatchId(issuedTo, [mine], { now: 1, random: Buffer.from([0x0f, 0x0e, 0x3f, 0xff, 0xf0]) })
+    const renders = renderIdsOfBatch(id, 1000, { scope: issuedTo, keys: [mine] })
+    expect(renders.toSorted()).toEqual(renders)
+  })
+})

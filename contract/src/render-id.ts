@@ -17,6 +17,9 @@ import type { Environment } from './tenant.ts'
 /** 26 characters of Crockford's base32. */
 export type RenderId = Brand<'RenderId'>
 
+/** The id of a batch: made like that of a render, with a tag of its own, so that neither is taken for the other. */
+export type BatchId = Brand<'BatchId'>
+
 /** The tenant and environment that ids are issued to. */
 export interface IdScope {
   readonly incarnation: string
@@ -42,8 +45,25 @@ export function mintRenderId(scope: IdScope, keys: KeyRing, source: { now: Insta
   bytes.set(source.random.subarray(0, RENDER_ID_RANDOM_BYTES), 6)
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
-  tagOf(bytes, scope, keys[0]).copy(bytes, TAG_OFFSET)
-  return encode(bytes)
+  return tagged(bytes, { kind: 'render', scope, keys })
+}
+
+/** Issues the id of a batch. `random` is as for `mintRenderId`. */
+export function mintBatchId(scope: IdScope, keys: KeyRing, source: { now: Instant; random: Uint8Array }): BatchId {
+  return asBatchId(tagged(decode(mintRenderId(scope, keys, source)), { kind: 'batch', scope, keys }))
+}
+
+/**
+ * The ids of the renders of a batch, in the order of its items: with its time, and the numbers that follow its random bits. So they differ
+ * from each other, and whoever issues them again with the same key issues the same.
+ */
+export function renderIdsOfBatch(id: BatchId, count: number, { scope, keys }: Omit<Tagging, 'kind'>): RenderId[] {
+  const bytes = decode(id)
+  const base = randomIn(bytes)
+  return Array.from({ length: count }, (_, at) => {
+    writeRandom(bytes, (base + 1 + at) % RANDOM_NUMBERS)
+    return tagged(bytes, { kind: 'render', scope, keys })
+  })
 }
 
 /**
@@ -51,13 +71,23 @@ export function mintRenderId(scope: IdScope, keys: KeyRing, source: { now: Insta
  * case counts as upper case.
  */
 export function verifyRenderId(text: string, scope: IdScope, keys: KeyRing): RenderId | undefined {
+  return verify(text, { kind: 'render', scope, keys })
+}
+
+/** The same for the id of a batch. */
+export function verifyBatchId(text: string, scope: IdScope, keys: KeyRing): BatchId | undefined {
+  const id = verify(text, { kind: 'batch', scope, keys })
+  return id && asBatchId(id)
+}
+
+function verify(text: string, { kind, scope, keys }: Tagging): RenderId | undefined {
   const id = idOf(text)
   if (id === undefined) return undefined
   const bytes = decode(id)
   const hasLayout = (bytes.readUInt8(6) & 0xf0) === 0x70 && (bytes.readUInt8(8) & 0xc0) === 0x80
   const tag = bytes.subarray(TAG_OFFSET)
   // Every key is tried even after a match, so that the time taken does not reveal which key signed.
-  const matches = keys.filter((key) => timingSafeEqual(tag, tagOf(bytes, scope, key)))
+  const matches = keys.filter((key) => timingSafeEqual(tag, tagOf(bytes, { kind, scope, key })))
   return hasLayout && matches.length > 0 ? id : undefined
 }
 
@@ -71,7 +101,7 @@ export function parseRenderId(text: string): RenderId | undefined {
 }
 
 /** When an id was issued. */
-export function issuedAt(id: RenderId): Instant {
+export function issuedAt(id: RenderId | BatchId): Instant {
   return decode(id).readUIntBE(0, 6)
 }
 
@@ -83,7 +113,7 @@ export function leastIdSince(instant: Instant): string {
 }
 
 /** The 16 bytes of an id. */
-export function renderIdBytes(id: RenderId): Uint8Array {
+export function renderIdBytes(id: RenderId | BatchId): Uint8Array {
   return decode(id)
 }
 
@@ -110,9 +140,33 @@ export function uuidOf(bytes: Uint8Array): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-function tagOf(bytes: Buffer, scope: IdScope, key: Uint8Array): Buffer {
+/** What an id names, to whom it is issued, and with which keys. */
+interface Tagging {
+  readonly kind: 'render' | 'batch'
+  readonly scope: IdScope
+  readonly keys: KeyRing
+}
+
+function tagged(bytes: Buffer, { kind, scope, keys: [key] }: Tagging): RenderId {
+  tagOf(bytes, { kind, scope, key }).copy(bytes, TAG_OFFSET)
+  return encode(bytes)
+}
+
+const RANDOM_NUMBERS = 2 ** 34
+
+/** The random bits of an id as one number, which orders the ids of a millisecond. */
+function randomIn(bytes: Buffer): number {
+  return (bytes.readUInt16BE(6) & 0x0fff) * 2 ** 22 + (bytes.readUIntBE(8, 3) & 0x3fffff)
+}
+
+function writeRandom(bytes: Buffer, number: number): void {
+  bytes.writeUInt16BE(0x7000 | Math.floor(number / 2 ** 22), 6)
+  bytes.writeUIntBE(0x800000 | (number % 2 ** 22), 8, 3)
+}
+
+function tagOf(bytes: Buffer, { kind, scope, key }: Omit<Tagging, 'keys'> & { readonly key: Uint8Array }): Buffer {
   return createHmac('sha256', key)
-    .update(`render:${scope.environment}:${scope.incarnation}:`)
+    .update(`${kind}:${scope.environment}:${scope.incarnation}:`)
     .update(bytes.subarray(0, TAG_OFFSET))
     .digest()
     .subarray(0, TAG_BYTES)
@@ -132,6 +186,12 @@ function decode(id: string): Buffer {
   let number = 0n
   for (const character of id) number = (number << 5n) | BigInt(ALPHABET.indexOf(character))
   return Buffer.from(number.toString(16).padStart(32, '0'), 'hex')
+}
+
+function asBatchId(id: RenderId): BatchId {
+  // Its tag is that of a batch: minted or verified in this file.
+  const text: string = id
+  return text as BatchId
 }
 
 function asRenderId(text: string): RenderId {

@@ -6,7 +6,7 @@ import type { Instant, JsonObject } from './brand.ts'
 import type { FailureCode, WarningCode } from './error.ts'
 import { FORMAT_DEFAULT, FORMAT_OF_STORED, inFormat, requireReadable } from './format.ts'
 import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX, ERASED_KEPT_DAYS } from './limit.ts'
-import { issuedAt, type RenderId } from './render-id.ts'
+import { type BatchId, issuedAt, type RenderId } from './render-id.ts'
 import type { Engine, RenderOptions } from './render-options.ts'
 import type { AssetDigest, Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
 import type { TraceContext } from './trace.ts'
@@ -55,6 +55,8 @@ export interface RenderRecord {
   readonly reference?: string
   /** What else the caller wants back with the status. */
   readonly metadata?: Metadata
+  /** The batch that this render belongs to. Its end is told by the webhook of the batch. */
+  readonly batch?: BatchId
   readonly requestId: string
   /** The span that caused what is done next with the render. Absent = its request belongs to no trace. */
   readonly trace?: TraceContext
@@ -74,6 +76,12 @@ export type Labels = Pick<RenderRecord, 'reference' | 'metadata'>
 /** The labels of a render, without absent ones. */
 export function labelsOf({ reference, metadata }: Labels): Labels {
   return { ...(reference !== undefined && { reference }), ...(metadata !== undefined && { metadata }) }
+}
+
+/** What views show of a render beside its state: its labels and its batch, without what is absent. */
+export type Shown = Pick<RenderRecord, keyof Labels | 'batch'>
+export function shownOf({ batch, ...render }: Shown): Shown {
+  return { ...labelsOf(render), ...(batch !== undefined && { batch }) }
 }
 
 export interface Pdf {
@@ -131,7 +139,7 @@ export interface Manifest {
 }
 
 /** The status view: what a GET can report of a render without the artifact store. */
-export interface RenderView extends Labels {
+export interface RenderView extends Shown {
   readonly id: RenderId
   readonly template: TemplateCode
   readonly acceptedAt: Instant
@@ -319,7 +327,7 @@ function parsed(bytes: Uint8Array): unknown {
 /** The status view made from a manifest, for a render that the ledger has forgotten. */
 export function viewOf(manifest: Manifest): RenderView {
   const { id, template, acceptedAt } = manifest.render
-  return { id, template: template.code, acceptedAt, ...labelsOf(manifest.render), state: manifest.outcome }
+  return { id, template: template.code, acceptedAt, ...shownOf(manifest.render), state: manifest.outcome }
 }
 
 /** Prefix of manifests, and of nothing else, in the service's own bucket, whatever storage the tenant has. */

@@ -31,7 +31,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import type { SealKeys } from '@platen/contract/seal.ts'
-import { openWebhooks, type Webhooks } from '@platen/events/service.ts'
+import { openBatches, openWebhooks, type Webhooks } from '@platen/events/service.ts'
 import type { Engines } from '@platen/renderer/engine/open-engines.ts'
 import { openThreadPool, spawnThreadFor } from '@platen/renderer/engine/thread-pool.ts'
 import { openRenderer, type Renderer } from '@platen/renderer/service.ts'
@@ -93,20 +93,13 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   })
   countLostSpans(meters.metrics, ports.tracer)
   const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: () => ports.keys()[0] }
-  const webhooks = stack.use(
-    openWebhooks({
-      ports: { ...ports, serviceBucket: SERVICE_BUCKET, meter: meters.webhooks },
-      settings: { brand: config.brand, retriesMax: config.webhooks.retriesMax },
-      sealKeys: () => sealKeys,
-    }),
-  )
+  const webhooks = openEvents({ config, meters, stack }, ports, sealKeys)
   const renderer = stack.use(openRenderer({ ports: { ...ports, meter: meters.renderer }, worker, engines, forceStop }))
   running.renderer = renderer
   forceStop.addEventListener('abort', () => ports.replies[Symbol.dispose]())
   if (engines.openHtml === undefined) log.warn({}, 'chromium not found, html renders refused')
   const { brand, dataDir, manifestsDir: dir, traffic, hasDocs } = config
   const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy, traffic, hasDocs }
-  const checks = stack.use(openChecks(ports.clock))
   const manifests = {
     ...ports,
     ...settings,
@@ -114,7 +107,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
     dir,
     dataDir,
     sealKeys,
-    checks,
+    checks: stack.use(openChecks(ports.clock)),
     checkWaitMs: CHECK_WAIT_MS,
     readAhead: openReadAhead(ports.clock),
   }
@@ -133,6 +126,24 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   stack.use(probes.serving(healthy))
   const owned = stack.move()
   return { url: listening, failed: database.failed, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Opens what follows events. What this process left of a batch when it ended before, no other will finish. */
+function openEvents(
+  { config, meters, stack }: Pick<PortsOptions, 'config' | 'meters' | 'stack'>,
+  ports: Awaited<ReturnType<typeof openPorts>>['ports'],
+  sealKeys: SealKeys,
+): Webhooks {
+  const { brand, webhooks } = config
+  const told = { ...ports, serviceBucket: SERVICE_BUCKET, retriesMax: webhooks.retriesMax }
+  const batches = stack.use(openBatches({ ...told, queuedByApiMs: 0 }))
+  return stack.use(
+    openWebhooks({
+      ports: { ...told, meter: meters.webhooks, onEvent: batches.onEvent },
+      settings: { brand, retriesMax: webhooks.retriesMax },
+      sealKeys: () => sealKeys,
+    }),
+  )
 }
 
 /** Opens the metrics. They are scraped before there is a renderer. */

@@ -3,6 +3,7 @@
  * writes views to Redis.
  */
 import { randomUUID } from 'node:crypto'
+import { listedRenderLedger } from '@platen/adapters/fallback/listed-ledger.ts'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { returnSetAside } from '@platen/adapters/kafka/consumer/set-aside.ts'
 import { type KafkaDeliveryLog, openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
@@ -10,6 +11,7 @@ import { WEBHOOK_WAITS } from '@platen/adapters/kafka/delivery/topic.ts'
 import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { watchBacklog } from '@platen/adapters/kafka/partition/backlog.ts'
 import { keepOffsets } from '@platen/adapters/kafka/partition/offset-keeper.ts'
+import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { gaugeBacklog } from '@platen/adapters/prometheus/event/backlog.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/event/projection.ts'
 import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
@@ -26,6 +28,8 @@ import { beginWithSettings, type DataPlane, EVENT_READERS, openDataPlane } from 
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { type Config, SETTINGS } from './config.ts'
 import {
+  type Batches,
+  openBatches,
   openListProjection,
   openProjection,
   openRetention,
@@ -56,10 +60,12 @@ async function serve(own: Process<Config>): Promise<void> {
       starting,
     ),
   )
+  const batches = openBatchesOf(base, deliveries)
   const webhooks = stack.use(
     openWebhooks({
       ports: {
         ...base,
+        onEvent: batches.onEvent,
         events,
         deliveries,
         sender: stack.use(webhookSender({ clock, policy, ca: receiversCa })),
@@ -76,7 +82,7 @@ async function serve(own: Process<Config>): Promise<void> {
   gaugeBacklog(metrics, () => backlog.last())
   stack.use(keepOffsets(kafka, topics))
   stack.use(returnSetAside(kafka, topics))
-  const parts = [webhooks, ...views, events, deliveries]
+  const parts = [webhooks, batches, ...views, events, deliveries]
   await serveUntilStopped(base, {
     isReady() {
       const canSign = webhooks.canSign()
@@ -84,6 +90,22 @@ async function serve(own: Process<Config>): Promise<void> {
     },
     isAlive: () => parts.every((part) => part.isAlive()),
   })
+}
+
+/** Starts what looks after batches. It queues renders as an API process does. */
+function openBatchesOf(base: DataPlane<Config>, deliveries: KafkaDeliveryLog): Batches {
+  const { redis, kafka, topics, config, log, stack } = base
+  return stack.use(
+    openBatches({
+      ...base,
+      deliveries,
+      queue: stack.use(kafkaRenderQueue(kafka, topics)),
+      limiter: redisLimiter(redis),
+      ledger: listedRenderLedger(redisRenderLedger(redis), { list: redisRenderList(redis), log }),
+      retriesMax: config.webhooks.retriesMax,
+      format: config.format,
+    }),
+  )
 }
 
 /** Starts what removes expired data and what makes the views in Redis. */

@@ -1,6 +1,8 @@
-/** The parts of an events process: a dispatcher, retention and a projection. Each runs from its start until it is closed. */
+/** The parts of an events process: a dispatcher, batches, retention and projections. Each runs from its start until it is closed. */
+import type { RenderEvent } from '@platen/contract/event.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { SealKeys } from '@platen/contract/seal.ts'
+import { type BatchPorts, openBatchKeeper } from './batch/keeper.ts'
 import { type ProjectionPorts, runProjection } from './charge/projection.ts'
 import { type ListPorts, runListProjection } from './list/projection.ts'
 import { type RetentionPorts, runRetention } from './retention/retention.ts'
@@ -36,6 +38,25 @@ export function openWebhooks({ ports, settings, sealKeys }: WebhooksOptions): We
     sealedWith: sealCounter(sealKeys, ports.directory),
     isAlive: () => running?.isAlive() ?? true,
     [Symbol.asyncDispose]: async () => await running?.[Symbol.asyncDispose](),
+  }
+}
+
+/** What looks after batches. */
+export interface Batches extends Running {
+  /** To be called with each event. */
+  readonly onEvent: (event: RenderEvent) => void
+}
+
+/** Starts to look after batches. After it is closed, another process continues. */
+export function openBatches(ports: BatchPorts): Batches {
+  const keeper = openBatchKeeper(ports)
+  const running = inBackground((signal) => keeper.run(signal), ports.log, 'batches')
+  return {
+    ...running,
+    onEvent({ manifest: { render } }) {
+      const { batch: id, account } = render
+      if (id !== undefined) keeper.touch({ id, account })
+    },
   }
 }
 

@@ -54,6 +54,16 @@ test('the commands of the guide do what it says', async () => {
     renders: [{ template: 'invoice', reference: 'order-42', metadata: { customer: 'c-17' } }],
   })
 
+  expect(JSON.parse(await file('batch.json'))).toMatchObject({
+    reference: 'november',
+    total: 3,
+    succeeded: 3,
+    failed: 0,
+  })
+  const { batch_id } = JSON.parse(await file('batch.json')) as { batch_id: string }
+  const each = { batch_id, template: 'invoice', status: 'succeeded' }
+  expect(JSON.parse(outputs.get('Many at once') ?? '')).toMatchObject({ renders: [each, each, each] })
+
   expect(await file('again.pdf')).toMatch(/^%PDF-/)
   const [deleted = '', ...gone] = outputs.get('Taking a render back')?.split('\n') ?? []
   expect([deleted, JSON.parse(gone.join('\n'))]).toMatchObject(['204', { error: { code: 'RENDER_EXPIRED' } }])

@@ -27,7 +27,7 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
   events: [
     ['main.ts'],
     ['service.ts', 'config.ts'],
-    ['webhook/', 'charge/', 'list/', 'retention/'],
+    ['webhook/', 'batch/', 'charge/', 'list/', 'retention/'],
     ['replay.ts'],
     ['limit.ts'],
   ],

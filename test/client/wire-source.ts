@@ -29,9 +29,17 @@ export const KNOWN: Readonly<
   'DELETE /api/v1/render/{id}': { types: { '200': 'RenderRecord' }, names: ['path id'] },
   'GET /api/v1/renders': {
     types: { '200': 'RenderList' },
-    names: ['limit', 'cursor', 'status', 'template', 'engine', 'reference', 'created_after', 'created_before'].map(
-      (name) => `query ${name}`,
-    ),
+    names: [
+      'limit',
+      'cursor',
+      'status',
+      'template',
+      'engine',
+      'reference',
+      'batch',
+      'created_after',
+      'created_before',
+    ].map((name) => `query ${name}`),
   },
   'GET /api/v1/templates': { types: { '200': 'TemplateList' }, names: ['query page', 'query per_page'] },
   'GET /api/v1/render/{id}/deliveries': { types: { '200': 'DeliveryList' }, names: ['path id'] },
@@ -66,10 +74,10 @@ export function withoutNames(document: OpenApi): OpenApi {
   return resolve(document) as OpenApi
 }
 
-/** The operations for callers; the others are for load balancers and tools. */
+/** The operations for callers that the client has; the others are for load balancers and tools, and those of batches it has not yet. */
 export function operationsOf({ paths }: OpenApi): readonly { readonly name: string; readonly operation: Operation }[] {
   return Object.entries(paths)
-    .filter(([path]) => path.startsWith('/api/v1/'))
+    .filter(([path]) => path.startsWith('/api/v1/') && !path.startsWith('/api/v1/batches'))
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
     )

@@ -211,6 +211,8 @@ function wayOf(operation: OneOperation, decision: Decision | undefined): string 
 function aRender(place: number): Reservation {
   return aReservation({
     id: aRenderId(),
+    // Every eleventh is the first render of a batch, whose others nobody completes.
+    ...(place % 11 === 4 && { others: [aRenderId(), aRenderId(), aRenderId()] }),
     account: `account-${place % 4}`,
     environment: place % 7 === 0 ? 'test' : 'live',
     // Code that reads keys sets the brand. Any text works here.

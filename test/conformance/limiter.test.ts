@@ -11,6 +11,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
 import { memoryHarness, opened, sqliteHarness, timed } from './harness.ts'
+import { describeBatches } from './limiter.batch.suite.ts'
 import type { LimiterHarness } from './limiter.model.ts'
 import { describeReport } from './limiter.report.suite.ts'
 import { describeLimiter } from './limiter.suite.ts'
@@ -64,14 +65,18 @@ describeLimiter('standby, while its limiter is there', whileThere)
 describeLimiter('sqlite', inSqlite)
 describeTenantRates('memory', inMemory)
 describeReport('memory', inMemory)
+describeBatches('memory', inMemory)
+describeBatches('standby, while its limiter is there', whileThere)
 describeTenantRates('standby, while its limiter is there', whileThere)
 describeTenantRates('standby, while its limiter is away', whileAway)
 describeTenantRates('sqlite', inSqlite)
 describeReport('sqlite', inSqlite)
+describeBatches('sqlite', inSqlite)
 describeOnRedis('on a real server', (redis) => {
   describeLimiter('redis', () => inRedis(redis))
   describeTenantRates('redis', () => inRedis(redis))
   describeReport('redis', () => inRedis(redis))
+  describeBatches('redis', () => inRedis(redis))
 })
 
 test('the limiter in memory knows a render again that ended as many as LEDGER_SETTLED_MAX ends ago', async () => {
@@ -107,6 +112,18 @@ describe('the limiter in SQLite', () => {
     await limiter.complete(aManifest({ record: ended }), NEVER)
     await limiter.complete(aManifest({ record: queued }), NEVER)
     expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 8, reserved: 1 })
+  })
+
+  test('finds a queued render of a batch outside of the async lane', async () => {
+    await using harness = await sqliteHarness((database) => database)
+    const database = await harness.open()
+    const reservation = aReservation({ others: [] })
+    await sqliteRenderQueue(database).enqueue(recordOf(reservation), NEVER)
+    const limiter = await limiterIn(database)
+    expect(await limiter.reserve(aReservation({ limits: { asyncFairShare: 1 } }), NEVER)).toMatchObject({
+      lane: 'async',
+      usage: { reserved: 2 },
+    })
   })
 
   test('counts a render once that was charged and is still queued', async () => {

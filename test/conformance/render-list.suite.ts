@@ -9,7 +9,7 @@ import {
   STATUSES,
   tombstoneOf,
 } from '@platen/contract/render.ts'
-import type { IdScope } from '@platen/contract/render-id.ts'
+import type { BatchId, IdScope } from '@platen/contract/render-id.ts'
 import { ENGINES } from '@platen/contract/render-options.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -221,6 +221,41 @@ export function describeRenderList(name: string, makeHarness: () => Promise<Rend
                   wanted.map(({ record }) => record.id),
                 )
               }
+    })
+
+    test('finds the renders of a batch, by other filters too, and counts them by state', async ({ signal }) => {
+      const [batch, other] = ['01KAJHYV7NF3S8G9TWQ2MZXC4R', '01KAJHYV7NF3S8G9TWQ2MZXC4S'] as const
+      const of = (text: string) => text as BatchId
+      const records = Array.from({ length: 7 }, (_, at) =>
+        accepted(at, { batch: of(batch), reference: `r${at % 2}`, ...(at > 4 && { engine: 'html' }) }),
+      )
+      const foreign = accepted(8, { batch: of(other), account: 'other' })
+      for (const record of [...records, accepted(9, { batch: of(other) }), accepted(10), foreign])
+        await renders.ledger.markQueued(record, signal)
+      const [first, second, third, fourth] = records
+      for (const record of [first, second, third]) if (record) await renders.ledger.claim(record, LEASE, signal)
+      if (first) await renders.ledger.complete(aManifest({ record: first }), signal)
+      if (second) await renders.ledger.complete(aManifest({ record: second, outcome: aFailure() }), signal)
+      const ids = records.map(({ id }) => id)
+      expect(await idsOf({ batch: of(batch) }, signal)).toEqual(ids)
+      expect((await only(signal))[0]).toMatchObject({ id: first?.id, batch, state: { status: 'succeeded' } })
+      expect(await idsOf({ batch: of(batch), status: 'queued', engine: 'react_pdf' }, signal)).toEqual(ids.slice(3, 5))
+      expect(await idsOf({ batch: of(batch), reference: 'r1' }, signal)).toEqual([ids[1], ids[3], ids[5]])
+      expect(await idsOf({ batch: of(batch), template: codeOf('none') }, signal)).toEqual([])
+      expect(await renders.list.count(SCOPE, of(batch), signal)).toEqual({
+        queued: 4,
+        running: 1,
+        succeeded: 1,
+        failed: 1,
+      })
+      expect(await renders.list.count(SCOPE, of('01KAJHYV7NF3S8G9TWQ2MZXC4T'), signal)).toEqual({
+        queued: 0,
+        running: 0,
+        succeeded: 0,
+        failed: 0,
+      })
+      if (fourth) await renders.list.remove(SCOPE, fourth.id, signal)
+      expect(await renders.list.count(SCOPE, of(batch), signal)).toMatchObject({ queued: 3 })
     })
 
     test('shows no render of another account or environment', async ({ signal }) => {

@@ -157,12 +157,14 @@ const MIGRATED_SINCE = [
   'CREATE INDEX delivery_by_template ON delivery (scope, template, status, render) WHERE template IS NOT NULL',
   'CREATE INDEX delivery_by_reference ON delivery (scope, reference, status, render) WHERE reference IS NOT NULL',
   'CREATE INDEX delivery_by_both ON delivery (scope, reference, template, status, render) WHERE reference IS NOT NULL',
+  'CREATE INDEX render_by_batch ON render (scope, batch, status, engine, id) WHERE batch IS NOT NULL',
 ]
 const COLUMNS_SINCE = [
   ', template TEXT, day TEXT',
   ', scope TEXT, engine TEXT, reference TEXT, metadata TEXT CHECK (json_valid(metadata))',
   `, scope TEXT AS (delivery ->> '$.account' || ' ' || (delivery ->> '$.environment')) VIRTUAL`,
   `, template TEXT AS (delivery ->> '$.listed.template') VIRTUAL, reference TEXT AS (delivery ->> '$.listed.reference') VIRTUAL`,
+  ', batch TEXT',
 ]
 
 test('the tables of SQLite', () => {

@@ -19,8 +19,11 @@ const traffic = DEFAULT_TRAFFIC_LIMITS
 const REQUEST = [
   `| connections at once | ${digits(traffic.connections)} |`,
   `headers and body | received within ${s(api.REQUEST_RECEIVE_MS_MAX)} |`,
-  `| a body, as it is sent and inflated | ${mib(contract.BODY_BYTES_MAX)} |`,
-  `${mib(contract.BODY_BYTES_MAX)} in a body | 413`,
+  `| a body, as it is sent and inflated | ${mib(contract.BODY_BYTES_MAX)}; ${mib(body.BATCH_BYTES_MAX)} for a batch |`,
+  `${mib(contract.BODY_BYTES_MAX)} in a body, ${mib(body.BATCH_BYTES_MAX)} in that of a batch | 413`,
+  `The body may have ${mib(body.BATCH_BYTES_MAX)}, as it is sent and inflated`,
+  `A batch makes up to ${digits(contract.BATCH_ITEMS_MAX)} PDFs`,
+  `faults of all items, up to ${digits(body.BATCH_FAULTS_MAX)} of them`,
   `| bodies of running requests | ${mib(body.BODIES_OF_ONE_KEY_BYTES_MAX)} of a key, ${mib(body.BODIES_BYTES_MAX)} of a process |`,
   `the bodies of running requests take at most ${mib(body.BODIES_OF_ONE_KEY_BYTES_MAX)} for a key and ${mib(body.BODIES_BYTES_MAX)} for an API process`,
   `| bodies in a minute | ${mib(traffic.keyBytes)} of a key; a piece of less than ${kib(BODY_PIECE_BYTES_MIN)} counts as ${kib(BODY_PIECE_BYTES_MIN)} |`,
@@ -43,7 +46,7 @@ const REQUEST = [
   `the \`renderTimeoutSeconds\` of the plan and ${s(admission.SYNC_START_MS_MAX + admission.SYNC_REPLY_MARGIN_MS)}`,
   `an answer that nobody reads | ${s(api.ANSWER_STALLED_MS_MAX)}`,
   `an answer that nobody reads for ${seconds(api.ANSWER_STALLED_MS_MAX)} is cut off`,
-  `the whole request up to ${kib(admission.INLINE_DATA_BYTES_MAX)}`,
+  `the whole request up to ${kib(contract.INLINE_DATA_BYTES_MAX)}`,
   `a \`tracestate\` of more than ${digits(TRACESTATE_CHARS_MAX)} characters or ${digits(TRACESTATE_MEMBERS_MAX)} members`,
 ]
 

@@ -37,6 +37,7 @@ const ROOT = '/api/v1'
 /** Whose id it is that stands behind a word in a path. */
 const IDS: Readonly<Record<string, string>> = {
   render: 'render_id',
+  batches: 'batch_id',
   deliveries: 'delivery_id',
   templates: 'template_code',
 }
@@ -47,12 +48,15 @@ const VARIABLES = [
   { key: 'webhook_url', value: 'https://example.com/hooks/pdf' },
   { key: 'render_id', value: '' },
   { key: 'delivery_id', value: '' },
+  { key: 'batch_id', value: '' },
   { key: 'template_code', value: 'invoice' },
 ]
 
 /** Keeps an id for the requests to come, or asks again while what is asked for is not there yet. By the operation. */
 const AFTERWARDS: Readonly<Record<string, readonly string[]>> = {
   'POST /render': ["if (body?.render_id) pm.collectionVariables.set('render_id', body.render_id)"],
+  'POST /batches': ["if (body?.batch_id) pm.collectionVariables.set('batch_id', body.batch_id)"],
+  'GET /batches/{id}': ["if (body?.status === 'processing') again()"],
   'GET /render/{id}': ["if (['queued', 'running'].includes(body?.status)) again()"],
   'GET /render/{id}/deliveries': [
     'if (body?.deliveries?.length === 0) again()',

@@ -51,7 +51,13 @@ const ERASURES: Group = {
   },
 }
 
-export const GROUPS: readonly Group[] = [LEASES, AUDITS, DEADLINES, ERASURES]
+/** How soon an open batch is found that nobody looks after. */
+const BATCHES: Group = {
+  divisor: 20,
+  constants: { '/events/src/batch/limit.ts': ['BATCHES_LISTED_EVERY_MS', 'BATCH_QUEUED_BY_API_MS'] },
+}
+
+export const GROUPS: readonly Group[] = [LEASES, AUDITS, DEADLINES, ERASURES, BATCHES]
 
 /** Was this run started with real time? */
 export const isTimeReal = process.env['REAL_TIME'] === '1'

@@ -1,4 +1,5 @@
 /** How renders are erased, alone and by the order for a tenant, over stores in memory, and over files and a database. */
+import { batchAddresses, batchIdOf } from '@platen/contract/batch.ts'
 import {
   decodeErasure,
   ERASURE_HELD_MS,
@@ -139,7 +140,14 @@ describe.each([
     }
   })
 
-  test('by the order for a tenant go its renders and claims, those that ran as soon as they end, and nobody else’s', async () => {
+  /** Stores an accepted batch. */
+  async function batchIn(account: string): Promise<ArtifactAddress> {
+    const { accepted } = batchAddresses({ id: batchIdOf(aRenderId()), account }, BUCKET)
+    await scene.stores.artifacts.put(accepted, Buffer.from('{}'), NEVER)
+    return accepted
+  }
+
+  test('by the order for a tenant go its renders, claims and batches, those that ran as soon as they end, and nobody else’s', async () => {
     const { account, storage } = aRecord()
     const [ended, failed, running] = [aRecord(), aRecord(), aRecord()]
     const foreign = aRecord({ account: 'other', storage: { bucket: BUCKET, prefix: 'other/' } })
@@ -150,6 +158,7 @@ describe.each([
     const input = { bucket: storage.bucket, key: inputKey(storage.prefix, running.id) }
     await scene.stores.artifacts.put(input, Buffer.from('{}'), NEVER)
     const [claim, others] = [await claimed(ended), await claimed(foreign)]
+    const batches = await Promise.all([account, 'other'].map(batchIn))
     await index(scene)
     const order = { tenant: 'acme', account, storage, orderedAt: NOON + 1, by: 'test' }
     const address = { bucket: BUCKET, key: erasureKey(order) }
@@ -157,6 +166,7 @@ describe.each([
     await round()
     expect((await existing(scene, own)).filter((each) => !isManifest(each))).toEqual([])
     expect(await existing(scene, [...kept, claim, others, input])).toEqual([...kept, others, input])
+    expect(await existing(scene, batches)).toEqual(batches.slice(1))
     const late = await end(scene, running)
     await index(scene)
     await round()

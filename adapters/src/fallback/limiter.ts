@@ -8,7 +8,7 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
-import { bucketsInForce, type LimiterState, openLimiterState } from '@platen/contract/limiter-state.ts'
+import { bucketsInForce, type LimiterState, openLimiterState, unitsOf } from '@platen/contract/limiter-state.ts'
 import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Decision, Limiter, Reservation, Usage } from '@platen/contract/port/limiter.ts'
@@ -149,11 +149,11 @@ function shareOf(
   request: Reservation,
   { snapshot, replicas }: { readonly snapshot: UsageSnapshot; readonly replicas: number },
 ): { readonly limit: number | undefined; readonly rates: Limits } {
-  const { limits, units } = request
+  const { limits } = request
   const { renderLimitMonthly: limit, ...others } = limits
   const left =
     limit === undefined ? Number.POSITIVE_INFINITY : limit - snapshot.shared.charged - snapshot.shared.reserved
-  const isSpent = snapshot.local + units > Math.floor(Math.max(left, 0) / replicas)
+  const isSpent = snapshot.local + unitsOf(request) > Math.floor(Math.max(left, 0) / replicas)
   // A rate derived from another one is listed too, since it is derived from the undivided one.
   const named: Limits = {
     ...others,

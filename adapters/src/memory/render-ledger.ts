@@ -9,7 +9,7 @@ import { LEDGER_ENDED_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts
 import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ClaimResult, ErasableRenderLedger, Lease } from '@platen/contract/port/render-ledger.ts'
-import { canTransition, labelsOf, type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
+import { canTransition, type RenderRecord, type RenderView, shownOf, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 
 interface Entry {
@@ -77,7 +77,7 @@ export function memoryRenderLedger(clock: Clock): ErasableRenderLedger {
 
 function entryOf(record: RenderRecord): Entry {
   const { id, template, acceptedAt } = record
-  const known = { id, template: template.code, acceptedAt, ...labelsOf(record) }
+  const known = { id, template: template.code, acceptedAt, ...shownOf(record) }
   return { view: { ...known, state: { status: 'queued' } }, attempts: 0, returned: 0 }
 }
 

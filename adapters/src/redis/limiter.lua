@@ -38,12 +38,12 @@ local function release(id)
   return holding
 end
 
-local function hold(entry, holdMs)
+local function hold(id, entry, holdMs)
   local holding = {
-    engine = request.engine, mode = request.mode, units = request.units, period = request.period, entry = entry,
+    engine = request.engine, mode = request.heldMode, units = request.units, period = request.period, entry = entry,
   }
-  redis.call('HSET', HOLDINGS, request.id, cjson.encode(holding))
-  redis.call('ZADD', LAPSES, now + holdMs, request.id)
+  redis.call('HSET', HOLDINGS, id, cjson.encode(holding))
+  redis.call('ZADD', LAPSES, now + holdMs, id)
   addToSums(holding, 1)
   for _, key in ipairs({HOLDINGS, LAPSES, SUMS}) do redis.call('PEXPIRE', key, request.keptMs) end
 end
@@ -137,7 +137,7 @@ end
 
 local function refusalByQuota(rates, limit)
   local used = usage()
-  if not limit or request.units == 0 or used.charged + used.reserved + request.units <= limit then return nil end
+  if not limit or request.unitsInAll == 0 or used.charged + used.reserved + request.unitsInAll <= limit then return nil end
   return {kind = 'refused', reason = 'quota', limit = limit, usage = used, rate = tightest(rates)}
 end
 
@@ -156,13 +156,18 @@ local function admit(rates, buckets, limits)
     rates[i].resetAt = freeAt(second)
   end
   local used = usage()
-  used.reserved = used.reserved + request.units
+  used.reserved = used.reserved + request.unitsInAll
   local decision = {
     kind = 'admitted', lane = lane(limits.asyncFairShare), rate = tightest(rates), usage = used,
     limit = limits.renderLimitMonthly,
   }
+  -- The renders of a batch are one request, so only the first of them was counted in buckets.
+  for _, id in ipairs(request.others) do
+    release(id)
+    hold(id, nil, request.holdMs)
+  end
   release(request.id)
-  hold({decision = decision, second = second, buckets = keys}, request.holdMs)
+  hold(request.id, {decision = decision, second = second, buckets = keys}, request.holdMs)
   return decision
 end
 
@@ -263,7 +268,7 @@ function operations.confirm()
   releaseExpired()
   if hasEnded() then return nil end
   local before = release(request.id)
-  hold(before and before.entry, request.holdMs)
+  hold(request.id, before and before.entry, request.holdMs)
 end
 
 function operations.complete()

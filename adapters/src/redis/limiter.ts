@@ -12,7 +12,7 @@ import {
   RESERVATION_MS,
   VIEW_KEPT_MS,
 } from '@platen/contract/limit.ts'
-import { bucketsOfCaller, type RateBucket, rateBucketsOf } from '@platen/contract/limiter-state.ts'
+import { bucketsOfCaller, heldModeOf, type RateBucket, rateBucketsOf, unitsOf } from '@platen/contract/limiter-state.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { AuditableLimiter, ChargeTotal, Decision, LimitReport, Usage } from '@platen/contract/port/limiter.ts'
 import { isAbandoned, type RenderRecord } from '@platen/contract/render.ts'
@@ -37,18 +37,27 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
     script.run({ keys, request: { ...fixed, ...request } }, signal)
   return {
     async reserve(request, signal) {
-      const { account, id, period, engine, mode, units, limits, revision } = request
+      const { account, id, others, period, engine, mode, units, limits, revision } = request
       const buckets = keyed(rateBucketsOf(request), account)
       const own = [...keysOf(account, period), endedKey(account, id), settingsKey(account)]
       const keys = [...own, ...buckets.map(({ key }) => key)]
       const render = { id, engine, mode, units, period, limits, defaults: DEFAULT_LIMITS, revision, buckets }
-      const decision = await run(keys, { operation: 'reserve', ...render, holdMs: RESERVATION_MS }, signal)
+      const heldMode = others === undefined ? mode : 'batch'
+      const reserving = {
+        operation: 'reserve',
+        ...render,
+        heldMode,
+        others: others ?? [],
+        unitsInAll: unitsOf(request),
+      }
+      const decision = await run(keys, { ...reserving, holdMs: RESERVATION_MS }, signal)
       // The script returns the type of the port.
       return decision as Decision
     },
-    async confirm({ account, id, engine, mode, units, period }, signal) {
+    async confirm(record, signal) {
+      const { account, id, engine, units, period } = record
       const keys = [...keysOf(account, period), endedKey(account, id)]
-      const holding = { id, engine, mode, units, period, holdMs: QUEUE_AGE_MS_MAX }
+      const holding = { id, engine, heldMode: heldModeOf(record), units, period, holdMs: QUEUE_AGE_MS_MAX }
       await run(keys, { operation: 'confirm', ...holding }, signal)
     },
     async complete(manifest, signal) {

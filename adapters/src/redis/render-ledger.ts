@@ -5,7 +5,7 @@
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX, VIEW_KEPT_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ClaimResult, ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { labelsOf, type RenderRecord, type RenderView, viewOf } from '@platen/contract/render.ts'
+import { type RenderRecord, type RenderView, shownOf, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { RedisConnection } from './connect.ts'
 import { ENDS_CHANNEL } from './render-ledger/render-ends.ts'
@@ -73,7 +73,7 @@ interface Found {
 
 function queuedView(record: RenderRecord): string {
   const { id, template, acceptedAt } = record
-  return JSON.stringify({ id, template: template.code, acceptedAt, ...labelsOf(record) })
+  return JSON.stringify({ id, template: template.code, acceptedAt, ...shownOf(record) })
 }
 
 function stateOf({ attempts, outcome }: Found): RenderView['state'] {

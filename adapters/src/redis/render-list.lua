@@ -1,8 +1,9 @@
 -- The renders of one account and environment, or their deliveries. All scores are 0, so that members are in the order of their bytes, and
 -- ids in that of time.
 -- KEYS  1 sorted set of entries: id, a letter for the status, one for the engine, the rest as JSON (t template, x when it expires, f when it
---         finished, b bytes, c code of its failure, r reference, m metadata)
---       2 sorted set that says where to find them: a hash of the template and reference that a filter names, status, engine, id
+--         finished, b bytes, c code of its failure, r reference, m metadata, g batch)
+--       2 sorted set that says where to find them: a hash of the template and reference that a filter names, or of the batch, then status,
+--         engine, id
 --       3 sorted set of removed ids, by when they are forgotten      4 the estimated bytes of all this
 local ENTRIES, INDEX, REMOVED, BYTES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local ID, HASH = 26, 12
@@ -18,17 +19,23 @@ local function hashOf(template, reference)
   return string.sub(redis.sha1hex((template or '') .. '\0' .. (reference or '')), 1, HASH)
 end
 
+-- No template has a space.
+local function hashOfBatch(batch)
+  return hashOf('batch ' .. batch)
+end
+
 local function rest(entry)
   return cjson.decode(string.sub(entry, ID + 3))
 end
 
--- One for each way to name its template, its reference, both or neither.
+-- One for each way to name its template, its reference, both or neither, and one for its batch.
 local function indexed(entry)
   local fields, id, letters = rest(entry), string.sub(entry, 1, ID), string.sub(entry, ID + 1, ID + 2)
   local hashes = {hashOf(), hashOf(fields.t)}
   if fields.r then
     hashes[3], hashes[4] = hashOf(nil, fields.r), hashOf(fields.t, fields.r)
   end
+  if fields.g then hashes[#hashes + 1] = hashOfBatch(fields.g) end
   for i, hash in ipairs(hashes) do hashes[i] = hash .. letters .. id end
   return hashes
 end
@@ -129,7 +136,8 @@ local function newest()
   if not request.letters then
     return redis.call('ZREVRANGEBYLEX', ENTRIES, '(' .. below, '[' .. from, 'LIMIT', 0, count)
   end
-  local hash, found = hashOf(request.template, request.reference), {}
+  -- A batch has few renders: other filters choose among those of a page.
+  local hash, found = request.batch and hashOfBatch(request.batch) or hashOf(request.template, request.reference), {}
   for _, letters in ipairs(request.letters) do
     local prefix = hash .. letters
     local range = {'(' .. prefix .. below, '[' .. prefix .. from, 'LIMIT', 0, count}
@@ -152,11 +160,25 @@ function operations.page()
   for _, entry in ipairs(entries) do
     local fields = rest(entry)
     local isMeant = (request.template or fields.t) == fields.t and (request.reference or fields.r) == fields.r
+      and (request.batch or fields.g) == fields.g
     if isMeant and fields.x > now then kept[#kept + 1] = entry end
     -- It may be among entries that are kept for longer, where no sweep comes.
     if fields.x <= now then drop(entry) end
   end
   return {entries = kept, next = next}
+end
+
+-- The renders of a batch in each state.
+function operations.count()
+  local hash, counts = hashOfBatch(request.batch), {}
+  for i, letter in ipairs(request.letters) do
+    counts[i] = 0
+    for _, engine in ipairs(request.engines) do
+      local prefix = hash .. letter .. engine
+      counts[i] = counts[i] + redis.call('ZLEXCOUNT', INDEX, '[' .. prefix, '[' .. prefix .. '~')
+    end
+  end
+  return counts
 end
 
 local answer = operations[request.operation]()

@@ -11,7 +11,7 @@ import {
   type RenderListView,
   type RenderQuery,
 } from '@platen/contract/port/render-list.ts'
-import { type Labels, STATUSES, type Status } from '@platen/contract/render.ts'
+import { type Shown, STATUSES, type Status } from '@platen/contract/render.ts'
 import { type IdScope, issuedAt, type RenderId } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
@@ -39,6 +39,8 @@ export interface RenderListOptions {
 /** A list in Redis of what belongs to renders: each entry is under the id of one. */
 export interface RedisList {
   run(scope: IdScope, request: object, signal: AbortSignal): Promise<unknown>
+  /** The same for what must not be answered from a part of the list. Throws `RenderListIncomplete`. */
+  ask(scope: IdScope, request: object, signal: AbortSignal): Promise<unknown>
   /** A page of entries, each converted by `entryIn`. Throws `RenderListIncomplete`. */
   page<Entry>(scope: IdScope, page: ListPageRequest<Entry>, signal: AbortSignal): Promise<ListPage<Entry>>
 }
@@ -66,12 +68,16 @@ export function openRedisList(
     const keys = [base, `${base}:index`, `${base}:removed`, `${base}:bytes`]
     return script.run({ keys, request: { ...request, bytesMax, keptMs: LIST_REMOVED_KEPT_MS } }, signal)
   }
+  const ask: RedisList['ask'] = async (scope, request, signal) => {
+    const [isComplete, answer] = await Promise.all([checkpoints.isComplete(signal), run(scope, request, signal)])
+    if (!isComplete) throw new RenderListIncomplete('the list does not include all events yet')
+    return answer
+  }
   return {
     run,
+    ask,
     async page(scope, { request, entryIn }, signal) {
-      const asked = { operation: 'page', ...request }
-      const [isComplete, found] = await Promise.all([checkpoints.isComplete(signal), run(scope, asked, signal)])
-      if (!isComplete) throw new RenderListIncomplete('the list does not include all events yet')
+      const found = await ask(scope, { operation: 'page', ...request }, signal)
       // Only the script answers, and it encodes an empty list as an object.
       const { entries, next } = found as { readonly entries: readonly string[] | object; readonly next?: RenderId }
       const page = { entries: Array.isArray(entries) ? entries.map(entryIn) : [] }
@@ -84,6 +90,14 @@ export function openRedisList(
 export function redisRenderList(redis: RedisConnection, options: RenderListOptions = {}): RenderListView {
   const list = openRedisList(redis, options, 'list')
   return {
+    async count(scope, batch, signal) {
+      // The script answers with the counts of these letters, in their order.
+      const letters = STATUSES.map((status) => STATUS_LETTERS[status])
+      const engines = ENGINES.map((engine) => ENGINE_LETTERS[engine])
+      const counts = (await list.ask(scope, { operation: 'count', batch, letters, engines }, signal)) as number[]
+      const [queued = 0, running = 0, succeeded = 0, failed = 0] = counts
+      return { queued, running, succeeded, failed }
+    },
     async put(scope, render, signal) {
       const { id, engine, state, expiresAt } = render
       const letters = { status: STATUS_LETTERS[state.status], engine: ENGINE_LETTERS[engine] }
@@ -101,8 +115,8 @@ export function redisRenderList(redis: RedisConnection, options: RenderListOptio
       return (await list.run(scope, { operation: 'isSettled', id }, signal)) === true
     },
     async page(query, signal) {
-      const { scope, limit, template, reference } = query
-      const request = { ...idRangeOf(query), limit, template, reference, letters: lettersOf(query) }
+      const { scope, limit, template, reference, batch } = query
+      const request = { ...idRangeOf(query), limit, template, reference, batch, letters: lettersOf(query) }
       const { entries, ...next } = await list.page(scope, { request, entryIn: listedIn }, signal)
       return { renders: entries, ...next }
     },
@@ -110,9 +124,9 @@ export function redisRenderList(redis: RedisConnection, options: RenderListOptio
 }
 
 /** The pairs of status and engine that a query allows; undefined if it has no filter but time. */
-function lettersOf({ status, engine, template, reference }: RenderQuery): readonly string[] | undefined {
-  if (status === undefined && engine === undefined && template === undefined && reference === undefined)
-    return undefined
+function lettersOf({ status, engine, ...named }: RenderQuery): readonly string[] | undefined {
+  const names = [status, engine, named.template, named.reference, named.batch]
+  if (names.every((name) => name === undefined)) return undefined
   return (status === undefined ? STATUSES : [status]).flatMap((one) =>
     (engine === undefined ? ENGINES : [engine]).map((other) => STATUS_LETTERS[one] + ENGINE_LETTERS[other]),
   )
@@ -122,7 +136,8 @@ function lettersOf({ status, engine, template, reference }: RenderQuery): readon
 export interface ListFields {
   readonly t: TemplateCode
   readonly x: number
-  readonly r?: Labels['reference']
+  readonly r?: Shown['reference']
+  readonly g?: Shown['batch']
 }
 
 /** What an entry says of a render besides its id, status and engine. */
@@ -130,14 +145,14 @@ interface Fields extends ListFields {
   readonly f?: number
   readonly b?: number
   readonly c?: Extract<ListedState, { status: 'failed' }>['code']
-  readonly m?: Labels['metadata']
+  readonly m?: Shown['metadata']
 }
 
-function fieldsOf({ template, expiresAt, state, reference, metadata }: ListedRender): Fields {
+function fieldsOf({ template, expiresAt, state, reference, metadata, batch }: ListedRender): Fields {
   const ended = 'finishedAt' in state ? { f: state.finishedAt } : {}
   const result = state.status === 'succeeded' ? { b: state.bytes } : state.status === 'failed' ? { c: state.code } : {}
   const labels = { ...(reference !== undefined && { r: reference }), ...(metadata !== undefined && { m: metadata }) }
-  return { t: template, x: expiresAt, ...ended, ...result, ...labels }
+  return { t: template, x: expiresAt, ...ended, ...result, ...labels, ...(batch !== undefined && { g: batch }) }
 }
 
 /** Characters of the id at the beginning of an entry. A letter for the status and one for the engine follow, and then JSON. */
@@ -155,6 +170,7 @@ function listedIn(entry: string): ListedRender {
     acceptedAt: issuedAt(id),
     ...(fields.r !== undefined && { reference: fields.r }),
     ...(fields.m !== undefined && { metadata: fields.m }),
+    ...(fields.g !== undefined && { batch: fields.g }),
     state: stateOf(status, fields),
     expiresAt: fields.x,
   }

@@ -4,17 +4,18 @@
  */
 import type { Instant } from '@platen/contract/brand.ts'
 import { chargeOf } from '@platen/contract/charge-sums.ts'
-import { openLimiterState } from '@platen/contract/limiter-state.ts'
+import { type LimiterState, openLimiterState } from '@platen/contract/limiter-state.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+import type { Row } from './connection.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 
 const CHARGES = `SELECT account, period, template, day, count(*) AS renders, sum(units) AS units FROM charge
   GROUP BY account, period, template, day`
 /** Leaves out the data of the records. A render that is charged already is only waiting for its `done`. */
 const QUEUED = `SELECT json_object('id', id, 'account', record -> '$.account', 'engine', engine, 'mode', record -> '$.mode',
-  'units', record -> '$.units', 'period', record -> '$.period') AS record FROM queue
+  'batch', record -> '$.batch', 'units', record -> '$.units', 'period', record -> '$.period') AS record FROM queue
   WHERE id NOT IN (SELECT id FROM charge) ORDER BY sequence`
 const CHARGE = `INSERT INTO charge (id, account, period, units, dated, template, day) VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO NOTHING RETURNING id`
@@ -37,7 +38,7 @@ export async function openSqliteLimiter(database: Database, clock: Clock, signal
       ...(row['template'] !== null && { template: textIn(row, 'template'), day: textIn(row, 'day') }),
     })),
   )
-  for (const row of queued) state.confirm(JSON.parse(textIn(row, 'record')), clock.now())
+  for (const row of queued) state.confirm(queuedIn(row), clock.now())
   return {
     async reserve(request, signal) {
       signal.throwIfAborted()
@@ -72,4 +73,10 @@ export async function openSqliteLimiter(database: Database, clock: Clock, signal
     },
     prune: (before, signal) => prune(database, { sql: PRUNE, before }, signal),
   }
+}
+
+/** Of a record without a batch, the query makes that null. */
+function queuedIn(row: Row): Parameters<LimiterState['confirm']>[0] {
+  const { batch, ...record } = JSON.parse(textIn(row, 'record'))
+  return batch === null ? record : { batch, ...record }
 }

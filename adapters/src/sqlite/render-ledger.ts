@@ -10,20 +10,20 @@ import type { ClaimResult, ErasableRenderLedger, Lease } from '@platen/contract/
 import {
   expiryOf,
   isAbandoned,
-  labelsOf,
   type Manifest,
   type RenderRecord,
   type RenderView,
+  shownOf,
 } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
 import { PRUNE_ROWS_MAX } from './limit.ts'
-import { LIST_COLUMNS, labelsIn, listValuesOf, REMOVED_SCOPE } from './render-ledger/render-list.ts'
+import { LIST_COLUMNS, listValuesOf, REMOVED_SCOPE, shownIn } from './render-ledger/render-list.ts'
 
 const OPEN = `INSERT INTO render (id, template, accepted_at, status, expires_at, storage, ${LIST_COLUMNS})
-  VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+  VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 const CLAIM = `UPDATE render SET status = 'running', attempts = attempts + 1, owner = ?2, lease_until = ?3 + ?4
   WHERE id = ?1 AND outcome IS NULL AND attempts - returned < ?5 AND (owner IS NULL OR owner = ?2 OR lease_until <= ?3)
   RETURNING attempts`
@@ -32,16 +32,16 @@ const RENEW = `UPDATE render SET lease_until = ?1 WHERE id = ?2 AND attempts = ?
 const RELEASE = `UPDATE render SET returned = returned + 1, owner = NULL, lease_until = NULL
   WHERE id = ? AND attempts = ? AND owner = ?`
 const END = `INSERT INTO render (id, template, accepted_at, status, attempts, outcome, expires_at, storage, ${LIST_COLUMNS})
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET status = excluded.status, attempts = excluded.attempts, outcome = excluded.outcome,
     expires_at = excluded.expires_at, storage = excluded.storage, owner = NULL, lease_until = NULL`
 const UNLESS_ENDED = `WHERE render.outcome IS NULL`
 const COMPLETE = `${END},
     scope = iif(render.scope = '${REMOVED_SCOPE}', render.scope, excluded.scope), engine = excluded.engine,
-    reference = excluded.reference, metadata = excluded.metadata ${UNLESS_ENDED}`
+    reference = excluded.reference, metadata = excluded.metadata, batch = excluded.batch ${UNLESS_ENDED}`
 /** A cancellation knows less of the render than its row. */
 const CANCEL = `${END} ${UNLESS_ENDED}`
-const FIND = `SELECT template, accepted_at, status, attempts, outcome, reference, metadata FROM render WHERE id = ?`
+const FIND = `SELECT template, accepted_at, status, attempts, outcome, reference, metadata, batch FROM render WHERE id = ?`
 const FIND_QUEUED = `SELECT record FROM queue WHERE id = ?`
 const RELEASE_ALL = `UPDATE render SET owner = NULL, lease_until = NULL WHERE owner IS NOT NULL`
 const DUE = `SELECT id, storage, expires_at FROM render WHERE expires_at <= ? AND (expires_at, id) > (?, ?)
@@ -173,7 +173,7 @@ function refusedClaim(state: Row | undefined, { owner }: Lease, now: Instant): C
 
 function viewIn(row: Row, id: RenderId): RenderView {
   const acceptedAt = integerIn(row, 'accepted_at')
-  return { id, template: codeIn(row), acceptedAt, ...labelsIn(row), state: stateIn(row) }
+  return { id, template: codeIn(row), acceptedAt, ...shownIn(row), state: stateIn(row) }
 }
 
 function stateIn(row: Row): RenderView['state'] {
@@ -184,7 +184,7 @@ function stateIn(row: Row): RenderView['state'] {
 
 function queuedView(record: RenderRecord): RenderView {
   const { id, template, acceptedAt } = record
-  return { id, template: template.code, acceptedAt, ...labelsOf(record), state: { status: 'queued' } }
+  return { id, template: template.code, acceptedAt, ...shownOf(record), state: { status: 'queued' } }
 }
 
 function dueIn(row: Row): DueRender {

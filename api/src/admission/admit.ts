@@ -3,8 +3,9 @@
  * with several faults reports the first. The result is the record of a render. Only the queue makes it a render. The next steps are the
  * claim of the `Idempotency-Key` and the limiter.
  */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { Instant, JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
+import { INLINE_DATA_BYTES_MAX } from '@platen/contract/limit.ts'
 import { inputKey, labelsOf, type Mode, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
 import { type Engine } from '@platen/contract/render-options.ts'
@@ -15,7 +16,6 @@ import type { ParsedRequest } from '../body/check/parse-request.ts'
 import type { ApiPorts } from '../ports.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
 import { requireFit } from './data.ts'
-import { INLINE_DATA_BYTES_MAX } from './limit.ts'
 import { modeOf, webhookUrlOf } from './request.ts'
 import { findTemplate, requireEngine } from './template.ts'
 
@@ -37,16 +37,32 @@ export interface Admission {
 
 /** Decides about a request and creates the id of the render. Calls no store. Throws the catalogued code of the step that refused. */
 export async function admit(request: AdmissionRequest, ports: ApiPorts): Promise<Admission> {
-  const { caller, body, signal } = request
-  const { tenant } = caller
+  const { body, signal } = request
   const mode = modeOf(body)
+  const choice = choose(request, ports)
+  await requireFit(choice.template, body.data, { checks: ports.checks, signal })
+  return recordOf(request, ports, { mode, ...choice })
+}
+
+/** What a request chooses by its head, for each of its renders. */
+export interface RenderChoice {
+  readonly template: Template
+  readonly engine: Engine
+  readonly webhookUrl: string | undefined
+}
+
+type Asked<Body> = Omit<AdmissionRequest, 'body' | 'signal'> & { readonly body: Body }
+type Chosen = Pick<ParsedRequest, 'template' | 'engine' | 'webhook_url'>
+
+/** The steps of admission that the data of a request do not matter to. */
+export function choose({ caller, body }: Pick<Asked<Chosen>, 'caller' | 'body'>, ports: ApiPorts): RenderChoice {
+  const { tenant } = caller
   const webhookUrl = webhookUrlOf(body, { tenant, policy: ports.settings.webhooks })
   requireActive(tenant)
   const template = findTemplate(ports.directory.current(), tenant, body.template)
   const engine = body.engine ?? template.engine
   requireEngine(engine, { limits: tenant.limits, template, status: ports.engineStatus(engine) })
-  await requireFit(template, body.data, { checks: ports.checks, signal })
-  return recordOf(request, ports, { mode, template, engine, webhookUrl })
+  return { template, engine, webhookUrl }
 }
 
 /** Throws `PAYMENT_REQUIRED` for a suspended tenant. */
@@ -56,36 +72,44 @@ export function requireActive({ suspended, suspendedReason }: Tenant): void {
   throw new ServiceError('PAYMENT_REQUIRED', `The subscription is suspended${reason}.`, { reason: 'suspended' })
 }
 
-interface RenderChoice {
-  readonly mode: Mode
-  readonly template: Template
-  readonly engine: Engine
-  readonly webhookUrl: string | undefined
-}
-
 function recordOf(
-  { caller, body, requestId, trace }: AdmissionRequest,
+  request: AdmissionRequest,
   ports: ApiPorts,
-  choice: RenderChoice,
+  { mode, ...choice }: RenderChoice & { readonly mode: Mode },
 ): Admission {
-  const { tenant, key } = caller
-  const { mode, template, engine, webhookUrl } = choice
+  const { caller, body } = request
   const now = ports.clock.now()
   const id = mintRenderId(scopeOf(caller), ports.keys(), { now, random: ports.ids.random(RENDER_ID_RANDOM_BYTES) })
-  const isStored = tenant.limits.requestData === 'Stored'
-  const isInline = !isStored && body.data.length <= INLINE_DATA_BYTES_MAX
-  const address = { bucket: tenant.storage.bucket, key: inputKey(tenant.storage.prefix, id) }
+  const { bucket, prefix } = caller.tenant.storage
+  const common = commonOf(request, choice, now)
+  const isInline = common.requestData === undefined && body.data.length <= INLINE_DATA_BYTES_MAX
   const record: RenderRecord = {
     id,
+    mode,
+    lane: mode,
+    data: isInline
+      ? { inline: JSON.parse(Buffer.from(body.data).toString()) as JsonObject }
+      : { stored: { bucket, key: inputKey(prefix, id) } },
+    ...common,
+  }
+  if (isInline) return { record }
+  return { record, input: common.requestData === undefined ? body.data : encodeRequest(body.data, record) }
+}
+
+/** What a record has of its request, its caller and the time of acceptance, whatever its data. */
+export function commonOf(
+  { caller, body, requestId, trace }: Asked<Omit<ParsedRequest, 'data'>>,
+  { template, engine, webhookUrl }: RenderChoice,
+  now: Instant,
+): Omit<RenderRecord, 'id' | 'mode' | 'lane' | 'data'> {
+  const { tenant, key } = caller
+  return {
     tenant: tenant.id,
     account: tenant.incarnation,
     environment: key.environment,
-    mode,
-    lane: mode,
     engine,
     template: { code: template.code, version: template.version, digest: template.digest },
-    data: isInline ? { inline: JSON.parse(Buffer.from(body.data).toString()) as JsonObject } : { stored: address },
-    ...(isStored && { requestData: 'Stored' }),
+    ...(tenant.limits.requestData === 'Stored' && { requestData: 'Stored' }),
     options: body.options ?? {},
     deadlineMs: tenant.limits.renderTimeoutSeconds * 1000,
     javascriptEnabled: tenant.limits.javascriptEnabled,
@@ -99,8 +123,6 @@ function recordOf(
     period: monthOf(now),
     retentionDays: tenant.limits.retentionDays,
   }
-  if (isInline) return { record }
-  return { record, input: isStored ? encodeRequest(body.data, record) : body.data }
 }
 
 /** Returns what a render costs of the monthly quota. The sandbox is free. */

@@ -48,6 +48,16 @@ export interface KeyedRequest {
   readonly admission: Admission
   /** The fingerprint of its body. */
   readonly fingerprint: string
+  /** If the request is for a batch: then the record has the id of the batch. */
+  readonly batch?: KeyedBatch
+}
+
+/** What a batch does in its own way. */
+export interface KeyedBatch {
+  /** `refused`: it was given up. Undefined if nothing is known of it. */
+  stateOf(id: RenderId): Promise<'accepted' | 'refused' | undefined>
+  /** Releases what is reserved for it. Never throws. */
+  release(): Promise<void>
 }
 
 /** The first request of a key, and how far it came. */
@@ -78,12 +88,12 @@ export function duplicateCheck(ports: ApiPorts): (request: KeyedRequest) => Keye
   // The fingerprint of each key in progress. It answers most duplicates without a store.
   const underWay = new Map<string, string>()
 
-  return ({ key, caller, admission, fingerprint }) => {
+  return ({ key, caller, admission, fingerprint, batch }) => {
     const folder = idempotencyFolder(scopeOf(caller), key)
     const first = underWay.get(folder)
     if (first !== undefined) throw first === fingerprint ? inProgress() : mismatch()
     underWay.set(folder, fingerprint)
-    const lookup: KeyLookup = { ports, folder, fingerprint, admission }
+    const lookup: KeyLookup = { ports, folder, fingerprint, admission, ...(batch && { batch }) }
     let known: readonly number[] = []
     return {
       async find() {
@@ -101,6 +111,7 @@ interface KeyLookup {
   readonly folder: string
   readonly fingerprint: string
   readonly admission: Admission
+  readonly batch?: KeyedBatch
 }
 
 /** Returns the request behind the highest claim of a key. Undefined when that claim no longer counts. */
@@ -110,6 +121,7 @@ async function earlierRequest(look: KeyLookup, generation: number): Promise<Earl
   // Removed since it was listed: another request has taken over the key.
   if (stored === undefined) throw inProgress()
   if (isExpired(stored, ports.clock.now())) return undefined
+  if (look.batch !== undefined) return await earlierBatch({ ...look, batch: look.batch }, stored)
   const isSame = stored.fingerprint === fingerprint
   const isAwaited = isSame && stored.record.mode === 'sync' && mayBeUnderWay(stored, ports.clock.now())
   const manifest =
@@ -120,6 +132,18 @@ async function earlierRequest(look: KeyLookup, generation: number): Promise<Earl
   return stored.record.mode === 'async'
     ? await earlierAsync(look, stored, manifest)
     : await earlierSync(look, stored, manifest)
+}
+
+async function earlierBatch(
+  { ports, fingerprint, admission, batch }: KeyLookup & { readonly batch: KeyedBatch },
+  made: IdempotencyClaim,
+): Promise<EarlierRequest | undefined> {
+  const state = await batch.stateOf(made.record.id)
+  if (state === 'refused') return undefined
+  if (made.fingerprint !== fingerprint) throw mismatch()
+  if (state === 'accepted') return { kind: 'accepted', record: made.record }
+  if (mayBeUnderWay(made, ports.clock.now())) throw inProgress()
+  return { kind: 'interrupted', record: withData(made.record, admission) }
 }
 
 /** Waits a moment for the outcome of a sync render whose caller may have been answered already. */
@@ -209,7 +233,7 @@ async function claim(look: KeyLookup, known: readonly number[], record: RenderRe
   const mine = Math.max(today, ...known) + 1
   const { data: _data, ...claimed } = withoutRequest(record)
   const refuse = async () => {
-    await releaseReservation(record, ports)
+    await (look.batch?.release() ?? releaseReservation(record, ports))
     throw inProgress()
   }
   const bytes = encodeClaim({ fingerprint, claimedAt: clock.now(), record: claimed }, settings.format)

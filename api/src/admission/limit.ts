@@ -1,11 +1,7 @@
 /** Limits of admission, each with its unit and the reason for its value. */
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 
-const KIB = 1024
 const SECOND_MS = 1000
-
-/** Data up to this size travels in the queue record, larger data in the artifact store. Keeps records far below Kafka's default of 1 MB. */
-export const INLINE_DATA_BYTES_MAX = 200 * KIB
 
 /** A sync render that no renderer claims within this time is abandoned: 503. */
 export const SYNC_START_MS_MAX = 10 * SECOND_MS

@@ -1,7 +1,7 @@
 /** Step 7 of admission: checks the rates, the quota, and the tenant's share of the async lane. One call decides. */
 import { ServiceError } from '@platen/contract/error.ts'
-import type { Decision, Limiter, QuotaState, RateState } from '@platen/contract/port/limiter.ts'
-import type { Lane, RenderRecord } from '@platen/contract/render.ts'
+import type { Decision, Limiter, QuotaState, RateState, Reservation } from '@platen/contract/port/limiter.ts'
+import type { Lane } from '@platen/contract/render.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import type { Caller } from './authenticate.ts'
@@ -25,12 +25,14 @@ export function countedLimiter({ limiter, meter }: Pick<ApiPorts, 'limiter' | 'm
   }
 }
 
-/** Reserves what a render needs. A refusal changes nothing, and an admission lapses unless it is confirmed. Throws `Unavailable`. */
-export async function reserve(record: RenderRecord, caller: Caller, ports: ApiPorts): Promise<Decision> {
-  const { id, account, environment, mode, engine, units, period } = record
+type Reserved = Omit<Reservation, 'key' | 'limits' | 'revision'>
+
+/** Reserves what a render or a batch needs. A refusal changes nothing, and an admission lapses unless it is confirmed. Throws `Unavailable`. */
+export async function reserve(record: Reserved, caller: Caller, ports: ApiPorts): Promise<Decision> {
+  const { id, others, account, environment, mode, engine, units, period } = record
   const render = { id, account, environment, mode, engine, units, period }
   const { tenant, key, revision } = caller
-  const request = { ...render, key: key.hash, limits: tenant.limits, revision }
+  const request = { ...render, ...(others && { others }), key: key.hash, limits: tenant.limits, revision }
   return await ports.limiter.reserve(request, ports.clock.timeout(PORT_CALL_MS_MAX))
 }
 

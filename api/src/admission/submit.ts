@@ -125,3 +125,12 @@ function canceledManifest(record: RenderRecord, { clock }: ApiPorts): Manifest {
   const error = { code: 'canceled', message: 'the request was refused before a renderer began' } as const
   return manifestOf(record, 0, { status: 'failed', finishedAt: clock.now(), durationMs: 0, error })
 }
+
+/** Makes the render visible at once. A failure changes nothing: the queue has the render, so it is accepted. */
+export async function markQueued(record: RenderRecord, { ledger, clock, log }: ApiPorts): Promise<void> {
+  try {
+    await ledger.markQueued(record, clock.timeout(PORT_CALL_MS_MAX))
+  } catch (err) {
+    logTolerated(log, { ...logFieldsOf(record), err }, 'render not marked as queued')
+  }
+}

@@ -14,7 +14,18 @@ interface BodyReading {
   readonly accounts: readonly BodyAccount[]
   /** Called before the first byte is read, once nothing that is known of the body speaks against it. */
   readonly proceed?: (() => void) | undefined
+  /** Absent = that of a render. */
+  readonly form?: BodyForm
 }
+
+/** What a body may be. */
+export interface BodyForm {
+  readonly bytesMax: number
+  /** Whether it may also be JSON texts, one in each line. */
+  readonly isNdjsonAllowed: boolean
+}
+
+const RENDER: BodyForm = { bytesMax: BODY_BYTES_MAX, isNdjsonAllowed: false }
 
 /**
  * Returns the bytes of a body, inflated if it is sent as gzip. Charges each account before it keeps bytes. Throws `INVALID_PAYLOAD`,
@@ -23,34 +34,37 @@ interface BodyReading {
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<Uint8Array> {
   const bytes = await readBytes(request, reading)
   if (bytes.length === 0) throw invalidBody('The request has no body.')
-  refuseOtherMedia(request)
+  refuseOtherMedia(request, reading.form ?? RENDER)
   return GZIP.test(request.headers['content-encoding'] ?? '') ? await inflate(bytes, reading) : bytes
 }
 
 /**
  * Parses JSON. Throws `INVALID_PAYLOAD` for bytes that are not UTF-8 or not JSON, that nest too deeply, that contain an unsafe value, or of
- * which parsing would lose something.
+ * which parsing would lose something. `subject` is what messages call them.
  */
-export function parseBody(bytes: Uint8Array): Json {
+export function parseBody(bytes: Uint8Array, subject = 'The body'): Json {
   const text = scan(bytes, JSON_DEPTH_MAX + 1)
   if (text.depth > JSON_DEPTH_MAX) {
-    throw invalidBody(`The body nests arrays and objects more than ${JSON_DEPTH_MAX} levels deep.`)
+    throw invalidBody(`${subject} nests arrays and objects more than ${JSON_DEPTH_MAX} levels deep.`)
   }
-  const decoded = decodeUtf8(bytes)
-  const value = parseJson(decoded)
+  const decoded = decodeUtf8(bytes, subject)
+  const value = parseJson(decoded, subject)
   const { names, fault } = inspect(value)
   // Of two members with the same name, parsing keeps one.
   const mayLose = text.hasLongInteger || text.members !== names
   const found = fault ?? (mayLose ? findLoss(decoded) : undefined)
   if (found !== undefined) {
-    throw invalidBody(`The body cannot be accepted: ${found.path} ${found.message}.`, [found])
+    throw invalidBody(`${subject} cannot be accepted: ${found.path} ${found.message}.`, [found])
   }
   return value
 }
 
-async function readBytes(request: IncomingMessage, { accounts, proceed }: BodyReading): Promise<Uint8Array> {
+async function readBytes(
+  request: IncomingMessage,
+  { accounts, proceed, form: { bytesMax } = RENDER }: BodyReading,
+): Promise<Uint8Array> {
   const declared = Number(request.headers['content-length'] ?? 0)
-  if (declared > BODY_BYTES_MAX) throw tooLarge(`it has ${declared}`)
+  if (declared > bytesMax) throw tooLarge(bytesMax, `it has ${declared}`)
   const take = (bytes: number, pieces: number) => {
     for (const account of accounts) account.charge(bytes, pieces)
   }
@@ -63,7 +77,7 @@ async function readBytes(request: IncomingMessage, { accounts, proceed }: BodyRe
     pieces += 1
     const length = body.length() + chunk.length
     try {
-      if (length > BODY_BYTES_MAX) throw tooLarge('it has more')
+      if (length > bytesMax) throw tooLarge(bytesMax, 'it has more')
       take(length, pieces)
       body.add(chunk)
     } catch (refusal) {
@@ -85,14 +99,17 @@ async function readBytes(request: IncomingMessage, { accounts, proceed }: BodyRe
 const INFLATED_BYTES_PER_PIECE = 64 * 1024
 
 /** Inflates a body in pieces, outside of the main thread, until it ends or is too large. The accounts pay for both of its forms. */
-async function inflate(compressed: Uint8Array, { accounts }: BodyReading): Promise<Uint8Array> {
+async function inflate(
+  compressed: Uint8Array,
+  { accounts, form: { bytesMax } = RENDER }: BodyReading,
+): Promise<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: INFLATED_BYTES_PER_PIECE })
   const body = growingBytes(compressed.length)
   gunzip.end(compressed)
   try {
     for await (const piece of gunzip) {
       const length = body.length() + piece.length
-      if (length > BODY_BYTES_MAX) throw tooLarge('inflated, it has more')
+      if (length > bytesMax) throw tooLarge(bytesMax, 'inflated, it has more')
       for (const account of accounts) account.charge(compressed.length + length, 0)
       body.add(piece)
     }
@@ -129,21 +146,29 @@ function invalidBody(message: string, details: readonly ErrorDetail[] = []): Ser
   return new ServiceError('INVALID_PAYLOAD', message, { reason: 'invalid_body', details })
 }
 
-function tooLarge(found: string): ServiceError {
-  return new ServiceError('PAYLOAD_TOO_LARGE', `The body may have at most ${BODY_BYTES_MAX} bytes; ${found}.`)
+function tooLarge(bytesMax: number, found: string): ServiceError {
+  return new ServiceError('PAYLOAD_TOO_LARGE', `The body may have at most ${bytesMax} bytes; ${found}.`)
 }
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i
+const NDJSON_MEDIA_TYPE = /^application\/x-ndjson[ \t]*(;|$)/i
 /** One coding. A list could inflate a body again and again. The second name is an older one (RFC 9110 §8.4.1.3). */
 const GZIP = /^(x-)?gzip$/i
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*"?([^";\s]*)/i
 
-function refuseOtherMedia({ headers }: IncomingMessage): void {
+/** Tells whether a body is declared as JSON texts, one in each line. */
+export function isNdjson({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return NDJSON_MEDIA_TYPE.test(headers['content-type'] ?? '')
+}
+
+function refuseOtherMedia(request: IncomingMessage, { isNdjsonAllowed }: BodyForm): void {
+  const { headers } = request
   const type = headers['content-type'] ?? ''
   const charset = CHARSET.exec(type)?.[1] ?? 'utf-8'
   const encoding = headers['content-encoding'] ?? 'identity'
-  if (!JSON_MEDIA_TYPE.test(type)) {
-    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as `Content-Type: application/json`.')
+  if (!JSON_MEDIA_TYPE.test(type) && !(isNdjsonAllowed && isNdjson(request))) {
+    const or = isNdjsonAllowed ? ' or `application/x-ndjson`' : ''
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', `Send the body as \`Content-Type: application/json\`${or}.`)
   }
   if (!/^utf-?8$/i.test(charset)) throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as UTF-8.')
   if (!/^(identity)?$/i.test(encoding) && !GZIP.test(encoding)) {
@@ -151,15 +176,15 @@ function refuseOtherMedia({ headers }: IncomingMessage): void {
   }
 }
 
-function decodeUtf8(bytes: Uint8Array): string {
+function decodeUtf8(bytes: Uint8Array, subject: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw invalidBody('The body is not valid UTF-8.')
+    throw invalidBody(`${subject} is not valid UTF-8.`)
   }
 }
 
-function parseJson(text: string): Json {
+function parseJson(text: string, subject: string): Json {
   try {
     // By definition, `Json` is what JSON.parse returns.
     return JSON.parse(text) as Json
@@ -167,6 +192,6 @@ function parseJson(text: string): Json {
     // Uses only the position from the parser's message: the rest may quote the body.
     const place =
       / at position \d+ \(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '')?.[0] ?? ''
-    throw invalidBody(`The body is not JSON${place && `: it breaks${place}`}.`)
+    throw invalidBody(`${subject} is not JSON${place && `: it breaks${place}`}.`)
   }
 }

@@ -12,6 +12,15 @@ export const BODIES_OF_ONE_KEY_BYTES_MAX = 32 * MIB
 export const BODIES_BYTES_MAX = 128 * MIB
 
 /**
+ * The largest body of a batch, as it is sent and inflated: with one of them, a key can send others beside it. Of its items only one at a
+ * time is parsed.
+ */
+export const BATCH_BYTES_MAX = 25 * MIB
+
+/** Faults that the refusal of a batch lists: a batch is mended as a whole, and then sent again. */
+export const BATCH_FAULTS_MAX = 100
+
+/**
  * PDFs in transit to the sync callers of one tenant. This process holds each until it is read: one of the largest, or dozens of a usual
  * size.
  */

@@ -5,6 +5,7 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { decodeExpiry } from '@platen/contract/expiry.ts'
+import { INLINE_DATA_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -23,7 +24,7 @@ import type { KeyHash } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, isQueueEmpty, LIVE_KEY, queued, TEST_KEY } from '../../../test/fixture/api.ts'
 import { aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
-import { INLINE_DATA_BYTES_MAX, SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '../admission/limit.ts'
+import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '../admission/limit.ts'
 
 const ASYNC = { template: 'invoice', data: {}, mode: 'async' }
 const SYNC = { template: 'invoice', data: {} }

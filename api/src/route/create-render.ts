@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto'
 import { FAILURES, ServiceError } from '@platen/contract/error.ts'
 import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
 import { headerPrefix } from '@platen/contract/header-prefix.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import type { QuotaState } from '@platen/contract/port/limiter.ts'
+import type { Decision } from '@platen/contract/port/limiter.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import type { Span } from '@platen/contract/port/tracer.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
@@ -18,15 +17,14 @@ import { duplicateCheck, type EarlierRequest, type KeyedAttempt } from '../admis
 import { renderSync, replyOf } from '../admission/render-sync.ts'
 import { modeOf } from '../admission/request.ts'
 import { quotaLeft, rateHeaders, requireAdmitted, reserve } from '../admission/reserve.ts'
-import { enqueue, submit } from '../admission/submit.ts'
+import { enqueue, markQueued, submit } from '../admission/submit.ts'
 import type { AnswerBudget } from '../body/answer-budget.ts'
-import { readBody } from '../body/body.ts'
-import { openBodyBudget } from '../body/body-budget.ts'
+import { type BodyForm, readBody } from '../body/body.ts'
+import type { BodyBudget } from '../body/body-budget.ts'
 import type { ParsedRequest } from '../body/check/parse-request.ts'
-import { PORT_CALL_MS_MAX } from '../limit.ts'
 import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
-import { isRefusal, logTolerated } from '../problem.ts'
+import { isRefusal } from '../problem.ts'
 import { callerGoneSignal } from '../traffic/caller-gone.ts'
 import { type Throttle, Throttled } from '../traffic/throttle.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, POLL_RETRY_AFTER_S } from './limit.ts'
@@ -48,9 +46,8 @@ interface Exchange {
 export function createRenderRoute(
   app: FastifyInstance,
   ports: ApiPorts,
-  { throttle, answers }: { readonly throttle: Throttle; readonly answers: AnswerBudget },
+  { throttle, answers, budget }: BodyLimits & { readonly answers: AnswerBudget },
 ): void {
-  const budget = openBodyBudget()
   const checkDuplicate = duplicateCheck(ports)
   const headers = headerNames(ports.settings.brand)
 
@@ -59,15 +56,9 @@ export function createRenderRoute(
     {
       schema: description(headers),
       preParsing: async (request, reply) => {
-        const { key, tenant } = callerOf(request)
-        const account = throttle.render(key.hash)
-        const reservation = budget.open(key.hash)
-        // The body is in memory until the request is answered or the connection closes.
-        for (const end of ['finish', 'close']) reply.raw.once(end, () => reservation[Symbol.dispose]())
-        const isAwaited = request.headers.expect?.toLowerCase() === '100-continue'
-        const proceed = isAwaited ? () => reply.raw.writeContinue() : undefined
-        const bytes = await readBody(request.raw, { accounts: [account, reservation], proceed })
+        const bytes = await receiveBody(request, reply, { throttle, budget })
         const hasFingerprint = request.headers['idempotency-key'] !== undefined
+        const { tenant } = callerOf(request)
         request.body = await ports.checks.parse(tenant.id, { bytes, hasFingerprint }, callerGoneSignal(reply))
       },
       onError: async (request, _reply, error) => {
@@ -97,21 +88,46 @@ export function createRenderRoute(
   )
 }
 
+/** What limits the bodies that an API process has in memory. */
+export interface BodyLimits {
+  readonly throttle: Throttle
+  readonly budget: BodyBudget
+}
+
+/** Receives a body that makes renders, and charges it to its key. It counts as in memory until the request is answered. */
+export async function receiveBody(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { throttle, budget, form }: BodyLimits & { readonly form?: BodyForm },
+): Promise<Uint8Array> {
+  const { key } = callerOf(request)
+  const account = throttle.render(key.hash)
+  const reservation = budget.open(key.hash)
+  for (const end of ['finish', 'close']) reply.raw.once(end, () => reservation[Symbol.dispose]())
+  const isAwaited = request.headers.expect?.toLowerCase() === '100-continue'
+  const proceed = isAwaited ? () => reply.raw.writeContinue() : undefined
+  return await readBody(request.raw, { accounts: [account, reservation], proceed, ...(form && { form }) })
+}
+
 /** The rest of admission for a request that is not a duplicate: limiter, claim, queue. */
 async function reserveAndRun(admission: Admission, exchange: Exchange, keyed?: KeyedAttempt): Promise<FastifyReply> {
   const { ports, caller, reply } = exchange
   const decision = await reserve(admission.record, caller, ports)
   // Every answer from here on has these headers.
-  reply.headers({ ...rateHeaders(decision.rate), ...quotaHeaders(decision, exchange) })
+  reply.headers(decisionHeaders(decision, exchange))
   const record = { ...admission.record, lane: requireAdmitted(decision) }
   await keyed?.claim(record)
   return await submitAndAnswer({ ...admission, record }, exchange)
 }
 
-/** The sandbox has no quota. */
-function quotaHeaders(decision: QuotaState, { caller, headers }: Exchange): Readonly<Record<string, number>> {
+/** What an answer says of the limits. The sandbox has no quota. */
+export function decisionHeaders(
+  decision: Decision,
+  { caller, headers }: Pick<Exchange, 'caller' | 'headers'>,
+): Readonly<Record<string, string | number>> {
   const left = caller.key.environment === 'live' ? quotaLeft(decision) : undefined
-  return left === undefined ? {} : { [headers.quotaLimit]: left.limit, [headers.quotaRemaining]: left.remaining }
+  const quota = left && { [headers.quotaLimit]: left.limit, [headers.quotaRemaining]: left.remaining }
+  return { ...rateHeaders(decision.rate), ...quota }
 }
 
 /** Queues an admitted render and answers according to its mode. */
@@ -148,23 +164,15 @@ function sendAccepted({ id }: Pick<RenderRecord, 'id'>, { reply }: Exchange): Fa
   return reply.code(202).header('location', path).header('retry-after', POLL_RETRY_AFTER_S).send(body)
 }
 
-/** Makes the render visible at once. A failure changes nothing: the queue has the render, so it is accepted. */
-async function markQueued(record: RenderRecord, { ledger, clock, log }: ApiPorts): Promise<void> {
-  try {
-    await ledger.markQueued(record, clock.timeout(PORT_CALL_MS_MAX))
-  } catch (err) {
-    logTolerated(log, { ...logFieldsOf(record), err }, 'render not marked as queued')
-  }
-}
-
-interface HeaderNames {
+export interface HeaderNames {
   readonly renderId: string
   readonly renderMs: string
   readonly quotaLimit: string
   readonly quotaRemaining: string
 }
 
-function headerNames(brand: string): HeaderNames {
+/** The names of headers with the word of the installation. */
+export function headerNames(brand: string): HeaderNames {
   const prefix = headerPrefix(brand)
   return {
     renderId: `${prefix}-Render-Id`,
@@ -254,15 +262,18 @@ function description(headers: HeaderNames): object {
 
 const RENDER_ID = { type: 'string', description: 'Id of the render, if it already has one.' } as const
 
+/** The form of an `Idempotency-Key`: printable ASCII. */
+export const IDEMPOTENCY_KEY_PATTERN = `^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`
+
 const IDEMPOTENCY_KEY = {
   type: 'string',
-  pattern: `^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`,
+  pattern: IDEMPOTENCY_KEY_PATTERN,
   description:
     'A key of your choice for this request. For 24 hours, the same body with the same key gets the same answer and makes only one render. A DELETE of that render frees the key.',
 } as const
 
 /** The headers of every answer that checked the limits. */
-function limitHeaders({ quotaLimit, quotaRemaining }: HeaderNames): HeaderSchemas {
+export function limitHeaders({ quotaLimit, quotaRemaining }: HeaderNames): HeaderSchemas {
   return {
     ...RATE,
     [quotaLimit]: {
@@ -287,7 +298,8 @@ const RATE: HeaderSchemas = {
   'X-RateLimit-Reset': { type: 'integer', description: 'Unix time in seconds when the whole limit is free again.' },
 }
 
-const REPLAYED: HeaderSchemas = {
+/** Sent if an earlier request with the same key was answered. */
+export const REPLAYED: HeaderSchemas = {
   'Idempotent-Replayed': {
     type: 'string',
     description: '`true` if this is the answer to an earlier request with the same `Idempotency-Key`.',
@@ -295,7 +307,7 @@ const REPLAYED: HeaderSchemas = {
 }
 
 /** What the template `invoice` of the example manifests takes. */
-const INVOICE = {
+export const INVOICE = {
   number: '2026-0042',
   issuedOn: '2026-11-25',
   dueOn: '2026-12-09',

@@ -154,9 +154,14 @@ async function recordOfManifest(manifest: Manifest, { artifacts, clock }: ApiPor
 }
 
 /** Converts the view to its wire form, without the URL. A cancellation may not know the template. */
-export function recordOf({ id, template, acceptedAt, state, ...labels }: RenderView): StatusRecord {
-  const named = { render_id: id, ...(template !== '' && { template }) }
-  const record = { ...named, ...labelsOf(labels), status: state.status, created_at: timeOf(acceptedAt) }
+export function recordOf({ id, template, acceptedAt, state, batch, ...labels }: RenderView): StatusRecord {
+  const named = { render_id: id, ...(template !== '' && { template }), ...labelsOf(labels) }
+  const record = {
+    ...named,
+    ...(batch !== undefined && { batch_id: batch }),
+    status: state.status,
+    created_at: timeOf(acceptedAt),
+  }
   switch (state.status) {
     case 'queued':
     case 'running':

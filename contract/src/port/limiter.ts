@@ -64,6 +64,11 @@ export interface ChargeCount {
 
 export interface Reservation {
   readonly id: RenderId
+  /**
+   * Further renders of a batch, which are admitted with this one or refused with it. Each costs `units`. Together they are one request to
+   * the rates.
+   */
+  readonly others?: readonly RenderId[]
   /** The tenant's incarnation. */
   readonly account: string
   readonly environment: Environment

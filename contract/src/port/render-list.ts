@@ -1,7 +1,7 @@
 import type { Instant } from '../brand.ts'
 import type { FailureCode } from '../error.ts'
-import type { Labels, Status } from '../render.ts'
-import type { IdScope, RenderId } from '../render-id.ts'
+import type { Shown, Status } from '../render.ts'
+import type { BatchId, IdScope, RenderId } from '../render-id.ts'
 import type { Engine } from '../render-options.ts'
 import type { TemplateCode } from '../tenant.ts'
 import { Unavailable } from './unavailable.ts'
@@ -13,6 +13,8 @@ export interface RenderList {
    * accepted. A sync render is listed once it has ended. Throws `RenderListIncomplete`, and `Unavailable` when the list cannot be reached.
    */
   page(query: RenderQuery, signal: AbortSignal): Promise<RenderPage>
+  /** How many listed renders of a batch are in each state. Throws as `page` does. */
+  count(scope: IdScope, batch: BatchId, signal: AbortSignal): Promise<StatusCounts>
   /** Takes a render out of the list. It may be unknown. */
   remove(scope: IdScope, id: RenderId, signal: AbortSignal): Promise<void>
 }
@@ -54,7 +56,10 @@ export interface RenderQuery {
   readonly template?: TemplateCode
   readonly engine?: Engine
   readonly reference?: string
+  readonly batch?: BatchId
 }
+
+export type StatusCounts = Readonly<Record<Status, number>>
 
 /** The page may be shorter than the limit also if there are more. */
 export interface RenderPage {
@@ -63,7 +68,7 @@ export interface RenderPage {
   readonly next?: RenderId
 }
 
-export interface ListedRender extends Labels {
+export interface ListedRender extends Shown {
   readonly id: RenderId
   readonly template: TemplateCode
   readonly engine: Engine

@@ -21,6 +21,7 @@ const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, N
   webhookUrl: 'may',
   reference: 'may',
   metadata: 'may',
+  batch: 'may',
   requestId: 'must',
   trace: 'may',
   acceptedAt: 'must',

@@ -26,6 +26,7 @@ const FIELDS: {
   webhookUrl: 'may',
   reference: 'may',
   metadata: 'may',
+  batch: 'may',
   requestId: 'must',
   trace: 'may',
   acceptedAt: 'must',

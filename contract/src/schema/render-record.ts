@@ -14,6 +14,7 @@ import { type Codec, codecOf } from './codec.ts'
 
 const text = { type: 'string', minLength: 1, maxLength: 1024 } as const
 const count = { type: 'integer', minimum: 0 } as const
+const id = { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' } as const
 const digest = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const
 /** Like `isArtifactAddress`: no name begins with a dot, and none is empty. */
 const name = '[A-Za-z0-9_-][A-Za-z0-9._-]*'
@@ -46,7 +47,7 @@ export const renderRecordSchema = {
     'retentionDays',
   ],
   properties: {
-    id: { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' },
+    id,
     tenant: text,
     account: text,
     environment: { enum: ['live', 'test'] },
@@ -95,6 +96,7 @@ export const renderRecordSchema = {
       maxProperties: METADATA_KEYS_MAX,
       additionalProperties: { type: 'string', maxLength: METADATA_VALUE_CHARS_MAX },
     },
+    batch: id,
     requestId: text,
     trace: {
       type: 'object',

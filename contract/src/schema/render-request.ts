@@ -31,6 +31,23 @@ export const referenceSchema = {
     'Your own name for what the render is of, such as an order number: text without control characters and characters that change its direction. Renders are listed by it; it need not be unique.',
 } as const
 
+/** What else a caller attaches to a render. */
+export const metadataSchema = {
+  type: 'object',
+  maxProperties: METADATA_KEYS_MAX,
+  propertyNames: {
+    pattern: `^[A-Za-z0-9][A-Za-z0-9_.-]{0,${METADATA_KEY_CHARS_MAX - 1}}$`,
+    description: `At most ${METADATA_KEY_CHARS_MAX} letters, digits, _, - and ., the first a letter or digit.`,
+  },
+  additionalProperties: {
+    type: 'string',
+    maxLength: METADATA_VALUE_CHARS_MAX,
+    pattern: `^${LABEL_CHARACTER}*$`,
+    description: 'Text without control characters and characters that change its direction.',
+  },
+  description: `Up to ${METADATA_KEYS_MAX} texts of your own. You get them back with the status, in lists and in webhooks.`,
+} as const
+
 /** A template code, in a request and in a filter. */
 export const templateCodeSchema = {
   type: 'string',
@@ -38,6 +55,9 @@ export const templateCodeSchema = {
   pattern: TEMPLATE_CODE_PATTERN,
   description: 'Template code, in snake or kebab case.',
 } as const
+
+/** Where webhooks go. */
+export const webhookUrlSchema = { type: 'string', format: 'uri', maxLength: WEBHOOK_URL_CHARS_MAX } as const
 
 export const renderRequestSchema = {
   title: 'RenderRequest',
@@ -69,28 +89,9 @@ export const renderRequestSchema = {
       description: 'true means async, false means sync. If mode is given too, both must agree.',
     },
     options: renderOptionsSchema,
-    webhook_url: {
-      type: 'string',
-      format: 'uri',
-      maxLength: WEBHOOK_URL_CHARS_MAX,
-      description: 'https URL that receives the signed event of this render.',
-    },
+    webhook_url: { ...webhookUrlSchema, description: 'https URL that receives the signed event of this render.' },
     reference: referenceSchema,
-    metadata: {
-      type: 'object',
-      maxProperties: METADATA_KEYS_MAX,
-      propertyNames: {
-        pattern: `^[A-Za-z0-9][A-Za-z0-9_.-]{0,${METADATA_KEY_CHARS_MAX - 1}}$`,
-        description: `At most ${METADATA_KEY_CHARS_MAX} letters, digits, _, - and ., the first a letter or digit.`,
-      },
-      additionalProperties: {
-        type: 'string',
-        maxLength: METADATA_VALUE_CHARS_MAX,
-        pattern: `^${LABEL_CHARACTER}*$`,
-        description: 'Text without control characters and characters that change its direction.',
-      },
-      description: `Up to ${METADATA_KEYS_MAX} texts of your own. You get them back with the status, in lists and in webhooks.`,
-    },
+    metadata: metadataSchema,
   },
 } as const
 

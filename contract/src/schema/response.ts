@@ -17,6 +17,7 @@ const labels = {
   reference: { type: 'string', description: '`reference` of the request.' },
   metadata: { type: 'object', additionalProperties: { type: 'string' }, description: '`metadata` of the request.' },
 } as const
+const batchId = { ...renderId, description: 'The batch that the render belongs to, if any.' } as const
 const failureCode = { title: 'FailureCode', type: 'string', enum: Object.keys(FAILURES) } as const
 const failureReason = { ...failureCode, description: 'The same as code.' } as const
 const instant = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC.' } as const
@@ -60,6 +61,7 @@ export const statusRecordSchema = {
       description: 'Template code. Absent only while nothing but the id of a queued render is known.',
     },
     ...labels,
+    batch_id: batchId,
     status: { title: 'RenderStatus', type: 'string', enum: STATUSES },
     pdf_url: {
       type: 'string',
@@ -107,6 +109,7 @@ export const renderPageSchema = {
           template: { type: 'string', description: 'Template code.' },
           engine: { title: 'Engine', type: 'string', enum: ENGINES, description: 'The engine that renders.' },
           ...labels,
+          batch_id: batchId,
           status: { title: 'RenderStatus', type: 'string', enum: STATUSES },
           pdf_size_bytes: { type: 'integer', minimum: 0 },
           created_at: instant,
@@ -222,7 +225,8 @@ export const deliveryDetailSchema = {
   properties: {
     ...deliveryProperties,
     event: { title: 'DeliveredEventType', type: 'string', enum: DELIVERED_EVENTS },
-    render_id: { ...renderId, description: 'The render that it tells of. Absent for a test event.' },
+    render_id: { ...renderId, description: 'The render that it tells of. Absent if it tells of none.' },
+    batch_id: { ...renderId, description: 'The batch whose end it tells.' },
     url: { type: 'string', description: 'Where it is sent: webhook_url of the render, or url of the test event.' },
   },
 } as const

@@ -5,6 +5,8 @@
  * Any number of processes may do this at once: erasing a render twice is safe. An order says that somebody is at a round, so that mostly one
  * is.
  */
+
+import { batchesFolder, batchIdIn, keptUnder } from '@platen/contract/batch.ts'
 import {
   decodeErasure,
   ERASURE_PREFIX,
@@ -95,6 +97,7 @@ export async function eraseTenant(
     await artifacts.put(address, encodeErasure(worked), signal)
   }
   await removeClaims(order, ports, signal)
+  await removeBatches(order, ports, signal)
   const { tenant, account, by } = order
   const fields = { tenant, account, by, erased: round.erased, failed: round.failed }
   if (round.failed > 0) {
@@ -193,5 +196,20 @@ async function removeClaims(
   for await (const address of artifacts.list(serviceBucket, claimsFolder(account), signal)) {
     const bytes = await artifacts.get(address, signal)
     if (bytes !== undefined && decodeClaim(bytes).claimedAt < before) await artifacts.delete(address, signal)
+  }
+}
+
+/** Removes what the tenant's batches hold beside their renders: receivers and labels. Their items are in the folder of the tenant. */
+async function removeBatches(
+  { account, before = Number.POSITIVE_INFINITY }: ErasureOrder,
+  { artifacts, deliveries, serviceBucket }: ErasureOrderPorts,
+  signal: AbortSignal,
+): Promise<void> {
+  const folder = batchesFolder(account)
+  for await (const address of artifacts.list(serviceBucket, folder, signal)) {
+    const id = batchIdIn(address.key, folder)
+    if (issuedAt(id) >= before) continue
+    await deliveries.forget(keptUnder(id), signal)
+    await artifacts.delete(address, signal)
   }
 }

@@ -21,6 +21,8 @@ export interface SchedulerOptions {
   readonly log: Log
   /** How many attempts may follow the first, after an async render. */
   readonly retriesMax: number
+  /** Told of each event that is read, whether it has a receiver or not. Must not throw. */
+  readonly onEvent?: (event: RenderEvent) => void
 }
 
 const READER = 'webhooks'
@@ -55,6 +57,7 @@ export async function scheduleDeliveries(options: SchedulerOptions, signal: Abor
   }
   for await (const received of events.follow(READER, signal)) {
     last = received
+    options.onEvent?.(received.event)
     const { render } = received.event.manifest
     if (render.webhookUrl !== undefined || render.requestData !== undefined) {
       gathered.push(received.event)

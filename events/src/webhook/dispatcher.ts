@@ -24,14 +24,14 @@ import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import type { TraceContext } from '@platen/contract/trace.ts'
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
-import { scheduleDeliveries } from './delivery-scheduler.ts'
+import { type SchedulerOptions, scheduleDeliveries } from './delivery-scheduler.ts'
 import { FairQueue } from './fair-queue.ts'
 import { WEBHOOK_SECRET_RETRY_MS_MAX, WEBHOOK_SECRET_RETRY_MS_MIN } from './limit.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { signatureHeaders } from './sign.ts'
 import { obstacleOf } from './signing-secrets.ts'
 
-export interface DispatcherPorts {
+export interface DispatcherPorts extends Pick<SchedulerOptions, 'onEvent'> {
   readonly events: Pick<EventLog, 'follow'>
   readonly deliveries: Pick<DeliveryLog, 'schedule' | 'consume'>
   readonly artifacts: Pick<ArtifactStore, 'get'>

@@ -151,6 +151,7 @@ describe('a tenant', () => {
     ['the prefix of the assets', 'asset/'],
     ['the prefix of the expiry index', 'expiry/'],
     ['the prefix of the idempotency keys', 'idempotency/acme/'],
+    ['the prefix of batches', 'batch/acme/'],
   ])('is refused %s', ([, prefix]) => {
     const acme = aTenantResource({ spec: { storage: { prefix: prefix === 'a/' ? 'a/b/' : 'acme/' } } })
     const rival = aTenantResource({ metadata: globex, spec: { storage: { prefix: prefix ?? '' } } })

@@ -1,4 +1,6 @@
 /** Compiles plans and tenants, and decides who may name a tenant. */
+
+import { BATCH_PREFIX } from '@platen/contract/batch.ts'
 import type { Instant } from '@platen/contract/brand.ts'
 import { tenantSpecDefaults } from '@platen/contract/crd/tenant.ts'
 import { ERASURE_PREFIX, LISTED_ERASURE_PREFIX } from '@platen/contract/erasure.ts'
@@ -237,6 +239,7 @@ const SERVICE_PREFIXES = [
   LISTED_ERASURE_PREFIX,
   EXPIRY_PREFIX,
   IDEMPOTENCY_PREFIX,
+  BATCH_PREFIX,
 ]
 
 interface StorageInput extends Pick<TenantInput, 'tenants' | 'serviceBucket'> {

@@ -102,7 +102,7 @@ export const UNIT_MUTANTS: readonly UnitMutant[] = [
   {
     name: 'takes the id of a render for that of any tenant',
     file: '/contract/src/render-id.ts',
-    find: 'timingSafeEqual(tag, tagOf(bytes, scope, key))',
+    find: 'timingSafeEqual(tag, tagOf(bytes, { kind, scope, key }))',
     replace: 'timingSafeEqual(tag, tag) || key',
     in: 'contract/src/render-id.test.ts',
     test: 'is unknown to another tenant, to the other environment and to another key',

@@ -2,7 +2,7 @@
 import { idRangeOf } from '@platen/contract/listed-render.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ListedRender, RenderListView, RenderQuery } from '@platen/contract/port/render-list.ts'
-import { canTransition, isTerminal, labelsOf } from '@platen/contract/render.ts'
+import { canTransition, isTerminal, shownOf } from '@platen/contract/render.ts'
 import type { IdScope, RenderId } from '@platen/contract/render-id.ts'
 
 /** Makes an empty list. It never forgets that a render was removed. */
@@ -20,8 +20,8 @@ export function memoryRenderList(clock: Clock): RenderListView {
       if (known === 'removed') return
       const { status } = render.state
       if (known !== undefined && (status === known.state.status || !canTransition(known.state.status, status))) return
-      const labels = known === undefined || isTerminal(status) ? {} : labelsOf(known)
-      rendersOf(scope).set(render.id, { ...render, ...labels })
+      const shown = known === undefined || isTerminal(status) ? {} : shownOf(known)
+      rendersOf(scope).set(render.id, { ...render, ...shown })
     },
     async cancel(scope, { id, finishedAt, expiresAt }, signal) {
       signal.throwIfAborted()
@@ -39,6 +39,15 @@ export function memoryRenderList(clock: Clock): RenderListView {
       const known = rendersOf(scope).get(id)
       return known === 'removed' || (known !== undefined && isTerminal(known.state.status))
     },
+    async count(scope, batch, signal) {
+      signal.throwIfAborted()
+      const counts = { queued: 0, running: 0, succeeded: 0, failed: 0 }
+      for (const render of rendersOf(scope).values()) {
+        if (render !== 'removed' && render.batch === batch && render.expiresAt > clock.now())
+          counts[render.state.status] += 1
+      }
+      return counts
+    },
     async page(query, signal) {
       signal.throwIfAborted()
       const { from, below } = idRangeOf(query)
@@ -54,11 +63,12 @@ export function memoryRenderList(clock: Clock): RenderListView {
   }
 }
 
-function isMeant({ state, template, engine, reference }: ListedRender, query: RenderQuery): boolean {
+function isMeant({ state, template, engine, reference, batch }: ListedRender, query: RenderQuery): boolean {
   return (
     state.status === (query.status ?? state.status) &&
     template === (query.template ?? template) &&
     engine === (query.engine ?? engine) &&
-    reference === (query.reference ?? reference)
+    reference === (query.reference ?? reference) &&
+    batch === (query.batch ?? batch)
   )
 }

@@ -5,34 +5,41 @@
 import { idRangeOf } from '@platen/contract/listed-render.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ListedRender, ListedState, RenderList, RenderQuery } from '@platen/contract/port/render-list.ts'
-import { type Labels, type Manifest, type Metadata, type Outcome, STATUSES } from '@platen/contract/render.ts'
-import type { IdScope, RenderId } from '@platen/contract/render-id.ts'
+import { type Manifest, type Metadata, type Outcome, type Shown, STATUSES } from '@platen/contract/render.ts'
+import type { BatchId, IdScope, RenderId } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import type { Row } from '../connection.ts'
 import { type Database, integerIn, textIn } from '../database.ts'
 
 /** The columns of a render that only the list reads, with their values. */
-export const LIST_COLUMNS = 'scope, engine, reference, metadata'
+export const LIST_COLUMNS = 'scope, engine, reference, metadata, batch'
 
 /** The values of these columns for a render that is listed, or is not. */
 export function listValuesOf(
-  { account, environment, engine, reference, metadata }: Manifest['render'],
+  { account, environment, engine, reference, metadata, batch }: Manifest['render'],
   isListed: boolean,
 ): readonly (string | null)[] {
-  if (!isListed) return [null, engine, null, null]
+  if (!isListed) return [null, engine, null, null, null]
   const scope = scopeText({ incarnation: account, environment })
-  return [scope, engine, reference ?? null, metadata === undefined ? null : JSON.stringify(metadata)]
+  return [scope, engine, reference ?? null, metadata === undefined ? null : JSON.stringify(metadata), batch ?? null]
 }
 
 /** The scope of a render that was taken out of the list: that of no account. */
 export const REMOVED_SCOPE = ''
+const COUNT = `SELECT status, count(*) AS renders FROM render INDEXED BY render_by_batch
+  WHERE scope = ? AND batch = ? AND expires_at > ? GROUP BY status`
 const REMOVE = `UPDATE render SET scope = '${REMOVED_SCOPE}' WHERE id = ?`
 
 /** Makes the list in an open database. The ledger in the same database writes it. */
 export function sqliteRenderList(database: Database, clock: Clock): RenderList {
   return {
     remove: async (_scope, id, signal) => void (await database.run([{ sql: REMOVE, values: [id] }], signal)),
+    async count(scope, batch, signal) {
+      const [rows = []] = await database.run([{ sql: COUNT, values: [scopeText(scope), batch, clock.now()] }], signal)
+      const counts = rows.map((row) => [textIn(row, 'status'), integerIn(row, 'renders')])
+      return { queued: 0, running: 0, succeeded: 0, failed: 0, ...Object.fromEntries(counts) }
+    },
     async page(query, signal) {
       const [rows = []] = await database.run([commandOf(query, clock.now())], signal)
       const renders = rows.slice(0, query.limit).map(listedIn)
@@ -42,14 +49,14 @@ export function sqliteRenderList(database: Database, clock: Clock): RenderList {
   }
 }
 
-const READ = 'id, template, engine, accepted_at, status, outcome, expires_at, reference, metadata'
+const READ = 'id, template, engine, accepted_at, status, outcome, expires_at, reference, metadata, batch'
 
 /** Asks for one render more than the limit, to know whether there are more. The text of each form of a query is always the same. */
 function commandOf(query: RenderQuery, now: number) {
-  const { scope, limit, status, engine, template, reference } = query
+  const { scope, limit, status, engine, template, reference, batch } = query
   const { from, below } = idRangeOf(query)
   const { index, isPlain } = indexFor(query)
-  const equal = Object.entries({ template, reference }).filter(([, value]) => value !== undefined)
+  const equal = Object.entries({ template, reference, batch }).filter(([, value]) => value !== undefined)
   const fixed = [
     'scope = ?1 AND id >= ?2 AND id < ?3 AND expires_at > ?4',
     ...equal.map(([column], at) => `${column} = ?${at + 6}`),
@@ -69,7 +76,9 @@ function commandOf(query: RenderQuery, now: number) {
   }
 }
 
-function indexFor({ status, engine, template, reference }: RenderQuery): { index: string; isPlain?: true } {
+function indexFor({ status, engine, template, reference, batch }: RenderQuery): { index: string; isPlain?: true } {
+  // A batch has few renders, whatever else is asked of them.
+  if (batch !== undefined) return { index: 'render_by_batch' }
   if (reference !== undefined) return { index: template === undefined ? 'render_by_reference' : 'render_by_both' }
   if (template !== undefined) return { index: 'render_by_template' }
   if (status !== undefined || engine !== undefined) return { index: 'render_by_status' }
@@ -87,18 +96,19 @@ function listedIn(row: Row): ListedRender {
     template: textIn(row, 'template') as TemplateCode,
     engine: textIn(row, 'engine') as Engine,
     acceptedAt: integerIn(row, 'accepted_at'),
-    ...labelsIn(row),
+    ...shownIn(row),
     state: stateIn(row),
     expiresAt: integerIn(row, 'expires_at'),
   }
 }
 
-/** The labels in a row, without absent ones. */
-export function labelsIn({ reference, metadata }: Row): Labels {
+/** The labels and the batch in a row, without what is absent. */
+export function shownIn({ reference, metadata, batch }: Row): Shown {
   return {
     ...(typeof reference === 'string' && { reference }),
     // Written by `listValuesOf`.
     ...(typeof metadata === 'string' && { metadata: JSON.parse(metadata) as Metadata }),
+    ...(typeof batch === 'string' && { batch: batch as BatchId }),
   }
 }
 

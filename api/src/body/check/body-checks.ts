@@ -17,6 +17,7 @@ import {
   BODY_PARSED_INLINE_BYTES_MAX,
 } from '../limit.ts'
 import type { FitTask } from './fit.ts'
+import { type ParseBatchTask, type ParsedBatch, parseBatch } from './parse-batch.ts'
 import { type ParsedAnswer, type ParsedRequest, type ParseTask, parseRequest } from './parse-request.ts'
 
 export interface BodyChecks extends AsyncDisposable {
@@ -25,12 +26,16 @@ export interface BodyChecks extends AsyncDisposable {
    * as `faultsOf` does.
    */
   readonly parse: (tenant: TenantId, task: ParseTask, signal: AbortSignal) => Promise<ParsedRequest>
+  /** The same for the body of a batch. */
+  readonly parseBatch: (tenant: TenantId, task: ParseBatchTask, signal: AbortSignal) => Promise<ParsedBatch>
   /**
    * Validates data, a JSON object in UTF-8, against the schema of a template. Returns the faults; none when it fits. Paths are those in
    * the data, and no message contains a value. Throws `Unavailable` when that takes longer than a request may wait, and the reason of the
    * signal.
    */
   readonly faultsOf: (template: Template, data: Uint8Array, signal: AbortSignal) => Promise<readonly ErrorDetail[]>
+  /** Validates the data of all items of a batch, given as its lines. Paths are those in the body. */
+  readonly faultsOfBatch: BodyChecks['faultsOf']
 }
 
 /** Heap of one thread. A body of 10 MiB of the smallest values needs a third of it. */
@@ -45,22 +50,36 @@ export function openBodyChecks(clock: Clock): BodyChecks {
     spelt.set(schema, text)
     return text
   }
-  return {
-    async parse(tenant, task, signal) {
-      if (task.bytes.length <= BODY_PARSED_INLINE_BYTES_MAX) return parseRequest(task)
-      const bytes = new Uint8Array(task.bytes)
-      const large = { tenant, name: 'parse', task: { ...task, bytes }, transfer: bytes.buffer } as const
-      const answer = await run<ParsedAnswer>(large, signal)
-      if ('request' in answer) return answer.request
-      const { code, message, reason, details } = answer.refusal
-      throw new ServiceError(code, message, { reason, details })
-    },
-    async faultsOf({ tenant, variablesSchema }, data, signal) {
+  const parseInThread = async <Request>(
+    { task, ...thread }: Pick<ThreadTask, 'tenant' | 'name'> & { readonly task: { readonly bytes: Uint8Array } },
+    signal: AbortSignal,
+  ): Promise<Request> => {
+    const bytes = new Uint8Array(task.bytes)
+    const large = { ...thread, task: { ...task, bytes }, transfer: bytes.buffer }
+    const answer = await run<ParsedAnswer<Request>>(large, signal)
+    if ('request' in answer) return answer.request
+    const { code, message, reason, details } = answer.refusal
+    throw new ServiceError(code, message, { reason, details })
+  }
+  const fit =
+    (name: 'fit' | 'fitBatch'): BodyChecks['faultsOf'] =>
+    async ({ tenant, variablesSchema }, data, signal) => {
       if (takesEverything(variablesSchema)) return []
       const copy = new Uint8Array(data)
       const task: FitTask = { tenant, schema: spell(variablesSchema), data: copy }
-      return await run({ tenant, name: 'fit', task, transfer: copy.buffer }, signal)
+      return await run({ tenant, name, task, transfer: copy.buffer }, signal)
+    }
+  return {
+    async parse(tenant, task, signal) {
+      if (task.bytes.length <= BODY_PARSED_INLINE_BYTES_MAX) return parseRequest(task)
+      return await parseInThread<ParsedRequest>({ tenant, name: 'parse', task }, signal)
     },
+    async parseBatch(tenant, task, signal) {
+      if (task.bytes.length <= BODY_PARSED_INLINE_BYTES_MAX) return parseBatch(task)
+      return await parseInThread<ParsedBatch>({ tenant, name: 'parseBatch', task }, signal)
+    },
+    faultsOf: fit('fit'),
+    faultsOfBatch: fit('fitBatch'),
     [Symbol.asyncDispose]: run[Symbol.asyncDispose],
   }
 }
@@ -68,7 +87,7 @@ export function openBodyChecks(clock: Clock): BodyChecks {
 interface ThreadTask {
   readonly tenant: TenantId
   /** An export of `check-thread.ts`. */
-  readonly name: 'parse' | 'fit'
+  readonly name: 'parse' | 'parseBatch' | 'fit' | 'fitBatch'
   readonly task: unknown
   /** The bytes of the task. They are transferred to the thread. */
   readonly transfer: ArrayBuffer

@@ -1,13 +1,23 @@
 /** The code of a check thread. It runs one task after the other. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { openFitCheck } from './fit.ts'
-import { type ParsedAnswer, type ParseTask, parseRequest } from './parse-request.ts'
+import { type ParseBatchTask, type ParsedBatch, parseBatch as parseBatchHere } from './parse-batch.ts'
+import { type ParsedAnswer, type ParsedRequest, type ParseTask, parseRequest } from './parse-request.ts'
 
 export const fit = openFitCheck()
+export const fitBatch = fit.ofBatch
 
-export function parse(task: ParseTask): ParsedAnswer {
+export function parse(task: ParseTask): ParsedAnswer<ParsedRequest> {
+  return answerOf(() => parseRequest(task))
+}
+
+export function parseBatch(task: ParseBatchTask): ParsedAnswer<ParsedBatch> {
+  return answerOf(() => parseBatchHere(task))
+}
+
+function answerOf<Request>(parsed: () => Request): ParsedAnswer<Request> {
   try {
-    return { request: parseRequest(task) }
+    return { request: parsed() }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     const { code, reason, message, details } = error

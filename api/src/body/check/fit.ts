@@ -6,24 +6,29 @@ import { type LruCache, openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Validator } from '@platen/contract/schema/validator.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
+import { BATCH_FAULTS_MAX, DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
+import { dataIn } from './parse-batch.ts'
 
 export interface FitTask {
   readonly tenant: TenantId
   /** As JSON. */
   readonly schema: string
-  /** A JSON object, in UTF-8. */
+  /** A JSON object, in UTF-8. Of a batch, the lines of its items. */
   readonly data: Uint8Array
 }
 
-export type CheckFit = (task: FitTask) => readonly ErrorDetail[]
+export interface FitCheck {
+  (task: FitTask): readonly ErrorDetail[]
+  /** Checks all items of a batch. Paths are those in the body, and there are at most `BATCH_FAULTS_MAX` faults. */
+  readonly ofBatch: (task: FitTask) => readonly ErrorDetail[]
+}
 
 /**
  * Opens a check that compiles each schema once and caches those used last. Each tenant has its own share of the cache, so that none
  * displaces the others. Above the limit for all, the tenant that was checked longest ago loses its share. Faults name places in the data
  * and never a value. Throws an `Error` for an invalid schema, which is never published.
  */
-export function openFitCheck(): CheckFit {
+export function openFitCheck(): FitCheck {
   const tenants = openLruCache<LruCache<Validator>>(DATA_VALIDATORS_MAX, ({ size }) => size)
   const validatorOf = (tenant: TenantId, schema: string): Validator => {
     const own = tenants.get(tenant) ?? openLruCache<Validator>(DATA_VALIDATORS_OF_ONE_TENANT)
@@ -34,5 +39,19 @@ export function openFitCheck(): CheckFit {
     return validate
   }
 
-  return ({ tenant, schema, data }) => validatorOf(tenant, schema)(JSON.parse(Buffer.from(data).toString()))
+  const check = ({ tenant, schema, data }: FitTask) =>
+    validatorOf(tenant, schema)(JSON.parse(Buffer.from(data).toString()))
+  const ofBatch = ({ tenant, schema, data: lines }: FitTask) => faultsOfBatch(validatorOf(tenant, schema), lines)
+  return Object.assign(check, { ofBatch })
+}
+
+function faultsOfBatch(faultsOf: Validator, lines: Uint8Array): readonly ErrorDetail[] {
+  const faults: ErrorDetail[] = []
+  let at = 0
+  for (const data of dataIn(lines)) {
+    faults.push(...faultsOf(data).map(({ path, message }) => ({ path: `/items/${at}/data${path}`, message })))
+    if (faults.length >= BATCH_FAULTS_MAX) break
+    at++
+  }
+  return faults.slice(0, BATCH_FAULTS_MAX)
 }

@@ -21,15 +21,15 @@ export interface ParseTask {
 }
 
 /** The answer of a thread. An error would arrive without its class and its code. */
-export type ParsedAnswer =
-  | { readonly request: ParsedRequest }
+export type ParsedAnswer<Request> =
+  | { readonly request: Request }
   | { readonly refusal: Pick<ServiceError, 'code' | 'reason' | 'message' | 'details'> }
 
 const faultsOf = compileValidator(renderRequestSchema)
 
 /** Throws `INVALID_PAYLOAD`; no message quotes the body. */
 export function parseRequest({ bytes, hasFingerprint }: ParseTask): ParsedRequest {
-  const body = withoutNulls(parseBody(bytes))
+  const body = withoutNulls(parseBody(bytes), renderRequestSchema.required)
   const faults = faultsOf(body)
   if (faults.length > 0) throw malformed(faults)
   // The schema guarantees this type.
@@ -38,13 +38,10 @@ export function parseRequest({ bytes, hasFingerprint }: ParseTask): ParsedReques
   return { ...request, data, ...(hasFingerprint && { fingerprint: sha256(canonicalJson(request)) }) }
 }
 
-/** The fields that a request must have. */
-const REQUIRED: readonly string[] = renderRequestSchema.required
-
 /** Drops every optional field that is null, at the top and in `options`: programs that fill in all fields mean that it is absent. */
-function withoutNulls(body: Json): Json {
+export function withoutNulls(body: Json, required: readonly string[]): Json {
   if (!isJsonObject(body)) return body
-  const present = Object.entries(body).filter(([name, value]) => value !== null || REQUIRED.includes(name))
+  const present = Object.entries(body).filter(([name, value]) => value !== null || required.includes(name))
   return Object.fromEntries(
     present.map(([name, value]) => [name, name === 'options' ? withoutNullOptions(value) : value]),
   )

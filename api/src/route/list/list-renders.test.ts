@@ -121,7 +121,7 @@ describe('GET /renders', () => {
 
   test('is refused while renders may be missing, and says when to try again', async () => {
     const page = () => Promise.reject(new RenderListIncomplete('not yet'))
-    const answer = await anApi({ ports: { list: { page, remove: page } } }).get(PATH)
+    const answer = await anApi({ ports: { list: { page, count: page, remove: page } } }).get(PATH)
     expect([answer.statusCode, answer.json()]).toMatchObject([
       503,
       { error: { code: 'RENDER_UNAVAILABLE', reason: 'list_incomplete' } },

@@ -2,6 +2,7 @@
 import { ServiceError } from '@platen/contract/error.ts'
 import { type ListedRender, RenderListIncomplete, type RenderQuery } from '@platen/contract/port/render-list.ts'
 import { labelsOf, STATUSES, type Status } from '@platen/contract/render.ts'
+import { verifyBatchId } from '@platen/contract/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { referenceSchema, templateCodeSchema } from '@platen/contract/schema/render-request.ts'
 import { type RenderPage, renderPageSchema } from '@platen/contract/schema/response.ts'
@@ -43,6 +44,7 @@ const querySchema = {
     template: templateCodeSchema,
     engine: { title: 'Engine', type: 'string', enum: ENGINES, description: 'The engine that renders.' },
     reference: { ...referenceSchema, description: '`reference` of the request: the whole of it, as it was sent.' },
+    batch: { type: 'string', description: 'The `batch_id` of a batch: only its renders.' },
     created_after: { ...instant, description: 'Renders accepted at this time (RFC 3339) or later.' },
     created_before: { ...instant, description: 'Renders accepted before this time (RFC 3339).' },
   },
@@ -56,12 +58,13 @@ interface Times {
 interface Query extends CommonQuery {
   readonly status?: Status
   readonly engine?: Engine
+  readonly batch?: string
 }
 
 export function listRendersRoute(app: FastifyInstance, ports: ApiPorts): void {
   const { list, clock, keys } = ports
   app.get<{ Querystring: Query }>('/renders', { schema: description() }, async (request, reply) => {
-    const asked = queryOf(request)
+    const asked = queryOf(request, ports)
     const cursorScope = cursorScopeOf(asked)
     const query = { ...asked, ...startOf(request.query, cursorScope, ports) }
     const { renders, next } = await list.page(query, clock.timeout(PORT_CALL_MS_MAX)).catch(throwIncomplete)
@@ -73,10 +76,14 @@ export function listRendersRoute(app: FastifyInstance, ports: ApiPorts): void {
   })
 }
 
-function queryOf(request: FastifyRequest<{ Querystring: Query }>): RenderQuery {
-  const { status, engine } = request.query
+function queryOf(request: FastifyRequest<{ Querystring: Query }>, { keys }: Pick<ApiPorts, 'keys'>): RenderQuery {
+  const { status, engine, batch: text } = request.query
+  const common = commonQueryOf(request)
+  const batch = text === undefined ? undefined : verifyBatchId(text, common.scope, keys())
+  if (text !== undefined && batch === undefined) throw unknownBatch()
   return {
-    ...commonQueryOf(request),
+    ...common,
+    ...(batch !== undefined && { batch }),
     ...(status !== undefined && { status }),
     ...(engine !== undefined && { engine }),
   }
@@ -93,7 +100,7 @@ export interface CommonQuery extends Times {
 /** Throws `INVALID_PAYLOAD`. */
 export function commonQueryOf(
   request: FastifyRequest<{ Querystring: CommonQuery }>,
-): Omit<RenderQuery, 'status' | 'engine' | 'below'> {
+): Omit<RenderQuery, 'status' | 'engine' | 'batch' | 'below'> {
   const { limit = LIST_PER_PAGE_DEFAULT, template, reference, ...times } = request.query
   const since = instantIn(times, 'created_after')
   const before = instantIn(times, 'created_before')
@@ -107,6 +114,12 @@ export function commonQueryOf(
   }
 }
 
+function unknownBatch(): ServiceError {
+  return malformed([
+    { in: 'query', path: 'batch', message: 'must be the id of a batch of this tenant and environment' },
+  ])
+}
+
 /** Throws `INVALID_PAYLOAD` for a time that the schema allows and no clock shows, such as a leap second. */
 function instantIn(query: Times, name: keyof Times): number | undefined {
   const text = query[name]
@@ -116,8 +129,9 @@ function instantIn(query: Times, name: keyof Times): number | undefined {
   return instant
 }
 
-function cursorScopeOf({ scope, status, template, engine, reference, since, before }: RenderQuery): CursorScope {
-  return { scope, filters: [status, template, engine, reference, since, before] }
+function cursorScopeOf({ scope, status, template, engine, reference, batch, since, before }: RenderQuery): CursorScope {
+  const filters = [status, template, engine, reference, since, before]
+  return { scope, filters: batch === undefined ? filters : [...filters, batch] }
 }
 
 /** Throws `INVALID_PAYLOAD` for a cursor of another list. */
@@ -151,6 +165,7 @@ function entryOf(render: ListedRender): RenderPage['renders'][number] {
     template,
     engine,
     ...labelsOf(render),
+    ...(render.batch !== undefined && { batch_id: render.batch }),
     status: state.status,
     created_at: timeOf(acceptedAt),
     ...('finishedAt' in state && { finished_at: timeOf(state.finishedAt) }),

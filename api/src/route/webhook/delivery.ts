@@ -1,7 +1,7 @@
 /** A webhook delivery: finds the one of a caller, and converts it to its wire form. */
 import type { Attempt, DeliveryRecord } from '@platen/contract/delivery.ts'
 import { ServiceError } from '@platen/contract/error.ts'
-import { type EventType, TEST_EVENT } from '@platen/contract/event.ts'
+import { BATCH_ENDED, type EventType, TEST_EVENT } from '@platen/contract/event.ts'
 import type { DeliveryDetail, DeliveryList } from '@platen/contract/schema/response.ts'
 import type { FastifyRequest } from 'fastify'
 import { callerOf } from '../../admission/authenticate.ts'
@@ -24,7 +24,7 @@ export async function findDelivery(
   const record = UUID.test(id) ? await deliveries.find(id, clock.timeout(PORT_CALL_MS_MAX)) : undefined
   const isTheirs = record?.delivery.account === tenant.incarnation && record.delivery.environment === key.environment
   if (!isTheirs) throw new ServiceError('DELIVERY_NOT_FOUND', 'No delivery of this id is kept for this key.')
-  if (!isTest(record)) request.render = record.delivery.render
+  if (isOfRender(record)) request.render = record.delivery.render
   return record
 }
 
@@ -33,15 +33,24 @@ export function isTest({ delivery }: Pick<DeliveryRecord, 'delivery'>): boolean 
   return delivery.type === TEST_EVENT
 }
 
+function isOfRender(record: Pick<DeliveryRecord, 'delivery'>): boolean {
+  return !isTest(record) && record.delivery.type !== BATCH_ENDED
+}
+
 /** The wire form of any delivery. */
 export function detailOf(record: DeliveryRecord): DeliveryDetail {
   const { type, render } = record.delivery
-  return { ...fieldsOf(record), event: type, ...(!isTest(record) && { render_id: render }) }
+  return {
+    ...fieldsOf(record),
+    event: type,
+    ...(isOfRender(record) && { render_id: render }),
+    ...(type === BATCH_ENDED && { batch_id: render }),
+  }
 }
 
 /** The wire form of a delivery of a render. */
 export function deliveryOf(record: DeliveryRecord): DeliveryList['deliveries'][number] {
-  // Test events are kept under ids that nobody is told.
+  // Test events are kept under ids that nobody is told, and the end of a batch under the id of the batch.
   return { ...fieldsOf(record), event: record.delivery.type as EventType }
 }
 

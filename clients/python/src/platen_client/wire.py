@@ -11,7 +11,7 @@ from typing import Literal, TypedDict
 
 AttemptResult = Literal["ok", "status", "timeout", "dns", "connection", "tls", "protocol", "blocked"]
 
-DeliveredEventType = Literal["render.succeeded", "render.failed", "webhook.test"]
+DeliveredEventType = Literal["render.succeeded", "render.failed", "batch.ended", "webhook.test"]
 
 DeliveryStatus = Literal["scheduled", "delivered", "exhausted", "gone", "blocked"]
 
@@ -24,6 +24,7 @@ ErrorCode = Literal[
     "NOT_FOUND",
     "TEMPLATE_NOT_FOUND",
     "RENDER_NOT_FOUND",
+    "BATCH_NOT_FOUND",
     "PDF_NOT_FOUND",
     "DELIVERY_NOT_FOUND",
     "METHOD_NOT_ALLOWED",
@@ -31,6 +32,7 @@ ErrorCode = Literal[
     "IDEMPOTENCY_IN_PROGRESS",
     "RENDER_NOT_FINISHED",
     "RENDER_EXPIRED",
+    "BATCH_EXPIRED",
     "PAYLOAD_TOO_LARGE",
     "UNSUPPORTED_MEDIA_TYPE",
     "RANGE_NOT_SATISFIABLE",
@@ -54,6 +56,7 @@ ErrorReason = Literal[
     "not_found",
     "template_not_found",
     "render_not_found",
+    "batch_not_found",
     "pdf_not_found",
     "delivery_not_found",
     "method_not_allowed",
@@ -61,6 +64,7 @@ ErrorReason = Literal[
     "idempotency_in_progress",
     "render_not_finished",
     "render_expired",
+    "batch_expired",
     "payload_too_large",
     "unsupported_media_type",
     "range_not_satisfiable",
@@ -112,6 +116,99 @@ RenderStatus = Literal["queued", "running", "succeeded", "failed"]
 RequestPart = Literal["body", "query", "header", "path"]
 
 WarningCode = Literal["missing_glyph", "javascript_disabled"]
+
+
+class BatchAccepted(TypedDict):
+    # ULID.
+    batch_id: str
+    status: Literal["processing"]
+    # Renders of the batch.
+    total: int
+    # Relative path of the status of the batch.
+    poll_url: str
+
+
+class _BatchItem(TypedDict):
+    # The payload. It must conform to the template's variables_schema.
+    data: Mapping[str, object]
+
+
+class BatchItem(_BatchItem, total=False):
+    # Overrides `options.filename` of the batch.
+    filename: str
+    # Your own name for what the render is of, such as an order number: text without control characters and characters
+    # that change its direction. Renders are listed by it; it need not be unique.
+    reference: str
+    # Up to 16 texts of your own. You get them back with the status, in lists and in webhooks.
+    metadata: Mapping[str, str]
+
+
+class _BatchRecord(TypedDict):
+    # ULID.
+    batch_id: str
+    # Template code.
+    template: str
+    status: Literal["processing", "ended"]
+    # Renders of the batch.
+    total: int
+    # Renders that wait.
+    queued: int
+    running: int
+    succeeded: int
+    # Renders that failed, or were deleted before they ended.
+    failed: int
+    # RFC 3339, UTC.
+    created_at: str
+
+
+class BatchRecord(_BatchRecord, total=False):
+    # `reference` of the batch.
+    reference: str
+    # `metadata` of the batch.
+    metadata: Mapping[str, str]
+    # Only while status is ended.
+    ended_at: str
+
+
+class _BatchRequest(TypedDict):
+    # Template code, in snake or kebab case.
+    template: str
+    # What each render is made of.
+    items: list[BatchItem]
+
+
+class BatchRequest(_BatchRequest, total=False):
+    # Overrides the engine of the template, which is react_pdf if the template names none.
+    engine: Literal["react_pdf", "html"]
+    options: RenderOptions
+    # https URL that receives one signed event when the batch has ended. Its renders send none.
+    webhook_url: str
+    # Your own name for the batch. Its renders have a reference of their own.
+    reference: str
+    # Texts of your own. You get them back with the status of the batch and in its webhook.
+    metadata: Mapping[str, str]
+
+
+class _BatchWebhookBody(TypedDict):
+    # ULID.
+    batch_id: str
+    # Template code.
+    template: str
+    status: Literal["ended"]
+    total: int
+    succeeded: int
+    failed: int
+    # RFC 3339, UTC.
+    created_at: str
+    # RFC 3339, UTC.
+    ended_at: str
+
+
+class BatchWebhookBody(_BatchWebhookBody, total=False):
+    # `reference` of the batch.
+    reference: str
+    # `metadata` of the batch.
+    metadata: Mapping[str, str]
 
 
 class CustomPageSize(TypedDict):
@@ -179,8 +276,10 @@ class DeliveryDetail(_DeliveryDetail, total=False):
     next_attempt_at: str
     # Why the delivery is waiting or was blocked.
     reason: str
-    # The render that it tells of. Absent for a test event.
+    # The render that it tells of. Absent if it tells of none.
     render_id: str
+    # The batch whose end it tells.
+    batch_id: str
 
 
 class _DeliveryPage(TypedDict):
@@ -263,6 +362,8 @@ class ListedRender(_ListedRender, total=False):
     reference: str
     # `metadata` of the request.
     metadata: Mapping[str, str]
+    # The batch that the render belongs to, if any.
+    batch_id: str
     pdf_size_bytes: int
     # RFC 3339, UTC.
     finished_at: str
@@ -326,6 +427,8 @@ class RenderRecord(_RenderRecord, total=False):
     reference: str
     # `metadata` of the request.
     metadata: Mapping[str, str]
+    # The batch that the render belongs to, if any.
+    batch_id: str
     # Only while status is succeeded. Valid for ten minutes; every GET returns a new one.
     pdf_url: str
     pdf_size_bytes: int

@@ -14,3 +14,8 @@ CREATE INDEX delivery_by_status ON delivery (scope, status, render) WHERE templa
 CREATE INDEX delivery_by_template ON delivery (scope, template, status, render) WHERE template IS NOT NULL;
 CREATE INDEX delivery_by_reference ON delivery (scope, reference, status, render) WHERE reference IS NOT NULL;
 CREATE INDEX delivery_by_both ON delivery (scope, reference, template, status, render) WHERE reference IS NOT NULL;
+
+-- The batch of a render. Renders of a batch are found by it, and counted.
+ALTER TABLE render ADD COLUMN batch TEXT;
+
+CREATE INDEX render_by_batch ON render (scope, batch, status, engine, id) WHERE batch IS NOT NULL;

@@ -1,0 +1,119 @@
+/**
+ * The last step of the admission of a batch. One object accepts all of its renders, so that there is no moment at which some are accepted and
+ * others are not. What must be there before it is written first: when all this is to be removed, the items, and that somebody has to look
+ * after the batch. Then its renders are queued. Whatever stops this process on the way, whoever looks after open batches goes on from there.
+ */
+import {
+  type Batch,
+  batchAddresses,
+  batchExpiryOf,
+  batchIdOf,
+  decodeBatch,
+  encodeBatch,
+  encodeOpenBatch,
+  itemsAddress,
+  queueBatch,
+  refusedBatchOf,
+} from '@platen/contract/batch.ts'
+import { batchEventIdOf } from '@platen/contract/event.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
+import type { RenderRecord } from '@platen/contract/render.ts'
+import { type RenderId, renderIdsOfBatch } from '@platen/contract/render-id.ts'
+import type { KeyedBatch } from '../../admission/deduplicate.ts'
+import { enqueue, markQueued, releaseReservation } from '../../admission/submit.ts'
+import { PORT_CALL_MS_MAX } from '../../limit.ts'
+import type { ApiPorts } from '../../ports.ts'
+import { unavailable } from '../../problem.ts'
+
+/** Reservations that are released at once. */
+const RELEASED_AT_ONCE = 16
+
+/** A batch as it is asked for: a record with the id of the batch, and the lines of its items. */
+export interface AskedBatch {
+  readonly record: RenderRecord
+  readonly total: number
+  readonly items: Uint8Array
+}
+
+/** Makes the batch of a record. For the same record and key it is always the same. */
+export function batchOf({ record, total }: Omit<AskedBatch, 'items'>, { keys }: Pick<ApiPorts, 'keys'>): Batch {
+  const { id: keptUnder, mode: _mode, lane: _lane, data: _data, batch: _batch, ...common } = record
+  const id = batchIdOf(keptUnder)
+  const scope = { incarnation: record.account, environment: record.environment }
+  const renders = renderIdsOfBatch(id, total, { scope, keys: keys() })
+  return { ...common, id, renders, eventId: batchEventIdOf(id, keys()[0]) }
+}
+
+/**
+ * Accepts a batch and queues its renders. It may have been accepted before. Throws `RENDER_UNAVAILABLE` when it is not accepted, or when that
+ * cannot be known. Once it is accepted nothing is an error.
+ */
+export async function accept(asked: Batch, items: Uint8Array, ports: ApiPorts): Promise<void> {
+  const batch = await acceptOnce(asked, items, ports).catch((cause: unknown) => {
+    throw unavailable(cause)
+  })
+  const { tenant, id, template } = batch
+  const fields = { batch: id, tenant, template: template.code, total: batch.renders.length }
+  ports.log.info(fields, 'batch accepted')
+  try {
+    await queueBatch({ batch, items }, async (render) => {
+      await enqueue(render, ports)
+      await markQueued(render.record, ports)
+    })
+    await ports.artifacts.delete(itemsAddress(batch), ports.clock.timeout(PORT_CALL_MS_MAX))
+  } catch (err) {
+    ports.log.warn({ ...fields, err }, 'batch not queued completely, left to others')
+  }
+}
+
+/** Returns the batch as it is accepted: an earlier request may have accepted it with ids of another key. */
+async function acceptOnce(batch: Batch, items: Uint8Array, ports: ApiPorts): Promise<Batch> {
+  const { artifacts, clock, settings } = ports
+  const { format, serviceBucket } = settings
+  const addresses = batchAddresses(batch, serviceBucket)
+  const { key, bytes } = batchExpiryOf(batch, serviceBucket)
+  await artifacts.put({ bucket: serviceBucket, key }, bytes, clock.timeout(PORT_CALL_MS_MAX))
+  const signal = clock.timeout(PORT_CALL_MS_MAX)
+  await Promise.all([
+    artifacts.put(itemsAddress(batch), items, signal),
+    artifacts.put(addresses.open, encodeOpenBatch(batch, format), signal),
+  ])
+  const create = (one: Batch) =>
+    artifacts.create(addresses.accepted, encodeBatch(one, format), clock.timeout(PORT_CALL_MS_MAX))
+  // If it cannot be known whether the batch is accepted, it is refused where it is not.
+  const isOurs = await create(batch).catch(async (cause: unknown) => {
+    if (await create(refusedBatchOf(batch))) throw cause
+    return false
+  })
+  if (isOurs) return batch
+  const accepted = await readBatch(batch, ports)
+  if (accepted === undefined || accepted.renders.length === 0) throw unavailable()
+  return accepted
+}
+
+/** Reads an accepted batch of an account, if there is one. */
+export async function readBatch(place: Pick<Batch, 'id' | 'account'>, ports: ApiPorts): Promise<Batch | undefined> {
+  const { artifacts, clock, settings } = ports
+  const { accepted } = batchAddresses(place, settings.serviceBucket)
+  const bytes = await artifacts.get(accepted, clock.timeout(PORT_CALL_MS_MAX))
+  return bytes && decodeBatch(bytes)
+}
+
+/** What the check of an `Idempotency-Key` must know of batches. */
+export function keyedBatch({ record, total }: Omit<AskedBatch, 'items'>, ports: ApiPorts): KeyedBatch {
+  return {
+    async stateOf(id) {
+      const batch = await readBatch({ id: batchIdOf(id), account: record.account }, ports)
+      return batch && (batch.renders.length > 0 ? 'accepted' : 'refused')
+    },
+    release: () => release({ record, ids: batchOf({ record, total }, ports).renders }, ports),
+  }
+}
+
+/** Releases what is reserved for the renders of a batch. Never throws: what is not released lapses. */
+export async function release(
+  { record, ids }: { readonly record: RenderRecord; readonly ids: readonly RenderId[] },
+  ports: ApiPorts,
+): Promise<void> {
+  await forEachConcurrently(ids, RELEASED_AT_ONCE, (id) => releaseReservation({ ...record, id }, ports))
+}

@@ -1,0 +1,75 @@
+/** Which renders of a batch have ended, as their manifests say. */
+import type { Instant } from '@platen/contract/brand.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
+import { VIEW_KEPT_MS } from '@platen/contract/limit.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { decodeManifest, manifestAddress, type Outcome, UnreadableManifest } from '@platen/contract/render.ts'
+import { issuedAt, type RenderId } from '@platen/contract/render-id.ts'
+import { MANIFESTS_AT_ONCE } from './limit.ts'
+
+export interface EndedRenders {
+  /** Those that had not ended at the last look. */
+  readonly pending: readonly RenderId[]
+  readonly succeeded: number
+  readonly failed: number
+  /** When the last of the others ended; 0 if none did. */
+  readonly endedAt: Instant
+}
+
+export interface ManifestPorts {
+  readonly artifacts: Pick<ArtifactStore, 'get'>
+  readonly serviceBucket: string
+  readonly clock: Pick<Clock, 'now'>
+}
+
+export function noneEnded(renders: readonly RenderId[]): EndedRenders {
+  return { pending: renders, succeeded: 0, failed: 0, endedAt: 0 }
+}
+
+/**
+ * Adds the renders that have ended since. Renders end more or less in their order: so the first of those that had not ended is asked for
+ * alone, then ever more at once, and none after a few that have not ended.
+ */
+export async function withMoreEnded(
+  known: EndedRenders,
+  ports: ManifestPorts,
+  signal: AbortSignal,
+): Promise<EndedRenders> {
+  let [left, { succeeded, failed, endedAt }] = [[...known.pending], known]
+  const waiting: RenderId[] = []
+  for (let size = 1; left.length > 0 && waiting.length === 0; size = MANIFESTS_AT_ONCE) {
+    const asked = left.slice(0, size)
+    left = left.slice(size)
+    const ends = new Map<RenderId, End | undefined>()
+    await forEachConcurrently(asked, MANIFESTS_AT_ONCE, async (id) => ends.set(id, await endOf(id, ports, signal)))
+    for (const id of asked) {
+      const end = ends.get(id)
+      if (end === undefined) waiting.push(id)
+      else if (end.status === 'succeeded') succeeded++
+      else failed++
+      endedAt = Math.max(endedAt, end?.finishedAt ?? 0)
+    }
+  }
+  return { pending: [...waiting, ...left], succeeded, failed, endedAt }
+}
+
+type End = Pick<Outcome, 'status' | 'finishedAt'>
+
+/** How a render ended. Undefined while it may still end. */
+async function endOf(
+  id: RenderId,
+  { artifacts, serviceBucket, clock }: ManifestPorts,
+  signal: AbortSignal,
+): Promise<End | undefined> {
+  const bytes = await artifacts.get(manifestAddress(id, serviceBucket), signal)
+  try {
+    if (bytes !== undefined) return decodeManifest(bytes).outcome
+  } catch (error) {
+    // Its caller is told of a defect.
+    if (!(error instanceof UnreadableManifest)) throw error
+    return { status: 'failed', finishedAt: 0 }
+  }
+  // No renderer took it in its time, or it is gone already.
+  return clock.now() - issuedAt(id) < VIEW_KEPT_MS ? undefined : { status: 'failed', finishedAt: 0 }
+}
