@@ -1,6 +1,7 @@
 /** The public API of `@platen/client`. */
 
 export type {
+  AcceptedBatch,
   AcceptedRender,
   PdfAnswer,
   PdfConsumer,
@@ -9,6 +10,8 @@ export type {
   RenderAnswer,
   RenderedPdf,
 } from './client/answer.ts'
+export type { BatchInput, BatchItemInput } from './client/batch.ts'
+export type { RenderCallOptions } from './client/call.ts'
 export type {
   DeliveryFilters,
   DeliveryListOptions,
@@ -18,18 +21,17 @@ export type {
   RenderPage,
   TemplatePage,
 } from './client/list.ts'
-export type { SucceededRender } from './client/wait.ts'
+export type { EndedBatch, SucceededRender } from './client/wait.ts'
 export {
   type AwaitedPdf,
   type Client,
   type ClientOptions,
   createClient,
-  type RenderCallOptions,
   type RenderInput,
 } from './client.ts'
 export { type LocalCode, PlatenError, type PlatenErrorCode, type PlatenErrorReason } from './error.ts'
 export type { CallOptions } from './transport.ts'
-export type { FailedBody, SucceededBody, TestBody, WebhookBody, WebhookEvent } from './webhook/event.ts'
+export type { BatchEndedBody, FailedBody, SucceededBody, TestBody, WebhookBody, WebhookEvent } from './webhook/event.ts'
 export { type SignedDelivery, type SignOptions, signTestEvent, type TestEvent } from './webhook/sign.ts'
 export {
   type VerifyOptions,

@@ -126,6 +126,37 @@ describe('a caller', () => {
     }
   })
 
+  test('has many PDFs rendered at once, and counts and finds them', async () => {
+    const client = aClient()
+    const items = [1, 2, 3].map((rows) => ({
+      data: invoice(rows),
+      reference: `item_${rows}`,
+      metadata: { row_s: `${rows}` },
+    }))
+    const labels = { reference: 'run_7', metadata: { run_id: '7' } }
+    const call = { idempotencyKey: 'run-7' }
+    const { batchId, ...accepted } = await client.createBatch({ template: 'invoice', items, ...labels }, call)
+    expect(accepted).toMatchObject({ total: 3, pollUrl: `/api/v1/batches/${batchId}`, isReplayed: false })
+    const again = await client.createBatch({ template: 'invoice', items, ...labels }, call)
+    expect(again).toMatchObject({ batchId, isReplayed: true })
+    const ended = await client.waitForBatch(batchId)
+    expect(ended).toMatchObject({ batchId, template: 'invoice', status: 'ended', total: 3, succeeded: 3, ...labels })
+    expect(await client.getBatch(batchId)).toEqual(ended)
+    const renders = await Array.fromAsync(client.allRenders({ batch: batchId, limit: 2 }))
+    expect(renders.toReversed().map(({ reference, metadata }) => ({ reference, metadata }))).toEqual(
+      items.map(({ reference, metadata }) => ({ reference, metadata })),
+    )
+    for (const { renderId } of renders) expect(await client.waitForRender(renderId)).toMatchObject({ batchId })
+    expect((await inspectPdf(await client.getPdf(renders[0]?.renderId ?? ''))).text).toContain('row-3-of-3.')
+  })
+
+  test('is told which items of a batch are at fault, and of a batch that is none', async () => {
+    const items = [{ data: invoice(1) }, { data: { number: 7, rows: [] } }]
+    const error = await errorOf(aClient().createBatch({ template: 'invoice', items }))
+    expect(error).toMatchObject({ code: 'VALIDATION_FAILED', details: [{ in: 'body', path: '/items/1/data/number' }] })
+    expect((await errorOf(aClient().getBatch('none'))).code).toBe('BATCH_NOT_FOUND')
+  })
+
   test('asks twice under one key and gets one render', async () => {
     const input = { template: 'invoice', data: invoice(1) }
     const first = await aClient().render(input, { idempotencyKey: 'order-1' })
@@ -313,6 +344,24 @@ describe('deliveries', () => {
     expect([rest.deliveries, rest.nextCursor]).toEqual([all.slice(2), undefined])
     expect(await Array.fromAsync(client().allDeliveries({ ...filters, createdBefore: since }))).toEqual([])
     expect(await Array.fromAsync(client().allDeliveries({ ...filters, status: 'exhausted' }))).toEqual([])
+  })
+
+  test('of a batch tell of its end, in the words with which the client signs', async () => {
+    await using receiver = await aReceiver()
+    const items = [{ data: invoice(1) }, { data: invoice(2) }]
+    const labels = { reference: 'run_8', metadata: { run_id: '8' } }
+    const input = { template: 'invoice', webhookUrl: receiver.url, items, ...labels }
+    const { batchId } = await client().createBatch(input)
+    await receiver.until(1)
+    const { queued: _queued, running: _running, ...ended } = await client().waitForBatch(batchId)
+    const [{ body, headers } = { body: '', headers: {} }] = receiver.received
+    const event = await verifyWebhook(body, headers, ACME_WEBHOOK_SECRET)
+    expect(event).toMatchObject({ type: 'batch.ended', batchId })
+    expect(event.data).toEqual(ended)
+    const signed = await signTestEvent({ secret: ACME_WEBHOOK_SECRET, event })
+    expect(signed.body).toBe(body)
+    expect(headers).toMatchObject(signed.headers)
+    expect(await client().getDelivery(event.deliveryId)).toMatchObject({ event: 'batch.ended', batchId })
   })
 
   test('of a test event come to the receiver, and are told with its answer', async () => {

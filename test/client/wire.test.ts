@@ -67,8 +67,12 @@ describe('the wire types', () => {
 })
 
 test('the events of webhooks have the fields that the document says', async () => {
-  const { WebhookBody, TestEventBody } = document.components.schemas
-  const bodies = { 'webhook.SucceededBody | webhook.FailedBody': WebhookBody, 'webhook.TestBody': TestEventBody }
+  const { WebhookBody, BatchWebhookBody, TestEventBody } = document.components.schemas
+  const bodies = {
+    'webhook.SucceededBody | webhook.FailedBody': WebhookBody,
+    'webhook.BatchEndedBody': BatchWebhookBody,
+    'webhook.TestBody': TestEventBody,
+  }
   const claims = Object.entries(bodies).flatMap(([body, { properties = {} }]) =>
     Object.entries(properties).map(([field, schema]) => ({
       label: `${field} of ${body}`,
@@ -77,13 +81,14 @@ test('the events of webhooks have the fields that the document says', async () =
       isEqual: true,
     })),
   )
-  expect(claims.length).toBeGreaterThan(8)
+  expect(claims.length).toBeGreaterThan(15)
   expect(await refuted(claims)).toEqual([])
 })
 
 describe('the spelling of the client', () => {
-  const { WebhookBody, TestEventBody } = document.components.schemas
-  const fields = [...Object.values(bodiesOf(document)), WebhookBody, TestEventBody].flatMap(fieldsOf)
+  const { WebhookBody, BatchWebhookBody, TestEventBody } = document.components.schemas
+  const bodies = [...Object.values(bodiesOf(document)), WebhookBody, BatchWebhookBody, TestEventBody]
+  const fields = bodies.flatMap(fieldsOf)
   const names = (of: (schema: Schema) => boolean) => {
     return [...new Set(fields.flatMap(([name, schema]) => (of(schema) ? [name] : [])))].toSorted()
   }

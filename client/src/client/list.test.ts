@@ -54,9 +54,10 @@ describe('the list of renders', () => {
   test('is walked by its cursors', async () => {
     const { client, asked } = aClient(pages)
     const ids = []
-    for await (const { renderId } of client.allRenders({ status: 'failed' })) ids.push(renderId)
+    for await (const { renderId } of client.allRenders({ status: 'failed', batch: 'b-1' })) ids.push(renderId)
     expect(ids).toEqual(['a', 'b'])
-    expect(asked.map(queryOf)).toEqual([{ status: 'failed' }, { status: 'failed', cursor: 'next' }])
+    const query = { status: 'failed', batch: 'b-1' }
+    expect(asked.map(queryOf)).toEqual([query, { ...query, cursor: 'next' }])
   })
 })
 

@@ -1,6 +1,6 @@
 /** Lists, page by page, and iterators over all their pages. */
 import { toWire } from '../spelling.ts'
-import type { CallOptions, Transport } from '../transport.ts'
+import type { CallOptions } from '../transport.ts'
 import type {
   DeliveryPage,
   DeliveryStatus,
@@ -12,6 +12,7 @@ import type {
   TemplateList,
 } from '../wire.ts'
 import { readJson } from './answer.ts'
+import type { Service } from './call.ts'
 
 export interface ListOptions extends CallOptions {
   /** From 1. */
@@ -36,6 +37,8 @@ interface CommonFilters {
 export interface RenderFilters extends CommonFilters {
   readonly status?: RenderStatus
   readonly engine?: Engine
+  /** The `batchId` of a batch: only its renders. */
+  readonly batch?: string
 }
 
 /** Which deliveries to list. The filters apply together. All but `status` are about the renders that the deliveries tell of. */
@@ -71,20 +74,12 @@ export interface TemplatePage {
   readonly nextPage: number | undefined
 }
 
-export async function listRenders(
-  send: Transport,
-  url: (path: string) => string,
-  options: RenderListOptions,
-): Promise<RenderPage> {
+export async function listRenders({ send, url }: Service, options: RenderListOptions): Promise<RenderPage> {
   const { renders, nextCursor } = await send({ ...listCall(url('renders'), options), read: readJson<RenderList> })
   return { renders, nextCursor }
 }
 
-export async function listAllDeliveries(
-  send: Transport,
-  url: (path: string) => string,
-  options: DeliveryListOptions,
-): Promise<DeliveryPage> {
+export async function listAllDeliveries({ send, url }: Service, options: DeliveryListOptions): Promise<DeliveryPage> {
   return await send({ ...listCall(url('deliveries'), options), read: readJson<DeliveryPage> })
 }
 
@@ -111,8 +106,7 @@ export async function* eachItem<Page extends { readonly nextCursor?: string | un
 }
 
 export async function listTemplates(
-  send: Transport,
-  url: (path: string) => string,
+  { send, url }: Service,
   { page = 1, perPage, ...call }: ListOptions,
 ): Promise<TemplatePage> {
   return await send({

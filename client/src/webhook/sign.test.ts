@@ -50,9 +50,20 @@ describe('an event for a test', () => {
     },
   ])('is what the test says: $type', async (event) => {
     const verified = await received({ event })
-    expect(verified).toMatchObject(event)
-    expect(verified?.data.id).toBe(UUID)
+    expect(verified).toMatchObject({ ...event, data: { id: UUID } })
     if (verified?.type === 'render.failed') expect(verified.data.errorReason).toBe('page_limit')
+  })
+
+  test('can be the end of a batch, whose counts fit each other', async () => {
+    const timestamp = new Date('2026-11-21T12:00:00.412Z')
+    const time = timestamp.toISOString()
+    const data = { reference: 'a_b', metadata: { run_id: '7' }, succeeded: 4, failed: 1 }
+    const event = { type: 'batch.ended', batchId: RENDER_ID, timestamp, data } as const
+    const verified = await received({ event })
+    const made = { batchId: RENDER_ID, template: 'invoice', status: 'ended', total: 5, createdAt: time, endedAt: time }
+    expect(verified).toMatchObject({ type: 'batch.ended', batchId: RENDER_ID })
+    expect(verified?.data).toEqual({ ...data, ...made })
+    expect(verified).not.toHaveProperty('renderId')
   })
 
   test('can be that of a test from the service, which has the id and the time of its delivery', async () => {
@@ -87,6 +98,7 @@ describe('an event for a test', () => {
     ['no secret', { secret: '' }],
     ['a list without secrets', { secret: [] }],
     ['a render id that is none', { secret: SECRET, event: { type: 'render.failed', renderId: UUID } }],
+    ['a batch id that is none', { secret: SECRET, event: { type: 'batch.ended', batchId: UUID } }],
     ['a delivery id that is none', { secret: SECRET, event: { type: 'render.failed', deliveryId: 'x' } }],
     ['a time that is none', { secret: SECRET, event: { type: 'render.failed', timestamp: new Date(Number.NaN) } }],
   ])('is not made with %s', async ([, options]) => {

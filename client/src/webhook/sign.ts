@@ -2,14 +2,14 @@
 import { systemClock } from '../clock.ts'
 import { toWire } from '../spelling.ts'
 import {
+  type BatchEndedBody,
   type FailedBody,
-  RENDER_ID,
   renderIdOf,
   type SucceededBody,
   type TestBody,
+  ULID,
   UUID,
   uuidOf,
-  type WebhookBody,
 } from './event.ts'
 import { keysOf } from './key.ts'
 
@@ -17,10 +17,11 @@ import { keysOf } from './key.ts'
 export type TestEvent =
   | TestRenderEvent<'render.succeeded', SucceededBody>
   | TestRenderEvent<'render.failed', FailedBody>
+  | TestBatchEvent
   | TestEventOf<'webhook.test', TestBody>
 
 /** Follows from the other fields of the event. */
-type Fixed = 'id' | 'renderId' | 'status'
+type Fixed = 'id' | 'renderId' | 'batchId' | 'status'
 
 interface TestEventOf<Type extends string, Data> {
   readonly type: Type
@@ -32,6 +33,10 @@ interface TestEventOf<Type extends string, Data> {
 
 interface TestRenderEvent<Type extends string, Data> extends TestEventOf<Type, Data> {
   readonly renderId?: string
+}
+
+interface TestBatchEvent extends TestEventOf<'batch.ended', BatchEndedBody> {
+  readonly batchId?: string
 }
 
 export interface SignOptions {
@@ -83,15 +88,15 @@ export async function signTestEvent({
 }
 
 /** The fields in the order of the service. */
-function bodyOf(event: TestEvent, deliveryId: string, timestamp: Date): WebhookBody {
+function bodyOf(event: TestEvent, deliveryId: string, timestamp: Date): object {
   if (event.type === 'webhook.test') {
     return { id: deliveryId, status: 'test', createdAt: event.data?.createdAt ?? timestamp.toISOString() }
   }
+  if (event.type === 'batch.ended') return batchBodyOf(event, timestamp)
   const { renderId = renderIdOf(crypto.randomUUID()) } = event
-  if (!RENDER_ID.test(renderId)) throw new TypeError('renderId is not the id of a render')
+  if (!ULID.test(renderId)) throw new TypeError('renderId is not the id of a render')
   const { template = 'invoice', reference, metadata } = event.data ?? {}
-  const labels = { ...(reference !== undefined && { reference }), ...(metadata !== undefined && { metadata }) }
-  const about = { id: uuidOf(renderId), renderId, template, ...labels }
+  const about = { id: uuidOf(renderId), renderId, template, reference, metadata }
   if (event.type === 'render.failed') {
     const { errorCode = 'template_error', errorReason = errorCode } = event.data ?? {}
     const { errorMessage = 'the template has a fault' } = event.data ?? {}
@@ -99,6 +104,17 @@ function bodyOf(event: TestEvent, deliveryId: string, timestamp: Date): WebhookB
   }
   const { durationMs = 412, bytes = 48_213, artifactId = '9f86d081884c7d65'.repeat(4) } = event.data ?? {}
   return { ...about, status: 'succeeded', durationMs, bytes, artifactId }
+}
+
+function batchBodyOf(
+  { batchId = renderIdOf(crypto.randomUUID()), data = {} }: TestBatchEvent,
+  timestamp: Date,
+): object {
+  if (!ULID.test(batchId)) throw new TypeError('batchId is not the id of a batch')
+  const { template = 'invoice', reference, metadata, succeeded = 3, failed = 0, total = succeeded + failed } = data
+  const { endedAt = timestamp.toISOString(), createdAt = endedAt } = data
+  const about = { batchId, template, reference, metadata, status: 'ended' }
+  return { ...about, total, succeeded, failed, createdAt, endedAt }
 }
 
 async function hmac(key: Awaited<ReturnType<typeof keysOf>>[0], text: string): Promise<Uint8Array> {
