@@ -243,9 +243,12 @@ describe('what may pass', () => {
     for (const answer of [broken, proxy, refusal(429, 'RATE_LIMITED'), refusal(503, 'RENDER_UNAVAILABLE')]) {
       const { client, asked } = aClient([answer])
       await errorOf(client.redeliver('d'))
+      await errorOf(client.testWebhook('https://x.example'))
       expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
         'POST https://pdf.example.com/api/v1/deliveries/d/redeliver',
+        'POST https://pdf.example.com/api/v1/webhooks/test',
       ])
+      expect(await asked[1]?.json()).toEqual({ url: 'https://x.example' })
     }
   })
 })

@@ -1,5 +1,6 @@
 /** The client: one method for each call of the service. */
 import {
+  type AcceptedBatch,
   type AcceptedRender,
   consume,
   filenameOf,
@@ -12,29 +13,46 @@ import {
   readBytes,
   readJson,
 } from './client/answer.ts'
+import { type BatchInput, createBatch, getBatch, waitForBatch } from './client/batch.ts'
+import { getCall, type RenderCallOptions, type RepeatedCallOptions, type Service, startCall } from './client/call.ts'
 import {
-  eachRender,
+  type DeliveryListOptions,
+  eachItem,
   eachTemplate,
   type ListOptions,
+  listAllDeliveries,
   listRenders,
   listTemplates,
   type RenderListOptions,
   type RenderPage,
   type TemplatePage,
 } from './client/list.ts'
-import { pollUntilSucceeded, type SucceededRender, WAIT_MS } from './client/wait.ts'
+import {
+  type EndedBatch,
+  POLL_ATTEMPT_MS,
+  pollUntilEnd,
+  RENDER_END,
+  type SucceededRender,
+  type TimeLeft,
+  WAIT_MS,
+} from './client/wait.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { PlatenError } from './error.ts'
-import { type Call, type CallOptions, makeTransport, type Transport } from './transport.ts'
+import { type Call, type CallOptions, makeTransport } from './transport.ts'
 import type {
+  BatchRecord,
   Delivery,
+  DeliveryDetail,
   DeliveryList,
+  DeliveryPage,
+  ListedDelivery,
   ListedRender,
   Redelivery,
   RenderRecord,
   RenderRequest,
   Template,
   TemplateDetail,
+  TestEventRequest,
   Usage,
 } from './wire.ts'
 
@@ -57,14 +75,6 @@ export interface RenderInput extends Omit<RenderRequest, 'data' | 'mode' | 'asyn
   /** The payload, valid under the template's `variablesSchema`. */
   readonly data: object
 }
-
-export interface RenderCallOptions extends CallOptions {
-  /** A name for this render: a second call with the same key within 24 hours gets the same render. Absent = a new key for each call. */
-  readonly idempotencyKey?: string
-}
-
-/** Absent `retries` = as the client's other calls. */
-type RepeatedCallOptions = CallOptions & { readonly retries?: number }
 
 /** The PDF of a render that was started and waited for. */
 export interface AwaitedPdf extends RenderAnswer {
@@ -102,6 +112,15 @@ export interface Client {
    * minutes.
    */
   waitForRender(renderId: string, options?: CallOptions): Promise<SucceededRender>
+  /** Starts a batch of up to 1,000 renders. All are accepted, or none: then `details` of the error names the items at fault. */
+  createBatch(input: BatchInput, options?: RenderCallOptions): Promise<AcceptedBatch>
+  /** Reads how many renders of a batch are in which state. `allRenders({ batch })` lists them. */
+  getBatch(batchId: string, options?: CallOptions): Promise<BatchRecord>
+  /**
+   * Waits until each render of a batch has succeeded or failed: `failed` of the result says how many did. `timeoutMs` limits the whole wait.
+   * Default: 10 minutes.
+   */
+  waitForBatch(batchId: string, options?: CallOptions): Promise<EndedBatch>
   /** Downloads the PDF of a succeeded render. `pdfUrl` is valid for ten minutes; after that, read the record again. */
   downloadPdf(record: Pick<RenderRecord, 'pdfUrl'>, options?: CallOptions): Promise<Uint8Array>
   /** Reads one page of the renders that are still kept, the newest first. */
@@ -120,18 +139,23 @@ export interface Client {
   getUsage(options?: CallOptions): Promise<Usage>
   /** Lists the webhook deliveries of a render, with their attempts. */
   listDeliveries(renderId: string, options?: CallOptions): Promise<readonly Delivery[]>
+  /** Reads one page of the webhook deliveries of all renders that are still kept, those of the newest render first. */
+  listAllDeliveries(options?: DeliveryListOptions): Promise<DeliveryPage>
+  /** Iterates over all these deliveries. It requests the next page when it is needed. */
+  allDeliveries(options?: Omit<DeliveryListOptions, 'cursor'>): AsyncIterableIterator<ListedDelivery>
+  /** Reads one delivery, with its attempts. */
+  getDelivery(deliveryId: string, options?: CallOptions): Promise<DeliveryDetail>
+  /**
+   * Sends one event `webhook.test` to a URL. Resolves with its delivery when the one attempt is made, or after 15 seconds: then its status is
+   * `scheduled`, and `getDelivery` shows it later. The request is never repeated, because each one would send an event.
+   */
+  testWebhook(webhookUrl: string, options?: CallOptions): Promise<DeliveryDetail>
   /** Asks for one more attempt at a delivery. The request is never repeated, because each one would add an attempt. */
   redeliver(deliveryId: string, options?: CallOptions): Promise<Redelivery>
 }
 
 export const RETRIES = 4
 const TIMEOUT_MS = 150_000
-
-/**
- * A connection that is lost without a word would otherwise take the rest of the wait. A status is small, and the service
- * waits for less than that.
- */
-const POLL_ATTEMPT_MS = 60_000
 
 /** Creates a client. Throws `TypeError` when an option is invalid. */
 export function createClient(options: ClientOptions): Client {
@@ -147,15 +171,7 @@ export function createClientWithClock(options: ClientOptions, clock: Clock): Cli
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const send = makeTransport({ apiKey, fetch, retries, timeoutMs, brand, clock })
   const service = { send, url: urlMaker(options.baseUrl), brand, clock }
-  return { ...renderMethods(service), ...readMethods(service), ...deliveryMethods(service) }
-}
-
-/** What every method needs. */
-interface Service {
-  readonly send: Transport
-  readonly url: (path: string) => string
-  readonly brand: string
-  readonly clock: Clock
+  return { ...renderMethods(service), ...batchMethods(service), ...readMethods(service), ...deliveryMethods(service) }
 }
 
 function renderMethods(service: Service) {
@@ -189,8 +205,17 @@ function renderMethods(service: Service) {
   } satisfies Partial<Client>
 }
 
-function readMethods({ send, url }: Service) {
-  const page = (call: ListOptions) => listTemplates(send, url, call)
+function batchMethods(service: Service) {
+  return {
+    createBatch: (input, call) => createBatch(service, input, call),
+    getBatch: (batchId, call) => getBatch(service, batchId, call),
+    waitForBatch: (batchId, call) => waitForBatch(service, batchId, call),
+  } satisfies Partial<Client>
+}
+
+function readMethods(service: Service) {
+  const { send, url } = service
+  const page = (call: ListOptions) => listTemplates(service, call)
   return {
     getRender: (renderId, call) => send(recordCall(url, renderId, call)),
     getPdf: async (renderId, call) => (await send(pdfCall(url, renderId, call))).pdf,
@@ -198,8 +223,12 @@ function readMethods({ send, url }: Service) {
       if (pdfUrl === undefined) throw new TypeError('the record has no pdfUrl: only a render that succeeded has one')
       return await send({ ...call, method: 'GET', url: pdfUrl, isForeign: true, isRepeatable: true, read: readBytes })
     },
-    listRenders: (call = {}) => listRenders(send, url, call),
-    allRenders: (call = {}) => eachRender((cursor) => listRenders(send, url, { ...call, ...cursor })),
+    listRenders: (call = {}) => listRenders(service, call),
+    allRenders: (call = {}) =>
+      eachItem(
+        (cursor) => listRenders(service, { ...call, ...cursor }),
+        ({ renders }) => renders,
+      ),
     listTemplates: (call = {}) => page(call),
     allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
     getTemplate: (code, call) =>
@@ -208,12 +237,30 @@ function readMethods({ send, url }: Service) {
   } satisfies Partial<Client>
 }
 
-function deliveryMethods({ send, url }: Service) {
+function deliveryMethods(service: Service) {
+  const { send, url } = service
   return {
     async listDeliveries(renderId, call) {
       const path = `render/${encodeURIComponent(renderId)}/deliveries`
       return (await send({ ...getCall(url(path), call), read: readJson<DeliveryList> })).deliveries
     },
+    listAllDeliveries: (call = {}) => listAllDeliveries(service, call),
+    allDeliveries: (call = {}) =>
+      eachItem(
+        (cursor) => listAllDeliveries(service, { ...call, ...cursor }),
+        ({ deliveries }) => deliveries,
+      ),
+    getDelivery: (deliveryId, call) =>
+      send({ ...getCall(url(`deliveries/${encodeURIComponent(deliveryId)}`), call), read: readJson<DeliveryDetail> }),
+    testWebhook: (webhookUrl, call = {}) =>
+      send<DeliveryDetail>({
+        ...call,
+        method: 'POST',
+        url: url('webhooks/test'),
+        body: { url: webhookUrl } satisfies TestEventRequest,
+        isRepeatable: false,
+        read: readJson,
+      }),
     redeliver: (deliveryId, call = {}) =>
       send<Redelivery>({
         ...call,
@@ -236,21 +283,9 @@ function urlMaker(baseUrl: string): (path: string) => string {
 function renderCall(
   url: Service['url'],
   body: Omit<RenderInput, 'data'> & Pick<RenderRequest, 'mode'>,
-  { idempotencyKey, ...call }: RenderCallOptions = {},
+  call?: RenderCallOptions,
 ) {
-  return {
-    ...call,
-    method: 'POST',
-    url: url('render'),
-    // With this key the service renders once, however often the request arrives.
-    headers: { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() },
-    body,
-    isRepeatable: true,
-  } as const satisfies Omit<Call<unknown>, 'read'>
-}
-
-function getCall(url: string, call: RepeatedCallOptions = {}) {
-  return { ...call, method: 'GET', url, isRepeatable: true } as const satisfies Omit<Call<unknown>, 'read'>
+  return startCall(url('render'), body, call)
 }
 
 function recordCall(url: Service['url'], renderId: string, call?: RepeatedCallOptions): Call<RenderRecord> {
@@ -295,11 +330,11 @@ async function renderAndWait(
 }
 
 function waitForRender({ send, url, clock }: Service, renderId: string, call: RepeatedCallOptions = {}) {
-  const ask = (query: string, left: { readonly timeoutMs: number }) => {
-    const asked = recordCall(url, renderId, { ...call, ...left })
-    return send({ ...asked, url: `${asked.url}?${query}`, attemptMs: POLL_ATTEMPT_MS })
+  const ask = ({ waitSeconds, timeoutMs }: TimeLeft) => {
+    const asked = recordCall(url, renderId, { ...call, timeoutMs })
+    return send({ ...asked, url: `${asked.url}?wait=${waitSeconds}`, attemptMs: POLL_ATTEMPT_MS })
   }
-  return pollUntilSucceeded(ask, call, clock)
+  return pollUntilEnd({ ask, ...RENDER_END }, call, clock)
 }
 
 /** Also after a first attempt whose answer was lost. */

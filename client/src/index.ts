@@ -1,6 +1,7 @@
 /** The public API of `@platen/client`. */
 
 export type {
+  AcceptedBatch,
   AcceptedRender,
   PdfAnswer,
   PdfConsumer,
@@ -9,19 +10,28 @@ export type {
   RenderAnswer,
   RenderedPdf,
 } from './client/answer.ts'
-export type { ListOptions, RenderFilters, RenderListOptions, RenderPage, TemplatePage } from './client/list.ts'
-export type { SucceededRender } from './client/wait.ts'
+export type { BatchInput, BatchItemInput } from './client/batch.ts'
+export type { RenderCallOptions } from './client/call.ts'
+export type {
+  DeliveryFilters,
+  DeliveryListOptions,
+  ListOptions,
+  RenderFilters,
+  RenderListOptions,
+  RenderPage,
+  TemplatePage,
+} from './client/list.ts'
+export type { EndedBatch, SucceededRender } from './client/wait.ts'
 export {
   type AwaitedPdf,
   type Client,
   type ClientOptions,
   createClient,
-  type RenderCallOptions,
   type RenderInput,
 } from './client.ts'
 export { type LocalCode, PlatenError, type PlatenErrorCode, type PlatenErrorReason } from './error.ts'
 export type { CallOptions } from './transport.ts'
-export type { FailedBody, SucceededBody, WebhookBody, WebhookEvent } from './webhook/event.ts'
+export type { BatchEndedBody, FailedBody, SucceededBody, TestBody, WebhookBody, WebhookEvent } from './webhook/event.ts'
 export { type SignedDelivery, type SignOptions, signTestEvent, type TestEvent } from './webhook/sign.ts'
 export {
   type VerifyOptions,

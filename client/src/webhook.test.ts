@@ -20,6 +20,18 @@ const FAILED = {
   error_code: 'render_timeout',
   error_message: 'the render did not end within 25 seconds',
 }
+const BATCH = {
+  batch_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',
+  template: 'invoice',
+  metadata: { run_id: '7' },
+  status: 'ended',
+  total: 5,
+  succeeded: 4,
+  failed: 1,
+  created_at: '2026-11-21T12:00:00.000Z',
+  ended_at: '2026-11-21T12:00:03.187Z',
+}
+const TEST = { id: DELIVERY, status: 'test', created_at: '2026-11-21T12:00:00.412Z' }
 const BODY = JSON.stringify(SUCCEEDED)
 
 const hmac = (secret: string, text: string) => createHmac('sha256', secret).update(text)
@@ -82,6 +94,28 @@ describe('a delivery', () => {
     expect(event).toMatchObject({ type: 'render.failed', data })
   })
 
+  test('of a batch that has ended is read', async () => {
+    const body = JSON.stringify(BATCH)
+    const { batch_id: batchId, created_at: createdAt, ended_at: endedAt, ...same } = BATCH
+    expect(await verify(headersOf({}, NOW, body), {}, body)).toEqual({
+      type: 'batch.ended',
+      deliveryId: DELIVERY,
+      timestamp: new Date(NOW * 1000),
+      batchId,
+      data: { ...same, batchId, createdAt, endedAt },
+    })
+  })
+
+  test('of a test of the receiver is read', async () => {
+    const body = JSON.stringify(TEST)
+    expect(await verify(headersOf({}, NOW, body), {}, body)).toEqual({
+      type: 'webhook.test',
+      deliveryId: DELIVERY,
+      timestamp: new Date(NOW * 1000),
+      data: { id: DELIVERY, status: 'test', createdAt: TEST.created_at },
+    })
+  })
+
   test('may have fields that nobody knows yet', async () => {
     const body = JSON.stringify({ ...SUCCEEDED, page_count: 3 })
     expect((await verify(headersOf({}, NOW, body), {}, body)).data).toMatchObject({ pageCount: 3 })
@@ -126,6 +160,12 @@ describe('a delivery', () => {
     ['a size that is a text', { ...SUCCEEDED, bytes: '48213' }],
     ['no artifact', { ...SUCCEEDED, artifact_id: undefined }],
     ['no error code', { ...FAILED, error_code: undefined }],
+    ['a batch without an end', { ...BATCH, ended_at: undefined }],
+    ['a batch without a count', { ...BATCH, failed: undefined }],
+    ['a batch whose id is none', { ...BATCH, batch_id: SUCCEEDED.id }],
+    ['a batch that has not ended', { ...BATCH, status: 'processing' }],
+    ['no time of a test', { ...TEST, created_at: undefined }],
+    ['an id of a test that is none', { ...TEST, id: 'x' }],
     ['a list', [SUCCEEDED]],
   ])('that is signed with %s is an unknown event', async ([, data]) => {
     const body = JSON.stringify(data)

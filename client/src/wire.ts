@@ -161,6 +161,71 @@ export interface ListedFailure {
   readonly reason: FailureCode
 }
 
+/** Body of POST /batches. */
+export interface BatchRequest {
+  /** Template code, in snake or kebab case. */
+  readonly template: string
+  /** Overrides the engine of the template, which is react_pdf if the template names none. */
+  readonly engine?: Engine
+  readonly options?: RenderOptions
+  /** https URL that receives one signed event when the batch has ended. Its renders send none. */
+  readonly webhookUrl?: string
+  /** Your own name for the batch. Its renders have a reference of their own. */
+  readonly reference?: string
+  /** Texts of your own. You get them back with the status of the batch and in its webhook. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** What each render is made of. */
+  readonly items: readonly BatchItem[]
+}
+
+/** One render of a batch. */
+export interface BatchItem {
+  /** The payload. It must conform to the template's variablesSchema. */
+  readonly data: Readonly<Record<string, unknown>>
+  /** Overrides `options.filename` of the batch. */
+  readonly filename?: string
+  /** Your own name for what the render is of, such as an order number: text without control characters and characters that change its direction. Renders are listed by it; it need not be unique. */
+  readonly reference?: string
+  /** Up to 16 texts of your own. You get them back with the status, in lists and in webhooks. */
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** Answer to POST /batches. */
+export interface BatchAccepted {
+  /** ULID. */
+  readonly batchId: string
+  readonly status: 'processing'
+  /** Renders of the batch. */
+  readonly total: number
+  /** Relative path of the status of the batch. */
+  readonly pollUrl: string
+}
+
+/** Answer to GET /batches/{id}. */
+export interface BatchRecord {
+  /** ULID. */
+  readonly batchId: string
+  /** Template code. */
+  readonly template: string
+  /** `reference` of the batch. */
+  readonly reference?: string
+  /** `metadata` of the batch. */
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly status: 'processing' | 'ended'
+  /** Renders of the batch. */
+  readonly total: number
+  /** Renders that wait. */
+  readonly queued: number
+  readonly running: number
+  readonly succeeded: number
+  /** Renders that failed, or were deleted before they ended. */
+  readonly failed: number
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** Only while status is ended. */
+  readonly endedAt?: string
+}
+
 /** Answer to GET /templates: one page. */
 export interface TemplateList {
   readonly templates: readonly Template[]
@@ -294,7 +359,7 @@ export type AttemptResult = 'ok' | 'status' | 'timeout' | 'dns' | 'connection' |
 export interface DeliveryDetail {
   /** X-Service-Delivery and webhook-id of every attempt. */
   readonly id: string
-  readonly event: 'render.succeeded' | 'render.failed' | 'batch.ended' | 'webhook.test'
+  readonly event: DeliveredEventType
   /** Where it is sent: webhookUrl of the render, or url of the test event. */
   readonly url: string
   /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called. */
@@ -313,6 +378,8 @@ export interface DeliveryDetail {
   readonly batchId?: string
 }
 
+export type DeliveredEventType = 'render.succeeded' | 'render.failed' | 'batch.ended' | 'webhook.test'
+
 /** Answer to GET /deliveries: one page. */
 export interface DeliveryPage {
   readonly deliveries: readonly ListedDelivery[]
@@ -324,7 +391,7 @@ export interface DeliveryPage {
 export interface ListedDelivery {
   /** X-Service-Delivery and webhook-id of every attempt. */
   readonly id: string
-  readonly event: 'render.succeeded' | 'render.failed' | 'batch.ended' | 'webhook.test'
+  readonly event: DeliveredEventType
   /** ULID. */
   readonly renderId: string
   /** Template code. */

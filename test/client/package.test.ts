@@ -38,7 +38,8 @@ describe('the package', () => {
     const entries = await readdir(installed, { recursive: true, withFileTypes: true })
     const files = entries.filter((entry) => entry.isFile())
     const paths = files.map((entry) => relative(installed, join(entry.parentPath, entry.name))).toSorted()
-    const inner = ['client/answer', 'client/list', 'client/wait', 'webhook/event', 'webhook/key', 'webhook/sign']
+    const methods = ['answer', 'batch', 'call', 'list', 'wait'].map((name) => `client/${name}`)
+    const inner = [...methods, 'webhook/event', 'webhook/key', 'webhook/sign']
     const outer = ['client', 'clock', 'error', 'index', 'json', 'node', 'spelling', 'transport', 'webhook', 'wire']
     const modules = [...outer, ...inner]
     const compiled = ['dist', 'dist/cjs'].flatMap((folder) =>
@@ -147,6 +148,11 @@ export function bytes(event: WebhookEvent): number {
       return event.data.bytes
     case 'render.failed':
       return event.data.errorMessage.length
+    case 'batch.ended':
+      return event.data.total + event.batchId.length
+    case 'webhook.test':
+      // @ts-expect-error it tells of no render
+      return event.renderId
   }
 }
 // A reason that is not known yet is a reason, too.
@@ -154,6 +160,11 @@ export const reasons: ErrorReason[] = ['quota_exhausted', 'a_new_one']
 export const signed = signTestEvent({ secret: 'a', event: { type: 'render.failed', data: { errorCode: 'page_limit' } } })
 // @ts-expect-error a render that failed has no size
 export const wrong = signTestEvent({ secret: 'a', event: { type: 'render.failed', data: { bytes: 1 } } })
+export const test = signTestEvent({ secret: 'a', event: { type: 'webhook.test' } })
+export const batch = client.createBatch({ template: 'invoice', items: [{ data, filename: 'a.pdf' }, { data, reference: 'b' }] })
+export const end: Promise<string> = client.waitForBatch('b').then(({ endedAt }) => endedAt)
+export const lost = client.allDeliveries({ status: 'exhausted' })
+export const tested: Promise<string> = client.testWebhook('https://a.b').then(({ status }) => status)
 export async function receive(request: Request): Promise<string> {
   return (await verifyWebhook(await request.text(), request.headers, ['a', 'b'])).deliveryId
 }

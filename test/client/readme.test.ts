@@ -32,15 +32,15 @@ afterAll(async () => {
 
 test('renders PDFs, lists templates and tells what is wrong', async () => {
   const caller = blocks.filter((code) => !/verifyWebhook|signTestEvent/.test(code))
-  expect(caller.length).toBe(6)
+  expect(caller.length).toBe(8)
   await writeFile(join(folder, 'caller.mjs'), caller.join('\n'))
   const env = { PATH: process.env['PATH'], PLATEN_URL: service().url(), PLATEN_API_KEY: service().key }
   const { stdout } = await run(await machineNode(), ['caller.mjs'], { cwd: folder, env })
   expect(stdout).toMatch(
-    /^[0-9A-Z]{26} \w+\ncertificate 1\ninvoice 1\nletter 1\nreport 1\nundefined\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
+    /^2 0\n[0-9A-Z]{26} \w+\ncertificate 1\ninvoice 1\nletter 1\nreport 1\nundefined\nexhausted \w+\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
   )
   expect((await readdir(folder)).filter((name) => name.startsWith('.'))).toEqual([])
-  for (const name of ['invoice.pdf', 'invoice-2.pdf', 'invoice-3.pdf']) {
+  for (const name of ['invoice.pdf', 'invoice-2.pdf', 'invoice-3.pdf', '2026-0046.pdf', '2026-0047.pdf']) {
     expect((await readFile(join(folder, name))).subarray(0, 5).toString()).toBe('%PDF-')
   }
 })

@@ -56,6 +56,12 @@ describe.for(['fastify', 'express'])('the receiver with %s', (name) => {
     expect(text).not.toContain(SECRET)
   })
 
+  test('answers 204 to a test of the service', async () => {
+    const body = JSON.stringify({ id: aDelivery(6), status: 'test', created_at: '2026-11-21T12:00:00.412Z' })
+    expect(await receiver().deliver({ id: aDelivery(6), body })).toEqual([204, ''])
+    expect(await receiver().line()).toMatch(/^webhook\.test/)
+  })
+
   test('has done nothing for what it refused', async () => {
     expect((await receiver().deliver({ id: aDelivery(5), body: BODY.replace('6071', '6073') }))[0]).toBe(204)
     expect(await receiver().line()).toBe(`render.failed ${RENDER_ID.slice(0, -1)}K`)

@@ -1,5 +1,6 @@
 /** The client and the real service: every method, and the errors by their codes. */
-import { webhookBodyOf } from '@platen/contract/event.ts'
+import { randomBytes } from 'node:crypto'
+import { EVENT_ID_RANDOM_BYTES, TEST_EVENT, testEventOf, webhookBodyOf } from '@platen/contract/event.ts'
 import { signatureHeaders } from '@platen/events/webhook/sign.ts'
 import { describe, expect, test } from 'vitest'
 import {
@@ -11,10 +12,17 @@ import {
   verifyWebhook,
 } from '../../client/src/index.ts'
 import { toWire } from '../../client/src/spelling.ts'
-import { readText } from '../architecture/source-tree.ts'
 import { aFailure, aManifest, anEvent, aRecord, rejectionOf } from '../fixture/build.ts'
 import { shared } from '../fixture/lifetime.ts'
-import { ACME_LIVE, invoice, METERED_LIVE, METERED_TEST, NARROW_LIVE } from '../fixture/manifests.ts'
+import {
+  ACME_LIVE,
+  ACME_WEBHOOK_SECRET,
+  invoice,
+  METERED_LIVE,
+  METERED_TEST,
+  NARROW_LIVE,
+} from '../fixture/manifests.ts'
+import { poll } from '../time/poll.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
@@ -116,6 +124,37 @@ describe('a caller', () => {
       expect(rate).toEqual({ limit: expect.any(Number), remaining: expect.any(Number), resetsAt: expect.any(String) })
       expect(Date.parse(rate?.resetsAt ?? '')).toBeGreaterThan(Date.now() - 60_000)
     }
+  })
+
+  test('has many PDFs rendered at once, and counts and finds them', async () => {
+    const client = aClient()
+    const items = [1, 2, 3].map((rows) => ({
+      data: invoice(rows),
+      reference: `item_${rows}`,
+      metadata: { row_s: `${rows}` },
+    }))
+    const labels = { reference: 'run_7', metadata: { run_id: '7' } }
+    const call = { idempotencyKey: 'run-7' }
+    const { batchId, ...accepted } = await client.createBatch({ template: 'invoice', items, ...labels }, call)
+    expect(accepted).toMatchObject({ total: 3, pollUrl: `/api/v1/batches/${batchId}`, isReplayed: false })
+    const again = await client.createBatch({ template: 'invoice', items, ...labels }, call)
+    expect(again).toMatchObject({ batchId, isReplayed: true })
+    const ended = await client.waitForBatch(batchId)
+    expect(ended).toMatchObject({ batchId, template: 'invoice', status: 'ended', total: 3, succeeded: 3, ...labels })
+    expect(await client.getBatch(batchId)).toEqual(ended)
+    const renders = await Array.fromAsync(client.allRenders({ batch: batchId, limit: 2 }))
+    expect(renders.toReversed().map(({ reference, metadata }) => ({ reference, metadata }))).toEqual(
+      items.map(({ reference, metadata }) => ({ reference, metadata })),
+    )
+    for (const { renderId } of renders) expect(await client.waitForRender(renderId)).toMatchObject({ batchId })
+    expect((await inspectPdf(await client.getPdf(renders[0]?.renderId ?? ''))).text).toContain('row-3-of-3.')
+  })
+
+  test('is told which items of a batch are at fault, and of a batch that is none', async () => {
+    const items = [{ data: invoice(1) }, { data: { number: 7, rows: [] } }]
+    const error = await errorOf(aClient().createBatch({ template: 'invoice', items }))
+    expect(error).toMatchObject({ code: 'VALIDATION_FAILED', details: [{ in: 'body', path: '/items/1/data/number' }] })
+    expect((await errorOf(aClient().getBatch('none'))).code).toBe('BATCH_NOT_FOUND')
   })
 
   test('asks twice under one key and gets one render', async () => {
@@ -230,6 +269,11 @@ describe('what the service sends to receivers', () => {
     return { body, headers: signatureHeaders({ ...event, body, timestampS, secrets, brand: 'service' }) }
   }
 
+  const sentAs = (headers: Readonly<Record<string, string>>) => {
+    const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+    return { 'content-type': 'application/json', ...Object.fromEntries(named) }
+  }
+
   test.for(events)('is what the client reads: %s', async ([, event]) => {
     const { body, headers } = sentFor(event)
     for (const secret of secrets.all) {
@@ -239,33 +283,101 @@ describe('what the service sends to receivers', () => {
     }
   })
 
+  test('is what the client reads and signs: an event that tests a receiver', async () => {
+    const now = Date.now()
+    const { id, body } = testEventOf(now, randomBytes(EVENT_ID_RANDOM_BYTES))
+    const timestampS = Math.floor(now / 1000)
+    const headers = signatureHeaders({ id, type: TEST_EVENT, body, timestampS, secrets, brand: 'service' })
+    const read = await verifyWebhook(body, headers, 'secret')
+    expect(read).toMatchObject({ type: TEST_EVENT, deliveryId: id })
+    expect(await signTestEvent({ secret: secrets.all, event: read })).toEqual({ body, headers: sentAs(headers) })
+  })
+
   test.for(events)('is what the client signs for tests, to the byte: %s', async ([, event]) => {
     const { body, headers } = sentFor(event)
     const read = await verifyWebhook(body, headers, 'secret')
     const signed = await signTestEvent({ secret: secrets.all, event: read })
     expect(signed.body).toBe(body)
-    const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
-    expect(signed.headers).toEqual({ 'content-type': 'application/json', ...Object.fromEntries(named) })
+    expect(signed.headers).toEqual(sentAs(headers))
   })
 })
 
-// These begin to run with the first version of the service that describes them.
-const hasDeliveries = readText('api/openapi.json').includes('/deliveries')
+describe('deliveries', () => {
+  const open = shared(() => startEmbedded({ PLATEN_CHROMIUM: 'none', ...LOOPBACK_ALLOWED }))
+  const client = () => aClient({ baseUrl: open().url() })
 
-describe.runIf(hasDeliveries)('the deliveries of a render', () => {
-  test('are listed, and attempted once more', async () => {
+  test('of a render are listed, and attempted once more', async () => {
     await using receiver = await aReceiver()
-    await using open = await startEmbedded({ PLATEN_CHROMIUM: 'none', ...LOOPBACK_ALLOWED })
-    const client = aClient({ baseUrl: open.url() })
     const url = `${receiver.url}/hook`
-    const { renderId } = await client.renderAsync({ template: 'invoice', data: invoice(1), webhookUrl: url })
-    await client.waitForRender(renderId)
+    const { renderId } = await client().renderAsync({ template: 'invoice', data: invoice(1), webhookUrl: url })
+    await client().waitForRender(renderId)
     await receiver.until(1)
-    const [delivery] = await client.listDeliveries(renderId)
+    const [delivery] = await client().listDeliveries(renderId)
     expect(delivery).toMatchObject({ event: 'render.succeeded', url })
     const id = delivery?.id ?? ''
-    expect((await client.redeliver(id)).id).toBe(id)
+    expect((await client().redeliver(id)).id).toBe(id)
     await receiver.until(2)
     expect(receiver.received.map(({ headers }) => headers['x-service-delivery'])).toEqual([id, id])
+    expect(await client().getDelivery(id)).toMatchObject({ id, renderId, event: 'render.succeeded', url })
+    expect((await errorOf(client().getDelivery('none'))).code).toBe('DELIVERY_NOT_FOUND')
+  })
+
+  test('of all renders are found, page by page', async () => {
+    await using receiver = await aReceiver()
+    const reference = 'delivered 7/é'
+    const input = { template: 'invoice', data: invoice(1), reference, webhookUrl: receiver.url }
+    const since = new Date()
+    const ids = []
+    for (let i = 0; i < 3; i++) {
+      const { renderId } = await client().render(input)
+      ids.unshift(renderId)
+    }
+    await receiver.until(3)
+    const filters = { reference, template: 'invoice', createdAfter: since }
+    const listed = () => Array.fromAsync(client().allDeliveries({ ...filters, status: 'delivered', limit: 1 }))
+    const all = await poll(listed).until((found) => found.length === 3)
+    expect(all.map(({ renderId }) => renderId)).toEqual(ids)
+    expect(all[0]).toMatchObject({ event: 'render.succeeded', reference, lastAttempt: { statusCode: 204 } })
+    const { deliveries, nextCursor } = await client().listAllDeliveries({ ...filters, limit: 2 })
+    expect(deliveries).toEqual(all.slice(0, 2))
+    const rest = await client().listAllDeliveries({ ...filters, limit: 2, ...(nextCursor && { cursor: nextCursor }) })
+    expect([rest.deliveries, rest.nextCursor]).toEqual([all.slice(2), undefined])
+    expect(await Array.fromAsync(client().allDeliveries({ ...filters, createdBefore: since }))).toEqual([])
+    expect(await Array.fromAsync(client().allDeliveries({ ...filters, status: 'exhausted' }))).toEqual([])
+  })
+
+  test('of a batch tell of its end, in the words with which the client signs', async () => {
+    await using receiver = await aReceiver()
+    const items = [{ data: invoice(1) }, { data: invoice(2) }]
+    const labels = { reference: 'run_8', metadata: { run_id: '8' } }
+    const input = { template: 'invoice', webhookUrl: receiver.url, items, ...labels }
+    const { batchId } = await client().createBatch(input)
+    await receiver.until(1)
+    const { queued: _queued, running: _running, ...ended } = await client().waitForBatch(batchId)
+    const [{ body, headers } = { body: '', headers: {} }] = receiver.received
+    const event = await verifyWebhook(body, headers, ACME_WEBHOOK_SECRET)
+    expect(event).toMatchObject({ type: 'batch.ended', batchId })
+    expect(event.data).toEqual(ended)
+    const signed = await signTestEvent({ secret: ACME_WEBHOOK_SECRET, event })
+    expect(signed.body).toBe(body)
+    expect(headers).toMatchObject(signed.headers)
+    expect(await client().getDelivery(event.deliveryId)).toMatchObject({ event: 'batch.ended', batchId })
+  })
+
+  test('of a test event come to the receiver, and are told with its answer', async () => {
+    await using receiver = await aReceiver()
+    receiver.answer((_request, response) => response.writeHead(401).end('who are you?'))
+    const tested = await client().testWebhook(receiver.url)
+    const attempt = { result: 'status', statusCode: 401, responseExcerpt: 'who are you?' }
+    expect(tested).toMatchObject({ event: 'webhook.test', url: receiver.url, status: 'exhausted', attempts: [attempt] })
+    expect(await client().getDelivery(tested.id)).toEqual(tested)
+    const events = receiver.received.map(({ body, headers }) => verifyWebhook(body, headers, ACME_WEBHOOK_SECRET))
+    expect(events.length).toBe(1)
+    expect(await events[0]).toMatchObject({
+      type: 'webhook.test',
+      deliveryId: tested.id,
+      data: { createdAt: tested.createdAt },
+    })
+    expect((await errorOf(client().testWebhook('ftp://a.example'))).code).toBe('INVALID_PAYLOAD')
   })
 })

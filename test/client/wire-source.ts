@@ -4,7 +4,9 @@ import { declarationOf, type Schema, shapeOf } from '../crd/typescript.ts'
 /** The parts of an OpenAPI document that are read here. */
 export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: { readonly ErrorBody: Schema; readonly WebhookBody: Schema } }
+  readonly components: {
+    readonly schemas: Readonly<Record<'ErrorBody' | 'WebhookBody' | 'BatchWebhookBody' | 'TestEventBody', Schema>>
+  }
 }
 interface Operation {
   readonly parameters?: readonly { readonly in: string; readonly name: string }[]
@@ -39,6 +41,11 @@ export const KNOWN: Readonly<
       'created_before',
     ].map((name) => `query ${name}`),
   },
+  'POST /api/v1/batches': {
+    types: { request: 'BatchRequest', '202': 'BatchAccepted' },
+    names: ['header idempotency-key'],
+  },
+  'GET /api/v1/batches/{id}': { types: { '200': 'BatchRecord' }, names: ['path id'] },
   'GET /api/v1/templates': { types: { '200': 'TemplateList' }, names: ['query page', 'query per_page'] },
   'GET /api/v1/render/{id}/deliveries': { types: { '200': 'DeliveryList' }, names: ['path id'] },
   'GET /api/v1/templates/{code}': { types: { '200': 'TemplateDetail' }, names: ['path code'] },
@@ -72,10 +79,10 @@ export function withoutNames(document: OpenApi): OpenApi {
   return resolve(document) as OpenApi
 }
 
-/** The operations for callers that the client has; the others are for load balancers and tools, and those of batches it has not yet. */
+/** The operations for callers; the others are for load balancers and tools. */
 export function operationsOf({ paths }: OpenApi): readonly { readonly name: string; readonly operation: Operation }[] {
   return Object.entries(paths)
-    .filter(([path]) => path.startsWith('/api/v1/') && !path.startsWith('/api/v1/batches'))
+    .filter(([path]) => path.startsWith('/api/v1/'))
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
     )
@@ -119,6 +126,10 @@ const TYPES: Readonly<Record<string, { readonly at?: string; readonly about?: st
   RenderList: { about: 'Answer to GET /renders: one page.' },
   ListedRender: { at: 'RenderList.renders.items', about: 'A render in a list. Its status record has more.' },
   ListedFailure: { at: 'ListedRender.error' },
+  BatchRequest: { about: 'Body of POST /batches.' },
+  BatchItem: { at: 'BatchRequest.items.items', about: 'One render of a batch.' },
+  BatchAccepted: { about: 'Answer to POST /batches.' },
+  BatchRecord: { about: 'Answer to GET /batches/{id}.' },
   TemplateList: { about: 'Answer to GET /templates: one page.' },
   Template: { at: 'TemplateList.templates.items' },
   TemplateDetail: { about: 'Answer to GET /templates/{code}.' },
@@ -132,6 +143,7 @@ const TYPES: Readonly<Record<string, { readonly at?: string; readonly about?: st
   DeliveryAttempt: { at: 'Delivery.attempts.items', about: 'One request to the receiver.' },
   AttemptResult: { at: 'DeliveryAttempt.result' },
   DeliveryDetail: { about: 'Answer to GET /deliveries/{id} and POST /webhooks/test.' },
+  DeliveredEventType: { at: 'DeliveryDetail.event' },
   DeliveryPage: { about: 'Answer to GET /deliveries: one page.' },
   ListedDelivery: { at: 'DeliveryPage.deliveries.items', about: 'A delivery in a list. The delivery itself has more.' },
   ListedAttempt: { at: 'ListedDelivery.last_attempt' },
@@ -216,7 +228,9 @@ export function isFree({ type, properties }: Schema): boolean {
 function schemaAt(path: string, found: ReadonlyMap<string, Schema>): Schema | undefined {
   const [type = '', ...steps] = path.split('.')
   return steps.reduce(
-    (outer, step) => (step === 'items' ? outer?.items : (outer?.anyOf?.[Number(step)] ?? outer?.properties?.[step])),
+    (outer, step) =>
+      // Of a list, `items` is what is in it; a field may have the same name.
+      (step === 'items' ? outer?.items : outer?.anyOf?.[Number(step)]) ?? outer?.properties?.[step],
     found.get(type),
   )
 }

@@ -67,19 +67,28 @@ describe('the wire types', () => {
 })
 
 test('the events of webhooks have the fields that the document says', async () => {
-  const claims = Object.entries(document.components.schemas.WebhookBody.properties ?? {}).map(([field, schema]) => ({
-    label: field,
-    type: `{ ${field}: BodyField<'${field}'> }`,
-    schema: { type: 'object', additionalProperties: false, required: [field], properties: { [field]: schema } },
-    isEqual: true,
-  }))
-  expect(claims.length).toBeGreaterThan(5)
+  const { WebhookBody, BatchWebhookBody, TestEventBody } = document.components.schemas
+  const bodies = {
+    'webhook.SucceededBody | webhook.FailedBody': WebhookBody,
+    'webhook.BatchEndedBody': BatchWebhookBody,
+    'webhook.TestBody': TestEventBody,
+  }
+  const claims = Object.entries(bodies).flatMap(([body, { properties = {} }]) =>
+    Object.entries(properties).map(([field, schema]) => ({
+      label: `${field} of ${body}`,
+      type: `{ ${field}: BodyField<'${field}', ${body}> }`,
+      schema: { type: 'object', additionalProperties: false, required: [field], properties: { [field]: schema } },
+      isEqual: true,
+    })),
+  )
+  expect(claims.length).toBeGreaterThan(15)
   expect(await refuted(claims)).toEqual([])
 })
 
 describe('the spelling of the client', () => {
-  const { WebhookBody } = document.components.schemas
-  const fields = [...Object.values(bodiesOf(document)), WebhookBody].flatMap(fieldsOf)
+  const { WebhookBody, BatchWebhookBody, TestEventBody } = document.components.schemas
+  const bodies = [...Object.values(bodiesOf(document)), WebhookBody, BatchWebhookBody, TestEventBody]
+  const fields = bodies.flatMap(fieldsOf)
   const names = (of: (schema: Schema) => boolean) => {
     return [...new Set(fields.flatMap(([name, schema]) => (of(schema) ? [name] : [])))].toSorted()
   }
@@ -176,14 +185,15 @@ interface Claim {
 const HEAD = `
 import type { FromSchema } from 'json-schema-to-ts'
 import type { Wire } from '../../client/src/spelling.ts'
-import type { WebhookBody } from '../../client/src/webhook/event.ts'
+import type * as webhook from '../../client/src/webhook/event.ts'
 import type * as wire from '../../client/src/wire.ts'
 // The room for texts to come is not in the schema.
 type Known<T> = Same<T, string & {}> extends true ? never : T
 type Plain<T> = T extends string ? Known<T> : T extends readonly (infer U)[] ? Plain<U>[] : T extends object ? { -readonly [K in keyof T]: Plain<T[K]> } : T
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 type Equal<A, B> = Same<Plain<A>, Plain<B>>
-export type BodyField<K, B = Wire<WebhookBody>> = B extends unknown ? (K extends keyof B ? Exclude<B[K], undefined> : never) : never
+type FieldIn<K, B> = B extends unknown ? (K extends keyof B ? Exclude<B[K], undefined> : never) : never
+export type BodyField<K, Body> = FieldIn<K, Wire<Body>>
 export type Field<T, K extends string> = K extends keyof T ? Pick<T, K> : never
 `
 

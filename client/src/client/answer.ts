@@ -2,7 +2,7 @@
 import { PlatenError } from '../error.ts'
 import { fromWire, type Wire } from '../spelling.ts'
 import { ConsumerError, networkError } from '../transport.ts'
-import type { RenderAccepted, UsageRate } from '../wire.ts'
+import type { BatchAccepted, RenderAccepted, UsageRate } from '../wire.ts'
 
 /** Units of the month. */
 export interface Quota {
@@ -14,14 +14,18 @@ export interface Quota {
 /** The rate with the fewest renders left. */
 export type Rate = Pick<UsageRate, 'limit' | 'remaining' | 'resetsAt'>
 
-/** What the service says with every render. */
-export interface RenderAnswer {
-  readonly renderId: string
+/** What the service says when it starts renders. */
+interface StartAnswer {
   /** Is this the answer to an earlier call with the same `idempotencyKey`? Such an answer has no quota and no rate. */
   readonly isReplayed: boolean
   /** Undefined if the plan sets no quota, and in the sandbox. */
   readonly quota: Quota | undefined
   readonly rate: Rate | undefined
+}
+
+/** What the service says with every render. */
+export interface RenderAnswer extends StartAnswer {
+  readonly renderId: string
 }
 
 /** What the service says with a PDF. */
@@ -38,6 +42,15 @@ export interface RenderedPdf extends PdfAnswer {
 /** A render that the service has accepted and will make. */
 export interface AcceptedRender extends RenderAnswer {
   /** Path of its status record. */
+  readonly pollUrl: string
+}
+
+/** A batch that the service has accepted: each of its renders will be made. */
+export interface AcceptedBatch extends StartAnswer {
+  readonly batchId: string
+  /** Renders of the batch. */
+  readonly total: number
+  /** Path of the status of the batch. */
   readonly pollUrl: string
 }
 
@@ -73,7 +86,12 @@ export async function readAccepted(response: Response, brand: string): Promise<A
   return { renderId, pollUrl, ...commonOf(response.headers, brand) }
 }
 
-function commonOf(headers: Headers, brand: string): Omit<RenderAnswer, 'renderId'> {
+export async function readAcceptedBatch(response: Response, brand: string): Promise<AcceptedBatch> {
+  const { batchId, total, pollUrl } = await readJson<BatchAccepted>(response)
+  return { batchId, total, pollUrl, ...commonOf(response.headers, brand) }
+}
+
+function commonOf(headers: Headers, brand: string): StartAnswer {
   const isReplayed = headers.get('idempotent-replayed') === 'true'
   const quota = countOf(headers, `x-${brand}-quota`)
   const rate = countOf(headers, 'x-ratelimit')

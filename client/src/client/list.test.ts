@@ -54,22 +54,40 @@ describe('the list of renders', () => {
   test('is walked by its cursors', async () => {
     const { client, asked } = aClient(pages)
     const ids = []
-    for await (const { renderId } of client.allRenders({ status: 'failed' })) ids.push(renderId)
+    for await (const { renderId } of client.allRenders({ status: 'failed', batch: 'b-1' })) ids.push(renderId)
     expect(ids).toEqual(['a', 'b'])
-    expect(asked.map(queryOf)).toEqual([{ status: 'failed' }, { status: 'failed', cursor: 'next' }])
+    const query = { status: 'failed', batch: 'b-1' }
+    expect(asked.map(queryOf)).toEqual([query, { ...query, cursor: 'next' }])
   })
 })
 
-test('the list of deliveries is that of a render', async () => {
-  const delivery = {
-    id: 'd',
-    event: 'render.succeeded',
-    url: 'https://x.example',
-    status: 'scheduled',
-    created_at: 'now',
-  }
-  const { client, asked } = aClient([json({ deliveries: [delivery] })])
-  const { created_at: createdAt, ...same } = delivery
-  expect(await client.listDeliveries(ID)).toEqual([{ ...same, createdAt }])
-  expect(asked[0]?.url).toBe(`https://pdf.example.com/api/v1/render/${ID}/deliveries`)
+describe('the list of deliveries', () => {
+  const pages = [
+    json({ deliveries: [{ id: 'a', render_id: ID, last_attempt: { status_code: 503 } }], next_cursor: 'next' }),
+    json({ deliveries: [{ id: 'b' }] }),
+  ]
+
+  test('is that of a render', async () => {
+    const delivery = { id: 'd', event: 'render.succeeded', url: 'https://x.example', status: 'scheduled' }
+    const { client, asked } = aClient([json({ deliveries: [{ ...delivery, created_at: 'now' }] })])
+    expect(await client.listDeliveries(ID)).toEqual([{ ...delivery, createdAt: 'now' }])
+    expect(asked[0]?.url).toBe(`https://pdf.example.com/api/v1/render/${ID}/deliveries`)
+  })
+
+  test('is that of all renders, takes its filters, and comes by the page', async () => {
+    const { client, asked } = aClient(pages)
+    const createdBefore = new Date(Date.UTC(2026, 10, 21))
+    const page = await client.listAllDeliveries({ status: 'exhausted', createdBefore, limit: 1, timeoutMs: 5000 })
+    const delivery = { id: 'a', renderId: ID, lastAttempt: { statusCode: 503 } }
+    expect(page).toEqual({ deliveries: [delivery], nextCursor: 'next' })
+    expect(new URL(asked[0]?.url ?? '').pathname).toBe('/api/v1/deliveries')
+    expect(queryOf(asked[0])).toEqual({ status: 'exhausted', created_before: '2026-11-21T00:00:00.000Z', limit: '1' })
+  })
+
+  test('is walked by its cursors', async () => {
+    const { client, asked } = aClient(pages)
+    const ids = await Array.fromAsync(client.allDeliveries({ template: 'invoice' }), ({ id }) => id)
+    expect(ids).toEqual(['a', 'b'])
+    expect(asked.map(queryOf)).toEqual([{ template: 'invoice' }, { template: 'invoice', cursor: 'next' }])
+  })
 })

@@ -1,8 +1,18 @@
 /** Lists, page by page, and iterators over all their pages. */
 import { toWire } from '../spelling.ts'
-import type { CallOptions, Transport } from '../transport.ts'
-import type { Engine, ListedRender, RenderList, RenderStatus, Template, TemplateList } from '../wire.ts'
+import type { CallOptions } from '../transport.ts'
+import type {
+  DeliveryPage,
+  DeliveryStatus,
+  Engine,
+  ListedRender,
+  RenderList,
+  RenderStatus,
+  Template,
+  TemplateList,
+} from '../wire.ts'
 import { readJson } from './answer.ts'
+import type { Service } from './call.ts'
 
 export interface ListOptions extends CallOptions {
   /** From 1. */
@@ -11,12 +21,10 @@ export interface ListOptions extends CallOptions {
   readonly perPage?: number
 }
 
-/** Which renders to list. The filters apply together. */
-export interface RenderFilters {
-  readonly status?: RenderStatus
+/** Filters about a render. They apply together. */
+interface CommonFilters {
   /** Template code. */
   readonly template?: string
-  readonly engine?: Engine
   /** The whole `reference` of the request. */
   readonly reference?: string
   /** Accepted at this time or later. */
@@ -25,12 +33,30 @@ export interface RenderFilters {
   readonly createdBefore?: Date
 }
 
-export interface RenderListOptions extends RenderFilters, CallOptions {
+/** Which renders to list. The filters apply together. */
+export interface RenderFilters extends CommonFilters {
+  readonly status?: RenderStatus
+  readonly engine?: Engine
+  /** The `batchId` of a batch: only its renders. */
+  readonly batch?: string
+}
+
+/** Which deliveries to list. The filters apply together. All but `status` are about the renders that the deliveries tell of. */
+export interface DeliveryFilters extends CommonFilters {
+  /** The status of the delivery. */
+  readonly status?: DeliveryStatus
+}
+
+interface CursorOptions extends CallOptions {
   /** 1 to 100. Default: 20. */
   readonly limit?: number
   /** `nextCursor` of the page before, which had the same filters. */
   readonly cursor?: string
 }
+
+export interface RenderListOptions extends RenderFilters, CursorOptions {}
+
+export interface DeliveryListOptions extends DeliveryFilters, CursorOptions {}
 
 /** One page of renders. It may have fewer than the limit, also if there are more. */
 export interface RenderPage {
@@ -48,37 +74,39 @@ export interface TemplatePage {
   readonly nextPage: number | undefined
 }
 
-export async function listRenders(
-  send: Transport,
-  url: (path: string) => string,
-  { signal, timeoutMs, createdAfter, createdBefore, ...filters }: RenderListOptions,
-): Promise<RenderPage> {
-  const times = { createdAfter: createdAfter?.toISOString(), createdBefore: createdBefore?.toISOString() }
-  const { renders, nextCursor } = await send({
-    signal,
-    timeoutMs,
-    method: 'GET',
-    url: url(`renders?${queryOf({ ...filters, ...times })}`),
-    isRepeatable: true,
-    read: readJson<RenderList>,
-  })
+export async function listRenders({ send, url }: Service, options: RenderListOptions): Promise<RenderPage> {
+  const { renders, nextCursor } = await send({ ...listCall(url('renders'), options), read: readJson<RenderList> })
   return { renders, nextCursor }
 }
 
-export async function* eachRender(
-  page: (from: { readonly cursor?: string }) => Promise<RenderPage>,
-): AsyncGenerator<ListedRender, void, undefined> {
+export async function listAllDeliveries({ send, url }: Service, options: DeliveryListOptions): Promise<DeliveryPage> {
+  return await send({ ...listCall(url('deliveries'), options), read: readJson<DeliveryPage> })
+}
+
+function listCall(
+  url: string,
+  { signal, timeoutMs, createdAfter, createdBefore, ...filters }: RenderListOptions | DeliveryListOptions,
+) {
+  const times = { createdAfter: createdAfter?.toISOString(), createdBefore: createdBefore?.toISOString() }
+  const query = queryOf({ ...filters, ...times })
+  return { signal, timeoutMs, method: 'GET', url: `${url}?${query}`, isRepeatable: true } as const
+}
+
+/** The items of all pages. */
+export async function* eachItem<Page extends { readonly nextCursor?: string | undefined }, Item>(
+  page: (from: { readonly cursor?: string }) => Promise<Page>,
+  itemsOf: (page: Page) => readonly Item[],
+): AsyncGenerator<Item, void, undefined> {
   let from: { readonly cursor?: string } | undefined = {}
   while (from !== undefined) {
-    const { renders, nextCursor }: RenderPage = await page(from)
-    yield* renders
-    from = nextCursor === undefined ? undefined : { cursor: nextCursor }
+    const read: Page = await page(from)
+    yield* itemsOf(read)
+    from = read.nextCursor === undefined ? undefined : { cursor: read.nextCursor }
   }
 }
 
 export async function listTemplates(
-  send: Transport,
-  url: (path: string) => string,
+  { send, url }: Service,
   { page = 1, perPage, ...call }: ListOptions,
 ): Promise<TemplatePage> {
   return await send({

@@ -1,45 +1,88 @@
-/** Waiting for the end of a render: the service is asked to answer when the render has ended. */
+/** Waiting for an end. Of a render, the service is asked to answer when it has ended. */
 import type { Clock } from '../clock.ts'
 import { PlatenError } from '../error.ts'
 import type { CallOptions } from '../transport.ts'
-import type { RenderRecord } from '../wire.ts'
+import type { BatchRecord, RenderRecord } from '../wire.ts'
 
 /** A status record whose PDF exists. */
 export type SucceededRender = RenderRecord & { readonly status: 'succeeded'; readonly pdfUrl: string }
 
+/** The status of a batch of which each render has succeeded or failed. */
+export type EndedBatch = BatchRecord & { readonly status: 'ended'; readonly endedAt: string }
+
 export const WAIT_MS = 600_000
+
+/**
+ * A connection that is lost without a word would otherwise take the rest of the wait. A status is small, and the service
+ * waits for less than that.
+ */
+export const POLL_ATTEMPT_MS = 60_000
 
 /** How long the service waits before it answers: less than the 15 s after which some proxies give up. */
 const ASKED_SECONDS_MAX = 10
 
 /**
- * Between two requests that are answered at once, by an older service or one where too many wait. The first are close together, because most
- * renders take less than a second.
+ * Between two requests that are answered at once: those about a batch, and those to an older service or one where too many wait. The first are
+ * close together, because most renders take less than a second.
  */
 const POLL_MS_FIRST = 200
 const POLL_MS_MAX = 5000
 const POLL_GROWTH = 1.5
 
-/** Resolves with the record of a render that has succeeded. `ask` reads the record, with this query in its URL. */
-export async function pollUntilSucceeded(
-  ask: (query: string, left: { readonly timeoutMs: number }) => Promise<RenderRecord>,
+/** The time that one request has. */
+export interface TimeLeft {
+  /** How long the service may wait before it answers. */
+  readonly waitSeconds: number
+  readonly timeoutMs: number
+}
+
+/** What is waited for. */
+interface Ending<T, End> {
+  /** Reads the record. */
+  readonly ask: (left: TimeLeft) => Promise<T>
+  /** The record of an end; undefined = it has not come yet. Throws if it is not the one that is waited for. */
+  readonly endOf: (record: T) => End | undefined
+  /** What to say when the time is over. */
+  readonly about: (record: T) => { readonly message: string; readonly renderId?: string }
+}
+
+/** A render that is to succeed. */
+export const RENDER_END = {
+  endOf(record) {
+    if (record.status === 'failed') throw failureOf(record)
+    return isSucceeded(record) ? record : undefined
+  },
+  about: ({ status, renderId }) => ({ message: `the render is ${status}`, renderId }),
+} as const satisfies Omit<Ending<RenderRecord, SucceededRender>, 'ask'>
+
+/** A batch whose renders are to end, whichever way. */
+export const BATCH_END = {
+  endOf: (record) => (hasEnded(record) ? record : undefined),
+  about: ({ batchId, status, queued, running }) => ({
+    message: `the batch ${batchId} is ${status}, with ${queued + running} renders to go,`,
+  }),
+} as const satisfies Omit<Ending<BatchRecord, EndedBatch>, 'ask'>
+
+/** Resolves with the record of the end. */
+export async function pollUntilEnd<T, End>(
+  { ask, endOf, about }: Ending<T, End>,
   { signal, timeoutMs = WAIT_MS }: CallOptions,
   clock: Clock,
-): Promise<SucceededRender> {
+): Promise<End> {
   const endsAt = clock.monotonic() + timeoutMs
   const never = new AbortController().signal
   for (let pollMs = POLL_MS_FIRST; ; pollMs = Math.min(pollMs * POLL_GROWTH, POLL_MS_MAX)) {
     const askedAt = clock.monotonic()
     const leftMs = Math.max(1, endsAt - askedAt)
     // The answer must come before the end.
-    const seconds = Math.min(ASKED_SECONDS_MAX, Math.max(0, Math.floor(leftMs / 1000) - 1))
-    const record = await ask(`wait=${seconds}`, { timeoutMs: leftMs })
-    if (isSucceeded(record)) return record
-    if (record.status === 'failed') throw failureOf(record)
+    const waitSeconds = Math.min(ASKED_SECONDS_MAX, Math.max(0, Math.floor(leftMs / 1000) - 1))
+    const record = await ask({ waitSeconds, timeoutMs: leftMs })
+    const end = endOf(record)
+    if (end !== undefined) return end
     const pauseMs = Math.max(0, askedAt + pollMs - clock.monotonic())
     if (clock.monotonic() + pauseMs >= endsAt) {
-      const message = `the render is ${record.status} after ${timeoutMs} ms`
-      throw new PlatenError({ code: 'TIMED_OUT', message, renderId: record.renderId })
+      const { message, renderId } = about(record)
+      throw new PlatenError({ code: 'TIMED_OUT', message: `${message} after ${timeoutMs} ms`, renderId })
     }
     await clock.sleep(pauseMs, signal ?? never)
   }
@@ -47,6 +90,10 @@ export async function pollUntilSucceeded(
 
 function isSucceeded(record: RenderRecord): record is SucceededRender {
   return record.status === 'succeeded' && record.pdfUrl !== undefined
+}
+
+function hasEnded(record: BatchRecord): record is EndedBatch {
+  return record.status === 'ended' && record.endedAt !== undefined
 }
 
 function failureOf({ error, renderId }: RenderRecord): PlatenError {

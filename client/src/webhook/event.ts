@@ -3,8 +3,8 @@ import { fieldOf, parseJson } from '../json.ts'
 import { fromWire } from '../spelling.ts'
 import type { EventType, FailureCode } from '../wire.ts'
 
-/** What is told of a render that has ended. */
-export type WebhookBody = SucceededBody | FailedBody
+/** What a webhook says. */
+export type WebhookBody = SucceededBody | FailedBody | BatchEndedBody | TestBody
 
 interface EndedBody {
   /** The render id in its UUID spelling. */
@@ -34,23 +34,64 @@ export interface FailedBody extends EndedBody {
   readonly errorMessage: string
 }
 
-/** A delivery with a valid signature. `type` tells the events apart. */
-export type WebhookEvent = EventOf<'render.succeeded', SucceededBody> | EventOf<'render.failed', FailedBody>
+/** Each render of a batch has succeeded or failed. */
+export interface BatchEndedBody {
+  readonly batchId: string
+  readonly template: string
+  /** `reference` of the batch. */
+  readonly reference?: string
+  /** `metadata` of the batch. */
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly status: 'ended'
+  /** Renders of the batch. */
+  readonly total: number
+  readonly succeeded: number
+  /** Renders that failed, or were deleted before they ended. */
+  readonly failed: number
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly endedAt: string
+}
 
-interface EventOf<Type extends EventType, Data extends WebhookBody> {
+/** Sent by `testWebhook`. It tells of nothing. */
+export interface TestBody {
+  /** The same as `deliveryId` of the event. */
+  readonly id: string
+  readonly status: 'test'
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+}
+
+/** A delivery with a valid signature. `type` tells the events apart. */
+export type WebhookEvent =
+  | RenderEventOf<'render.succeeded', SucceededBody>
+  | RenderEventOf<'render.failed', FailedBody>
+  | BatchEndedEvent
+  | EventOf<'webhook.test', TestBody>
+
+interface EventOf<Type extends string, Data extends WebhookBody> {
   readonly type: Type
   /** The same each time this delivery is sent. Ignore a delivery whose id was processed before. */
   readonly deliveryId: string
   /** When it was signed. */
   readonly timestamp: Date
-  /** The render id, spelled as in the other calls. `data.id` is the same id in UUID spelling. */
-  readonly renderId: string
   /** The body that was sent, in the spelling of the client. */
   readonly data: Data
 }
 
+interface RenderEventOf<Type extends EventType, Data extends SucceededBody | FailedBody> extends EventOf<Type, Data> {
+  /** The render id, spelled as in the other calls. `data.id` is the same id in UUID spelling. */
+  readonly renderId: string
+}
+
+interface BatchEndedEvent extends EventOf<'batch.ended', BatchEndedBody> {
+  readonly batchId: string
+}
+
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-export const RENDER_ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+/** Of renders and batches. */
+export const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /** Reads the event from a body whose signature is valid. Undefined if this version does not know the event. */
@@ -61,6 +102,8 @@ export function eventOf(
   const data: unknown = fromWire(parseJson(new TextDecoder().decode(body)))
   if (isSucceeded(data)) return { ...about, type: 'render.succeeded', renderId: renderIdOf(data.id), data }
   if (isFailed(data)) return { ...about, type: 'render.failed', renderId: renderIdOf(data.id), data }
+  if (isBatchEnded(data)) return { ...about, type: 'batch.ended', batchId: data.batchId, data }
+  if (isTest(data)) return { ...about, type: 'webhook.test', data }
   return undefined
 }
 
@@ -73,6 +116,19 @@ function isSucceeded(value: unknown): value is SucceededBody {
 function isFailed(value: unknown): value is FailedBody {
   const texts = [fieldOf(value, 'errorCode'), fieldOf(value, 'errorMessage')]
   return isOf(value, 'failed') && texts.every((text) => typeof text === 'string')
+}
+
+function isBatchEnded(value: unknown): value is BatchEndedBody {
+  const batchId = fieldOf(value, 'batchId')
+  const isOfBatch = fieldOf(value, 'status') === 'ended' && typeof batchId === 'string' && ULID.test(batchId)
+  const numbers = ['total', 'succeeded', 'failed'].map((name) => fieldOf(value, name))
+  const texts = ['template', 'createdAt', 'endedAt'].map((name) => fieldOf(value, name))
+  const areNumbers = numbers.every((number) => typeof number === 'number')
+  return isOfBatch && areNumbers && texts.every((text) => typeof text === 'string')
+}
+
+function isTest(value: unknown): value is TestBody {
+  return isOf(value, 'test') && typeof fieldOf(value, 'createdAt') === 'string'
 }
 
 function isOf(value: unknown, status: string): boolean {

@@ -20,11 +20,12 @@ async function received(options: Partial<SignOptions> = {}, secret: string | rea
 
 describe('an event for a test', () => {
   test('is one that a receiver takes, though nothing of it is said', async () => {
-    const event = await received()
+    const [event, another] = [await received(), await received()]
     expect(event).toMatchObject({ type: 'render.succeeded', data: { status: 'succeeded', template: 'invoice' } })
-    expect(event?.renderId).toBe(event?.data.renderId)
-    expect((await received())?.renderId).not.toBe(event?.renderId)
-    expect((await received())?.deliveryId).not.toBe(event?.deliveryId)
+    if (event?.type !== 'render.succeeded' || another?.type !== 'render.succeeded') throw new Error('another event')
+    expect(event.renderId).toBe(event.data.renderId)
+    expect(another.renderId).not.toBe(event.renderId)
+    expect(another.deliveryId).not.toBe(event.deliveryId)
   })
 
   test.for<TestEvent>([
@@ -49,9 +50,32 @@ describe('an event for a test', () => {
     },
   ])('is what the test says: $type', async (event) => {
     const verified = await received({ event })
-    expect(verified).toMatchObject(event)
-    expect(verified?.data.id).toBe(UUID)
+    expect(verified).toMatchObject({ ...event, data: { id: UUID } })
     if (verified?.type === 'render.failed') expect(verified.data.errorReason).toBe('page_limit')
+  })
+
+  test('can be the end of a batch, whose counts fit each other', async () => {
+    const timestamp = new Date('2026-11-21T12:00:00.412Z')
+    const time = timestamp.toISOString()
+    const data = { reference: 'a_b', metadata: { run_id: '7' }, succeeded: 4, failed: 1 }
+    const event = { type: 'batch.ended', batchId: RENDER_ID, timestamp, data } as const
+    const verified = await received({ event })
+    const made = { batchId: RENDER_ID, template: 'invoice', status: 'ended', total: 5, createdAt: time, endedAt: time }
+    expect(verified).toMatchObject({ type: 'batch.ended', batchId: RENDER_ID })
+    expect(verified?.data).toEqual({ ...data, ...made })
+    expect(verified).not.toHaveProperty('renderId')
+  })
+
+  test('can be that of a test from the service, which has the id and the time of its delivery', async () => {
+    const timestamp = new Date('2026-11-21T12:00:00.412Z')
+    const verified = await received({ event: { type: 'webhook.test', deliveryId: UUID, timestamp } })
+    const data = { id: UUID, status: 'test', createdAt: '2026-11-21T12:00:00.412Z' }
+    expect(verified).toMatchObject({ type: 'webhook.test', deliveryId: UUID, data })
+    expect(verified).not.toHaveProperty('renderId')
+    const createdAt = '2026-11-20T00:00:00.000Z'
+    expect(await received({ event: { type: 'webhook.test', data: { createdAt } } })).toMatchObject({
+      data: { createdAt },
+    })
   })
 
   test('is signed with each of two secrets, and with the previous one where there is room for one', async () => {
@@ -74,6 +98,7 @@ describe('an event for a test', () => {
     ['no secret', { secret: '' }],
     ['a list without secrets', { secret: [] }],
     ['a render id that is none', { secret: SECRET, event: { type: 'render.failed', renderId: UUID } }],
+    ['a batch id that is none', { secret: SECRET, event: { type: 'batch.ended', batchId: UUID } }],
     ['a delivery id that is none', { secret: SECRET, event: { type: 'render.failed', deliveryId: 'x' } }],
     ['a time that is none', { secret: SECRET, event: { type: 'render.failed', timestamp: new Date(Number.NaN) } }],
   ])('is not made with %s', async ([, options]) => {

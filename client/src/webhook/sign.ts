@@ -1,24 +1,42 @@
 /** Makes deliveries as the service would, for the tests of a receiver. */
 import { systemClock } from '../clock.ts'
 import { toWire } from '../spelling.ts'
-import { type FailedBody, RENDER_ID, renderIdOf, type SucceededBody, UUID, uuidOf } from './event.ts'
+import {
+  type BatchEndedBody,
+  type FailedBody,
+  renderIdOf,
+  type SucceededBody,
+  type TestBody,
+  ULID,
+  UUID,
+  uuidOf,
+} from './event.ts'
 import { keysOf } from './key.ts'
 
 /** What the test is about. Everything that is absent is made up. */
 export type TestEvent =
-  | TestEventOf<'render.succeeded', Omit<SucceededBody, keyof Fixed>>
-  | TestEventOf<'render.failed', Omit<FailedBody, keyof Fixed>>
+  | TestRenderEvent<'render.succeeded', SucceededBody>
+  | TestRenderEvent<'render.failed', FailedBody>
+  | TestBatchEvent
+  | TestEventOf<'webhook.test', TestBody>
 
 /** Follows from the other fields of the event. */
-type Fixed = Pick<SucceededBody, 'id' | 'renderId' | 'status'>
+type Fixed = 'id' | 'renderId' | 'batchId' | 'status'
 
 interface TestEventOf<Type extends string, Data> {
   readonly type: Type
   readonly deliveryId?: string
   /** When it is signed. Absent = now. */
   readonly timestamp?: Date
+  readonly data?: Partial<Omit<Data, Fixed>>
+}
+
+interface TestRenderEvent<Type extends string, Data> extends TestEventOf<Type, Data> {
   readonly renderId?: string
-  readonly data?: Partial<Data>
+}
+
+interface TestBatchEvent extends TestEventOf<'batch.ended', BatchEndedBody> {
+  readonly batchId?: string
 }
 
 export interface SignOptions {
@@ -40,13 +58,16 @@ export interface SignedDelivery {
  * Signs an event as the service does, so that a receiver can be tested without a service. Rejects with `TypeError` when no secret is given,
  * or when an id or the time is none.
  */
-export async function signTestEvent({ secret, event, brand = 'service' }: SignOptions): Promise<SignedDelivery> {
-  const { type, timestamp, deliveryId, renderId, data }: TestEvent = event ?? { type: 'render.succeeded' }
-  const id = deliveryId ?? crypto.randomUUID()
-  const seconds = Math.floor((timestamp?.getTime() ?? systemClock.now()) / 1000)
+export async function signTestEvent({
+  secret,
+  event = { type: 'render.succeeded' },
+  brand = 'service',
+}: SignOptions): Promise<SignedDelivery> {
+  const { deliveryId: id = crypto.randomUUID(), timestamp = new Date(systemClock.now()) } = event
+  const seconds = Math.floor(timestamp.getTime() / 1000)
   if (!UUID.test(id)) throw new TypeError('deliveryId is not a UUID in lower case')
   if (!(seconds > 0)) throw new TypeError('timestamp is not a time after 1970')
-  const body = JSON.stringify(toWire(bodyOf(type, renderId ?? renderIdOf(crypto.randomUUID()), data)))
+  const body = JSON.stringify(toWire(bodyOf(event, id, timestamp)))
   const keys = await keysOf(secret, 'sign')
   const [standard, service] = await Promise.all([
     Promise.all(keys.map((key) => hmac(key, `${id}.${seconds}.${body}`))),
@@ -55,7 +76,7 @@ export async function signTestEvent({ secret, event, brand = 'service' }: SignOp
   ])
   const headers = {
     'content-type': 'application/json',
-    [`x-${brand}-event`]: type,
+    [`x-${brand}-event`]: event.type,
     [`x-${brand}-delivery`]: id,
     [`x-${brand}-timestamp`]: `${seconds}`,
     [`x-${brand}-signature`]: `sha256=${Array.from(service, (byte) => byte.toString(16).padStart(2, '0')).join('')}`,
@@ -66,19 +87,34 @@ export async function signTestEvent({ secret, event, brand = 'service' }: SignOp
   return { headers, body }
 }
 
-type AnyData = Partial<Omit<SucceededBody, keyof Fixed> & Omit<FailedBody, keyof Fixed>>
-
 /** The fields in the order of the service. */
-function bodyOf(type: TestEvent['type'], renderId: string, data: AnyData = {}): object {
-  if (!RENDER_ID.test(renderId)) throw new TypeError('renderId is not the id of a render')
-  const { template = 'invoice', reference, metadata } = data
+function bodyOf(event: TestEvent, deliveryId: string, timestamp: Date): object {
+  if (event.type === 'webhook.test') {
+    return { id: deliveryId, status: 'test', createdAt: event.data?.createdAt ?? timestamp.toISOString() }
+  }
+  if (event.type === 'batch.ended') return batchBodyOf(event, timestamp)
+  const { renderId = renderIdOf(crypto.randomUUID()) } = event
+  if (!ULID.test(renderId)) throw new TypeError('renderId is not the id of a render')
+  const { template = 'invoice', reference, metadata } = event.data ?? {}
   const about = { id: uuidOf(renderId), renderId, template, reference, metadata }
-  if (type === 'render.failed') {
-    const { errorCode = 'template_error', errorReason = errorCode, errorMessage = 'the template has a fault' } = data
+  if (event.type === 'render.failed') {
+    const { errorCode = 'template_error', errorReason = errorCode } = event.data ?? {}
+    const { errorMessage = 'the template has a fault' } = event.data ?? {}
     return { ...about, status: 'failed', errorCode, errorReason, errorMessage }
   }
-  const { durationMs = 412, bytes = 48_213, artifactId = '9f86d081884c7d65'.repeat(4) } = data
+  const { durationMs = 412, bytes = 48_213, artifactId = '9f86d081884c7d65'.repeat(4) } = event.data ?? {}
   return { ...about, status: 'succeeded', durationMs, bytes, artifactId }
+}
+
+function batchBodyOf(
+  { batchId = renderIdOf(crypto.randomUUID()), data = {} }: TestBatchEvent,
+  timestamp: Date,
+): object {
+  if (!ULID.test(batchId)) throw new TypeError('batchId is not the id of a batch')
+  const { template = 'invoice', reference, metadata, succeeded = 3, failed = 0, total = succeeded + failed } = data
+  const { endedAt = timestamp.toISOString(), createdAt = endedAt } = data
+  const about = { batchId, template, reference, metadata, status: 'ended' }
+  return { ...about, total, succeeded, failed, createdAt, endedAt }
 }
 
 async function hmac(key: Awaited<ReturnType<typeof keysOf>>[0], text: string): Promise<Uint8Array> {

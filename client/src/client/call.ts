@@ -1,0 +1,40 @@
+/** The calls that the methods make, without what they read from the answer. */
+import type { Clock } from '../clock.ts'
+import type { Call, CallOptions, Transport } from '../transport.ts'
+
+/** What every method needs. */
+export interface Service {
+  readonly send: Transport
+  /** Turns a path below `/api/v1` into a URL. */
+  readonly url: (path: string) => string
+  readonly brand: string
+  readonly clock: Clock
+}
+
+/** Options of the calls that start renders. */
+export interface RenderCallOptions extends CallOptions {
+  /**
+   * A name for this render or batch: a second call with the same key within 24 hours gets the same one. Absent = a new key for each call.
+   */
+  readonly idempotencyKey?: string
+}
+
+/** Absent `retries` = as the client's other calls. */
+export type RepeatedCallOptions = CallOptions & { readonly retries?: number }
+
+export function getCall(url: string, call: RepeatedCallOptions = {}) {
+  return { ...call, method: 'GET', url, isRepeatable: true } as const satisfies Omit<Call<unknown>, 'read'>
+}
+
+/** A call that starts renders. */
+export function startCall(url: string, body: unknown, { idempotencyKey, ...call }: RenderCallOptions = {}) {
+  return {
+    ...call,
+    method: 'POST',
+    url,
+    // With this key the service renders once, however often the request arrives.
+    headers: { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() },
+    body,
+    isRepeatable: true,
+  } as const satisfies Omit<Call<unknown>, 'read'>
+}
