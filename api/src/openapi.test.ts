@@ -136,6 +136,7 @@ describe('the OpenAPI document', () => {
         "BatchItem",
         "BatchRecord",
         "BatchRequest",
+        "BatchStatus",
         "BatchWebhookBody",
         "CustomPageSize",
         "DeliveredEventType",

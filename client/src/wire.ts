@@ -360,7 +360,7 @@ export interface DeliveryDetail {
   /** X-Service-Delivery and webhook-id of every attempt. */
   readonly id: string
   readonly event: DeliveredEventType
-  /** Where it is sent: webhookUrl of the render, or url of the test event. */
+  /** Where it is sent: webhookUrl of the request, or url of the test event. */
   readonly url: string
   /** scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410. blocked: the target must not be called. */
   readonly status: DeliveryStatus

@@ -25,6 +25,7 @@ export const batchItemSchema = {
 const common = {
   template: templateCodeSchema,
   engine: {
+    title: 'Engine',
     type: 'string',
     enum: ENGINES,
     description: 'Overrides the engine of the template, which is react_pdf if the template names none.',
@@ -105,7 +106,7 @@ export const batchRecordSchema = {
     batch_id: batchId,
     template: { type: 'string', description: 'Template code.' },
     ...labels,
-    status: { type: 'string', enum: ['processing', 'ended'] },
+    status: { title: 'BatchStatus', type: 'string', enum: ['processing', 'ended'] },
     total: { ...count, description: 'Renders of the batch.' },
     queued: { ...count, description: 'Renders that wait.' },
     running: count,

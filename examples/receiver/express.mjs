@@ -11,7 +11,7 @@ app.post('/webhook', express.raw({ type: () => true, limit: '64kb' }), async (re
   const isNew = !taken.has(event.deliveryId)
   taken.add(event.deliveryId)
   response.status(204).end()
-  if (isNew) console.log(event.type, event.renderId) // Your work, after the answer.
+  if (isNew) console.log(event.type, event.renderId ?? event.batchId) // Your work, after the answer.
 })
 
 app.use((error, _request, response, _next) => {

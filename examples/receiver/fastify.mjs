@@ -13,7 +13,7 @@ app.post('/webhook', async (request, reply) => {
   const event = await verifyWebhook(request.body ?? '', request.headers, process.env.WEBHOOK_SECRET)
   const isNew = !taken.has(event.deliveryId)
   taken.add(event.deliveryId)
-  if (isNew) setImmediate(() => console.log(event.type, event.renderId)) // Your work, after the answer.
+  if (isNew) setImmediate(() => console.log(event.type, event.renderId ?? event.batchId)) // Your work, after the answer.
   return reply.code(204).send()
 })
 

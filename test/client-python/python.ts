@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { ROOT } from '../architecture/source-tree.ts'
 
 export const PACKAGE = join(ROOT, 'clients/python')
-/** What `clients/python/prepare` has made. */
+/** What `test/client-python/prepare` has made. */
 export const PREPARED = join(ROOT, 'out/client-python')
 
 const run = promisify(execFile)

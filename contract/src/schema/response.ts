@@ -227,7 +227,7 @@ export const deliveryDetailSchema = {
     event: { title: 'DeliveredEventType', type: 'string', enum: DELIVERED_EVENTS },
     render_id: { ...renderId, description: 'The render that it tells of. Absent if it tells of none.' },
     batch_id: { ...renderId, description: 'The batch whose end it tells.' },
-    url: { type: 'string', description: 'Where it is sent: webhook_url of the render, or url of the test event.' },
+    url: { type: 'string', description: 'Where it is sent: webhook_url of the request, or url of the test event.' },
   },
 } as const
 export type DeliveryDetail = FromSchema<typeof deliveryDetailSchema>

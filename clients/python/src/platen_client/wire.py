@@ -11,6 +11,8 @@ from typing import Literal, TypedDict
 
 AttemptResult = Literal["ok", "status", "timeout", "dns", "connection", "tls", "protocol", "blocked"]
 
+BatchStatus = Literal["processing", "ended"]
+
 DeliveredEventType = Literal["render.succeeded", "render.failed", "batch.ended", "webhook.test"]
 
 DeliveryStatus = Literal["scheduled", "delivered", "exhausted", "gone", "blocked"]
@@ -138,7 +140,7 @@ class _BatchRecord(TypedDict):
     batch_id: str
     # Template code.
     template: str
-    status: Literal["processing", "ended"]
+    status: BatchStatus
     # Renders of the batch.
     total: int
     # Renders that wait.
@@ -164,7 +166,7 @@ class BatchFields(TypedDict, total=False):
     """The optional fields of a request."""
 
     # Overrides the engine of the template, which is react_pdf if the template names none.
-    engine: Literal["react_pdf", "html"]
+    engine: Engine
     options: RenderOptions
     # https URL that receives one signed event when the batch has ended. Its renders send none.
     webhook_url: str
@@ -245,7 +247,7 @@ class _DeliveryDetail(TypedDict):
     # X-Service-Delivery and webhook-id of every attempt.
     id: str
     event: DeliveredEventType
-    # Where it is sent: webhook_url of the render, or url of the test event.
+    # Where it is sent: webhook_url of the request, or url of the test event.
     url: str
     # scheduled: an attempt is due. delivered: answered 2xx. exhausted: the last attempt failed. gone: answered 410.
     # blocked: the target must not be called.
