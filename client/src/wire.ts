@@ -224,6 +224,8 @@ export interface BatchRecord {
   readonly createdAt: string
   /** Only while status is ended. */
   readonly endedAt?: string
+  /** The delivery of `batch.ended`, as `GET /api/v1/deliveries/{id}` shows it. Only while status is ended, and if the batch has a webhookUrl. */
+  readonly deliveryId?: string
 }
 
 /** Answer to GET /templates: one page. */

@@ -114,6 +114,12 @@ export const batchRecordSchema = {
     failed: { ...count, description: 'Renders that failed, or were deleted before they ended.' },
     created_at: instant,
     ended_at: { ...instant, description: 'Only while status is ended.' },
+    delivery_id: {
+      type: 'string',
+      format: 'uuid',
+      description:
+        'The delivery of `batch.ended`, as `GET /api/v1/deliveries/{id}` shows it. Only while status is ended, and if the batch has a webhook_url.',
+    },
   },
 } as const
 export type BatchRecord = FromSchema<typeof batchRecordSchema>

@@ -93,10 +93,14 @@ test('renders each item, counts the ends, and tells of its own end once', async 
   const ended = await endOf(ACME, id)
   expect(ended).toMatchObject({ total: 11, queued: 0, running: 0, succeeded: 10, failed: 1 })
   const event = await told(id)
-  const { queued: _queued, running: _running, ...counts } = ended
+  const { queued: _queued, running: _running, delivery_id, ...counts } = ended
   expect(event).toEqual(counts)
   expect(receiver.received[0]?.headers).toMatchObject({ 'x-service-event': 'batch.ended' })
   expect(receiver.received[0]?.headers['webhook-id']).toBe(receiver.received[0]?.headers['x-service-delivery'])
+  expect(delivery_id).toBe(receiver.received[0]?.headers['webhook-id'])
+  const delivery = await request(service, { key: ACME, path: `/api/v1/deliveries/${delivery_id}` })
+  expect(delivery.json()).toMatchObject({ event: 'batch.ended', batch_id: id, url: receiver.url })
+  expect(delivery.json()).not.toHaveProperty('render_id')
 
   const renders = await poll(() => rendersOf(ACME, id)).until((found) =>
     found.every(({ status }) => status === 'succeeded' || status === 'failed'),

@@ -50,7 +50,9 @@ async function recordOf(batch: Batch, end: BatchEnd | undefined, ports: ApiPorts
   if (end !== undefined) {
     const { succeeded, failed, endedAt } = end
     const counts = { total, queued: 0, running: 0, succeeded, failed }
-    return { ...known, status: 'ended', ...counts, created_at: timeOf(acceptedAt), ended_at: timeOf(endedAt) }
+    const times = { created_at: timeOf(acceptedAt), ended_at: timeOf(endedAt) }
+    const delivery = batch.webhookUrl === undefined ? {} : { delivery_id: batch.eventId }
+    return { ...known, status: 'ended', ...counts, ...times, ...delivery }
   }
   const { running, succeeded, failed } = await countsOf(batch, ports)
   // A render that is not listed yet waits.

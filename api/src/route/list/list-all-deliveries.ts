@@ -87,7 +87,7 @@ function description(): object {
     tags: ['webhook'],
     summary: 'List webhook deliveries',
     description:
-      'The deliveries of all renders of the tenant in the environment of the key that are still kept, in the order of these renders, the newest first. Filters apply together. Test events are not listed.',
+      'The deliveries of all renders of the tenant in the environment of the key that are still kept, in the order of these renders, the newest first. Filters apply together. Test events and ends of batches are not listed.',
     security: KEY_REQUIRED,
     querystring: querySchema,
     response: {

@@ -160,6 +160,9 @@ class BatchRecord(_BatchRecord, total=False):
     metadata: Mapping[str, str]
     # Only while status is ended.
     ended_at: str
+    # The delivery of `batch.ended`, as `GET /api/v1/deliveries/{id}` shows it. Only while status is ended, and if the
+    # batch has a webhook_url.
+    delivery_id: str
 
 
 class BatchFields(TypedDict, total=False):
