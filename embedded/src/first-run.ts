@@ -140,9 +140,9 @@ function instructions(url: string, keyFile: string): string {
   # a PDF by each engine
 ${ENGINES.map((engine) => `  ${post} -d @${requestFile(engine)} -o ${engine}.pdf ${url}/api/v1/render`).join('\n')}
 
-  # the same without waiting: take the render_id, ask for its status, fetch the pdf_url once it succeeded
+  # the same asynchronously: take the render_id, ask for its status once it has ended, and fetch the pdf_url
   ID=$(${post} -d @${requestFile('async')} ${url}/api/v1/render | sed 's/.*"render_id":"\\([^"]*\\)".*/\\1/')
-  curl -sS -H "$AUTH" ${url}/api/v1/render/$ID
+  curl -sS -H "$AUTH" "${url}/api/v1/render/$ID?wait=30"
 
   # the templates there are
   curl -sS -H "$AUTH" ${url}/api/v1/templates`
