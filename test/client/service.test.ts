@@ -353,7 +353,7 @@ describe('deliveries', () => {
     const input = { template: 'invoice', webhookUrl: receiver.url, items, ...labels }
     const { batchId } = await client().createBatch(input)
     await receiver.until(1)
-    const { queued: _queued, running: _running, ...ended } = await client().waitForBatch(batchId)
+    const { queued: _queued, running: _running, deliveryId, ...ended } = await client().waitForBatch(batchId)
     const [{ body, headers } = { body: '', headers: {} }] = receiver.received
     const event = await verifyWebhook(body, headers, ACME_WEBHOOK_SECRET)
     expect(event).toMatchObject({ type: 'batch.ended', batchId })
@@ -361,6 +361,7 @@ describe('deliveries', () => {
     const signed = await signTestEvent({ secret: ACME_WEBHOOK_SECRET, event })
     expect(signed.body).toBe(body)
     expect(headers).toMatchObject(signed.headers)
+    expect(event.deliveryId).toBe(deliveryId)
     expect(await client().getDelivery(event.deliveryId)).toMatchObject({ event: 'batch.ended', batchId })
   })
 
