@@ -67,6 +67,7 @@ test: node_modules/.package-lock.json ## run every test (REAL_TIME=1: without sh
 	@python3 -c 'import standardwebhooks' 2>/dev/null || python3 -m pip install --quiet --upgrade --target out/python --no-deps --require-hashes -r test/webhook/requirements.txt || true
 	@for folder in test/postman test/openapi; do [ $$folder/node_modules/.package-lock.json -nt $$folder/package-lock.json ] || npm ci --ignore-scripts --prefix $$folder || true; done
 	@[ out/openapi/installed -nt test/openapi/requirements.txt ] || { python3 -m pip install --quiet --upgrade --target out/openapi --no-deps --require-hashes -r test/openapi/requirements.txt && touch out/openapi/installed; } || true
+	@(cd test/openapi/go && go build -o /dev/null tool) || true
 	@$(NODE) test/topology/server/install.ts --quick || true
 	@$(NODE) test/topology/server/kafka.ts || true
 	@exec $(NODE) test/run/main.ts
