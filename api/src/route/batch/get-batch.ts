@@ -13,7 +13,7 @@ import { PORT_CALL_MS_MAX } from '../../limit.ts'
 import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 import type { ApiPorts } from '../../ports.ts'
 import { timeOf } from '../get-render.ts'
-import { throwIncomplete } from '../list/list-renders.ts'
+import { throwIncomplete } from '../list/list-query.ts'
 import { readBatch } from './accept-batch.ts'
 
 export function getBatchRoute(app: FastifyInstance, ports: ApiPorts): void {

@@ -10,7 +10,7 @@ import type { ApiPorts } from '../../ports.ts'
 import { timeOf } from '../get-render.ts'
 import { LIST_PER_PAGE_DEFAULT, LIST_PER_PAGE_MAX } from '../limit.ts'
 import { type CursorScope, cursorAfter } from './cursor.ts'
-import { type CommonQuery, commonQueryOf, cursorSchema, instant, startOf, throwIncomplete } from './list-renders.ts'
+import { type CommonQuery, commonQueryOf, cursorSchema, instant, startOf, throwIncomplete } from './list-query.ts'
 
 const querySchema = {
   type: 'object',
