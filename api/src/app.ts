@@ -121,7 +121,7 @@ export function buildApp(given: ApiPorts): ApiApp {
   app.setValidatorCompiler(compileRequestSchema)
   // Types and tests make sure that answers fit. Fastify's serializer would drop fields that a schema does not name.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
-  // The routes that make renders read their bodies themselves, before this. No other route has a body.
+  // Routes that take a body read it themselves, before this.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, _payload, done) => done(null, request.body))
   app.setErrorHandler((error, request, reply) =>

@@ -374,9 +374,9 @@ export interface DeliveryDetail {
   readonly reason?: string
   /** The last 50 attempts, the oldest first. */
   readonly attempts: readonly DeliveryAttempt[]
-  /** The render that it tells of. Absent if it tells of none. */
+  /** The render that the event is about. Absent if it is about none. */
   readonly renderId?: string
-  /** The batch whose end it tells. */
+  /** The batch that has ended, of `batch.ended`. */
   readonly batchId?: string
 }
 

@@ -32,7 +32,7 @@ export interface Batch extends Omit<RenderRecord, 'id' | 'mode' | 'lane' | 'data
   readonly id: BatchId
   /** In the order of its items. */
   readonly renders: readonly RenderId[]
-  /** The id under which its end is told. */
+  /** The id of its event `batch.ended`. */
   readonly eventId: string
 }
 
@@ -92,7 +92,7 @@ export function batchIdOf(id: RenderId): BatchId {
   return text as BatchId
 }
 
-/** What stands in place of a batch that was refused although it may have been accepted: a batch without renders, which tells nobody. */
+/** Takes the place of a batch that was refused although it may have been accepted: a batch without renders and receiver. */
 export function refusedBatchOf(batch: Batch): Batch {
   const { webhookUrl: _url, reference: _reference, metadata: _metadata, ...rest } = batch
   return { ...rest, options: {}, renders: [] }

@@ -11,7 +11,7 @@ export type EventType = (typeof EVENT_TYPES)[number]
 /** The end of a batch. It is in no event log: manifests say whether all renders of a batch have ended. */
 export const BATCH_ENDED = 'batch.ended'
 
-/** What receivers are told of. */
+/** The events that receivers get for renders and batches. */
 export const WEBHOOK_TYPES = [...EVENT_TYPES, BATCH_ENDED] as const
 export type WebhookType = (typeof WEBHOOK_TYPES)[number]
 
@@ -47,7 +47,7 @@ export function eventIdOf(manifest: Manifest, key: EventKey): string {
   return keyedId(manifest, issuedAt(manifest.render.id), key)
 }
 
-/** Makes the id under which the end of a batch is told. */
+/** Makes the id of the event `batch.ended` of a batch. */
 export function batchEventIdOf(id: BatchId, key: EventKey): string {
   return uuidWith(issuedAt(id), { type: BATCH_ENDED, of: renderIdBytes(id), key })
 }

@@ -55,7 +55,7 @@ export interface RenderRecord {
   readonly reference?: string
   /** What else the caller wants back with the status. */
   readonly metadata?: Metadata
-  /** The batch that this render belongs to. Its end is told by the webhook of the batch. */
+  /** The batch that this render belongs to. The batch may have a webhook; its renders have none. */
   readonly batch?: BatchId
   readonly requestId: string
   /** The span that caused what is done next with the render. Absent = its request belongs to no trace. */

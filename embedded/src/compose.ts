@@ -135,11 +135,11 @@ function openEvents(
   sealKeys: SealKeys,
 ): Webhooks {
   const { brand, webhooks } = config
-  const told = { ...ports, serviceBucket: SERVICE_BUCKET, retriesMax: webhooks.retriesMax }
-  const batches = stack.use(openBatches({ ...told, queuedByApiMs: 0 }))
+  const common = { ...ports, serviceBucket: SERVICE_BUCKET, retriesMax: webhooks.retriesMax }
+  const batches = stack.use(openBatches({ ...common, queuedByApiMs: 0 }))
   return stack.use(
     openWebhooks({
-      ports: { ...told, meter: meters.webhooks, onEvent: batches.onEvent },
+      ports: { ...common, meter: meters.webhooks, onEvent: batches.onEvent },
       settings: { brand, retriesMax: webhooks.retriesMax },
       sealKeys: () => sealKeys,
     }),

@@ -26,7 +26,7 @@ export function listedRenderLedger<Ledger extends RenderLedger>(
     await ignoreUnavailable(listed, { log, fields: logFieldsOf(record) })
   }
   const end = async (manifest: Manifest, signal: AbortSignal) => {
-    await ignoreUnavailable(tellEnd(list, manifest, signal), { log, fields: logFieldsOf(manifest.render) })
+    await ignoreUnavailable(listEnd(list, manifest, signal), { log, fields: logFieldsOf(manifest.render) })
   }
   return {
     ...ledger,
@@ -44,7 +44,7 @@ export function listedRenderLedger<Ledger extends RenderLedger>(
   }
 }
 
-function tellEnd(list: ListedLedgerOptions['list'], manifest: Manifest, signal: AbortSignal): Promise<void> {
+function listEnd(list: ListedLedgerOptions['list'], manifest: Manifest, signal: AbortSignal): Promise<void> {
   const { render, outcome, canceledAt } = manifest
   const scope = scopeOfRender(render)
   if (isAbandoned(manifest)) return list.remove(scope, render.id, signal)

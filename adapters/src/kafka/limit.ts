@@ -102,7 +102,7 @@ export const KAFKA_SYNC_KEPT_MS = 3600 * SECOND_MS
 /** A dead letter is the original record with additions, so it needs more than the broker's megabyte. */
 export const KAFKA_DEAD_BYTES_MAX = 2048 * KIB
 
-/** When a list of deliveries that could not be reached is told again: in an outage of an hour, each ended delivery costs twelve tries. */
+/** When a delivery is shown again in a list that could not be reached: an outage of an hour costs each ended delivery twelve tries. */
 export const DELIVERY_SHOWN_AGAIN_MS = 300 * SECOND_MS
 
 /** Objects of deliveries that are read or written at once: a remote store answers many as quickly as one. */

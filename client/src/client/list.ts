@@ -41,7 +41,7 @@ export interface RenderFilters extends CommonFilters {
   readonly batch?: string
 }
 
-/** Which deliveries to list. The filters apply together. All but `status` are about the renders that the deliveries tell of. */
+/** Which deliveries to list. The filters apply together. All but `status` are about the renders of the deliveries. */
 export interface DeliveryFilters extends CommonFilters {
   /** The status of the delivery. */
   readonly status?: DeliveryStatus

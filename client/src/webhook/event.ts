@@ -1,4 +1,4 @@
-/** The events that webhooks tell of, and the two spellings of a render's id. */
+/** The events of webhooks, and the two spellings of a render's id. */
 import { fieldOf, parseJson } from '../json.ts'
 import { fromWire } from '../spelling.ts'
 import type { EventType, FailureCode } from '../wire.ts'
@@ -54,7 +54,7 @@ export interface BatchEndedBody {
   readonly endedAt: string
 }
 
-/** Sent by `testWebhook`. It tells of nothing. */
+/** Sent by `testWebhook`. It is about no render. */
 export interface TestBody {
   /** The same as `deliveryId` of the event. */
   readonly id: string
@@ -63,7 +63,7 @@ export interface TestBody {
   readonly createdAt: string
 }
 
-/** A delivery with a valid signature. `type` tells the events apart. */
+/** A delivery with a valid signature. `type` says which event it is. */
 export type WebhookEvent =
   | RenderEventOf<'render.succeeded', SucceededBody>
   | RenderEventOf<'render.failed', FailedBody>

@@ -225,8 +225,8 @@ export const deliveryDetailSchema = {
   properties: {
     ...deliveryProperties,
     event: { title: 'DeliveredEventType', type: 'string', enum: DELIVERED_EVENTS },
-    render_id: { ...renderId, description: 'The render that it tells of. Absent if it tells of none.' },
-    batch_id: { ...renderId, description: 'The batch whose end it tells.' },
+    render_id: { ...renderId, description: 'The render that the event is about. Absent if it is about none.' },
+    batch_id: { ...renderId, description: 'The batch that has ended, of `batch.ended`.' },
     url: { type: 'string', description: 'Where it is sent: webhook_url of the request, or url of the test event.' },
   },
 } as const

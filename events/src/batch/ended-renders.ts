@@ -66,7 +66,7 @@ async function endOf(
   try {
     if (bytes !== undefined) return decodeManifest(bytes).outcome
   } catch (error) {
-    // Its caller is told of a defect.
+    // Its caller gets the answer of a defect.
     if (!(error instanceof UnreadableManifest)) throw error
     return { status: 'failed', finishedAt: 0 }
   }

@@ -4,8 +4,8 @@
  * It asks what is there, and remembers nothing that it could not ask again. Events of renders only say when to look: whoever reads the event
  * of the last render finds that all have a manifest. In case nobody did, all open batches are looked at every minute.
  *
- * Any number of processes may look after a batch at once. Its renders may be queued twice, its end is created once, and its receiver is told
- * under an id that follows from the batch.
+ * Any number of processes may look after a batch at once. Its renders may be queued twice, its end is created once, and its event has an
+ * id that follows from the batch.
  */
 import {
   type Batch,
@@ -170,9 +170,9 @@ async function enqueue(
 ): Promise<void> {
   if (input !== undefined && 'stored' in record.data) await artifacts.put(record.data.stored, input, signal)
   await queue.enqueue(withoutRequest(record), signal)
-  // Both are views, and the renderer that claims the render tells them again.
-  const told = await Promise.allSettled([ledger.markQueued(record, signal), limiter.confirm(record, signal)])
-  for (const each of told) {
+  // Both are views, and the renderer that claims the render updates them again.
+  const updates = await Promise.allSettled([ledger.markQueued(record, signal), limiter.confirm(record, signal)])
+  for (const each of updates) {
     if (each.status === 'rejected') log.debug({ ...logFieldsOf(record), err: each.reason }, 'queued render not shown')
   }
 }
@@ -199,7 +199,7 @@ async function firstLook(place: BatchPlace, keeping: Keeping, signal: AbortSigna
   return batch && noneEnded(batch.renders)
 }
 
-/** Creates the end, tells its receiver, and takes the sign away last: whoever finds it does all this again. */
+/** Creates the end, schedules its delivery, and removes the sign last: a process that finds the sign does all this again. */
 async function end(
   place: BatchPlace,
   { succeeded, failed, endedAt }: EndedRenders,

@@ -21,7 +21,7 @@ export interface SchedulerOptions {
   readonly log: Log
   /** How many attempts may follow the first, after an async render. */
   readonly retriesMax: number
-  /** Told of each event that is read, whether it has a receiver or not. Must not throw. */
+  /** Called with each event that is read, whether it has a receiver or not. Must not throw. */
   readonly onEvent?: (event: RenderEvent) => void
 }
 

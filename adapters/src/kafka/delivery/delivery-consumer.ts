@@ -28,7 +28,7 @@ export interface DeliveryConsumerPorts extends ReminderSender {
 
 /**
  * The step of a reminder that is never given out. Whoever gets it, or any other one that is out of date, shows the delivery in the list
- * again. So the list is told how each delivery ended, however long it was away.
+ * again. So the list shows how each delivery ended, however long it was away.
  */
 const OUT_OF_DATE = Number.MAX_SAFE_INTEGER
 
@@ -246,8 +246,8 @@ export class DeliveryConsumer {
 
   /** Shows the delivery in the list, or reminds somebody to do so later. If it is scheduled, its next attempt does. */
   async #show(progress: Progress): Promise<void> {
-    const isTold = await show(progress, this.#ports.list, neverAborted())
-    if (isTold || progress.status === 'scheduled') return
+    const isShown = await show(progress, this.#ports.list, neverAborted())
+    if (isShown || progress.status === 'scheduled') return
     const { id, render } = progress.delivery
     await this.#remind({ id, render, waitMs: DELIVERY_SHOWN_AGAIN_MS, step: OUT_OF_DATE })
   }

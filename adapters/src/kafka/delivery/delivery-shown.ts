@@ -1,4 +1,4 @@
-/** Tells the list of deliveries what became of one. The list never holds up a delivery. */
+/** Shows a delivery in the list of deliveries. No delivery waits for the list. */
 import type { Delivery } from '@platen/contract/delivery.ts'
 import { listedDelivery } from '@platen/contract/listed-delivery.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
@@ -6,7 +6,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { IdScope } from '@platen/contract/render-id.ts'
 import { type Progress, recordOf } from './progress.ts'
 
-/** Shows a delivery as it is. Returns false if the list cannot be reached, and has to be told again. */
+/** Shows a delivery as it is. Returns false if the list cannot be reached: then it has to be shown again. */
 export async function show(
   progress: Progress,
   list: Pick<DeliveryListView, 'put'> | undefined,
@@ -14,7 +14,7 @@ export async function show(
 ): Promise<boolean> {
   const shown = listedDelivery(recordOf(progress))
   if (shown === undefined || list === undefined) return true
-  return await isTold(() => list.put(scopeOf(progress.delivery), shown, signal))
+  return await isReached(() => list.put(scopeOf(progress.delivery), shown, signal))
 }
 
 /** Shows a delivery that was just scheduled, unless it is shown already. */
@@ -24,16 +24,16 @@ export async function showScheduled(
   signal: AbortSignal,
 ): Promise<void> {
   const shown = listedDelivery({ delivery, status: 'scheduled', attempts: [] })
-  if (shown !== undefined && list !== undefined) await isTold(() => list.add(scopeOf(delivery), shown, signal))
+  if (shown !== undefined && list !== undefined) await isReached(() => list.add(scopeOf(delivery), shown, signal))
 }
 
 function scopeOf({ account, environment }: Delivery): IdScope {
   return { incarnation: account, environment }
 }
 
-async function isTold(tell: () => Promise<void>): Promise<boolean> {
+async function isReached(update: () => Promise<void>): Promise<boolean> {
   try {
-    await tell()
+    await update()
     return true
   } catch (cause) {
     if (!(cause instanceof Unavailable)) throw cause

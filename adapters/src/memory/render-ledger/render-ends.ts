@@ -3,7 +3,7 @@ import { openEndWaiters } from '@platen/contract/end-waiters.ts'
 import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 
-/** Makes the port, and a ledger that tells it of each end. */
+/** Makes the port, and a ledger that reports each end to it. */
 export function memoryRenderEnds<Ledger extends RenderLedger>(ledger: Ledger): { ledger: Ledger; ends: RenderEnds } {
   const waiters = openEndWaiters()
   return {

@@ -1,5 +1,5 @@
 /** The list of deliveries in Redis: kept as the list of renders is, and as complete as that. An entry has no URL and no answer. */
-import type { DeliveryStatus } from '@platen/contract/delivery.ts'
+import { DELIVERY_STATUSES, type DeliveryStatus } from '@platen/contract/delivery.ts'
 import { idRangeOf } from '@platen/contract/listed-render.ts'
 import type { DeliveryListView, DeliveryQuery, ListedDelivery } from '@platen/contract/port/delivery-list.ts'
 import type { IdScope, RenderId } from '@platen/contract/render-id.ts'
@@ -91,7 +91,5 @@ function listedIn(entry: string): ListedDelivery {
 }
 
 function statusOf(letter: string): DeliveryStatus {
-  // The type of Object.entries forgets the names.
-  const pairs = Object.entries(STATUS_LETTERS) as [DeliveryStatus, string][]
-  return pairs.find(([, each]) => each === letter)?.[0] ?? 'scheduled'
+  return DELIVERY_STATUSES.find((status) => STATUS_LETTERS[status] === letter) ?? 'scheduled'
 }

@@ -9,6 +9,7 @@ import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 import type { ApiPorts } from '../../ports.ts'
 import { timeOf } from '../get-render.ts'
 import { LIST_PER_PAGE_DEFAULT, LIST_PER_PAGE_MAX } from '../limit.ts'
+import { attemptOf } from '../webhook/delivery.ts'
 import { type CursorScope, cursorAfter } from './cursor.ts'
 import { type CommonQuery, commonQueryOf, cursorSchema, instant, startOf, throwIncomplete } from './list-query.ts'
 
@@ -69,15 +70,6 @@ function entryOf(delivery: ListedDelivery): DeliveryPage['deliveries'][number] {
     status,
     created_at: timeOf(createdAt),
     ...(lastAttempt !== undefined && { last_attempt: attemptOf(lastAttempt) }),
-  }
-}
-
-function attemptOf({ startedAt, durationMs, result, statusCode }: NonNullable<ListedDelivery['lastAttempt']>) {
-  return {
-    started_at: timeOf(startedAt),
-    duration_ms: durationMs,
-    result,
-    ...(statusCode !== undefined && { status_code: statusCode }),
   }
 }
 

@@ -50,7 +50,7 @@ export function detailOf(record: DeliveryRecord): DeliveryDetail {
 
 /** The wire form of a delivery of a render. */
 export function deliveryOf(record: DeliveryRecord): DeliveryList['deliveries'][number] {
-  // Test events are kept under ids that nobody is told, and the end of a batch under the id of the batch.
+  // No caller knows the id that a test event is kept under. The end of a batch is kept under the id of the batch.
   return { ...fieldsOf(record), event: record.delivery.type as EventType }
 }
 
@@ -66,7 +66,8 @@ function fieldsOf({ delivery, status, dueAt, reason, attempts }: DeliveryRecord)
   }
 }
 
-function attemptOf(attempt: Attempt): DeliveryDetail['attempts'][number] {
+/** The wire form of an attempt. */
+export function attemptOf(attempt: Attempt): DeliveryDetail['attempts'][number] {
   const { startedAt, durationMs, result, statusCode, message, excerpt } = attempt
   return {
     started_at: timeOf(startedAt),

@@ -266,9 +266,9 @@ class DeliveryDetail(_DeliveryDetail, total=False):
     next_attempt_at: str
     # Why the delivery is waiting or was blocked.
     reason: str
-    # The render that it tells of. Absent if it tells of none.
+    # The render that the event is about. Absent if it is about none.
     render_id: str
-    # The batch whose end it tells.
+    # The batch that has ended, of `batch.ended`.
     batch_id: str
 
 
