@@ -1,5 +1,5 @@
-import type { Warning } from '@platen/contract/render.ts'
 import type { Condition, ConditionReason } from '@platen/contract/resource.ts'
+import type { Warning } from '@platen/contract/warning.ts'
 import { describe, expect, test } from 'vitest'
 import { aTemplateResource } from '../../test/fixture/resource.ts'
 import type { Locations } from './diagnostic/location.ts'

@@ -104,6 +104,8 @@ export interface RenderFailure {
 
 export interface RenderWarning {
   readonly code: WarningCode
+  /** Where, if it is known: a source with line and column, or the page of the PDF. */
+  readonly place?: string
   readonly message: string
 }
 
@@ -122,7 +124,18 @@ export type FailureCode =
   | (string & {})
 
 /** Warnings of a succeeded render. More may be added. */
-export type WarningCode = 'missing_glyph' | 'javascript_disabled' | (string & {})
+export type WarningCode =
+  | 'missing_glyph'
+  | 'javascript_disabled'
+  | 'text_overflow'
+  | 'text_overlap'
+  | 'block_squashed'
+  | 'page_shrunk'
+  | 'file_refused'
+  | 'file_damaged'
+  | 'script_error'
+  | 'variable_absent'
+  | (string & {})
 
 /** Answer to GET /renders: one page. */
 export interface RenderList {

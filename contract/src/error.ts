@@ -270,15 +270,6 @@ export const FAILURES = {
   internal: { retryable: false, fault: 'operator', summary: 'A defect of the service.' },
 } as const satisfies Record<string, ErrorEntry>
 
-/** What a successful render may warn of, and what each warning means. */
-export const WARNINGS = {
-  missing_glyph: 'The document has characters that none of its fonts has; the message names the first of them.',
-  javascript_disabled: 'The template asks for page JavaScript and the plan does not allow it, so none was run.',
-} as const satisfies Record<string, string>
-
-/** `code` of an entry of `warnings` in a status record. */
-export type WarningCode = keyof typeof WARNINGS
-
 const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
 
 export type HttpErrorCode = keyof typeof HTTP_ERRORS

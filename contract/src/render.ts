@@ -3,13 +3,14 @@
  * a higher attempt; a terminal state never changes. The queue record means accepted; the manifest is the outcome.
  */
 import type { Instant, JsonObject } from './brand.ts'
-import type { FailureCode, WarningCode } from './error.ts'
+import type { FailureCode } from './error.ts'
 import { FORMAT_DEFAULT, FORMAT_OF_STORED, inFormat, requireReadable } from './format.ts'
 import { ARTIFACT_KEY_CHARS_MAX, ARTIFACT_NAME_CHARS_MAX, ERASED_KEPT_DAYS } from './limit.ts'
 import { type BatchId, issuedAt, type RenderId } from './render-id.ts'
 import type { Engine, RenderOptions } from './render-options.ts'
 import type { AssetDigest, Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
 import type { TraceContext } from './trace.ts'
+import type { Warning } from './warning.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -97,13 +98,6 @@ export interface Failure {
   readonly message: string
 }
 
-/** A problem of a document that was rendered anyway. */
-export interface Warning {
-  readonly code: WarningCode
-  /** For people; at most `FAILURE_MESSAGE_CHARS_MAX` characters. */
-  readonly message: string
-}
-
 /** How a render ended. `durationMs` is rendering time without queueing; 0 if nothing was rendered. */
 export type Outcome =
   | {
@@ -111,7 +105,7 @@ export type Outcome =
       readonly finishedAt: Instant
       readonly durationMs: number
       readonly pdf: Pdf
-      /** Each code at most once; absent = none. */
+      /** In document order; absent = none. */
       readonly warnings?: readonly Warning[]
     }
   | { readonly status: 'failed'; readonly finishedAt: Instant; readonly durationMs: number; readonly error: Failure }

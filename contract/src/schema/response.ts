@@ -4,10 +4,11 @@
  */
 import type { FromSchema } from 'json-schema-to-ts'
 import { ATTEMPT_RESULTS, DELIVERED_EVENTS, DELIVERY_STATUSES } from '../delivery.ts'
-import { FAILURES, HTTP_ERRORS, type HttpErrorCode, REQUEST_PARTS, reasonsOf, WARNINGS } from '../error.ts'
+import { FAILURES, HTTP_ERRORS, type HttpErrorCode, REQUEST_PARTS, reasonsOf } from '../error.ts'
 import { EVENT_TYPES } from '../event.ts'
 import { STATUSES } from '../render.ts'
 import { ENGINES } from '../render-options.ts'
+import { WARNINGS } from '../warning.ts'
 
 const REASONS = [...new Set((Object.keys(HTTP_ERRORS) as HttpErrorCode[]).flatMap(reasonsOf))]
 
@@ -44,6 +45,10 @@ export const warningsSchema = {
     required: ['code', 'message'],
     properties: {
       code: { title: 'WarningCode', type: 'string', enum: Object.keys(WARNINGS) },
+      place: {
+        type: 'string',
+        description: 'Where, if it is known: a source with line and column, or the page of the PDF.',
+      },
       message: { type: 'string' },
     },
   },

@@ -1,9 +1,9 @@
 /** The interface of a rendering engine. `react-pdf.ts` and `html.ts` implement it, `worker.ts` uses it. */
 import type { Instant } from '@platen/contract/brand.ts'
-import type { Warning } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Engine, RenderOptions } from '@platen/contract/render-options.ts'
 import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
+import type { Warning } from '@platen/contract/warning.ts'
 import type { Availability } from './availability.ts'
 import type { Phase } from './phase.ts'
 
@@ -32,7 +32,7 @@ export interface RenderWork {
 /** A finished document. */
 export interface Rendering<Bytes extends Uint8Array = Uint8Array> {
   readonly pdf: Bytes
-  /** Each code at most once. */
+  /** In document order. */
   readonly warnings: readonly Warning[]
   /** The parts of the render, in order. The last one ended just before this was returned. */
   readonly phases: readonly Phase[]

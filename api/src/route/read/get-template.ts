@@ -3,10 +3,10 @@
  * plan and the environment of the key.
  */
 import { sha256 } from '@platen/contract/canonical-json.ts'
-import { WARNINGS } from '@platen/contract/error.ts'
 import { assetKey, templateKey } from '@platen/contract/render.ts'
 import { type TemplateDetail, templateDetailSchema } from '@platen/contract/schema/template-detail.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
+import { WARNINGS } from '@platen/contract/warning.ts'
 import type { FastifyInstance } from 'fastify'
 import { unitsOf } from '../../admission/admit.ts'
 import { type Caller, callerOf } from '../../admission/authenticate.ts'

@@ -117,7 +117,18 @@ RenderStatus = Literal["queued", "running", "succeeded", "failed"]
 
 RequestPart = Literal["body", "query", "header", "path"]
 
-WarningCode = Literal["missing_glyph", "javascript_disabled"]
+WarningCode = Literal[
+    "missing_glyph",
+    "javascript_disabled",
+    "text_overflow",
+    "text_overlap",
+    "block_squashed",
+    "page_shrunk",
+    "file_refused",
+    "file_damaged",
+    "script_error",
+    "variable_absent",
+]
 
 
 class _BatchItem(TypedDict):
@@ -436,9 +447,14 @@ class RenderFields(TypedDict, total=False):
     metadata: Mapping[str, str]
 
 
-class RenderWarning(TypedDict):
+class _RenderWarning(TypedDict):
     code: WarningCode
     message: str
+
+
+class RenderWarning(_RenderWarning, total=False):
+    # Where, if it is known: a source with line and column, or the page of the PDF.
+    place: str
 
 
 class Template(TypedDict):

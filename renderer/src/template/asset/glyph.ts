@@ -1,5 +1,5 @@
 /** The warning about characters that no font of a document has. Pure. */
-import type { Warning } from '@platen/contract/render.ts'
+import type { Warning } from '@platen/contract/warning.ts'
 import { MISSING_GLYPHS_NAMED_MAX } from '../limit.ts'
 
 /** Controls, blanks, and what Unicode calls ignorable (joiners, variation selectors, soft hyphens). They are invisible. */
