@@ -3,12 +3,13 @@ import { readdirSync } from 'node:fs'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { hashOfKey } from '@platen/contract/api-key.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ofTest } from '../../fixture/lifetime.ts'
 import { LETTER_TSX, liveOf, tsx, UNLIMITED } from '../../fixture/manifests.ts'
 import { healthOf } from '../../health/health.ts'
 import { placesInCluster } from '../../scenario/stored-text.ts'
 import { poll } from '../../time/poll.ts'
+import { isTimeReal } from '../../time/scaled-time.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
 import { recordsOf } from '../../topology/cluster/record.ts'
 import { openClusterStores } from '../../topology/cluster/store.ts'
@@ -20,6 +21,10 @@ import { startS3 } from '../../topology/server/s3.ts'
 import { ended, reaches, request, submit } from '../../topology/service.ts'
 import { anApiKey, anErasure, aPlan, aTemplate, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
 import { type Found, OTHERS, type Rig, startRig, TEAM } from '../rig/rig.ts'
+
+/** Nobody takes up the round of a killed process for ten minutes of real time. */
+const ERASED_SECONDS_MAX = isTimeReal ? 1_200 : 280
+if (isTimeReal) vi.setConfig({ testTimeout: 2 * ERASED_SECONDS_MAX * 1000 })
 
 const [ACME, GLOBEX] = [liveOf('acme'), liveOf('globex')]
 
@@ -76,7 +81,13 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
   const until = (name: string, isWanted: (status: NonNullable<Found['status']>) => boolean) =>
     poll(() => rig.get('erasure', name)).until(({ status = {} }) => isWanted(status))
   const becomesReady = (name: string) =>
-    rig.kubectl('wait', '--for=condition=Ready', `erasure/${name}`, `--namespace=${TEAM}`, '--timeout=280s')
+    rig.kubectl(
+      'wait',
+      '--for=condition=Ready',
+      `erasure/${name}`,
+      `--namespace=${TEAM}`,
+      `--timeout=${ERASED_SECONDS_MAX}s`,
+    )
   const healthNow = async (name: string) => {
     const [verdict] = await healthOf([await rig.get('erasure', name)])
     return [verdict?.kstatus.status, verdict?.argoCd?.status]
