@@ -13,7 +13,7 @@ import type { RenderWork } from '../port/engine.ts'
 import type { CheckTemplate } from '../template/check.ts'
 import { type Evaluate, openSandbox } from '../template/evaluate.ts'
 import type { FillHtml } from '../template/html/fill.ts'
-import { FilesNeeded } from '../template/remote-images.ts'
+import { FilesNeeded } from '../template/asset/remote-images.ts'
 import type { RenderDocument } from './document.ts'
 import type { RenderTask, TaskKind, TaskResults, ThreadMessage, ThreadReply } from './thread-message.ts'
 

@@ -21,7 +21,7 @@ import { translate } from './elements.ts'
 import { type Evaluate, openSandbox } from './evaluate.ts'
 import { fillHtml } from './html/fill.ts'
 import { SANDBOX_CHECK_INTERRUPTS_MAX } from './limit.ts'
-import { remoteImagesOf } from './remote-images.ts'
+import { remoteImagesOf } from './asset/remote-images.ts'
 import { transpile } from './transpile.ts'
 
 export type CheckTemplate = (check: CheckRequest) => Promise<readonly CheckFault[]>

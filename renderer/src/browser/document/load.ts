@@ -16,7 +16,7 @@ import {
   sideMargins,
 } from '../../template/html/page-css.ts'
 import { assetNamed } from '../../template/html/reference.ts'
-import type { RemoteFile } from '../../template/remote-images.ts'
+import type { RemoteFile } from '../../template/asset/remote-images.ts'
 import { METADATA_CHARS_MAX } from '../limit.ts'
 import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './script.ts'
 

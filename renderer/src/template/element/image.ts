@@ -13,7 +13,7 @@ import { checkImage } from '../asset/image.ts'
 import { ASSET_KINDS, kindOf } from '../asset/kind.ts'
 import type { PixelSize } from '../asset/pixel.ts'
 import { widenPalette } from '../asset/png.ts'
-import type { RemoteImages } from '../remote-images.ts'
+import type { RemoteImages } from '../asset/remote-images.ts'
 
 export interface ImageSource extends PixelSize {
   readonly data: Buffer

@@ -11,7 +11,7 @@ import type { Asset, AssetReference, FontReference } from '@platen/contract/tena
 import { ASSET_REQUESTS_MAX } from '../../limit.ts'
 import { mediaTypeOf } from '../asset/kind.ts'
 import { HTML_BYTES_MAX } from '../limit.ts'
-import type { RemoteImages } from '../remote-images.ts'
+import type { RemoteImages } from '../asset/remote-images.ts'
 
 /** The start of a font's address; its digest follows. The origin does not exist, so two files never share an address. */
 export const FONT_ORIGIN = 'https://asset.invalid/'
