@@ -37,6 +37,8 @@ import {
   TEXT_PARENTS,
 } from './element/primitive.ts'
 import { type Faults, type Props, propValue } from './element/prop.ts'
+import { figureElement } from './figure/element.ts'
+import { isFigureName } from './figure/figures.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from './limit.ts'
 import { type Program, TEMPLATE_FILE } from './transpile.ts'
 
@@ -146,6 +148,7 @@ function spendElement({ faults }: Pick<ElementContext, 'faults'>, { budget }: Tr
 function elementOf(node: Node, spot: ElementContext, context: TranslationContext): ReactElement<Props> {
   const { type } = node
   const faults = faultsOf(node, context)
+  if (isFigureName(type)) return elementOf(figureElement(type, node, faults, context.template.locale), spot, context)
   spendElement({ faults }, context)
   const primitive = primitiveOf(type, spot.parentKind)
   if (primitive === undefined)
