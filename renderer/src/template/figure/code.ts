@@ -20,7 +20,7 @@ const KINDS = {
 } as const
 
 type CodeKind = keyof typeof KINDS
-export const BARCODE_TYPES = (Object.keys(KINDS) as CodeKind[]).filter((kind) => kind !== 'qr')
+const BARCODE_TYPES = (Object.keys(KINDS) as CodeKind[]).filter((kind) => kind !== 'qr')
 
 const LEVELS = ['L', 'M', 'Q', 'H'] as const
 export type Level = (typeof LEVELS)[number]
