@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { aRenderWork } from '../../../test/fixture/render-work.ts'
 import type { RenderWork } from '../port/engine.ts'
-import { FilesNeeded } from '../template/remote-images.ts'
+import { FilesNeeded } from '../template/asset/remote-images.ts'
 import { EGRESS_AT_ONCE_MAX, EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS } from './limit.ts'
 import { NO_REMOTE_FILES, openRemoteFiles, type RemoteFiles } from './remote-files.ts'
 

@@ -13,8 +13,8 @@ import { raceAbort } from '@platen/contract/race.ts'
 import type { AssetDigest } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
-import type { RemoteFile } from '../template/remote-images.ts'
-import { FilesNeeded } from '../template/remote-images.ts'
+import type { RemoteFile } from '../template/asset/remote-images.ts'
+import { FilesNeeded } from '../template/asset/remote-images.ts'
 import { EGRESS_AT_ONCE_MAX, EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS, EGRESS_ROUNDS_MAX } from './limit.ts'
 
 export interface RemoteFiles {

@@ -11,7 +11,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/renderer-meter.ts'
 import { threadEnv } from '@platen/contract/thread-env.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
-import { FilesNeeded } from '../template/remote-images.ts'
+import { FilesNeeded } from '../template/asset/remote-images.ts'
 import {
   RENDER_THREAD_AGE_MS_MAX,
   RENDER_THREAD_HEAP_MIB_MAX,

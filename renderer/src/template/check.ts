@@ -16,12 +16,12 @@ import type { CheckFault, CheckRequest } from '@platen/contract/template-check.t
 import type { TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { assetFaults } from './asset/asset.ts'
+import { remoteImagesOf } from './asset/remote-images.ts'
 import { keptImages, openImages } from './element/image.ts'
 import { translate } from './elements.ts'
 import { type Evaluate, openSandbox } from './evaluate.ts'
 import { fillHtml } from './html/fill.ts'
 import { SANDBOX_CHECK_INTERRUPTS_MAX } from './limit.ts'
-import { remoteImagesOf } from './remote-images.ts'
 import { transpile } from './transpile.ts'
 
 export type CheckTemplate = (check: CheckRequest) => Promise<readonly CheckFault[]>

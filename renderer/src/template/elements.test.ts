@@ -196,7 +196,7 @@ test('is told the column of the element, or of its prop, where the source has th
     'template.tsx:3:19: <View style>: there is no style',
   )
   expect(translating(node('View', { fixd: true }))).toThrow('template.tsx:3:5: <View fixd>: there is no such prop')
-  expect(translating(node('Chart'))).toThrow('template.tsx:3: <Chart> is not an element here')
+  expect(translating(node('Graph'))).toThrow('template.tsx:3: <Graph> is not an element here')
 })
 
 describe('a style', () => {

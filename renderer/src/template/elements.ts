@@ -13,7 +13,7 @@ import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { DEFAULT_FAMILY, type Families, plainText, withFallback } from './asset/fonts.ts'
 import { beginsWithBreak, footerOf, sizedStyle } from './element/fixed.ts'
-import type { ImageSource, ReadImage } from './element/image.ts'
+import { drawingOf, pixelImageOf, type ReadImage } from './element/image.ts'
 import { lineHeightOf } from './element/line-height.ts'
 import type { Node } from './element/node.ts'
 import { documentProps, pageProps } from './element/page.ts'
@@ -36,7 +36,9 @@ import {
   REFUSED_PROPS,
   TEXT_PARENTS,
 } from './element/primitive.ts'
-import { type Faults, type Props, propValue } from './element/prop.ts'
+import { type Faults, gradientZeros, type Props, propValue } from './element/prop.ts'
+import { figureElement } from './figure/element.ts'
+import { isFigureName } from './figure/figures.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from './limit.ts'
 import { type Program, TEMPLATE_FILE } from './transpile.ts'
 
@@ -146,7 +148,10 @@ function spendElement({ faults }: Pick<ElementContext, 'faults'>, { budget }: Tr
 function elementOf(node: Node, spot: ElementContext, context: TranslationContext): ReactElement<Props> {
   const { type } = node
   const faults = faultsOf(node, context)
+  if (isFigureName(type)) return elementOf(figureElement(type, node, faults, context.template.locale), spot, context)
   spendElement({ faults }, context)
+  const drawing = type === 'Image' ? drawingOf(node, context.image, faults) : undefined
+  if (drawing !== undefined) return elementOf(drawing, spot, context)
   const primitive = primitiveOf(type, spot.parentKind)
   if (primitive === undefined)
     throw faults(`<${type}> is not an element here${suggestion(type, Object.keys(PRIMITIVES))}`)
@@ -210,28 +215,16 @@ function propsOf(
       const refusal = Object.hasOwn(REFUSED_PROPS, name) ? REFUSED_PROPS[name] : undefined
       throw named(refusal ?? `there is no such prop${suggestion(name, Object.keys(primitive.props))}`)
     }
-    if (kind === 'image') props['src'] = imageOf(value, named, context)
+    if (kind === 'image') props['src'] = pixelImageOf(value, context.image, named)
     else props[name] = propValue(kind, value, { faults: named, families: context.families })
   }
+  if (primitive.tag.endsWith('_GRADIENT')) Object.assign(props, gradientZeros(props))
   const { required } = primitive
   if (required !== undefined && props[required] === undefined)
     throw faults(`<${node.type}> needs the prop ${required}, which is missing or has no value`)
   // Off, because all renders of a thread share react-pdf's image cache.
   if (primitive.tag === 'IMAGE' || primitive.tag === 'IMAGE_BACKGROUND') props['cache'] = false
   return props
-}
-
-/** The image at an address: a text, or the `uri` of a react-pdf source. */
-function imageOf(value: Json, faults: Faults, { image }: TranslationContext): ImageSource {
-  const address = isJsonObject(value) ? value['uri'] : value
-  const refusal = (reason: string, cause?: unknown) =>
-    new ServiceError('asset_unavailable', faults(reason).message, { cause })
-  if (typeof address !== 'string') throw refusal('must be a string such as asset:logo.png, or { uri }')
-  try {
-    return image(address)
-  } catch (cause) {
-    throw cause instanceof ServiceError ? refusal(cause.message, cause) : cause
-  }
 }
 
 function isString(child: Node | string): child is string {

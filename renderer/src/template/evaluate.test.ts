@@ -79,7 +79,7 @@ describe('a template that is wrong', () => {
     [
       'imports a module',
       "\nimport fs from 'node:fs'\nexport default () => fs.x",
-      'template.tsx:2:1: cannot import "node:fs": a template imports from react and @react-pdf/renderer only',
+      'template.tsx:2:1: cannot import "node:fs": a template imports from react, @react-pdf/renderer and @platen/template only',
     ],
     [
       'imports a hook',

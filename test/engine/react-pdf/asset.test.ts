@@ -58,7 +58,7 @@ describe('an image', () => {
 
   test.for([
     ['there is not', 'asset:lgo.png', /image asset:lgo\.png: there is no such asset \(did you mean logo\.png\?\)/],
-    ['is an SVG', 'asset:mark.svg', /this is an SVG image: draw it with <Svg>/],
+    ['is an SVG without a size', 'asset:mark.svg', /the SVG has neither a viewBox nor a width and a height/],
     ['is a font', 'asset:brand-regular.ttf', /this is a TrueType font/],
     ['only react-pdf finds damaged', 'asset:odd.jpg', /image asset:odd\.jpg: the image is damaged/],
     ['only react-pdf finds damaged, in a URL', dataUrl(aJpeg({ width: 9 }), 'jpeg'), /an image: the image is damaged/],
@@ -285,4 +285,56 @@ export default () => <Document ${props}><Page /></Document>`
   for (const entry of ['/Lang (de)', '(Faktura)', '(ACME)', '(May)', '(due, template:invoice, version:3)']) {
     expect(own).toContain(entry)
   }
+})
+
+const LOGO_SVG = `<?xml version="1.0"?><!-- made by hand --><svg xmlns="http://www.w3.org/2000/svg" xmlns:sodipodi="http://sodipodi.example" width="100px" height="50" viewBox="0 0 200 100" data-name="logo">
+<title>A logo</title><metadata><b/></metadata><sodipodi:namedview/><defs><linearGradient id="down" x1="0%" y1="0%" x2="0%" y2="100%"><stop offset="0" style="stop-color:#ff0000"/><stop offset="1" stop-color="#0000ff"/></linearGradient></defs>
+<g fill="none" class="all"><path d="M0 0H200V100H0Z" fill="url(#down)" stroke-width="2px"/></g><text x="10" y="60" font-size="30px" fill="#ffffff">Wing &amp; Co</text></svg>`
+
+describe('an SVG image', () => {
+  const logoSvg = anAsset('logo.svg', Buffer.from(LOGO_SVG))
+
+  test.for<[string, string]>([
+    ['an asset', '<Image src="asset:logo.svg" />'],
+    ['an asset in a style', '<Image src="asset:logo.svg" style={{ width: 100, height: 50 }} />'],
+    ['a data URL', `<Image src="data:image/svg+xml;base64,${Buffer.from(LOGO_SVG).toString('base64')}" />`],
+  ])('that is %s is drawn as vectors, its gradient from top to bottom, its text as text', async ([, image]) => {
+    const pdf = await render({ document: aPage(image), assets: [logoSvg] })
+    expect(await imagesOf(pdf)).toEqual([])
+    expect((await wordsOf(pdf)).map(({ word }) => word)).toEqual(['Wing', '&amp;', 'Co'])
+    const picture = await pictureOf(pdf)
+    // 150 by 100 pixels in three bytes each, at the end: half a pixel a point.
+    const pixel = (x: number, y: number) =>
+      Array.from(picture.subarray(picture.length - 45_000 + 3 * (150 * y + x)).subarray(0, 3))
+    const [top, topRight, bottom] = [pixel(2, 2), pixel(47, 2), pixel(2, 22)]
+    expect(top[0]).toBeGreaterThan(200)
+    expect(topRight).toEqual(top)
+    expect(bottom[2]).toBeGreaterThan(200)
+    expect(pixel(55, 2)).toEqual([255, 255, 255])
+  })
+
+  test.for([
+    ['<use href="#a"/>', 'react_pdf cannot draw <use> of an SVG: write the shape where it is used'],
+    [
+      '<style>path { fill: red }</style>',
+      'react_pdf cannot draw <style> of an SVG: write its rules as attributes of the elements',
+    ],
+    ['<script>1</script>', 'react_pdf cannot draw <script> of an SVG'],
+    ['<image href="http://127.0.0.1/a.png"/>', 'react_pdf cannot draw <image> of an SVG'],
+    ['<g filter="url(#blur)"/>', 'react_pdf cannot draw filter of an SVG'],
+    ['<path d="M0 0">', 'the SVG is not well-formed XML'],
+    [`${'<g>'.repeat(300)}${'</g>'.repeat(300)}`, 'the SVG has too many elements'],
+  ])('with %s is refused, because it would look otherwise', async ([part, message]) => {
+    const file = anAsset(
+      'bad.svg',
+      Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">${part}</svg>`),
+    )
+    await expect(render({ document: aPage('<Image src="asset:bad.svg" />'), assets: [file] })).rejects.toThrow(message)
+  })
+
+  test('is no background', async () => {
+    const document = aPage('<ImageBackground src="asset:logo.svg" />')
+    const source = `import { Document, Page, ImageBackground } from '@react-pdf/renderer'\nexport default () => <Document>${document}</Document>`
+    await expect(render({ source, assets: [logoSvg] })).rejects.toThrow('it shows PNG and JPEG; <Image> also shows SVG')
+  })
 })

@@ -118,12 +118,8 @@ describe('a document fails with asset_unavailable', () => {
   const of = `template\\.tsx:3:80: <Image src>: image of ${HOST.replaceAll('.', '\\.')}: `
   test.for<[string, RequestListener, string]>([
     ['is not there', answering(404), `^${HOST}: it answered with the status 404$`],
-    [
-      'is a page',
-      giving('<html></html>'),
-      `^${of}react_pdf shows PNG and JPEG, and this is an SVG image: draw it with <Svg>$`,
-    ],
-    ['is a text', giving('some text'), `^${of}react_pdf shows PNG and JPEG, and this is neither$`],
+    ['is a page', giving('<html></html>'), `^${of}the file is not an SVG: its root is another element$`],
+    ['is a text', giving('some text'), `^${of}react_pdf shows PNG, JPEG and SVG, and this is none of them$`],
     ['is damaged', giving(aPhoto().subarray(0, 100)), `^${of}the image is damaged$`],
     [
       'has too many pixels',

@@ -6,6 +6,7 @@ import { raceAbort } from '@platen/contract/race.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
 import type { CDPSession } from 'puppeteer'
+import type { RemoteFile } from '../../template/asset/remote-images.ts'
 import type { Coverage } from '../../template/html/coverage.ts'
 import type { FilledHtml } from '../../template/html/fill.ts'
 import {
@@ -16,7 +17,6 @@ import {
   sideMargins,
 } from '../../template/html/page-css.ts'
 import { assetNamed } from '../../template/html/reference.ts'
-import type { RemoteFile } from '../../template/remote-images.ts'
 import { METADATA_CHARS_MAX } from '../limit.ts'
 import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './script.ts'
 

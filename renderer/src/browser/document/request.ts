@@ -11,8 +11,8 @@ import type { CDPSession, Protocol } from 'puppeteer'
 import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX } from '../../limit.ts'
 import { checkImageHeader } from '../../template/asset/image.ts'
 import { ASSET_KINDS, type ImageKind, isFontKind, kindOf, mediaTypeOf } from '../../template/asset/kind.ts'
+import type { RemoteFile } from '../../template/asset/remote-images.ts'
 import { assetNamed, FONT_ORIGIN, unusableAsset } from '../../template/html/reference.ts'
-import type { RemoteFile } from '../../template/remote-images.ts'
 import type { PrintDocument, RemoteSource } from './load.ts'
 
 type Source = Pick<PrintDocument, 'assets' | 'remote'>

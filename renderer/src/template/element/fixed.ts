@@ -1,6 +1,6 @@
 /** Decides which children of a page repeat on every page, and how. Pure. */
 import type { Json } from '@platen/contract/brand.ts'
-import type { ImageSource } from './image.ts'
+import type { PixelImage } from './image.ts'
 import type { Node } from './node.ts'
 import type { Props } from './prop.ts'
 
@@ -40,7 +40,7 @@ export function sizedStyle(tag: string, props: Props): Props {
   const style = (props['style'] ?? {}) as Props
   if (tag === 'SVG') return { ...sizeOf(props), ...style }
   if (tag !== 'IMAGE' || (style['width'] !== undefined && style['height'] !== undefined)) return style
-  const { width, height } = props['src'] as ImageSource
+  const { width, height } = props['src'] as PixelImage
   const isFree = style['width'] === undefined && style['height'] === undefined
   return { aspectRatio: width / height, ...(isFree ? { width } : {}), ...style }
 }

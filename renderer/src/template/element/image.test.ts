@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aGif, aJpeg, anAsset, aPng, dataUrl } from '../../../../test/fixture/asset.ts'
 import { aRenderWork } from '../../../../test/fixture/render-work.ts'
-import { remoteImagesOf, requireFetched } from '../remote-images.ts'
+import { remoteImagesOf, requireFetched } from '../asset/remote-images.ts'
 import { keptImages, openImages } from './image.ts'
 
 const logo = anAsset('logo.png', aPng())
@@ -30,11 +30,19 @@ test.for([
     /must be an asset of the template, as in asset:logo\.png, a URL of an allowed host, or a data: URL/,
   ],
   ['a file URL', 'file:///etc/passwd', /must be an asset/],
-  ['an SVG in a URL', dataUrl(Buffer.from('<svg/>'), 'svg+xml'), /must be an asset/],
+  [
+    'an SVG in a URL',
+    dataUrl(Buffer.from('<svg/>'), 'svg+xml'),
+    /the SVG has neither a viewBox nor a width and a height/,
+  ],
   ['no bytes', 'data:image/png;base64,', /is empty/],
-  ['another format', dataUrl(Buffer.from('neither of them')), /react_pdf shows PNG and JPEG, and this is neither/],
+  [
+    'another format',
+    dataUrl(Buffer.from('neither of them')),
+    /react_pdf shows PNG, JPEG and SVG, and this is none of them/,
+  ],
   ['a damaged PNG', dataUrl(aPng().subarray(0, 45)), /is damaged/],
-  ['an SVG', 'asset:mark.svg', /and this is an SVG image: draw it with <Svg>/],
+  ['an SVG without a size', 'asset:mark.svg', /the SVG has neither a viewBox nor a width and a height/],
   ['a GIF', 'asset:spin.gif', /and this is a GIF image$/],
   ['a name that is nearly right', 'asset:lgo.png', /there is no such asset \(did you mean logo\.png\?\)/],
   ['another name', 'asset:photo.jpeg', /there is no such asset; there are logo\.png, seal\.jpg, mark\.svg, spin\.gif/],
@@ -53,10 +61,14 @@ test('names an image it refuses by its beginning', () => {
   expect(() => read(`file:///${'a'.repeat(5000)}`)).toThrow(/^image file:\/\/\/a{62}…: /)
 })
 
+function nameOf(image: ReturnType<typeof read>): string {
+  return image.format === 'svg' ? '' : String(image.data)
+}
+
 test('gives equal images equal names and others other names', () => {
   const other = dataUrl(aPng({ pixels: Buffer.alloc(18, 1) }))
   const [one, same, as, third] = [dataUrl(aPng()), dataUrl(aPng()), 'asset:logo.png', other].map((src) =>
-    String(read(src).data),
+    nameOf(read(src)),
   )
   expect([same, as]).toEqual([one, one])
   expect(third).not.toBe(one)

@@ -3,6 +3,7 @@
  * react-pdf can embed, checked before react-pdf sees them.
  */
 import { createHash } from 'node:crypto'
+import { isJsonObject, type Json } from '@platen/contract/brand.ts'
 import { egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { type Cache, openLruCache } from '@platen/contract/lru-cache.ts'
@@ -13,12 +14,26 @@ import { checkImage } from '../asset/image.ts'
 import { ASSET_KINDS, kindOf } from '../asset/kind.ts'
 import type { PixelSize } from '../asset/pixel.ts'
 import { widenPalette } from '../asset/png.ts'
-import type { RemoteImages } from '../remote-images.ts'
+import type { RemoteImages } from '../asset/remote-images.ts'
+import type { Node } from './node.ts'
+import type { Faults } from './prop.ts'
+import { readSvg } from './svg.ts'
 
-export interface ImageSource extends PixelSize {
+/** An image of pixels, which react-pdf embeds. */
+export interface PixelImage extends PixelSize {
   readonly data: Buffer
   readonly format: 'png' | 'jpg'
 }
+
+/** A drawing, as the elements that take its place. */
+export interface Drawing {
+  readonly format: 'svg'
+  readonly svg: Node
+  /** Of the file. */
+  readonly bytes: number
+}
+
+export type ImageSource = PixelImage | Drawing
 
 /** Reads the image of a `src`. Throws `ServiceError` with `asset_unavailable`. The message names the source, shortened. */
 export type ReadImage = (src: string) => ImageSource
@@ -27,8 +42,13 @@ export type ReadImage = (src: string) => ImageSource
 export type KeptImages = Cache<ImageSource>
 
 export function keptImages(): KeptImages {
-  return openLruCache(THREAD_ASSET_CACHE_BYTES_MAX, ({ data }) => data.length)
+  return openLruCache(THREAD_ASSET_CACHE_BYTES_MAX, (image) =>
+    image.format === 'svg' ? image.bytes * BYTES_PER_SVG_BYTE : image.data.length,
+  )
 }
+
+/** Elements take more memory than the text they are read from. */
+const BYTES_PER_SVG_BYTE = 8
 
 /**
  * Opens the images of one document, including those of hosts if there are any. Each image is checked once. An asset is checked once while
@@ -103,10 +123,10 @@ function nearest(name: string, assets: readonly Asset[]): string {
 const NAMES_SHOWN_MAX = 10
 
 function readDataUrl(src: string): ImageSource {
-  const match = /^data:image\/(?:png|jpe?g);base64,/i.exec(src)
+  const match = /^data:image\/(?:png|jpe?g|svg\+xml);base64,/i.exec(src)
   if (match === null) {
     throw refusal(
-      'an image must be an asset of the template, as in asset:logo.png, a URL of an allowed host, or a data: URL of a PNG or JPEG in base64',
+      'an image must be an asset of the template, as in asset:logo.png, a URL of an allowed host, or a data: URL of a PNG, JPEG or SVG in base64',
     )
   }
   const data = Buffer.from(src.slice(match[0].length), 'base64')
@@ -116,9 +136,13 @@ function readDataUrl(src: string): ImageSource {
 function sourceOf(data: Buffer, digest: string): ImageSource {
   if (data.length < 4) throw refusal('the image is empty')
   const kind = kindOf(data)
+  if (kind === 'svg') {
+    checkImage(kind, data)
+    return { format: 'svg', svg: readSvg(data), bytes: data.length }
+  }
   if (kind !== 'png' && kind !== 'jpeg') {
-    const found = kind === undefined ? 'this is neither' : `this is ${ASSET_KINDS[kind].name}`
-    throw refusal(`react_pdf shows PNG and JPEG, and ${found}${kind === 'svg' ? ': draw it with <Svg>' : ''}`)
+    const found = kind === undefined ? 'this is none of them' : `this is ${ASSET_KINDS[kind].name}`
+    throw refusal(`react_pdf shows PNG, JPEG and SVG, and ${found}`)
   }
   const size = checkImage(kind, data)
   if (size === undefined) throw refusal('the image has no size')
@@ -140,4 +164,41 @@ const STAND_IN = sourceOf(
 
 function refusal(reason: string): ServiceError {
   return new ServiceError('asset_unavailable', reason)
+}
+
+/** The image at an address: a text, or the `uri` of a react-pdf source. */
+function imageOf(value: Json, read: ReadImage, faults: Faults): ImageSource {
+  const address = isJsonObject(value) ? value['uri'] : value
+  if (typeof address !== 'string') throw refusalAt(faults, 'must be a string such as asset:logo.png, or { uri }')
+  try {
+    return read(address)
+  } catch (cause) {
+    throw cause instanceof ServiceError ? refusalAt(faults, cause.message, cause) : cause
+  }
+}
+
+/** The pixels of an image, for a place that cannot have a drawing. Throws `asset_unavailable` with the position of `faults`. */
+export function pixelImageOf(value: Json, read: ReadImage, faults: Faults): PixelImage {
+  const image = imageOf(value, read, faults)
+  if (image.format === 'svg') throw refusalAt(faults, 'it shows PNG and JPEG; <Image> also shows SVG')
+  return image
+}
+
+/**
+ * The `<Svg>` in place of an `<Image>` whose file is an SVG. Undefined if its file has pixels, or if it names none. The style of the
+ * element says how large it is, else the file.
+ */
+export function drawingOf(node: Node, read: ReadImage, faults: Faults): Node | undefined {
+  const { src, source, cache: _cache, ...props } = node.props
+  const address = src ?? source ?? null
+  const named: Faults = (message) => faults(`<Image src>: ${message}`, 'src')
+  const image = address === null ? undefined : imageOf(address, read, named)
+  if (image?.format !== 'svg') return undefined
+  const { width, height, ...drawn } = image.svg.props
+  const own = isJsonObject(props['style']) ? {} : { ...(width && { width }), ...(height && { height }) }
+  return { ...image.svg, props: { ...drawn, ...own, ...props }, ...(node.line !== undefined && { line: node.line }) }
+}
+
+function refusalAt(faults: Faults, reason: string, cause?: unknown): ServiceError {
+  return new ServiceError('asset_unavailable', faults(reason).message, { cause })
 }

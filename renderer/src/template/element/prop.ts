@@ -183,3 +183,15 @@ function familiesOf(value: Json, { faults, families }: PropScope): readonly stri
   })
   return withFallback(names, families)
 }
+
+const GRADIENT_ENDS = ['x2', 'r', 'cx', 'cy', 'fx', 'fy'] as const
+/** Too little to be seen. PDF numbers have six decimals. */
+const ALMOST_ZERO = 1e-9
+
+/** The ends of a gradient that are 0. react-pdf takes 0 for absent, so a gradient from top to bottom came out diagonal. */
+export function gradientZeros(props: Props): Props {
+  const zeros = GRADIENT_ENDS.filter(
+    (name) => props[name] !== undefined && Number.parseFloat(String(props[name])) === 0,
+  )
+  return Object.fromEntries(zeros.map((name) => [name, ALMOST_ZERO]))
+}

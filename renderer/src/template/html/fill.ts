@@ -9,8 +9,10 @@ import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
 import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
 import type { RenderWork } from '../../port/engine.ts'
+import { type RemoteImages, remoteImagesOf, requireFetched } from '../asset/remote-images.ts'
+import { FigureFault } from '../figure/figure.ts'
+import { registerFigures } from '../figure/tag.ts'
 import { HTML_BYTES_MAX, LIQUID_ALLOCATIONS_MAX, LIQUID_MS_MAX } from '../limit.ts'
-import { type RemoteImages, remoteImagesOf, requireFetched } from '../remote-images.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
 import { marginFaultOf } from './page-css.ts'
@@ -150,6 +152,7 @@ function openLiquid(locale: string | undefined, timeZone: string | undefined): L
       render: () => '',
     })
   }
+  registerFigures(liquid, locale)
   boundOutput(liquid)
   return liquid
 }
@@ -232,7 +235,7 @@ function unclosed(message: string): string | undefined {
 function fillFaultOf(error: unknown): string {
   const cause = LiquidError.is(error) ? error.originalError : error
   if (!(cause instanceof Error)) return UNFIT
-  if (cause instanceof FilterError) return `${expressionOf(error)}${cause.message}`
+  if (cause instanceof FilterError || cause instanceof FigureFault) return `${expressionOf(error)}${cause.message}`
   if (cause.message === tooLong) return tooLong
   return LIMIT_REASONS[cause.message] ?? UNFIT
 }

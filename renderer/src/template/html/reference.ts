@@ -10,8 +10,8 @@ import { suggestion } from '@platen/contract/suggestion.ts'
 import type { Asset, AssetReference, FontReference } from '@platen/contract/tenant.ts'
 import { ASSET_REQUESTS_MAX } from '../../limit.ts'
 import { mediaTypeOf } from '../asset/kind.ts'
+import type { RemoteImages } from '../asset/remote-images.ts'
 import { HTML_BYTES_MAX } from '../limit.ts'
-import type { RemoteImages } from '../remote-images.ts'
 
 /** The start of a font's address; its digest follows. The origin does not exist, so two files never share an address. */
 export const FONT_ORIGIN = 'https://asset.invalid/'

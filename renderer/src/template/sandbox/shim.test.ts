@@ -53,10 +53,10 @@ describe('what is not there is named, with its place and what to do:', () => {
   })
 
   test.for([
-    ['axios', 'cannot import "axios": a template imports from react and @react-pdf/renderer only'],
+    ['axios', 'cannot import "axios": a template imports from react, @react-pdf/renderer and @platen/template only'],
     [
       '@react-pdf/rendrer',
-      'cannot import "@react-pdf/rendrer" (did you mean @react-pdf/renderer?): a template imports from react and @react-pdf/renderer only',
+      'cannot import "@react-pdf/rendrer" (did you mean @react-pdf/renderer?): a template imports from react, @react-pdf/renderer and @platen/template only',
     ],
   ] as const)('the module %s', async ([name, message]) => {
     expect(await messageOf(`import x from '${name}'\nexport default () => x`)).toBe(`template.tsx:1:1: ${message}`)

@@ -4,6 +4,7 @@
  * because a template may have replaced every builtin. See `elements.ts`.
  */
 import { PRIMITIVES, REFUSED_PROPS } from '../element/primitive.ts'
+import { FIGURE_MODULE, FIGURES } from '../figure/figures.ts'
 import { BUILTINS } from './builtin.ts'
 
 /** Names that `react` and `@react-pdf/renderer` have elsewhere, and why they are missing here. */
@@ -52,6 +53,7 @@ export const SHIM = `(host, run) => {
 const { parse, stringify } = JSON
 const FRAGMENT = Symbol('Fragment')
 const NAMES = ${JSON.stringify(Object.keys(PRIMITIVES))}
+const FIGURES = ${JSON.stringify(Object.keys(FIGURES))}
 const renders = []
 
 const ABSENT = ${JSON.stringify(ABSENT)}
@@ -138,11 +140,12 @@ const MODULES = {
     StyleSheet: { create: (styles) => styles },
     Font: font,
   }),
+  '${FIGURE_MODULE}': moduleOf('${FIGURE_MODULE}', Object.fromEntries(FIGURES.map((name) => [name, name]))),
 }
 const require = (name) => {
   if (name in MODULES) return MODULES[name]
-  const known = ['react', '@react-pdf/renderer']
-  throw faultOfUse(\`cannot import "\${name}"\`, { wrong: name, known, rest: ': a template imports from react and @react-pdf/renderer only' })
+  const known = ['react', '@react-pdf/renderer', '${FIGURE_MODULE}']
+  throw faultOfUse(\`cannot import "\${name}"\`, { wrong: name, known, rest: ': a template imports from react, @react-pdf/renderer and ${FIGURE_MODULE} only' })
 }
 
 const expand = (node, into) => {

@@ -3,7 +3,7 @@
  * for them and report which others they need. Those are then fetched, and the task begins again.
  */
 import type { Asset } from '@platen/contract/tenant.ts'
-import type { RenderWork } from '../port/engine.ts'
+import type { RenderWork } from '../../port/engine.ts'
 
 export interface RemoteImages {
   readonly allowedHosts: readonly string[]

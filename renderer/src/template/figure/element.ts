@@ -1,0 +1,36 @@
+/** Figures as elements of react_pdf: each becomes an `<Svg>` of primitives, which is translated like any other. */
+import type { JsonObject } from '@platen/contract/brand.ts'
+import { suggestion } from '@platen/contract/suggestion.ts'
+import type { Node } from '../element/node.ts'
+import type { Faults } from '../element/prop.ts'
+import { FigureFault, figureNode } from './figure.ts'
+import { drawFigure, FIGURES, type FigureName } from './figures.ts'
+
+/** Props that a figure hands on to its `<Svg>`. */
+const FRAME_PROPS: ReadonlySet<string> = new Set([
+  'id',
+  'style',
+  'fixed',
+  'break',
+  'minPresenceAhead',
+  'debug',
+  'bookmark',
+])
+
+/** The `<Svg>` in place of a figure. Throws the errors of `faults` for props that it does not have, or that cannot be drawn. */
+export function figureElement(name: FigureName, node: Node, faults: Faults, locale: string | undefined): Node {
+  const { properties } = FIGURES[name]
+  for (const prop of Object.keys(node.props)) {
+    if (properties.has(prop) || FRAME_PROPS.has(prop)) continue
+    const hint = suggestion(prop, [...properties, ...FRAME_PROPS])
+    throw faults(`<${name} ${prop}>: there is no such prop${hint}`, prop)
+  }
+  if (node.children.length > 0) throw faults(`<${name}> takes no children`)
+  if (node.render !== undefined) throw faults(`<${name} render>: there is no such prop`, 'render')
+  const own: JsonObject = Object.fromEntries(Object.entries(node.props).filter(([prop]) => properties.has(prop)))
+  try {
+    return figureNode(drawFigure(name, own, locale), node, properties)
+  } catch (cause) {
+    throw cause instanceof FigureFault ? faults(`<${name}>: ${cause.message}`) : cause
+  }
+}
