@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { hashOfKey } from '@platen/contract/api-key.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ofTest } from '../../fixture/lifetime.ts'
 import { LETTER_TSX, liveOf, tsx, UNLIMITED } from '../../fixture/manifests.ts'
 import { healthOf } from '../../health/health.ts'
@@ -24,7 +24,6 @@ import { type Found, OTHERS, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 /** Nobody takes up the round of a killed process for ten minutes of real time. */
 const ERASED_SECONDS_MAX = isTimeReal ? 1_200 : 280
-if (isTimeReal) vi.setConfig({ testTimeout: 2 * ERASED_SECONDS_MAX * 1000 })
 
 const [ACME, GLOBEX] = [liveOf('acme'), liveOf('globex')]
 
@@ -100,7 +99,7 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
   }
 
   test('is completed while Kafka is away and the process that erases is killed, and leaves no word of a request', {
-    timeout: 600_000,
+    timeout: 2.5 * ERASED_SECONDS_MAX * 1000,
   }, async ({ signal }) => {
     const receiver = ofTest(await aReceiver())
     const word = 'lovelace-0123456789'
