@@ -12,11 +12,11 @@ import { suggestion } from '@platen/contract/suggestion.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { DEFAULT_FAMILY, type Families, plainText, withFallback } from './asset/fonts.ts'
-import { beginsWithBreak, footerOf, sizedStyle } from './element/fixed.ts'
 import type { ImageSource, ReadImage } from './element/image.ts'
 import { lineHeightOf } from './element/line-height.ts'
 import type { Node } from './element/node.ts'
 import { documentProps, pageProps } from './element/page.ts'
+import { beginsWithBreak, footerOf, sizedStyle } from './element/pagination/fixed.ts'
 import {
   DYNAMIC_MARK,
   FOOTER_MARK,
@@ -27,7 +27,7 @@ import {
   PAGE_GROUP_MARK,
   pageLayoutOf,
   pinnedFirst,
-} from './element/page-layout.ts'
+} from './element/pagination/page-layout.ts'
 import {
   type ParentKind,
   PRIMITIVES,
