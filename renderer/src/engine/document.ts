@@ -24,8 +24,8 @@ import { drawPdf } from './layout/drawing.ts'
 import { openFontStore } from './layout/font-store.ts'
 import { type InspectedLayout, inspectLayout, type LayoutNode } from './layout/inspect-layout.ts'
 import { type Instance, instancesOf } from './layout/instance.ts'
-import { wantsPlain } from './layout/pagination.ts'
-import { openTotals, type PageCounts, type Totals } from './layout/totals.ts'
+import { wantsPlain } from './layout/pagination/plain.ts'
+import { openTotals, type PageCounts, type Totals } from './layout/pagination/totals.ts'
 
 /** Transpiled templates that a thread keeps. A tenant with many renders uses one or two. */
 const PROGRAMS_MAX = 32

@@ -52,7 +52,7 @@ export interface Translation {
   /** Finds the position of an element in the source. */
   readonly find?: Program['find']
   /**
-   * For react-pdf's own pagination: makes the element that ends it on each page. Absent for the fast pagination. See `pagination.ts` of the
+   * For react-pdf's own pagination: makes the element that ends it on each page. Absent for the fast pagination. See `plain.ts` of the
    * engine.
    */
   readonly paginationGuard?: () => ReactElement
