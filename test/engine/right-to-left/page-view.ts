@@ -63,11 +63,11 @@ export function wordOf(pdf: Uint8Array, text: string): Word {
   return word
 }
 
-/** A page as a grey picture of 36 dots an inch, a byte a dot: so coarse that lines of text are grey bands. */
-export function pictureOf(pdf: Uint8Array, page: number): Uint8Array {
+/** A page as a grey picture, a byte a dot. With 36 dots an inch it is so coarse that lines of text are grey bands. */
+export function pictureOf(pdf: Uint8Array, page: number, dotsPerInch = 36): Uint8Array {
   const pages = ['-f', `${page}`, '-l', `${page}`]
   // A header of three lines comes before the dots.
-  const file = execFileSync('pdftoppm', ['-r', '36', '-gray', ...pages, '-'], { input: pdf })
+  const file = execFileSync('pdftoppm', ['-r', `${dotsPerInch}`, '-gray', ...pages, '-'], { input: pdf })
   const header = /^P5\s+\d+ \d+\s+\d+\s/.exec(file.subarray(0, 30).toString('latin1'))?.[0].length ?? 0
   return file.subarray(header)
 }

@@ -1,6 +1,6 @@
 /**
  * What the direction of text means for a style: the names that say start and end become left and right, as react-pdf knows them. The layout
- * itself follows the direction (see `right-to-left.ts` of the engine). Pure.
+ * itself follows the direction (see `correction.ts` of the engine). Pure.
  */
 import type { Node } from './node.ts'
 

@@ -1,10 +1,7 @@
 /**
- * Makes react-pdf lay out from right to left. Its layout engine for boxes can do that, but react-pdf never tells it the direction, and hands
- * the direction of a box to none of the texts inside. There is no option, plugin or subclass for that, and its packages are one file each.
- * So we change these lines of them while they are loaded. The versions are exact, and a line that is not there once ends the process.
- *
- * Mirroring the styles instead (a row for a reversed row, left for right) does not work: what has a width of its own in a column, or an
- * absolute position without sides, would stay at the left.
+ * Corrects react-pdf where it lays text out from the right, and where it sets marks: vowels and accents over and under letters. It has no
+ * option, plugin or subclass for that, and each of its packages is one file. So we change these places of them while they are loaded. The
+ * versions are exact, and a place that is not there once ends the process.
  */
 import assert from 'node:assert/strict'
 import { registerHooks } from 'node:module'
@@ -14,7 +11,12 @@ interface Change {
   readonly to: string
 }
 
-const LAYOUT: readonly Change[] = [
+/**
+ * The layout engine for boxes can lay out from the right, but react-pdf never tells it the direction, and hands the direction of a box to
+ * none of the texts inside. To mirror the styles instead (a row for a reversed row, left for right) does not work: what has a width of its
+ * own in a column, or an absolute position without sides, would stay at the left.
+ */
+const DIRECTION_OF_BOXES: readonly Change[] = [
   // The direction of an element is that of its parent, unless its style sets one.
   {
     from: "const BASE_INHERITABLE_PROPERTIES = [\n    'color',",
@@ -33,7 +35,7 @@ const LAYOUT: readonly Change[] = [
     from: "align: textAlign || (direction === 'rtl' ? 'right' : 'left'),",
     to: 'align: sideOf(textAlign, direction),',
   },
-  // The same for text as wide as its content. In the last line of a justified text, nothing is stretched.
+  // So does text in a box as wide as its content. There the last line of a justified text is its only one, or its box is full.
   {
     from: 'const alignFactor = ALIGNMENT_FACTORS[node.style?.textAlign] || 0;',
     to: `const side = sideOf(node.style?.textAlign, node.style?.direction);
@@ -50,7 +52,7 @@ const getFragments = (`,
   },
 ]
 
-const TEXTKIT: readonly Change[] = [
+const DIRECTION_OF_LINES: readonly Change[] = [
   // The last line of a justified text begins where all lines begin.
   {
     from: "a.alignLastLine || (a.align === 'justify' ? 'left' :",
@@ -78,13 +80,41 @@ const TEXTKIT: readonly Change[] = [
   },
 ]
 
+/**
+ * A font says how far a mark is from the place after its letter. react-pdf forgets the vertical distance, and draws the horizontal one in
+ * another unit, so that it is nearly none.
+ */
+const PLACE_OF_MARKS: readonly Change[] = [
+  // From points, as all positions, to thousandths of the font size, as this one is drawn.
+  {
+    from: '        run.positions[i].yOffset = yOffset;',
+    to: '        run.positions[i].yOffset = yOffset + (run.positions[i].yOffset * 1000) / (run.attributes?.fontSize || 12);',
+  },
+  // From the right, a mark is drawn before its letter: the place to count from is where the letter begins, not where it ends.
+  {
+    from: '    const positions = [...(run.positions || [])].reverse();',
+    to: `    let advance = 0;
+    const positions = (run.positions || []).map((position, at) => {
+        const { xAdvance, xOffset } = position;
+        const before = advance;
+        advance = run.glyphs[at].isMark ? advance + xAdvance : xAdvance;
+        return run.glyphs[at].isMark && xOffset !== 0 ? { ...position, xOffset: xOffset + before } : position;
+    }).reverse();`,
+  },
+]
+
+const UNIT_OF_MARKS: readonly Change[] = [
+  { from: '        xOffset: pos.xOffset,', to: '        xOffset: pos.xOffset * scale,' },
+]
+
 const CHANGES = new Map([
-  ['/@react-pdf/layout/lib/index.js', LAYOUT],
-  ['/@react-pdf/textkit/lib/textkit.js', TEXTKIT],
+  ['/@react-pdf/layout/lib/index.js', DIRECTION_OF_BOXES],
+  ['/@react-pdf/textkit/lib/textkit.js', [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS]],
+  ['/@react-pdf/render/lib/index.js', UNIT_OF_MARKS],
 ])
 
 /** Imports what `load` imports, with these changes to react-pdf. Has no effect if react-pdf was loaded before. */
-export async function withBothDirections<Module>(load: () => Promise<Module>): Promise<Module> {
+export async function withCorrections<Module>(load: () => Promise<Module>): Promise<Module> {
   const hooks = registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context)
