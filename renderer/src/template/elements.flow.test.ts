@@ -1,7 +1,7 @@
 import { createElement, type ReactElement } from 'react'
 import { describe, expect, test } from 'vitest'
 import { childrenOf, document, node, type Props, pageOf, translated, translation } from '../../../test/fixture/tree.ts'
-import { openPaginationGuard } from './element/pagination-guard.ts'
+import { openPaginationGuard } from './element/pagination/pagination-guard.ts'
 import { translate } from './elements.ts'
 import { ELEMENTS_MAX } from './limit.ts'
 

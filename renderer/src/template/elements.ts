@@ -12,11 +12,12 @@ import { suggestion } from '@platen/contract/suggestion.ts'
 import type { TemplateSource } from '@platen/contract/tenant.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { DEFAULT_FAMILY, type Families, plainText, withFallback } from './asset/fonts.ts'
-import { beginsWithBreak, footerOf, sizedStyle } from './element/fixed.ts'
+import { type Direction, directed } from './element/direction.ts'
 import { drawingOf, pixelImageOf, type ReadImage } from './element/image.ts'
 import { lineHeightOf } from './element/line-height.ts'
 import type { Node } from './element/node.ts'
 import { documentProps, pageProps } from './element/page.ts'
+import { beginsWithBreak, footerOf, sizedStyle } from './element/pagination/fixed.ts'
 import {
   DYNAMIC_MARK,
   FOOTER_MARK,
@@ -27,7 +28,7 @@ import {
   PAGE_GROUP_MARK,
   pageLayoutOf,
   pinnedFirst,
-} from './element/page-layout.ts'
+} from './element/pagination/page-layout.ts'
 import {
   type ParentKind,
   PRIMITIVES,
@@ -53,7 +54,7 @@ export interface Translation {
   /** Finds the position of an element in the source. */
   readonly find?: Program['find']
   /**
-   * For react-pdf's own pagination: makes the element that ends it on each page. Absent for the fast pagination. See `pagination.ts` of the
+   * For react-pdf's own pagination: makes the element that ends it on each page. Absent for the fast pagination. See `plain.ts` of the
    * engine.
    */
   readonly paginationGuard?: () => ReactElement
@@ -75,7 +76,8 @@ export function translate(nodes: Json, translation: Translation): ReactElement<P
     throw faults('the component must return exactly one <Document>')
   }
   const family = withFallback([DEFAULT_FAMILY], translation.families)
-  const spot: ElementContext = { parentKind: 'root', depth: 0, faults, family, isDrawing: false, isWithinText: false }
+  const outside = { isDrawing: false, isWithinText: false, direction: 'ltr' } as const
+  const spot: ElementContext = { parentKind: 'root', depth: 0, faults, family, ...outside }
   return elementOf(root, spot, { ...translation, budget: { left: ELEMENTS_MAX }, flow: { isMoved: false } })
 }
 
@@ -99,6 +101,8 @@ interface ElementContext {
   readonly isDrawing: boolean
   /** Whether its text is part of another text. */
   readonly isWithinText: boolean
+  /** The direction of text here. */
+  readonly direction: Direction
   /** The line height that applies here. react-pdf may have lost it. */
   readonly lineHeight?: string | undefined
   /** Props that we add to the element itself. */
@@ -158,6 +162,8 @@ function elementOf(node: Node, spot: ElementContext, context: TranslationContext
   if (!primitive.within.includes(spot.parentKind)) throw faults(`<${type}> cannot be ${PARENT_NAMES[spot.parentKind]}`)
   const props = { ...propsOf(node, primitive, { faults, context }), ...spot.mark }
   Object.assign(props, drawingProps(props, primitive, spot))
+  const { content, direction, style } = directed(node, props, { ...spot, isInline: isInline(spot) })
+  if (style !== undefined) props['style'] = style
   if (context.page !== undefined) props['style'] = sizedStyle(primitive.tag, props)
   const isLate = context.isLate === true || context.page !== undefined
   if (isLate && primitive.tag === 'TEXT' && spot.parentKind !== 'text' && spot.parentKind !== 'svg')
@@ -168,7 +174,8 @@ function elementOf(node: Node, spot: ElementContext, context: TranslationContext
     faults,
     family: familyOf(props) ?? spot.family,
     isDrawing: spot.isDrawing || primitive.tag === 'SVG',
-    isWithinText: spot.isWithinText || spot.parentKind === 'text',
+    isWithinText: isInline(spot),
+    direction,
     lineHeight: lineHeightOf(styleOf(props)) ?? spot.lineHeight,
   }
   if (primitive.holds === undefined && node.children.length > 0) throw faults(`<${type}> takes no children`)
@@ -180,7 +187,12 @@ function elementOf(node: Node, spot: ElementContext, context: TranslationContext
     })
     return createElement(primitive.tag, { ...props, ...pageContentOf(node, props, { inner, context }) })
   }
-  return createElement(primitive.tag, { ...props, ...contentOf(node, primitive, { spot, inner, context }) })
+  return createElement(primitive.tag, { ...props, ...contentOf(content, primitive, { spot, inner, context }) })
+}
+
+/** Whether the element is a part of a paragraph. */
+function isInline(spot: ElementContext): boolean {
+  return spot.isWithinText || spot.parentKind === 'text'
 }
 
 function faultsOf({ type, line }: Node, { find }: Pick<TranslationContext, 'find'>): Faults {

@@ -3,7 +3,7 @@
  * update. Our documents are laid out only once.
  */
 import { createElement, type ReactElement, type ReactNode } from 'react'
-import { FRAGMENT } from '../../template/element/page-layout.ts'
+import { FRAGMENT } from '../../template/element/pagination/page-layout.ts'
 import type { Props } from '../../template/element/prop.ts'
 
 /** A node as react-pdf's layout takes it. A text has only the first two fields. */

@@ -4,6 +4,7 @@ import type { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
 import { FAMILIES, type Families, withFallback } from '../asset/fonts.ts'
+import { LOGICAL_STYLES, physicalName } from './direction.ts'
 import { type PropKind, STYLES } from './primitive.ts'
 import { styleFault, TRANSFORM } from './style-form.ts'
 
@@ -152,8 +153,9 @@ function entriesOf(style: Json, faults: Faults): readonly (readonly [string, Jso
 function styleValue(name: string, value: Json, scope: PropScope): unknown {
   const { faults } = scope
   if (name.startsWith('@media ') && name.length <= 100) return styleOf(value, scope)
-  if (!STYLES.has(name)) throw faults(`there is no style ${name}${suggestion(name, STYLES)}`)
-  const fault = styleFault(name, value)
+  if (!STYLES.has(name) && !LOGICAL_STYLES.has(name))
+    throw faults(`there is no style ${name}${suggestion(name, [...STYLES, ...LOGICAL_STYLES])}`)
+  const fault = styleFault(physicalName(name, 'ltr'), value)
   if (fault !== undefined) throw faults(`the style ${name} ${fault}`)
   if (name === 'fontFamily') return familiesOf(value, scope)
   // react-pdf knows only italic, not oblique.

@@ -1,8 +1,9 @@
 /** Decides which children of a page repeat on every page, and how. Pure. */
 import type { Json } from '@platen/contract/brand.ts'
-import type { PixelImage } from './image.ts'
-import type { Node } from './node.ts'
-import type { Props } from './prop.ts'
+
+import type { PixelImage } from '../image.ts'
+import type { Node } from '../node.ts'
+import type { Props } from '../prop.ts'
 
 type Child = Node | string
 

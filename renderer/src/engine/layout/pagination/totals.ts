@@ -3,8 +3,8 @@
  * function, it breaks the document again after it has counted the pages. Most documents of a template have as many pages as the last one.
  * So we give that number as a guess to the first pass. If it is right, we skip the second pass, which would give the same pages.
  */
-import type { PageNumbers } from '../../template/elements.ts'
-import type { Instance } from './instance.ts'
+import type { PageNumbers } from '../../../template/elements.ts'
+import type { Instance } from '../instance.ts'
 
 /** The number of pages that each `<Page>` of a document produced. */
 export type PageCounts = readonly number[]

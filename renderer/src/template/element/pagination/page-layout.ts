@@ -7,8 +7,8 @@
  * content, where its space is reserved.
  */
 import { createElement, type ReactElement, type ReactNode } from 'react'
+import type { Props } from '../prop.ts'
 import { isDynamic, isPinned } from './fixed.ts'
-import type { Props } from './prop.ts'
 
 /** A node of react-pdf after its layout. */
 interface ResolvedNode {

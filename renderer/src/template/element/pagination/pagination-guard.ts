@@ -4,7 +4,7 @@
  * string. So an invisible element has a length that counts these conversions and throws.
  */
 import { createElement, type ReactElement } from 'react'
-import type { Props } from './prop.ts'
+import type { Props } from '../prop.ts'
 
 /** Thrown through react-pdf's layout. */
 export class EndlessPagination extends Error {

@@ -3,9 +3,9 @@
  * for every page. The two differ only for a few shapes. Most documents have none of them where a page ends. The others are laid out a
  * second time. Pure: reads the tree that react-pdf returns after layout.
  */
-import { DYNAMIC_MARK, FOOTER_MARK, PAGE_GROUP_MARK } from '../../template/element/page-layout.ts'
-import { PLAIN_LAYOUT_NODES_MAX } from '../limit.ts'
-import type { LayoutNode } from './inspect-layout.ts'
+import { DYNAMIC_MARK, FOOTER_MARK, PAGE_GROUP_MARK } from '../../../template/element/pagination/page-layout.ts'
+import { PLAIN_LAYOUT_NODES_MAX } from '../../limit.ts'
+import type { LayoutNode } from '../inspect-layout.ts'
 
 /** Whether a document from the fast pagination needs the plain one, and is small enough for it. */
 export function wantsPlain(document: LayoutNode): boolean {

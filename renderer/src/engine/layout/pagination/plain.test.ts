@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { PLAIN_LAYOUT_NODES_MAX } from '../limit.ts'
-import type { LayoutNode } from './inspect-layout.ts'
-import { wantsPlain } from './pagination.ts'
+import { PLAIN_LAYOUT_NODES_MAX } from '../../limit.ts'
+import type { LayoutNode } from '../inspect-layout.ts'
+import { wantsPlain } from './plain.ts'
 
 type Fields = Omit<LayoutNode, 'children'>
 

@@ -1,0 +1,139 @@
+/**
+ * Corrects react-pdf where it lays text out from the right, and where it sets marks: vowels and accents over and under letters. It has no
+ * option, plugin or subclass for that, and each of its packages is one file. So we change these places of them while they are loaded. The
+ * versions are exact, and a place that is not there once ends the process.
+ */
+import assert from 'node:assert/strict'
+import { registerHooks } from 'node:module'
+
+interface Change {
+  readonly from: string
+  readonly to: string
+}
+
+/**
+ * The layout engine for boxes can lay out from the right, but react-pdf never tells it the direction, and hands the direction of a box to
+ * none of the texts inside. To mirror the styles instead (a row for a reversed row, left for right) does not work: what has a width of its
+ * own in a column, or an absolute position without sides, would stay at the left.
+ */
+const DIRECTION_OF_BOXES: readonly Change[] = [
+  // The direction of an element is that of its parent, unless its style sets one.
+  {
+    from: "const BASE_INHERITABLE_PROPERTIES = [\n    'color',",
+    to: "const BASE_INHERITABLE_PROPERTIES = [\n    'direction',\n    'color',",
+  },
+  // Boxes are arranged in their direction.
+  {
+    from: '    setYogaValues(result);\n',
+    to: `    setYogaValues(result);
+    if (node.style.direction === 'rtl') yogaNode.setDirection(Yoga.Direction.RTL);
+    if (node.style.direction === 'ltr') yogaNode.setDirection(Yoga.Direction.LTR);
+`,
+  },
+  // Text begins at the side where its direction begins.
+  {
+    from: "align: textAlign || (direction === 'rtl' ? 'right' : 'left'),",
+    to: 'align: sideOf(textAlign, direction),',
+  },
+  // So does text in a box as wide as its content. There the last line of a justified text is its only one, or its box is full.
+  {
+    from: 'const alignFactor = ALIGNMENT_FACTORS[node.style?.textAlign] || 0;',
+    to: `const side = sideOf(node.style?.textAlign, node.style?.direction);
+        const alignFactor = ALIGNMENT_FACTORS[side === 'justify' ? sideOf('start', node.style?.direction) : side] || 0;`,
+  },
+  {
+    from: 'const getFragments = (',
+    to: `const sideOf = (textAlign, direction) => {
+    const [start, end] = direction === 'rtl' ? ['right', 'left'] : ['left', 'right'];
+    if (!textAlign || textAlign === 'start') return start;
+    return textAlign === 'end' ? end : textAlign;
+};
+const getFragments = (`,
+  },
+]
+
+const DIRECTION_OF_LINES: readonly Change[] = [
+  // The last line of a justified text begins where all lines begin.
+  {
+    from: "a.alignLastLine || (a.align === 'justify' ? 'left' :",
+    to: "a.alignLastLine || (a.align === 'justify' ? (a.direction === 'rtl' ? 'right' : 'left') :",
+  },
+  // The first line is indented at its beginning.
+  {
+    from: 'x: rect.x + lineIndent,',
+    to: "x: rect.x + (style.direction === 'rtl' ? 0 : lineIndent),",
+  },
+  // The space at the end of a line has the direction of the paragraph (UAX #9, rule L1), whatever the word before it has. At the edge of a
+  // line a space is invisible, so we leave it out.
+  {
+    from: `    // No need for bidi reordering
+    if (Math.max(...levels) === 0)
+        return line;
+`,
+    to: `    // No need for bidi reordering
+    if (Math.max(...levels) === 0)
+        return line;
+    const end = line.string.search(/[ \\t\\n\\r]+$/);
+    if (end > 0)
+        return reorderLine(slice(0, end, line));
+`,
+  },
+]
+
+/**
+ * A font says how far a mark is from the place after its letter. react-pdf forgets the vertical distance, and draws the horizontal one in
+ * another unit, so that it is nearly none.
+ */
+const PLACE_OF_MARKS: readonly Change[] = [
+  // From points, as all positions, to thousandths of the font size, as this one is drawn.
+  {
+    from: '        run.positions[i].yOffset = yOffset;',
+    to: '        run.positions[i].yOffset = yOffset + (run.positions[i].yOffset * 1000) / (run.attributes?.fontSize || 12);',
+  },
+  // From the right, a mark is drawn before its letter: the place to count from is where the letter begins, not where it ends.
+  {
+    from: '    const positions = [...(run.positions || [])].reverse();',
+    to: `    let advance = 0;
+    const positions = (run.positions || []).map((position, at) => {
+        const { xAdvance, xOffset } = position;
+        const before = advance;
+        advance = run.glyphs[at].isMark ? advance + xAdvance : xAdvance;
+        return run.glyphs[at].isMark && xOffset !== 0 ? { ...position, xOffset: xOffset + before } : position;
+    }).reverse();`,
+  },
+]
+
+const UNIT_OF_MARKS: readonly Change[] = [
+  { from: '        xOffset: pos.xOffset,', to: '        xOffset: pos.xOffset * scale,' },
+]
+
+const CHANGES = new Map([
+  ['/@react-pdf/layout/lib/index.js', DIRECTION_OF_BOXES],
+  ['/@react-pdf/textkit/lib/textkit.js', [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS]],
+  ['/@react-pdf/render/lib/index.js', UNIT_OF_MARKS],
+])
+
+/** Imports what `load` imports, with these changes to react-pdf. Has no effect if react-pdf was loaded before. */
+export async function withCorrections<Module>(load: () => Promise<Module>): Promise<Module> {
+  const hooks = registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context)
+      const changes = [...CHANGES].find(([path]) => url.endsWith(path))?.[1]
+      if (changes === undefined) return loaded
+      assert(loaded.source !== undefined && loaded.source !== null, `${url} has a source`)
+      const source = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source)
+      return { ...loaded, source: changes.reduce((text, change) => changed(text, change, url), source) }
+    },
+  })
+  try {
+    return await load()
+  } finally {
+    hooks.deregister()
+  }
+}
+
+function changed(text: string, { from, to }: Change, url: string): string {
+  const [before, after, ...others] = text.split(from)
+  assert(before !== undefined && after !== undefined && others.length === 0, `${url} has ${from} once`)
+  return `${before}${to}${after}`
+}
