@@ -72,6 +72,8 @@ export function compare({ reader, report }: Context, { token, schema }: Operand,
   if (!isLiteral(literal) || isLiteral(token)) return
   const value = literal.content
   const [kinds, values] = [reader.kinds(schema), reader.values(schema)]
+  // `!= ""` asks whether there is a value, of whatever kind. And what allows no value at all is no fault of the source.
+  if (value === '' || kinds.size === 0) return
   const [name, text] = [textOf(token), shortened(JSON.stringify(value))]
   if (!kinds.has(typeof value === 'string' ? 'string' : 'number'))
     return report(literal, `${name} is ${kindWords(kinds)} and never equals ${text}`)

@@ -141,6 +141,7 @@ describe('a path', () => {
     '{% comment %}{{ totla }}{% endcomment %}{% raw %}{{ totla }}{% endraw %}{% # totla | %}a |{{ text }}',
     '{{ text | default: nil }}{{ text | default: "a", allow_false: true }}{{ customer | json }}{{ rows }}',
     '{% if customer.vat != nil and status == "paid" or level == 2 %}{% endif %}{% if text contains "|" %}{% endif %}',
+    '{% if total != "" and status != "" %}{% endif %}',
     '{% case status %}{% when "paid", "open" %}{% when text %}{% else %}{% endcase %}',
     '{{ "a" | append: text | upcase }}{{ text | number }}{{ text | date: "de-DE", "long" }}{{ total | date }}',
   ])('%s has no fault', (template) => {
@@ -160,6 +161,7 @@ describe('a path', () => {
     ['a pattern of names', { patternProperties: { '^a': true }, additionalProperties: false }],
     ['a schema of other names', { additionalProperties: { type: 'object' } }],
     ['a condition', { if: { required: ['b'] }, else: { properties: { a: true } }, unevaluatedProperties: false }],
+    ['a contradiction', { properties: { a: { allOf: [{ type: 'string' }, { type: 'number' }] } } }],
     ['an open branch', { anyOf: [{ properties: { b: true }, additionalProperties: false }, { required: ['a'] }] }],
   ])('of a schema with %s may exist', ([, schema]) => {
     expect(faultsOf('{{ a.b }}', { type: 'object', ...schema })).toEqual([])

@@ -87,9 +87,10 @@ interface Field {
 
 /** The schema of a field, or of an item. Reports one that there never is. */
 export function typeOfField({ reader, report }: Context, schema: Schema, { key, owner, token }: Field): Schema {
-  const found = read(reader, schema, key)
-  if (found !== undefined) return found
   const [name, kinds] = [shortened(String(key)), reader.kinds(schema)]
+  // What allows no value at all is no fault of the source.
+  const found = kinds.size === 0 ? true : read(reader, schema, key)
+  if (found !== undefined) return found
   const isObject = kinds.has('object')
   const why = isObject ? `has no field ${name}` : `is ${kindWords(kinds)} and has no ${name}`
   const near = isObject ? suggestion(name, reader.names(schema)) : ''
