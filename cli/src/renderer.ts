@@ -18,7 +18,7 @@ import type { Engine } from '@platen/contract/render-options.ts'
 import type { Asset, Limits, TemplateCode, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { type Engines, openEngines } from '@platen/renderer/engine/open-engines.ts'
-import type { RenderEngine, Rendering, RenderWork } from '@platen/renderer/port/engine.ts'
+import type { ConsoleLine, RenderEngine, Rendering, RenderWork } from '@platen/renderer/port/engine.ts'
 import { digestOf } from '@platen/settings/compile/digest.ts'
 import { UsageError } from './diagnostic/diagnostic.ts'
 
@@ -42,7 +42,10 @@ export interface PreviewInput {
   readonly data: JsonObject
 }
 
-export type Preview = (Rendering & { readonly durationMs: number }) | { readonly failure: Failure }
+export type Preview = ((Rendering & { readonly durationMs: number }) | { readonly failure: Failure }) & {
+  /** What the template wrote to its console, also before it failed. */
+  readonly console: readonly ConsoleLine[]
+}
 
 export interface Renderer extends AsyncDisposable {
   /** The publish check of a template. */
@@ -109,16 +112,20 @@ async function render(
   const seconds = subject.limits.renderTimeoutSeconds
   const deadline = clock.timeout(seconds * 1000)
   const begunAt = clock.monotonic()
+  const console: ConsoleLine[] = []
+  const onConsole = (line: ConsoleLine) => void console.push(line)
+  const work = { ...workOf(subject, ports), ...(engine.name === 'react_pdf' && { onConsole }) }
   try {
-    const rendering = await engine.render(workOf(subject, ports), AbortSignal.any([signal, deadline]))
-    return { ...rendering, durationMs: clock.monotonic() - begunAt }
+    const rendering = await engine.render(work, AbortSignal.any([signal, deadline]))
+    return { ...rendering, console, durationMs: clock.monotonic() - begunAt }
   } catch (error) {
     signal.throwIfAborted()
     if (deadline.aborted)
       return {
+        console,
         failure: { code: 'render_timeout', message: `the render did not finish within its deadline of ${seconds} s` },
       }
-    return { failure: failureOf(error) }
+    return { console, failure: failureOf(error) }
   }
 }
 

@@ -2,6 +2,7 @@ import type { Condition, ConditionReason } from '@platen/contract/resource.ts'
 import type { Warning } from '@platen/contract/warning.ts'
 import { describe, expect, test } from 'vitest'
 import { aTemplateResource } from '../../test/fixture/resource.ts'
+import { formatDiagnostics } from './diagnostic/diagnostic.ts'
 import type { Locations } from './diagnostic/location.ts'
 import { enginesByDefault, previewDiagnostics, schemaDiagnostic } from './template.ts'
 
@@ -21,7 +22,7 @@ describe('what a preview comes to', () => {
     { code: 'javascript_disabled', message: 'not run' },
     { code: 'missing_glyph', message: 'no font has U+4E00' },
   ]
-  const preview = { pdf: new Uint8Array(), warnings, phases: [], durationMs: 1 }
+  const preview = { pdf: new Uint8Array(), warnings, phases: [], durationMs: 1, console: [] }
   const condition = (reason: ConditionReason): Condition => {
     return { type: 'EngineAllowed', status: 'False', reason, message: '', observedGeneration: 1 }
   }
@@ -41,12 +42,39 @@ describe('what a preview comes to', () => {
     expect(spelled('JavaScriptNotInPlan').map(([, , , code]) => code)).toEqual(['missing_glyph'])
   })
 
+  test('shows first what the template wrote to its console, be it printed or not', () => {
+    const console = [{ level: 'warn', place: 'template.tsx:2:3', text: 'so far' }] as const
+    const note = {
+      file: 'source',
+      resource: 'Template team-acme/invoice',
+      subject: 'console.warn',
+      message: 'template.tsx:2:3: so far',
+      isWarning: true,
+      isNote: true,
+    }
+    const failure = { code: 'template_error', message: 'template.tsx:1:1: no' } as const
+    for (const each of [
+      { ...preview, console },
+      { failure, console },
+    ]) {
+      const found = previewDiagnostics(
+        { resource: template, conditions: [], engine: 'react_pdf', preview: each },
+        places,
+      )
+      expect(found[0]).toEqual(note)
+      expect(found.length).toBeGreaterThan(1)
+    }
+    expect(formatDiagnostics([note])).toEqual([
+      'source: note: Template team-acme/invoice: console.warn: template.tsx:2:3: so far',
+    ])
+  })
+
   test.for([
     ['react_pdf', 'template.tsx:1:1: no', 'source', 'template.tsx:1:1: no'],
     ['react_pdf', 'the document has 3000 pages', '/spec/reactPdf', 'react_pdf: the document has 3000 pages'],
     ['html', 'the document has 3000 pages', '/spec/html', 'html: the document has 3000 pages'],
   ] as const)('is a fault of %s when it fails with %j', ([engine, message, file, expected]) => {
-    const failed = { failure: { code: 'page_limit', message } } as const
+    const failed = { failure: { code: 'page_limit', message }, console: [] } as const
     expect(previewDiagnostics({ resource: template, conditions: [], engine, preview: failed }, places)).toEqual([
       { file, resource: 'Template team-acme/invoice', subject: 'page_limit', message: expected, isWarning: false },
     ])

@@ -6,6 +6,7 @@ import type { Condition, TemplateResource } from '@platen/contract/resource.ts'
 import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
 import { compileVariablesSchema, variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
 import { DEFAULT_LIMITS, type TenantId } from '@platen/contract/tenant.ts'
+import type { ConsoleLine } from '@platen/renderer/port/engine.ts'
 import type { Compiled } from '@platen/settings/compile/compile.ts'
 import { labelOf, type Finding as Refusal } from '@platen/settings/compile/condition.ts'
 import { type ConfigMaps, resolveSource } from '@platen/settings/compile/source.ts'
@@ -104,14 +105,15 @@ export function previewDiagnostics(
   { resource, conditions, engine, preview }: PreviewedTemplate,
   locations: Locations,
 ): readonly Diagnostic[] {
+  const notes = preview.console.map((line) => consoleDiagnostic(resource, line, locations))
   if ('failure' in preview) {
     const { code, message } = preview.failure
-    return [sourceDiagnostic(resource, { subject: code, message, engine }, locations)]
+    return [...notes, sourceDiagnostic(resource, { subject: code, message, engine }, locations)]
   }
   const label = labelOf(resource)
   // A condition has reported it already.
   const isJavaScriptReported = conditions.some(({ reason }) => reason === 'JavaScriptNotInPlan')
-  return preview.warnings
+  const warnings = preview.warnings
     .filter(({ code }) => !(isJavaScriptReported && code === 'javascript_disabled'))
     .map(({ code, message }) => ({
       ...sourceLocation(engine, label, locations),
@@ -120,4 +122,14 @@ export function previewDiagnostics(
       message: `${engine}: ${message}`,
       isWarning: true,
     }))
+  return [...notes, ...warnings]
+}
+
+function consoleDiagnostic(
+  template: TemplateResource,
+  { level, place, text }: ConsoleLine,
+  locations: Locations,
+): Diagnostic {
+  const named = { subject: `console.${level}`, message: `${place}: ${text}`, engine: 'react_pdf' } as const
+  return { ...sourceDiagnostic(template, named, locations), isWarning: true, isNote: true }
 }

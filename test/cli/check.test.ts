@@ -68,6 +68,21 @@ describe('platen check', () => {
     expect(out).not.toContain('swordfish')
   })
 
+  test('refuses a name that a closed schema does not have, and shows what a template writes to its console', async () => {
+    const schema =
+      '  variablesSchema: {type: object, properties: {total: {type: number}}, additionalProperties: false}\n'
+    const html = `${templateHead('bill')}${schema}  engine: Html\n  html: {template: {inline: "<p>{{ totla }}</p>"}}\n`
+    const talking = template(`console.warn('so far'); ${GOOD.replaceAll('"', "'")}`)
+    await writeFile(join(folder, 'all.yaml'), [PLAN, TENANT, html, `${talking}  sampleData: {}\n`].join('---\n'))
+    const { code, out } = await platen('check', folder)
+    expect(code).toBe(1)
+    const message = 'template.html:1:7: there is no variable totla in variablesSchema (did you mean total?)'
+    expect(out).toContain(`Template team-acme/bill: CompileError: ${message}`)
+    expect(out).toMatch(
+      /all\.yaml:\d+:\d+: note: Template team-acme\/letter: console\.warn: template\.tsx:1:\d+: so far/,
+    )
+  })
+
   test('checks templates as the service does, each by itself', async () => {
     const broken = template('export default () => {\\n  return nothing(').replace('name: letter', 'name: broken')
     const endless = template('for (;;) {}; export default () => null').replace('name: letter', 'name: endless')

@@ -18,6 +18,8 @@ export interface Diagnostic extends Location {
   readonly message: string
   /** True for a hint that is not a fault. */
   readonly isWarning: boolean
+  /** True for what the author asked to see. Such a diagnostic is not a fault either. */
+  readonly isNote?: boolean
 }
 
 /**
@@ -34,9 +36,10 @@ export function formatDiagnostics(diagnostics: readonly Diagnostic[]): readonly 
   })
 }
 
-function formatLine({ file, line, column, resource, subject, message, isWarning }: Diagnostic): string {
+function formatLine({ file, line, column, resource, subject, message, isWarning, isNote }: Diagnostic): string {
   const at = [file, line, column].filter((part) => part !== undefined).join(':')
-  const parts = [at, isWarning ? 'warning' : undefined, resource, subject, message]
+  const kind = isNote === true ? 'note' : isWarning ? 'warning' : undefined
+  const parts = [at, kind, resource, subject, message]
   return withoutControls(parts.filter((part) => part !== undefined).join(': '))
 }
 

@@ -49,7 +49,7 @@ export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => 
   const counts = openLruCache<PageCounts>(PROGRAMS_MAX)
   const kept = keptImages()
   return async (work) => {
-    const { tenant, digest, template, assets, data, options, date, isSandbox } = work
+    const { tenant, digest, template, assets, data, options, date, isSandbox, onConsole } = work
     if (template.reactPdf === undefined)
       throw new ServiceError('template_error', 'the template has no react_pdf source')
     const timer = startPhaseTimer(monotonic)
@@ -60,6 +60,7 @@ export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => 
       data: new TextDecoder().decode(data),
       options,
       locale: template.locale,
+      onConsole,
     })
     timer.end('evaluate')
     const remote = remoteImagesOf(work)

@@ -86,7 +86,7 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
       { name: 'layout', durationMs: printedAt - printed.printMs - filledAt },
       { name: 'print', durationMs: endedAt - printedAt + printed.printMs },
     ] as const
-    return { pdf, warnings: warningsOf(work, printed.missing + filled.missing), phases }
+    return { pdf, warnings: [...warningsOf(work, printed.missing + filled.missing), ...filled.absent], phases }
   }
 
   return {

@@ -1,5 +1,5 @@
 /** The react_pdf engine: lays out TSX templates in render threads. */
-import type { RenderEngine } from '../port/engine.ts'
+import type { RenderEngine, RenderWork } from '../port/engine.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
 import type { ThreadPool } from './thread-pool.ts'
 
@@ -18,8 +18,29 @@ export function openReactPdfEngine({ pool, slots, remote = NO_REMOTE_FILES }: Re
     slots,
     state: () => pool.state(),
     ready: (signal) => pool.ready(signal),
-    render: (work, signal) =>
-      remote.runWithFiles(work, (each) => pool.run({ kind: 'react_pdf', work: each }, signal), signal),
+    render: ({ onConsole, ...work }, signal) => {
+      const isConsoleKept = onConsole !== undefined
+      const nextRun = onConsole === undefined ? () => undefined : withoutRepeats(onConsole)
+      return remote.runWithFiles(
+        work,
+        (each) => pool.run({ kind: 'react_pdf', work: each, isConsoleKept }, signal, nextRun()),
+        signal,
+      )
+    },
     [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+/** For each run of the same document, a receiver of its lines. A run with more files repeats the lines of the one before. */
+function withoutRepeats(onConsole: NonNullable<RenderWork['onConsole']>): () => NonNullable<RenderWork['onConsole']> {
+  let passed = 0
+  return () => {
+    let lines = 0
+    return (line) => {
+      lines += 1
+      if (lines <= passed) return
+      passed = lines
+      onConsole(line)
+    }
   }
 }

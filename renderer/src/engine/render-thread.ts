@@ -9,7 +9,7 @@ import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
-import type { RenderWork } from '../port/engine.ts'
+import type { ConsoleLine, RenderWork } from '../port/engine.ts'
 import { FilesNeeded } from '../template/asset/remote-images.ts'
 import type { CheckTemplate } from '../template/check.ts'
 import { type Evaluate, openSandbox } from '../template/evaluate.ts'
@@ -65,8 +65,10 @@ async function handle(port: MessagePort, tools: Tools, message: ThreadMessage): 
   // If renders follow each other without a turn of the event loop, the heap grows.
   await setImmediate()
   if (message.kind === 'warm_up') return warmUp(port, tools)
+  // At once: a template that never ends is ended from outside.
+  const onConsole = (line: ConsoleLine) => post(port, { kind: 'console', line })
   try {
-    post(port, { kind: 'done', value: await runTask(tools, message) })
+    post(port, { kind: 'done', value: await runTask(tools, message, onConsole) })
   } catch (error) {
     post(port, failureOf(error))
   }
@@ -84,8 +86,10 @@ async function warmUp(port: MessagePort, { renderDocument }: Tools): Promise<voi
 function runTask(
   { renderDocument, checkTemplate, fillHtml }: Tools,
   task: RenderTask,
+  onConsole: (line: ConsoleLine) => void,
 ): Promise<TaskResults[RenderTask['kind']]> | TaskResults['fill'] {
-  if (task.kind === 'react_pdf' && renderDocument) return renderDocument(task.work)
+  if (task.kind === 'react_pdf' && renderDocument)
+    return renderDocument(task.isConsoleKept === true ? { ...task.work, onConsole } : task.work)
   if (task.kind === 'fill' && fillHtml) return fillHtml(task.work)
   if (task.kind === 'check' && checkTemplate) return checkTemplate(task.check)
   throw new TypeError(`this thread is not for tasks of the kind ${task.kind}`)

@@ -1,11 +1,11 @@
 /** The messages between a pool and its threads. */
 import type { FailureCode } from '@platen/contract/error.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
-import type { Rendering, RenderWork } from '../port/engine.ts'
+import type { ConsoleLine, Rendering, RenderWork } from '../port/engine.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
 
 export type RenderTask =
-  | { readonly kind: 'react_pdf'; readonly work: RenderWork }
+  | { readonly kind: 'react_pdf'; readonly work: RenderWork; readonly isConsoleKept?: boolean }
   | { readonly kind: 'fill'; readonly work: RenderWork }
   | { readonly kind: 'check'; readonly check: CheckRequest }
 
@@ -20,10 +20,11 @@ export interface TaskResults {
 /** A message to a thread: a task, or a warm-up. The first render of a thread takes ten times as long as the hundredth. */
 export type ThreadMessage = RenderTask | { readonly kind: 'warm_up' }
 
-/** A message from a thread: `loaded` once, then one reply to each message. */
+/** A message from a thread: `loaded` once, then one reply to each message. `console` comes while a task runs. */
 export type ThreadReply =
   | { readonly kind: 'loaded' }
   | { readonly kind: 'warm' }
+  | { readonly kind: 'console'; readonly line: ConsoleLine }
   | { readonly kind: 'done'; readonly value: TaskResults[TaskKind] }
   /** The task needs these files. Send it again with them. */
   | { readonly kind: 'wanting'; readonly urls: readonly string[] }

@@ -11,6 +11,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/renderer-meter.ts'
 import { threadEnv } from '@platen/contract/thread-env.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
+import type { ConsoleLine } from '../port/engine.ts'
 import { FilesNeeded } from '../template/asset/remote-images.ts'
 import {
   RENDER_THREAD_AGE_MS_MAX,
@@ -27,7 +28,11 @@ export interface ThreadPool extends AsyncDisposable, Availability {
    * the thread. Throws `FilesNeeded`. Throws `ServiceError` with the failure of the task. Throws `template_error` if the task needed more
    * memory than a thread has, and `render_crashed` if the thread died.
    */
-  run<Kind extends TaskKind>(task: Extract<RenderTask, { kind: Kind }>, signal: AbortSignal): Promise<TaskResults[Kind]>
+  run<Kind extends TaskKind>(
+    task: Extract<RenderTask, { kind: Kind }>,
+    signal: AbortSignal,
+    onConsole?: (line: ConsoleLine) => void,
+  ): Promise<TaskResults[Kind]>
 }
 
 export interface ThreadPoolOptions {
@@ -75,6 +80,7 @@ type RestartReason = (typeof RESTART_REASONS)['thread'][number]
 
 interface Job {
   readonly task: RenderTask
+  readonly onConsole: ((line: ConsoleLine) => void) | undefined
   resolve(value: TaskResults[TaskKind]): void
   reject(reason: unknown): void
 }
@@ -136,10 +142,11 @@ class RenderThreadPool implements ThreadPool {
   async run<Kind extends TaskKind>(
     task: Extract<RenderTask, { kind: Kind }>,
     signal: AbortSignal,
+    onConsole?: (line: ConsoleLine) => void,
   ): Promise<TaskResults[Kind]> {
     AbortSignal.any([signal, this.#closing.signal]).throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<TaskResults[TaskKind]>()
-    const job: Job = { task, resolve, reject }
+    const job: Job = { task, onConsole, resolve, reject }
     const abort = () => this.#cancel(job, signal.reason)
     signal.addEventListener('abort', abort, { once: true })
     this.#waiting.push(job)
@@ -211,6 +218,7 @@ class RenderThreadPool implements ThreadPool {
   #receive(thread: Thread, reply: ThreadReply): void {
     // A reply of a terminated thread may still arrive.
     if (!this.#threads.has(thread)) return
+    if (reply.kind === 'console') return thread.job?.onConsole?.(reply.line)
     if (reply.kind === 'loaded') {
       this.#availability.markAvailable()
       this.#failedStarts = 0

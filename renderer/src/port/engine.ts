@@ -27,6 +27,16 @@ export interface RenderWork {
   readonly javascriptEnabled: boolean
   /** True for a sandbox render: every page carries the TEST watermark. */
   readonly isSandbox: boolean
+  /** Gets what a react_pdf template writes to its console. Absent in the service, where nobody reads it. */
+  readonly onConsole?: (line: ConsoleLine) => void
+}
+
+/** What a template wrote to its console. It may quote the data, so it is for the author alone: it is never logged, stored or answered. */
+export interface ConsoleLine {
+  readonly level: 'log' | 'info' | 'debug' | 'warn' | 'error'
+  /** `template.tsx:12:5`. */
+  readonly place: string
+  readonly text: string
 }
 
 /** A finished document. */

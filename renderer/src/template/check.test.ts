@@ -172,3 +172,20 @@ test('reports both sources', async () => {
   const source = aSource({ reactPdf: 'const = 1', html: { ...HTML, template: '{% if %}' } })
   expect((await check({ source, assets: [] })).map(({ engine }) => engine)).toEqual(['react_pdf', 'html'])
 })
+
+test('holds the document, its header and its footer against a closed schema, also where no sample leads', async () => {
+  const html = {
+    ...HTML,
+    template: '{% if rows %}x{% else %}{{ rosw }}{% endif %}',
+    header: '{{ y }}',
+    footer: '\n{{ rows | }}',
+  }
+  const variablesSchema = '{"type":"object","properties":{"rows":{"type":"array"}},"additionalProperties":false}'
+  const messages = [
+    'template.html:1:28: there is no variable rosw in variablesSchema (did you mean rows?)',
+    'header.html:1:4: there is no variable y in variablesSchema',
+    'footer.html:2:1: {{ rows | }}: the name of a filter is missing after |',
+  ]
+  const faults = await check({ source: aSource({ html }), assets: [], sampleData: ROWS, variablesSchema })
+  expect(faults).toEqual(messages.map((message) => ({ engine: 'html', message })))
+})

@@ -13,14 +13,15 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
-import type { TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
+import type { TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { assetFaults } from './asset/asset.ts'
 import { remoteImagesOf } from './asset/remote-images.ts'
 import { keptImages, openImages } from './element/image.ts'
 import { translate } from './elements.ts'
 import { type Evaluate, openSandbox } from './evaluate.ts'
-import { fillHtml } from './html/fill.ts'
+import { fillHtml, type ParsedSource, parseHtml } from './html/fill.ts'
+import { openLiquidCheck } from './html/liquid/faults.ts'
 import { SANDBOX_CHECK_INTERRUPTS_MAX } from './limit.ts'
 import { transpile } from './transpile.ts'
 
@@ -41,6 +42,7 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
     return [
       ...(await faultsOf('react_pdf', () => checkReactPdf(evaluate, check))),
       ...(await faultsOf('html', () => checkHtml(check))),
+      ...liquidFaults(check),
     ]
   }
 }
@@ -77,6 +79,28 @@ async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }:
   // Only renders fetch files. Here stand-ins replace them.
   const image = openImages(assets, keptImages(), remoteImagesOf({ template: source }))
   translate(nodes, { template: source, options, call, find: program.find, families, image })
+}
+
+/** Holds Liquid against the schema. A source that does not parse is reported where it is filled. */
+function liquidFaults({ source, variablesSchema }: CheckRequest): readonly CheckFault[] {
+  if (source.html === undefined) return []
+  // `schemaFault` has made sure of it.
+  const faultsIn = openLiquidCheck(JSON.parse(variablesSchema) as JsonObject)
+  return parsedOf(source).flatMap(({ name, templates }) =>
+    faultsIn(templates).map(({ position, message }) => ({
+      engine: 'html' as const,
+      message: `${name}:${position.join(':')}: ${message}`.slice(0, FAILURE_MESSAGE_CHARS_MAX),
+    })),
+  )
+}
+
+function parsedOf(source: TemplateSource): readonly ParsedSource[] {
+  try {
+    return parseHtml(source)
+  } catch (error) {
+    if (error instanceof ServiceError) return []
+    throw error
+  }
 }
 
 function checkHtml({ source, assets, sampleData }: CheckRequest): void {

@@ -170,7 +170,7 @@ describe('the sandbox', () => {
     'fetch',
     'WebAssembly',
     'performance',
-    'console',
+    'console.table',
     'globalThis.std',
     'setTimeout',
   ])('has no %s', async (name) => {

@@ -7,18 +7,21 @@
  * Time is not limited here: the deadline of a render terminates its thread from outside.
  */
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
+import type { ConsoleLine } from '../port/engine.ts'
 import {
   SANDBOX_CHECK_INTERRUPTS_MAX,
   SANDBOX_MEMORY_BYTES_MAX,
   SANDBOX_STACK_BYTES_MAX,
   SANDBOX_TREE_CHARS_MAX,
 } from './limit.ts'
+import { keeping, openConsole } from './sandbox/console.ts'
 import { type FormatterDefaults, LONG_QUESTION, openFormatter, QUESTION_CHARS_MAX } from './sandbox/intl.ts'
 import { holdsMoreValues, TREE_VALUES_MAX } from './sandbox/json.ts'
 import { type Machine, type MemoryImage, openMachineFactory } from './sandbox/machine.ts'
@@ -40,6 +43,8 @@ export interface EvaluationInput {
   readonly locale?: string | undefined
   /** Stops the code after this many interrupts, one every 10,000 branches or so. Absent means that only the end of its thread stops it. */
   readonly interruptsMax?: number
+  /** Gets what the code writes to its console, also before it fails. Absent means that it is dropped. */
+  readonly onConsole?: ((line: ConsoleLine) => void) | undefined
 }
 
 /**
@@ -71,6 +76,8 @@ interface Loaded {
   readonly defaults: FormatterDefaults
   readonly image: MemoryImage
   readonly template: QuickJSHandle
+  /** What the module wrote to its console. */
+  readonly lines: readonly ConsoleLine[]
 }
 
 /** Handles are not disposed: they disappear when the memory is restored. */
@@ -81,6 +88,7 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
   let evaluations = 0
   let format = openFormatter()
   const host = context.newFunction('host', (question) => context.newString(formatted(context, question, format)))
+  const output = openConsole(context, placeOf)
   const shim = context.unwrapResult(context.evalCode(SHIM, 'platen.js'))
   const empty = machine.copy()
   const memory = openMemory(machine, empty)
@@ -92,21 +100,21 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
     } catch (cause) {
       // It stopped in the middle of something.
       isBroken = true
-      // Native recursion, for example in the parser, can exhaust the thread's own stack before QuickJS notices.
-      const isStack = cause instanceof RangeError
-      throw templateError(isStack ? RECURSED : `${TEMPLATE_FILE}: the template crashed its sandbox`, cause)
+      throw crashOf(cause)
     }
     if (result.error === undefined) return result.value
     throw faultOf({ machine, program }, result.error)
   }
 
-  function load(program: Program, defaults: FormatterDefaults): Loaded {
+  function load(program: Program, defaults: FormatterDefaults, onConsole: EvaluationInput['onConsole']): Loaded {
+    const known = loaded.get(program)
+    if (known !== undefined && isDeepStrictEqual(known.defaults, defaults)) return repeated(known, onConsole)
     memory.restore(empty)
-    // On the first line of the template, so that its lines keep their numbers.
-    const wrapped = `(require, module, exports) => {${program.code}\n}`
-    const run = attempt(program, () => context.evalCode(wrapped, TEMPLATE_FILE))
-    const template = attempt(program, () => context.callFunction(shim, context.undefined, host, run))
-    const fresh = { defaults, template, image: machine.copy(empty) }
+    const lines: ConsoleLine[] = []
+    output.direct(onConsole && keeping(lines, onConsole), program)
+    const run = attempt(program, () => context.evalCode(moduleOf(program), TEMPLATE_FILE))
+    const template = attempt(program, () => context.callFunction(shim, context.undefined, host, output.note, run))
+    const fresh = { defaults, template, image: machine.copy(empty), lines }
     loaded.set(program, fresh)
     memory.holds(fresh.image)
     return fresh
@@ -114,21 +122,18 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
 
   return {
     isSpent: () => isBroken || machine.isOutgrown(),
-    evaluate(program, { data, options, locale, interruptsMax }) {
+    evaluate(program, { data, options, locale, interruptsMax, onConsole }) {
       evaluations += 1
       const evaluation = evaluations
       const defaults = { locale, timeZone: options.time_zone }
       format = openFormatter(defaults)
       machine.limitInterrupts(interruptsMax)
-      const known = loaded.get(program)
-      const isKnown = known?.defaults.locale === locale && known?.defaults.timeZone === defaults.timeZone
-      const { template, image } = isKnown && known !== undefined ? known : load(program, defaults)
+      const { template, image } = load(program, defaults, onConsole)
+      output.direct(onConsole, program)
       memory.restore(image)
       const callTemplate = (method: string, ...args: QuickJSHandle[]): Json => {
-        const answer = attempt(program, () =>
-          context.callFunction(context.getProp(template, method), context.undefined, ...args),
-        )
-        return treeOf(context, answer)
+        const ask = () => context.callFunction(context.getProp(template, method), context.undefined, ...args)
+        return treeOf(context, attempt(program, ask))
       }
       return {
         nodes: data === undefined ? [] : callTemplate('begin', context.newString(propsOf(data, options))),
@@ -139,6 +144,23 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
       }
     },
   }
+}
+
+/** On the first line of the template, so that its lines keep their numbers. */
+function moduleOf({ code }: Program): string {
+  return `(require, module, exports) => {${code}\n}`
+}
+
+/** A template that is not run again writes what it wrote. */
+function repeated(known: Loaded, onConsole: EvaluationInput['onConsole']): Loaded {
+  for (const line of known.lines) onConsole?.(line)
+  return known
+}
+
+/** Native recursion, for example in the parser, can exhaust the thread's own stack before QuickJS notices. */
+function crashOf(cause: unknown): ServiceError {
+  const isStack = cause instanceof RangeError
+  return templateError(isStack ? RECURSED : `${TEMPLATE_FILE}: the template crashed its sandbox`, cause)
 }
 
 /** The props of a component, as JSON. */

@@ -3,10 +3,12 @@
  * every resource has its own limit: source, allocations, time, output. A template cannot read files or other templates. Of an object it can
  * read only the object's own properties. Pure: equal work gives equal HTML.
  */
+import assert from 'node:assert/strict'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
+import type { Warning } from '@platen/contract/warning.ts'
 import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
 import type { RenderWork } from '../../port/engine.ts'
 import { type RemoteImages, remoteImagesOf, requireFetched } from '../asset/remote-images.ts'
@@ -15,6 +17,7 @@ import { registerFigures } from '../figure/tag.ts'
 import { HTML_BYTES_MAX, LIQUID_ALLOCATIONS_MAX, LIQUID_MS_MAX } from '../limit.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
+import { watchAbsent } from './liquid/absent.ts'
 import { marginFaultOf } from './page-css.ts'
 import { type Part, refuseLoading, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
 
@@ -31,6 +34,8 @@ export interface ScannedHtml extends FilledHtml {
   readonly coverage?: Coverage
   /** The characters of header and footer that no font has. */
   readonly missing: string
+  /** About the variables that were printed and had no value. */
+  readonly absent: readonly Warning[]
 }
 
 /** Tags that would read another file. A template is a single file, whatever other files exist. */
@@ -52,7 +57,7 @@ export function openHtmlFiller(): FillHtml {
     requireFetched(remote)
     const coverage = scan.coverageFor(parts.body.html, work)
     const missing = parts.edges.map(({ html }) => scan.missingIn(html)).join('')
-    return { ...filled, missing, ...(coverage === undefined ? {} : { coverage }) }
+    return { ...filled, missing, absent: parts.absent, ...(coverage === undefined ? {} : { coverage }) }
   }
 }
 
@@ -69,28 +74,58 @@ export function fillHtml(work: RenderWork): FilledHtml {
 
 interface Parts {
   readonly body: Part
-  readonly edges: readonly (Part & { readonly edge: 'header' | 'footer' })[]
+  readonly edges: readonly (Part & { readonly edge: Edge })[]
+  readonly absent: readonly Warning[]
+}
+
+type Edge = 'header' | 'footer'
+
+/** A source of a template, parsed. */
+export interface ParsedSource {
+  readonly name: string
+  /** Absent for the document itself. */
+  readonly edge?: Edge
+  readonly templates: Template[]
+}
+
+/** Parses the Liquid of a template: the document, then its header and footer. Throws as `fillHtml` does. */
+export function parseHtml(template: RenderWork['template']): readonly ParsedSource[] {
+  return parseWith(openLiquid(template.locale, undefined), template)
+}
+
+function parseWith(liquid: Liquid, { html: source }: RenderWork['template']): readonly ParsedSource[] {
+  if (source === undefined) throw new ServiceError('template_error', 'the template has no html source')
+  const parse = (text: string, name: string) => {
+    const why = (error: unknown) => reasonOf(error, liquid)
+    return { name, templates: attempt(() => liquid.parse(text), { name, why }) }
+  }
+  return [
+    parse(source.template, 'template.html'),
+    ...(['header', 'footer'] as const).flatMap((edge) => {
+      const text = source[edge]
+      return text === undefined ? [] : [{ edge, ...parse(text, `${edge}.html`) }]
+    }),
+  ]
 }
 
 function fillParts(work: RenderWork): Parts {
-  const source = work.template.html
-  if (source === undefined) throw new ServiceError('template_error', 'the template has no html source')
   // Check this before anything that takes time. If the source sets the size, only Chromium knows it.
   const fault = work.options.page_size === undefined ? undefined : marginFaultOf(work.options)
   if (fault !== undefined) throw new ServiceError('invalid_options', fault)
   const liquid = openLiquid(work.template.locale, work.options.time_zone)
+  const [document, ...edges] = parseWith(liquid, work.template)
+  assert(document !== undefined, 'a template has a document')
   const data = JSON.parse(new TextDecoder().decode(work.data)) as JsonObject
   const scope = { ...data, options: work.options }
-  const fill = (text: string, name: string): Part => {
-    const html = fillOne(liquid, { text, name, scope })
-    return { name, html: withDigests({ name, html }, work.assets) }
+  const absent: Warning[] = []
+  const fill = ({ name, templates }: ParsedSource): Part => {
+    watchAbsent(templates, name, absent)
+    return { name, html: withDigests({ name, html: fillOne(liquid, { name, templates, scope }) }, work.assets) }
   }
   return {
-    body: fill(source.template, 'template.html'),
-    edges: (['header', 'footer'] as const).flatMap((edge) => {
-      const text = source[edge]
-      return text === undefined ? [] : [{ edge, ...fill(text, `${edge}.html`) }]
-    }),
+    body: fill(document),
+    edges: edges.flatMap((part) => (part.edge === undefined ? [] : [{ edge: part.edge, ...fill(part) }])),
+    absent,
   }
 }
 
@@ -104,29 +139,26 @@ function withFiles({ body, edges }: Parts, { template, assets }: RenderWork, rem
   return { html: withFonts(body, assets, template.fonts ?? []), ...Object.fromEntries(inside) }
 }
 
-interface Source {
-  readonly text: string
-  readonly name: string
-  readonly scope: object
-}
-
-function fillOne(liquid: Liquid, { text, name, scope }: Source): string {
-  const attempt = <Result>(act: () => Result, why: (error: unknown) => string): Result => {
-    try {
-      return act()
-    } catch (cause) {
-      throw new ServiceError('template_error', `${placeOf(cause, name)}: ${why(cause)}`, { cause })
-    }
-  }
-  const parsed = attempt(
-    () => liquid.parse(text),
-    (error) => reasonOf(error, liquid),
-  )
-  return attempt(() => {
-    const html = String(liquid.renderSync(parsed, scope))
+function fillOne(liquid: Liquid, { name, templates, scope }: ParsedSource & { readonly scope: object }): string {
+  const fill = () => {
+    const html = String(liquid.renderSync(templates, scope))
     if (Buffer.byteLength(html) > HTML_BYTES_MAX) throw new RangeError(tooLong)
     return html
-  }, fillFaultOf)
+  }
+  return attempt(fill, { name, why: fillFaultOf })
+}
+
+interface Attempt {
+  readonly name: string
+  readonly why: (error: unknown) => string
+}
+
+function attempt<Result>(act: () => Result, { name, why }: Attempt): Result {
+  try {
+    return act()
+  } catch (cause) {
+    throw new ServiceError('template_error', `${placeOf(cause, name)}: ${why(cause)}`, { cause })
+  }
 }
 
 function openLiquid(locale: string | undefined, timeZone: string | undefined): Liquid {

@@ -1,5 +1,6 @@
 import type { Json } from '@platen/contract/brand.ts'
 import { describe, expect, test, vi } from 'vitest'
+import type { ConsoleLine } from '../../port/engine.ts'
 import { openSandbox } from '../evaluate.ts'
 import { transpile } from '../transpile.ts'
 
@@ -114,5 +115,73 @@ describe('equal input gives equal output:', () => {
       expect([zone, await valueOf(expression)]).toEqual([zone, [text]])
     }
     vi.unstubAllEnvs()
+  })
+})
+
+describe('the console', () => {
+  const linesOf = async (source: string, program = transpile(source)) => {
+    const lines: ConsoleLine[] = []
+    const onConsole = (line: ConsoleLine) => void lines.push(line)
+    const input = { data: '{"rows":[1,2]}', options: {}, interruptsMax: 1000, onConsole }
+    const ended = await evaluate(program, input).then(
+      () => 'whole',
+      (error: unknown) => String(error),
+    )
+    return { lines, ended }
+  }
+
+  test('passes on what a template writes, with level and place', async () => {
+    const source = `console.info('loaded')
+export default ({ data }) => {
+  console.log('rows', data.rows, undefined, null, 1n, Symbol.iterator, () => 1)
+  const circle = {}; circle.circle = circle
+  console.error(circle, new TypeError('no'))
+  return 'fine'
+}`
+    const program = transpile(source)
+    const lines = [
+      { level: 'info', place: 'template.tsx:1:22', text: 'loaded' },
+      {
+        level: 'log',
+        place: 'template.tsx:3:14',
+        text: expect.stringMatching(/^rows \[1,2\] undefined null 1 Symbol/),
+      },
+      { level: 'error', place: 'template.tsx:5:16', text: '[object Object] TypeError: no' },
+    ]
+    expect(await linesOf(source, program)).toEqual({ lines, ended: 'whole' })
+    // The module is not run again, and its lines are shown nevertheless.
+    expect(await linesOf(source, program)).toEqual({ lines, ended: 'whole' })
+  })
+
+  test('keeps the lines before an error, and before an end from outside', async () => {
+    const failed = await linesOf("export default () => { console.log('a'); throw new Error('b') }")
+    expect(failed).toEqual({
+      lines: [expect.objectContaining({ text: 'a' })],
+      ended: expect.stringContaining('Error: b'),
+    })
+    const endless = await linesOf("export default () => { console.log('a'); for (;;); }")
+    expect(endless.lines).toHaveLength(1)
+  })
+
+  test('is bounded in lines and characters', async () => {
+    const many = await linesOf(
+      "export default () => { for (let i = 0; i < 300; i++) console.log('x'.repeat(3000), i); return 'x' }",
+    )
+    expect(many.ended).toBe('whole')
+    expect(many.lines).toHaveLength(100)
+    expect(many.lines[0]?.text).toBe('x'.repeat(1000))
+    expect(many.lines.at(-1)?.text).toMatch(/\(no more lines are shown\)$/)
+  })
+
+  test('costs a render nothing but a call', async () => {
+    const source = "export default () => { console.log('x'); return typeof console.log('y') }"
+    expect((await evaluate(transpile(source), { data: '{}', options: {} })).nodes).toEqual(['undefined'])
+  })
+
+  test('of a template that replaces its builtins stays within its limits', async () => {
+    const source = `String.prototype.slice = function () { return 'y'.repeat(5000) }
+Array.prototype.join = () => 'z'.repeat(5000)
+export default () => { for (let i = 0; i < 500; i++) console.log('x'); return 'x' }`
+    expect((await linesOf(source)).lines).toEqual([])
   })
 })

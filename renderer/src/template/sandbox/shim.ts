@@ -6,6 +6,7 @@
 import { PRIMITIVES, REFUSED_PROPS } from '../element/primitive.ts'
 import { FIGURE_MODULE, FIGURES } from '../figure/figures.ts'
 import { BUILTINS } from './builtin.ts'
+import { CONSOLE } from './console.ts'
 
 /** Names that `react` and `@react-pdf/renderer` have elsewhere, and why they are missing here. */
 const ABSENT = {
@@ -44,11 +45,11 @@ const ABSENT_OF_FONT = {
 }
 
 /**
- * A function of two arguments. `host` is the host's `Intl`, JSON in and JSON out. `run` is the template as `(require, module, exports) =>
- * void`. Returns `{ begin(json), call(id, json) }`. Each answers with a JSON list of nodes. A node is a string or `{ type, props, children,
+ * A function of three arguments. `host` is the host's `Intl`, JSON in and JSON out. `note` takes a line of the console. `run` is the
+ * template as `(require, module, exports) => void`. Returns `{ begin(json), call(id, json) }`. Each answers with a JSON list of nodes. A node is a string or `{ type, props, children,
  * line?, render? }`, where `render` is an id for `call`.
  */
-export const SHIM = `(host, run) => {
+export const SHIM = `(host, note, run) => {
 'use strict'
 const { parse, stringify } = JSON
 const FRAGMENT = Symbol('Fragment')
@@ -194,7 +195,7 @@ const nodesOf = (make) => {
   return stringify(nodes)
 }
 
-${BUILTINS}
+${BUILTINS}${CONSOLE}
 const module = { exports: {} }
 run(require, module, module.exports)
 const component = module.exports.default

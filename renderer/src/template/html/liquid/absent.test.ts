@@ -1,0 +1,64 @@
+import type { JsonObject } from '@platen/contract/brand.ts'
+import { describe, expect, test } from 'vitest'
+import { aRenderWork } from '../../../../../test/fixture/render-work.ts'
+import { openHtmlFiller } from '../fill.ts'
+
+function absentIn(template: string, data: JsonObject = {}, footer?: string): readonly string[] {
+  const html = { template, javascript: false, ...(footer !== undefined && { footer }) }
+  const { absent } = openHtmlFiller()(aRenderWork({ data, template: { html } }))
+  return absent.map(({ code, place, message }) => `${code} ${place} ${message}`)
+}
+
+describe('a printed variable', () => {
+  test.for<[template: string, data: JsonObject, place: string, message: string]>([
+    ['{{ totla }}', { total: 1 }, '1:4', 'there is no value for totla (did you mean total?)'],
+    [
+      'a\n  {{ a.b.nmae | upcase }}',
+      { a: { b: { name: '' } } },
+      '2:6',
+      'there is no value for a.b.nmae (did you mean name?)',
+    ],
+    ['{{ a.b.c }}', {}, '1:4', 'there is no value for a.b.c'],
+    ['{{ rows[1].x }}', { rows: [{ x: 1 }] }, '1:4', 'there is no value for rows[1].x'],
+    ['{{ a["b c"] | raw }}', { a: {} }, '1:4', 'there is no value for a["b c"]'],
+    ['{% echo x %}', {}, '1:9', 'there is no value for x'],
+    ['{% assign y = x %}{{ y }}', {}, '1:22', 'there is no value for y'],
+    [
+      '{% for row in rows %}{{ row.x }}{% endfor %}',
+      { rows: [{ x: 1 }, {}, {}] },
+      '1:25',
+      'there is no value for row.x',
+    ],
+    ['{% capture c %}{{ x }}{% endcapture %}', {}, '1:19', 'there is no value for x'],
+    ['{{ list.map }}', { list: [1] }, '1:4', 'there is no value for list.map'],
+  ])('%s is named if it has no value, once and with its place', ([template, data, place, message]) => {
+    expect(absentIn(template, data)).toEqual([`variable_absent template.html:${place} ${message}`])
+  })
+
+  test.for<[template: string, data: JsonObject]>([
+    ['{{ x | default: "" }}{{ x | upcase | default: "-" }}', {}],
+    ['{% if x %}{{ x }}{% endif %}{% unless x %}-{% endunless %}', {}],
+    ['{{ a }}{{ b }}{{ c }}{{ d }}{{ e.f }}', { a: null, b: '', c: 0, d: false, e: null }],
+    ['{{ a.size }}{{ b.size }}{{ a.first }}{{ a[0] }}{{ a[-1] }}{{ b[0] }}', { a: [1], b: 'text' }],
+    ['{% for x in a %}{{ forloop.index }}{{ forloop.last }}{{ x }}{% endfor %}{{ a[i] }}', { a: [1] }],
+    ['{% increment n %}{{ n }}{{ "text" }}{{ 1 }}{{ nil }}', {}],
+  ])('%s needs no value, or has one', ([template, data]) => {
+    expect(absentIn(template, data)).toEqual([])
+  })
+
+  test('of a footer is named with its file', () => {
+    expect(absentIn('x', {}, '\n{{ page }}')).toEqual(['variable_absent footer.html:2:4 there is no value for page'])
+  })
+
+  test('is read as Liquid reads it', () => {
+    const template =
+      '{{ a.b }}|{{ a["b"] }}|{{ l.first }}|{{ l[1] }}|{{ l.size }}|{{ s.size }}|{{ o.size }}|{{ o.x.size }}|{{ a.constructor }}'
+    const html = { template, javascript: false }
+    const data = { a: { b: '<' }, l: ['p', 'q'], s: 'abc', o: { x: { size: 'L' } } }
+    expect(openHtmlFiller()(aRenderWork({ data, template: { html } })).html).toBe('&lt;|&lt;|p|q|2|3|1|L|')
+  })
+
+  test('is one of at most twenty that are named', () => {
+    expect(absentIn(Array.from({ length: 50 }, (_, index) => `{{ x${index} }}`).join(''))).toHaveLength(20)
+  })
+})
