@@ -14,7 +14,15 @@ import { type RemoteImages, remoteImagesOf, requireFetched } from '../remote-ima
 import { type Coverage, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
 import { marginFaultOf } from './page-css.ts'
-import { type Part, refuseLoading, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
+import {
+  type Part,
+  refuseLoading,
+  unloadedIn,
+  withAssetsInside,
+  withDigests,
+  withFonts,
+  withRemoteInside,
+} from './reference.ts'
 
 /** The HTML for the browser. Header and footer are Chromium's print templates: Chromium fills `class="pageNumber"` and the like. */
 export interface FilledHtml {
@@ -29,6 +37,8 @@ export interface ScannedHtml extends FilledHtml {
   readonly coverage?: Coverage
   /** The characters of header and footer that no font has. */
   readonly missing: string
+  /** The addresses in header and footer that Chromium loads nothing from. */
+  readonly unloaded: readonly string[]
 }
 
 /** Tags that would read another file. A template is a single file, whatever other files exist. */
@@ -50,7 +60,8 @@ export function openHtmlFiller(): FillHtml {
     requireFetched(remote)
     const coverage = scan.coverageFor(parts.body.html, work)
     const missing = parts.edges.map(({ html }) => scan.missingIn(html)).join('')
-    return { ...filled, missing, ...(coverage === undefined ? {} : { coverage }) }
+    const unloaded = [filled.header, filled.footer].flatMap((edge) => (edge === undefined ? [] : unloadedIn(edge)))
+    return { ...filled, missing, unloaded, ...(coverage === undefined ? {} : { coverage }) }
   }
 }
 

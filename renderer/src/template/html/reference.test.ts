@@ -2,14 +2,14 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { describe, expect, test } from 'vitest'
 import { anAsset, aSquare, RED } from '../../../../test/fixture/asset.ts'
 import { HTML_BYTES_MAX } from '../limit.ts'
-import { assetNamed, FONT_ORIGIN, refuseLoading, withAssetsInside, withDigests, withFonts } from './reference.ts'
+import { ASSET_ORIGIN, assetNamed, refuseLoading, withAssetsInside, withDigests, withFonts } from './reference.ts'
 
 const LOGO = anAsset('logo.png', aSquare(RED))
 const FONT = anAsset('font.ttf', Buffer.from('\0\x01\0\0', 'latin1'))
 const ASSETS = [LOGO, FONT]
 const part = (html: string) => ({ name: 'template.html', html })
 const face = { family: 'Brand', weight: 400, style: 'normal', asset: 'font.ttf' } as const
-const RULE = `<style>@font-face{font-family:"Brand";font-weight:400;font-style:normal;src:url(${FONT_ORIGIN}${FONT.digest});font-display:block}</style>`
+const RULE = `<style>@font-face{font-family:"Brand";font-weight:400;font-style:normal;src:url(${ASSET_ORIGIN}${FONT.digest});font-display:block}</style>`
 
 test.for([
   ['lgoo.png', 'x: the template has no asset lgoo.png (did you mean logo.png?)'],
@@ -64,7 +64,7 @@ describe('a document', () => {
   test('takes fonts it names itself from where Chromium takes them', () => {
     const html =
       "<style>@font-face { font-family: x; src: local(y), url( 'asset:font.ttf' ) } p { background: url(asset:logo.png) }</style>"
-    expect(withFonts(part(html), ASSETS, [])).toBe(html.replace('asset:font.ttf', FONT_ORIGIN + FONT.digest))
+    expect(withFonts(part(html), ASSETS, [])).toBe(html.replace('asset:font.ttf', ASSET_ORIGIN + FONT.digest))
   })
 
   test('cannot be left by the name of a font', () => {
