@@ -13,7 +13,7 @@ export function countPages(pdf: Uint8Array): number {
   return tree === undefined ? 0 : Number(update.read(tree).get('Count'))
 }
 
-/** How Chromium draws the content of the first page. */
+/** How Chromium seems to have drawn the content of the first page. */
 export interface PageScale {
   /** 1, or less if Chromium shrank the document to the width of its page. */
   readonly scale: number
@@ -22,18 +22,19 @@ export interface PageScale {
 }
 
 /**
- * Reads the scale from the first instructions of the first page: its units, the area between the margins, and the size of a CSS pixel in
- * these units. Undefined if the page is empty, or is drawn in another way.
+ * Guesses the scale from the first instructions of the first page: its units, then an area that nothing is drawn outside of, and the size of a
+ * CSS pixel from the corner of this area on. The area is that between the margins, or a drawing at the top of the page. Undefined if the page is
+ * empty, or is drawn in another way.
  */
 export function firstPageScale(pdf: Uint8Array): PageScale | undefined {
   const update = openUpdate(pdf)
   const contents = referenceOf(firstPage(update)?.get('Contents') ?? '')
   if (contents === undefined) return undefined
-  const head = update.stream(contents).subarray(0, HEAD_BYTES)
-  const [, unit, width, pixel] = DRAWS_CONTENT.exec(beginningOf(head)) ?? []
-  if (unit === undefined || width === undefined || pixel === undefined) return undefined
-  const pointsPerPixel = Number(unit) * Number(pixel)
-  return { scale: pointsPerPixel / POINTS_PER_PIXEL, width: (Number(width) * Number(unit)) / POINTS_PER_PIXEL }
+  const head = beginningOf(update.stream(contents).subarray(0, HEAD_BYTES))
+  const unit = Number(DRAWS_IN_UNITS.exec(head)?.[1])
+  const [, , , width, pixel] = DRAWS_CONTENT.exec(head) ?? []
+  if (Number.isNaN(unit) || width === undefined || pixel === undefined) return undefined
+  return { scale: (unit * Number(pixel)) / POINTS_PER_PIXEL, width: (Number(width) * unit) / POINTS_PER_PIXEL }
 }
 
 function firstPage(update: PdfUpdate): Dictionary | undefined {
@@ -49,11 +50,11 @@ function firstPage(update: PdfUpdate): Dictionary | undefined {
 
 const POINTS_PER_PIXEL = 72 / 96
 
-/** Enough for the first instructions, compressed. */
-const HEAD_BYTES = 512
+/** Enough for the background of the page, the boxes in its margins, and the beginning of its content, all compressed. */
+const HEAD_BYTES = 4096
 
-const DRAWS_CONTENT =
-  /^([\d.]+) 0 0 -[\d.]+ 0 [\d.]+ cm\nq\n[\d.]+ [\d.]+ ([\d.]+) [\d.]+ re\nW\*? n\nq\n([\d.]+) 0 0 [\d.]+ [\d.]+ [\d.]+ cm\n/
+const DRAWS_IN_UNITS = /^([\d.]+) 0 0 -[\d.]+ 0 [\d.]+ cm\n/
+const DRAWS_CONTENT = /\nq\n([\d.]+) ([\d.]+) ([\d.]+) [\d.]+ re\nW\*? n\nq\n([\d.]+) 0 0 \4 \1 \2 cm\n/
 
 /** What the beginning of a compressed stream contains. '' if it is not one. */
 function beginningOf(bytes: Uint8Array): string {

@@ -29,7 +29,10 @@ export function withPreface(html: string, assets: readonly Asset[]): string {
 /** A symbol, so that no global of a library has the same name. Page code could only deceive its own document with it. */
 const HANDLE = `globalThis[Symbol.for('platen')]`
 
-/** Calls only what it has kept, and `await`: page code may replace all globals afterwards. Awaiting a hostile object is what it guards against. */
+/**
+ * Calls only what it has kept, and `await`: page code may replace all globals afterwards. What is reported, and what is for nobody, does not
+ * go on to the console: puppeteer listens to that of each page, and the protocol carries it in full.
+ */
 const PREFACE = oneLine(`() => {
   const { apply } = Reflect, { slice } = String.prototype, text = String, Failure = Error, Wait = Promise;
   const reports = [], waiting = { count: 0, wake: () => {} };
@@ -50,9 +53,15 @@ const PREFACE = oneLine(`() => {
     report(before + what, stack, '', 0, 0);
   };
   addEventListener('error', (event) => {
-    if (event.target === globalThis) report(event.message, '', event.filename, event.lineno, event.colno);
+    if (event.target !== globalThis) return;
+    event.preventDefault();
+    report(event.message, '', event.filename, event.lineno, event.colno);
   });
-  addEventListener('unhandledrejection', ({ reason }) => rejected('unhandled rejection: ', reason));
+  addEventListener('unhandledrejection', (event) => {
+    event.preventDefault();
+    rejected('unhandled rejection: ', event.reason);
+  });
+  for (const name of ['log', 'info', 'debug', 'warn', 'dir', 'table', 'trace']) console[name] = () => {};
   console.error = (...values) => {
     let line = 'console.error:';
     for (let at = 0; at < values.length && at < 10; at += 1) line += ' ' + describe(values[at])[0];
@@ -90,8 +99,7 @@ export const REPORTS = `(() => {
     for (let at = 0; at < ${REPORTS_MAX}; at += 1) {
       for (let part = 0; part < 5; part += 1) {
         const text = reports[at][part]
-        if (typeof text === 'string' && text.length <= ${REPORT_CHARS_MAX}) all += text
-        all += '\\0'
+        all += typeof text === 'string' && text.length <= ${REPORT_CHARS_MAX} ? text.length + ':' + text : '0:'
       }
     }
   } catch {}
@@ -100,8 +108,8 @@ export const REPORTS = `(() => {
 
 /** Reads what `REPORTS` returned. */
 export function reportsOf(text: string): readonly Report[] {
-  const parts = text.split('\0')
-  return Array.from({ length: Math.min(Math.floor(parts.length / 5), REPORTS_MAX) }, (_, index) => {
+  const parts = partsOf(text)
+  const reports = Array.from({ length: Math.floor(parts.length / 5) }, (_, index) => {
     const [message = '', stack = '', file = '', line = '', column = ''] = parts.slice(index * 5, index * 5 + 5)
     const [, stackFile = '', stackLine = '', stackColumn = ''] = FRAME.exec(stack) ?? []
     const isPlaced = Number(line) > 0
@@ -112,6 +120,19 @@ export function reportsOf(text: string): readonly Report[] {
       column: Number(isPlaced ? column : stackColumn) || 0,
     }
   })
+  return reports.filter(({ message }) => message !== '')
+}
+
+/** Texts, each after its length. */
+function partsOf(text: string): readonly string[] {
+  const parts: string[] = []
+  for (let at = 0; at < text.length; ) {
+    const begin = text.indexOf(':', at) + 1
+    const end = begin + Number(text.slice(at, begin - 1))
+    parts.push(text.slice(begin, end))
+    at = end
+  }
+  return parts
 }
 
 /** The first frame of a stack that is not our `console.error`. */

@@ -41,17 +41,19 @@ function idleScripts({ template, javascriptEnabled }: RenderWork, hasScript: boo
 function warningOf(work: RenderWork, html: string, { code, message, ...where }: Finding): Warning {
   const place = placeOf(work, html, where)
   const rest = place === undefined && where.at !== undefined ? elsewhere(where.at) : ''
-  return {
-    code,
-    ...(place !== undefined && { place }),
-    message: message.slice(0, FAILURE_MESSAGE_CHARS_MAX - rest.length) + rest,
-  }
+  const text = printable(message).slice(0, FAILURE_MESSAGE_CHARS_MAX - rest.length) + rest
+  return { code, ...(place !== undefined && { place }), message: text.toWellFormed() }
+}
+
+/** Messages have words of the page, and are shown in terminals. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ')
 }
 
 /** Where a script failed, if no source has that line. */
 function elsewhere({ file, line }: NonNullable<Finding['at']>): string {
   if (line === 0) return ''
-  return file === 'about:blank' ? ` (line ${line} of the filled HTML)` : ` (${shown(file)}, line ${line})`
+  return file === 'about:blank' ? ` (line ${line} of the filled HTML)` : printable(` (${shown(file)}, line ${line})`)
 }
 
 function placeOf(

@@ -61,7 +61,7 @@ function spellingsOf(address: string): readonly string[] {
 function indexOfAddress(text: string, address: string): number | undefined {
   for (let at = text.indexOf(address); at !== -1 && address !== ''; at = text.indexOf(address, at + 1)) {
     const [before, after] = [text.charAt(at - 1), text.charAt(at + address.length)]
-    if (/["'(=\s]/.test(before) && /^(?:["')>\s,]|$)/.test(after)) return at
+    if (/["'(=\s]/.test(before) && /^(?:["')>\s,#]|$)/.test(after)) return at
   }
   return undefined
 }

@@ -129,12 +129,13 @@ function escapeCss(text: string): string {
 
 /** Where the doctype of a document ends, including the comments around it. 0 if there is none. */
 function prologueEnd(html: string): number {
-  for (let at = 0; ; ) {
+  for (let end = 0; ; ) {
+    let at = end
     while (/\s/.test(html.charAt(at))) at += 1
     const closing = html.startsWith('<!--', at) ? '-->' : /^<[!?]/.test(html.slice(at, at + 2)) ? '>' : undefined
-    const end = closing === undefined ? -1 : html.indexOf(closing, at)
-    if (closing === undefined || end === -1) return at
-    at = end + closing.length
+    const close = closing === undefined ? -1 : html.indexOf(closing, at)
+    if (closing === undefined || close === -1) return end
+    end = close + closing.length
   }
 }
 
@@ -215,12 +216,12 @@ const REMOTE_IMAGE = /((?:\bsrc\s{0,9}=\s{0,9}|\burl\(\s{0,9})["']?)(https?:\/\/
 /** The addresses that a header or footer names and that are not embedded in it. Chromium loads nothing there. */
 export function unloadedIn(html: string): readonly string[] {
   const addresses = Array.from(html.matchAll(LOADED), ([, ofElement, ofStyle]) => ofElement ?? ofStyle ?? '')
-  const unloaded = new Set(addresses.filter((address) => address !== '' && !/^(?:data:|#)/i.test(address)))
+  const unloaded = new Set(addresses.filter((address) => !/^(?:data:|#)/i.test(address)))
   return Array.from(unloaded).slice(0, UNLOADED_MAX)
 }
 
 const LOADED =
-  /<(?:img|image|iframe|embed|input|object)\b[^<>]*?\s(?:src|href|data)\s{0,9}=\s{0,9}["']?([^\s"'<>]*)|\burl\(\s{0,9}["']?([^\s"'()]*)/gi
+  /<(?:img|image|iframe|embed|input|object)\b[^<>]*?\s(?:src|href|data)\s{0,9}=\s{0,9}["']?([^\s"'<>]+)|\burl\(\s{0,9}["']?([^\s"'()]+)/gi
 
 /** Whoever mends these sees the next. */
 const UNLOADED_MAX = 10
