@@ -113,6 +113,14 @@ export function colourAt(pdf: Uint8Array, x: number, y: number): readonly number
   return Array.from(outputOf(pdf, 'pdftoppm', [...size, '-f', '1', '-l', '1']).subarray(-3))
 }
 
+/** The widths of the dark stretches in a row of the first page, in dots of a third of a point, `y` points below its upper edge. */
+export function barsAt(pdf: Uint8Array, y: number): readonly number[] {
+  const row = ['-r', '216', '-gray', '-y', `${y * 3}`, '-H', '1', '-f', '1', '-l', '1']
+  const [header = ''] = /^P5\s+\d+\s+\d+\s+\d+\s/.exec(outputOf(pdf, 'pdftoppm', row).toString('latin1')) ?? []
+  const dots = Array.from(outputOf(pdf, 'pdftoppm', row).subarray(header.length), (grey) => (grey < 128 ? '#' : ' '))
+  return Array.from(dots.join('').matchAll(/#+/g), ([bar]) => bar.length)
+}
+
 /** Where each word of a PDF begins, in whole points from the upper left corner of its page. */
 export function placesOf(pdf: Uint8Array): ReadonlyMap<string, { readonly x: number; readonly y: number }> {
   const words = inspect(pdf, 'pdftotext', '-bbox', 'FILE', '-').matchAll(

@@ -29,6 +29,9 @@ export function withPreface(html: string, assets: readonly Asset[]): string {
 /** A symbol, so that no global of a library has the same name. Page code could only deceive its own document with it. */
 const HANDLE = `globalThis[Symbol.for('platen')]`
 
+/** No request tells of an import of an unknown scheme or name. */
+const LOST_MODULE = 'a module did not run: it, or something that it imports, is not an asset or of an allowed host'
+
 /**
  * Calls only what it has kept, and `await`: page code may replace all globals afterwards. What is reported, and what is for nobody, does not
  * go on to the console: puppeteer listens to that of each page, and the protocol carries it in full.
@@ -53,10 +56,13 @@ const PREFACE = oneLine(`() => {
     report(before + what, stack, '', 0, 0);
   };
   addEventListener('error', (event) => {
-    if (event.target !== globalThis) return;
-    event.preventDefault();
-    report(event.message, '', event.filename, event.lineno, event.colno);
-  });
+    const { target } = event;
+    if (target === globalThis) {
+      event.preventDefault();
+      report(event.message, '', event.filename, event.lineno, event.colno);
+    }
+    else if (target.localName === 'script' && target.type === 'module') report(${JSON.stringify(LOST_MODULE)}, '', '', 0, 0);
+  }, true);
   addEventListener('unhandledrejection', (event) => {
     event.preventDefault();
     rejected('unhandled rejection: ', event.reason);

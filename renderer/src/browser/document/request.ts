@@ -230,7 +230,7 @@ function fileTypeOf({ bytes, type }: RemoteFile, wanted: Paused['resourceType'],
   }
   if (wanted === 'Script') {
     if (SCRIPT_TYPE.test(type)) return type
-    throw assetUnavailable(url, `the file is not a script: its Content-Type is ${type === '' ? 'missing' : 'another'}`)
+    throw assetUnavailable(url, 'the file is not a script: its Content-Type is not that of JavaScript')
   }
   const kind = kindOf(bytes)
   if (kind === undefined || isFontKind(kind) !== (wanted === 'Font')) {
