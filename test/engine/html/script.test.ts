@@ -338,12 +338,19 @@ describe('platen.ready', () => {
     ['thousands of calls', 'for (let i = 0; i < 1e5; i += 1) platen.ready(Promise.resolve())'],
     [
       'globals that are gone',
-      `${later('').replace(/^/, 'const wait = ')}; platen.ready(wait); Promise = Reflect = Symbol = undefined; String.prototype.slice = Object.freeze = null; delete globalThis.platen`,
+      `platen.ready(${later(' late')}); Promise = Reflect = Symbol = Object = undefined; String.prototype.slice = null; delete platen; delete __platen; globalThis = __platen = {}`,
+      'on late',
+    ],
+    [
+      'its own state, which cannot be declared again',
+      `platen.ready(${later(' late')})</script><script>let __platen = {}`,
+      'on late',
+      1,
     ],
     ['another platen', 'globalThis.platen = { ready() { throw 1 } }'],
-  ])('is not confused by %s', async ([, script]) => {
-    const { pdf, warnings } = await opened().engine.render(scripted(`<script>${script}</script>on`), NEVER)
-    expect([textOf(pdf), warnings]).toEqual(['on', []])
+  ] as const)('is not confused by %s', async ([, script, text = 'on', errors = 0]) => {
+    const { pdf, warnings } = await opened().engine.render(scripted(`on<script>${script}</script>`), NEVER)
+    expect([textOf(pdf), warnings.length]).toEqual([text, errors])
   })
 
   test.for([

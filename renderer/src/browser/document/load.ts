@@ -88,7 +88,7 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
   const loaded = nextLoad(session)
   await raceAbort(session.send('Page.setDocumentContent', { frameId, html }), ended)
   await unlessTimedOut(loaded, timedOut, ended)
-  const hasWaited = isScripted && (await raceAbort(evaluateText(session, READY), ended)) === 'waited'
+  const hasWaited = isScripted && (await raceAbort(askPreface(session, READY), ended)) === 'waited'
 
   const world = isScripted ? await raceAbort(openIsolatedWorld(frame), ended) : undefined
   const run = <Result>(expression: string) => evaluate<Result>(session, expression, world)
@@ -116,7 +116,7 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
       const looking = { coverage, hosts, isScripted, mayStyleRelatively: mayStyleRelatively(html) }
       const [{ broken, ...facts }, reports] = await Promise.all([
         run<DocumentFacts>(inspectScript(looking)),
-        isScripted ? evaluateText(session, REPORTS) : '',
+        isScripted ? askPreface(session, REPORTS) : '',
       ])
       const findings = { ...facts, reports: reportsOf(reports) }
       if (broken === '') return findings
@@ -157,14 +157,8 @@ async function unlessTimedOut<Result>(
   }
 }
 
-/** Runs one of our scripts that returns its result as JSON. */
+/** Runs one of our scripts. Each returns its result as JSON. */
 async function evaluate<Result>(session: CDPSession, expression: string, world: number | undefined): Promise<Result> {
-  // The scripts are ours. If the document has its own scripts, ours run in a separate world.
-  return JSON.parse(await evaluateText(session, expression, world)) as Result
-}
-
-/** Runs one of our scripts that returns a text, in the document's own world if none is given. */
-async function evaluateText(session: CDPSession, expression: string, world?: number): Promise<string> {
   const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
     expression,
     awaitPromise: true,
@@ -177,7 +171,14 @@ async function evaluateText(session: CDPSession, expression: string, world?: num
   if (exceptionDetails !== undefined) {
     throw new ServiceError('template_error', 'the page’s JavaScript left a document that cannot be printed')
   }
-  return String(result.value)
+  // The scripts are ours. If the document has its own scripts, ours run in a separate world.
+  return JSON.parse(String(result.value)) as Result
+}
+
+/** Asks the preface, in the document's own world, where scripts of the document may have run before. '' is any answer that is no text. */
+async function askPreface(session: CDPSession, expression: string): Promise<string> {
+  const { result } = await session.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })
+  return typeof result.value === 'string' ? result.value : ''
 }
 
 // The expressions are linear in the length of the HTML, which is untrusted and up to 20 MiB long.

@@ -26,8 +26,8 @@ export function withPreface(html: string, assets: readonly Asset[]): string {
   return withFirst(html, `<script>(${PREFACE})()</script>${modules.length === 0 ? '' : map}`)
 }
 
-/** A symbol, so that no global of a library has the same name. Page code could only deceive its own document with it. */
-const HANDLE = `globalThis[Symbol.for('platen')]`
+/** A global that page code can neither replace nor declare. It could only deceive its own document with what is in it. */
+const STATE = '__platen'
 
 /** No request tells of an import of an unknown scheme or name. */
 const LOST_MODULE = 'a module did not run: it, or something that it imports, is not an asset or of an allowed host'
@@ -80,29 +80,28 @@ const PREFACE = oneLine(`() => {
   };
   const ready = (promise) => { waiting.count += 1; follow(promise); };
   const settled = async () => {
-    const waited = waiting.count > 0;
-    while (waiting.count > 0) await new Wait((resolve) => { waiting.wake = resolve; });
-    return waited;
+    try { while (waiting.count > 0) await new Wait((resolve) => { waiting.wake = resolve; }); } catch {}
+    return 'waited';
   };
-  Object.defineProperty(globalThis, Symbol.for('platen'), { value: Object.freeze({ reports, settled }) });
+  Object.defineProperty(globalThis, '${STATE}', { value: Object.freeze({ reports, waiting, settled }) });
   globalThis.platen = { ready };
   document.currentScript.remove();
 }`)
 
 /**
- * Resolves when all that the page gave to `platen.ready` has settled: `waited` if it gave anything. Runs in the page's own world, and so hands
- * over nothing that the page could choose.
+ * Resolves when all that the page gave to `platen.ready` has settled: `waited`, or '' if it gave nothing. Runs in the page's own world. So it
+ * hands over nothing that the page could choose, and where nothing has to be waited for, it asks nothing of the page's prototypes.
  */
-export const READY = `(async () => {
-  try { return (await ${HANDLE}.settled()) === true ? 'waited' : '' } catch { return '' }
+export const READY = `(() => {
+  try { return ${STATE}.waiting.count > 0 ? ${STATE}.settled() : '' } catch { return '' }
 })()`
 
 /** The reports, as text. Of what page code may have made of them, only short strings pass. */
 export const REPORTS = `(() => {
   let all = ''
   try {
-    const { reports } = ${HANDLE}
-    for (let at = 0; at < ${REPORTS_MAX}; at += 1) {
+    const { reports } = ${STATE}
+    for (let at = 0; at < ${REPORTS_MAX} && at < reports.length; at += 1) {
       for (let part = 0; part < 5; part += 1) {
         const text = reports[at][part]
         all += typeof text === 'string' && text.length <= ${REPORT_CHARS_MAX} ? text.length + ':' + text : '0:'
