@@ -1,5 +1,4 @@
 /** What html templates fetch from the hosts they list, and what they do not. Chromium itself is never seen on the network. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -13,7 +12,7 @@ import { membersOf } from '../../soak/process-tree.ts'
 import { aHost, giving, HOST, type TestHost } from '../../topology/host.ts'
 import { imagesOf } from '../../topology/oracle.ts'
 import { answering } from '../../topology/receiver.ts'
-import { anEngine, aWork, browsersOf, colourAt, fontsOf, textOf, type WorkParts } from './html-fixture.ts'
+import { anEngine, aWork, browsersOf, colourAt, fontsOf, socketsOf, textOf, type WorkParts } from './html-fixture.ts'
 
 let host: TestHost
 /** Time that has passed without being waited for. */
@@ -391,21 +390,4 @@ describe('what was fetched', () => {
 
 function FAR_FONT(): string {
   return `<style>@font-face { font-family: Far; src: url(URL) }</style><p style="font-family: Far">x</p>`
-}
-
-/** The sockets of TCP and UDP a process has open. */
-function socketsOf(pid: number): readonly string[] {
-  const known = ['tcp', 'tcp6', 'udp', 'udp6', 'raw'].flatMap((name) => {
-    const rows = readFileSync(`/proc/net/${name}`, 'utf8').trim().split('\n').slice(1)
-    return rows.map((row) => [`socket:[${row.trim().split(/\s+/)[9]}]`, `${name} ${row}`] as const)
-  })
-  const table = new Map<string, string>(known)
-  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-    try {
-      return table.get(readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []
-    } catch {
-      // Closed meanwhile.
-      return []
-    }
-  })
 }

@@ -1,6 +1,6 @@
 /** What the tests of the html engine share: an engine on the real Chromium, works for it, and eyes for PDFs and processes. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -135,4 +135,21 @@ export function placesOf(pdf: Uint8Array): ReadonlyMap<string, { readonly x: num
 export function fontsOf(pdf: Uint8Array): string[] {
   const lines = inspect(pdf, 'pdffonts').split('\n').slice(2).filter(Boolean)
   return lines.map((line) => /^(?:[A-Z]{6}\+)?(\S+)/.exec(line)?.[1] ?? '').sort()
+}
+
+/** The sockets of TCP and UDP a process has open. */
+export function socketsOf(pid: number): readonly string[] {
+  const known = ['tcp', 'tcp6', 'udp', 'udp6', 'raw'].flatMap((name) => {
+    const rows = readFileSync(`/proc/net/${name}`, 'utf8').trim().split('\n').slice(1)
+    return rows.map((row) => [`socket:[${row.trim().split(/\s+/)[9]}]`, `${name} ${row}`] as const)
+  })
+  const table = new Map<string, string>(known)
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return table.get(readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []
+    } catch {
+      // Closed meanwhile.
+      return []
+    }
+  })
 }

@@ -30,8 +30,10 @@ export const FIND_FAULTS = String.raw`(images, fonts, eachRule, { isScripted, ma
   const few = (texts) => Array.from(new Set(texts)).slice(0, ${FINDINGS_MAX}).map((text) => text.slice(0, 2 * ${QUOTE_CHARS_MAX}))
   const isShown = (element) => Element.prototype.checkVisibility.call(element)
   const isUnrequested = (address, at = base) => {
+    // These are long, and need no request.
+    if (/^\s*(?:data:|$)/i.test(address)) return false
     const url = URL.parse(address, at)
-    return address.trim() !== '' && (url === null || url.protocol === 'file:' || url.username !== '' || url.password !== '')
+    return url === null || url.protocol === 'file:' || url.username !== '' || url.password !== ''
   }
   const unrequested = []
   const loading = 'img[src],iframe[src],embed[src],object[data],input[type="image" i][src],link[rel~="stylesheet" i][href]'

@@ -59,7 +59,8 @@ function spellingsOf(address: string): readonly string[] {
 
 /** Not part of a longer address or word. */
 function indexOfAddress(text: string, address: string): number | undefined {
-  for (let at = text.indexOf(address); at !== -1 && address !== ''; at = text.indexOf(address, at + 1)) {
+  if (address === '') return undefined
+  for (let at = text.indexOf(address); at !== -1; at = text.indexOf(address, at + 1)) {
     const [before, after] = [text.charAt(at - 1), text.charAt(at + address.length)]
     if (/["'(=\s]/.test(before) && /^(?:["')>\s,#]|$)/.test(after)) return at
   }

@@ -50,7 +50,7 @@ describe('a document', () => {
 
   test.for([
     ['<script src="asset:#"></script>', '<script crossorigin src="@"></script>'],
-    ["<SCRIPT defer\n src = 'asset:#' async>", "<SCRIPT defer\n crossorigin src = '@' async>"],
+    ["<SCRIPT defer\n src = 'asset:#' async>", "<SCRIPT crossorigin defer\n src = '@' async>"],
     [
       '<script src=asset:#></script><script>image.src = "asset:logo.png"',
       '<script crossorigin src=@></script><script>image.src = "asset:LOGO"',

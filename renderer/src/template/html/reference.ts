@@ -52,11 +52,10 @@ function shortened(name: string): string {
 export function withDigests({ name: place, html }: Part, assets: readonly Asset[]): string {
   const grow = boundedReplacement(place, html)
   return html
-    .replace(SCRIPT_REFERENCE, (mention, tag: string, source: string, name: string) =>
-      isScriptName(name)
-        ? grow(mention, `${tag}crossorigin ${source}${addressOf(assetNamed(assets, name, place))}`)
-        : mention,
-    )
+    .replace(SCRIPT_REFERENCE, (mention, opening: string, name: string) => {
+      if (!isScriptName(name)) return mention
+      return grow(mention, opening.replace(/script/i, '$& crossorigin') + addressOf(assetNamed(assets, name, place)))
+    })
     .replace(REFERENCE, (mention, opening: string, name: string) =>
       grow(mention, opening + assetNamed(assets, name, place).digest),
     )
@@ -66,7 +65,7 @@ export function withDigests({ name: place, html }: Part, assets: readonly Asset[
  * A script by the address of fonts: a module is loaded only from an origin that allows it, and of a script of another origin the page is
  * told no errors, unless it was asked for across origins.
  */
-const SCRIPT_REFERENCE = /(<script\b[^<>]*?\s)(src\s{0,9}=\s{0,9}["']?)asset:([^\s"'()<>,#]*)/gi
+const SCRIPT_REFERENCE = /(<script\b[^<>]*?\ssrc\s{0,9}=\s{0,9}["']?)asset:([^\s"'()<>,#]*)/gi
 
 /**
  * Returns the replacement for each mention. Throws `template_error` before the HTML is built, if all replacements would make it longer than
