@@ -2,7 +2,8 @@
 /** What a successful render may warn of, and what each warning means. */
 export const WARNINGS = {
   missing_glyph: 'The document has characters that none of its fonts has; the message names the first of them.',
-  javascript_disabled: 'The template asks for page JavaScript and the plan does not allow it, so none was run.',
+  javascript_disabled:
+    'The document has scripts, and its plan or its template does not allow page JavaScript, so none was run.',
   text_overflow: 'Text is outside its box or outside the page, so it covers something else or is cut off.',
   text_overlap: 'Something is drawn over text.',
   block_squashed: 'A block that must not break is higher than a page, so it was pressed together.',

@@ -314,3 +314,16 @@ describe('a large change of a file', () => {
     expect(faults).toEqual([{ file: 'all.yaml', line: 1, column: 1, message: 'cannot be read: it takes too long' }])
   })
 })
+
+test('a file that is one too many says how large it is, how large all are, and which is the largest', async () => {
+  const writePlan = (name: string, bytes: number) =>
+    write(`${name}.yaml`, `${manifestOf([plan(name, {})])}\n# `.padEnd(bytes, 'x'))
+  await writePlan('a', 5_000_000)
+  await writePlan('b', 9_000_000)
+  await writePlan('c', 3_000_000)
+  await write('d.yaml', manifestOf([plan('small', {})]))
+  const { documents, faults } = await readFolder(dir, EMPTY_FOLDER, counted().reader)
+  const sizes = 'with its 3000000 bytes the manifests have 17000000, and 16777216 are allowed for all together'
+  expect(faults).toEqual([{ file: 'c.yaml', message: `is too large: ${sizes}; the largest is b.yaml with 9000000` }])
+  expect(documents.map(({ place }) => place)).toEqual(['Plan a', 'Plan b', 'Plan small'])
+})

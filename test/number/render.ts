@@ -8,6 +8,7 @@ import * as browser from '@platen/renderer/browser/limit.ts'
 import * as engine from '@platen/renderer/engine/limit.ts'
 import { EGRESS_RENDER_BYTES_MAX } from '@platen/renderer/limit.ts'
 import { ENGINE_START_MS_MAX } from '@platen/renderer/port/availability.ts'
+import { SCRIPT_BYTES_MAX } from '@platen/renderer/template/asset/script.ts'
 import { CONSOLE_LINE_CHARS_MAX, CONSOLE_LINES_MAX } from '@platen/renderer/template/sandbox/console.ts'
 import { CANCELED_POLL_MS } from '@platen/renderer/worker/limit.ts'
 import { ASYNC_PER_BULK } from '@platen/renderer/worker/slots.ts'
@@ -50,6 +51,7 @@ const ENGINE = [
 
 const TEMPLATE = [
   `the first ${digits(CONSOLE_LINES_MAX)} lines of the module and of the component, and the first ${digits(CONSOLE_LINE_CHARS_MAX)} characters of each`,
+  `UTF-8 text of at most ${mib(SCRIPT_BYTES_MAX)}`,
   `keeps it for ${words(engine.EGRESS_CACHE_MS)}`,
   `A fetched file is used again for ${words(engine.EGRESS_CACHE_MS)}`,
   `A file must arrive within ${seconds(http.EGRESS_MS_MAX)} and have at most ${mib(http.EGRESS_BYTES_MAX)}; all files of a render together at most ${mib(EGRESS_RENDER_BYTES_MAX)}`,

@@ -64,7 +64,7 @@ export interface TemplateSpec {
   }
   /** Language tag such as pl-PL that Intl and the filters use if the source names none. Default is en-US. */
   readonly locale?: string
-  /** Images and fonts that the sources name as asset:logo.png. At most 128 KiB inline and 10 MiB in total. */
+  /** Images, fonts and scripts that the sources name as asset:logo.png. At most 128 KiB inline and 10 MiB in total. */
   readonly assets?: readonly {
     /** The name that the sources use. */
     readonly name: string
@@ -86,7 +86,7 @@ export interface TemplateSpec {
   }[]
   /** Access of the template's renders to other hosts. If absent, they fetch nothing. */
   readonly egress?: {
-    /** The hosts whose images, fonts and style sheets renders of the template can use. */
+    /** The hosts whose images, fonts, style sheets and scripts renders of the template can use. */
     readonly allowedHosts?: readonly string[]
   }
   /** Data with which the publish check evaluates the sources, so that faults are found before a caller meets them. It must conform to variablesSchema. */

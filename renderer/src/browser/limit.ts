@@ -47,3 +47,13 @@ export const PAGE_DIALOGS_MAX = 20
 
 /** Characters of each metadata text of a PDF that comes from a document. */
 export const METADATA_CHARS_MAX = 1000
+
+/** What is told of one document for each kind of warning. Whoever mends these sees the next. */
+export const FINDINGS_MAX = 10
+
+/** Characters of an address, a class or a text that a warning quotes. */
+export const QUOTE_CHARS_MAX = 200
+
+/** Exceptions, rejections and errors on the console of one document, and the characters of each. */
+export const REPORTS_MAX = FINDINGS_MAX
+export const REPORT_CHARS_MAX = 500

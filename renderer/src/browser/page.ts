@@ -12,16 +12,19 @@ import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { BrowserContext, CDPSession, Page } from 'puppeteer'
-import { type LoadedDocument, load, nextLoad, type PrintDocument } from './document/load.ts'
+import { type Finding, findingsOf } from './document/finding.ts'
+import { type Inspection, load, nextLoad, type PrintDocument } from './document/load.ts'
 import type { PageMemory } from './document/memory.ts'
 import { print } from './document/print.ts'
 import { answerRequests, type Requests } from './document/request.ts'
+import { shrinkage } from './document/shrinkage.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
 import { PAGE_DIALOGS_MAX, SLOT_RECOVERY_MS_MAX } from './limit.ts'
 
 /** The PDF of a document, and the facts found in it. `printMs` is without the time to load it. */
-export type PrintedDocument = Awaited<ReturnType<LoadedDocument['inspect']>> & {
+export type PrintedDocument = Inspection & {
   readonly pdf: Uint8Array
+  readonly findings: readonly Finding[]
   readonly printMs: number
 }
 
@@ -101,7 +104,7 @@ interface PageParts extends PagePorts {
 
 function printPage(parts: PageParts): PrintPage {
   const { running, context, session, gone, clock, memory } = parts
-  const requests = answerRequests(session, (fault) => gone.abort(fault))
+  const requests = answerRequests(parts, (fault) => gone.abort(fault))
   let isNew = true
   let isClear = true
   let closing: Promise<boolean> | undefined
@@ -132,8 +135,11 @@ function printPage(parts: PageParts): PrintPage {
         // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
         const beside = { ...document, sides: loaded.sides }
         const loadedAt = clock.monotonic()
-        const [findings, pdf] = await Promise.all([raceAbort(loaded.inspect(), ended), print(session, beside, ended)])
-        return { ...findings, pdf, printMs: clock.monotonic() - loadedAt }
+        const [inspection, pdf] = await Promise.all([raceAbort(loaded.inspect(), ended), print(session, beside, ended)])
+        const findings = findingsOf(inspection, requests.refused())
+        const shrunk = await raceAbort(shrinkage(session, loaded, pdf), ended)
+        if (shrunk !== undefined) findings.push(shrunk)
+        return { ...inspection, pdf, findings, printMs: clock.monotonic() - loadedAt }
       } catch (error) {
         // In a crashed page, other errors may arrive before the crash does, and they mean nothing. So ask the page: a crashed page never
         // answers.

@@ -1,7 +1,8 @@
 /** Reads and repairs what we need in a PDF from Chromium, without parsing more than necessary. Pure. */
+import { constants, inflateSync } from 'node:zlib'
 import type { Instant } from '@platen/contract/brand.ts'
-import { referenceOf } from '../pdf/syntax.ts'
-import { openUpdate } from '../pdf/update.ts'
+import { arrayOf, type Dictionary, referenceOf } from '../pdf/syntax.ts'
+import { openUpdate, type PdfUpdate } from '../pdf/update.ts'
 
 const DATE_KEYS = ['/CreationDate (D:', '/ModDate (D:']
 
@@ -10,6 +11,60 @@ export function countPages(pdf: Uint8Array): number {
   const update = openUpdate(pdf)
   const tree = referenceOf(update.read(update.root).get('Pages') ?? '')
   return tree === undefined ? 0 : Number(update.read(tree).get('Count'))
+}
+
+/** How Chromium seems to have drawn the content of the first page. */
+export interface PageScale {
+  /** 1, or less if Chromium shrank the document to the width of its page. */
+  readonly scale: number
+  /** The width of the page between its margins, in CSS pixels. */
+  readonly width: number
+}
+
+/**
+ * Guesses the scale from the first instructions of the first page: its units, then an area that nothing is drawn outside of, and the size of a
+ * CSS pixel from the corner of this area on. The area is that between the margins, or a drawing at the top of the page. Undefined if the page is
+ * empty, or is drawn in another way.
+ */
+export function firstPageScale(pdf: Uint8Array): PageScale | undefined {
+  const update = openUpdate(pdf)
+  const contents = referenceOf(firstPage(update)?.get('Contents') ?? '')
+  if (contents === undefined) return undefined
+  const head = beginningOf(update.stream(contents).subarray(0, HEAD_BYTES))
+  const unit = Number(DRAWS_IN_UNITS.exec(head)?.[1])
+  const [, , , width, pixel] = DRAWS_CONTENT.exec(head) ?? []
+  if (Number.isNaN(unit) || width === undefined || pixel === undefined) return undefined
+  return { scale: (unit * Number(pixel)) / POINTS_PER_PIXEL, width: (Number(width) * unit) / POINTS_PER_PIXEL }
+}
+
+function firstPage(update: PdfUpdate): Dictionary | undefined {
+  for (let next = update.read(update.root).get('Pages'); ; ) {
+    const object = referenceOf(next ?? '')
+    if (object === undefined) return undefined
+    const node = update.read(object)
+    const kids = node.get('Kids')
+    if (kids === undefined) return node
+    next = arrayOf(kids)[0]
+  }
+}
+
+const POINTS_PER_PIXEL = 72 / 96
+
+/** Enough for the background of the page, the boxes in its margins, and the beginning of its content, all compressed. */
+const HEAD_BYTES = 4096
+
+const DRAWS_IN_UNITS = /^([\d.]+) 0 0 -[\d.]+ 0 [\d.]+ cm\n/
+const DRAWS_CONTENT = /\nq\n([\d.]+) ([\d.]+) ([\d.]+) [\d.]+ re\nW\*? n\nq\n([\d.]+) 0 0 \4 \1 \2 cm\n/
+
+/** What the beginning of a compressed stream contains. '' if it is not one. */
+function beginningOf(bytes: Uint8Array): string {
+  try {
+    return inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: HEAD_BYTES * 1100 }).toString(
+      'latin1',
+    )
+  } catch {
+    return ''
+  }
 }
 
 /** Overwrites the dates in `pdf`, which Chromium writes in UTC, digit by digit, so that no offset moves. Returns the same bytes. */

@@ -10,18 +10,17 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import type { Warning } from '@platen/contract/warning.ts'
 import { openBrowserSource } from '../browser/browser-source.ts'
 import { openPrintCluster } from '../browser/concurrency.ts'
 import type { PrintDocument, RemoteSource } from '../browser/document/load.ts'
 import { openPageMemory } from '../browser/document/memory.ts'
+import { warningsOf } from '../browser/document/warning.ts'
 import { writeFontConfig } from '../browser/font-config.ts'
 import { launchBrowser, removeStaleProfiles } from '../browser/launch.ts'
 import { openPage, type PrintedDocument } from '../browser/page.ts'
 import { openPagePool, openUsages } from '../browser/pool.ts'
 import { finishPdf, type Metadata } from '../pdf/finish.ts'
 import type { RenderEngine, Rendering, RenderWork } from '../port/engine.ts'
-import { missingGlyphs } from '../template/asset/glyph.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
 
@@ -86,7 +85,7 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
       { name: 'layout', durationMs: printedAt - printed.printMs - filledAt },
       { name: 'print', durationMs: endedAt - printedAt + printed.printMs },
     ] as const
-    return { pdf, warnings: [...warningsOf(work, printed.missing + filled.missing), ...filled.absent], phases }
+    return { pdf, warnings: [...warningsOf(work, filled, printed), ...filled.absent], phases }
   }
 
   return {
@@ -107,7 +106,7 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
 }
 
 function documentOf(work: RenderWork, filled: ScannedHtml, files: RemoteFiles): PrintDocument {
-  const isScripted = work.javascriptEnabled && asksForScripts(work)
+  const isScripted = work.javascriptEnabled && work.template.html?.javascript === true
   const { name: title, locale, allowedHosts = [] } = work.template
   const remote: RemoteSource = {
     allowedHosts,
@@ -118,23 +117,10 @@ function documentOf(work: RenderWork, filled: ScannedHtml, files: RemoteFiles): 
   return allowedHosts.length === 0 ? document : { ...document, remote }
 }
 
-function asksForScripts({ template }: RenderWork): boolean {
-  return template.html?.javascript === true
-}
-
 /** The metadata that Chromium does not write, and template and version as in react_pdf. */
 function metadataOf({ template }: RenderWork, { author, subject, keywords, language }: PrintedDocument): Metadata {
   const own = { author, subject, language: language || template.locale }
   const given = Object.entries(own).filter(([, text]) => text !== undefined && text !== '')
   const words = [keywords, `template:${template.code}`, `version:${template.version}`].filter((word) => word !== '')
   return { ...Object.fromEntries(given), keywords: words.join(', '), creator: 'Platen' }
-}
-
-function warningsOf(work: RenderWork, missing: string): readonly Warning[] {
-  const glyphs = missingGlyphs(missing)
-  const message = 'the template asks for page JavaScript, which the plan does not allow: its scripts did not run'
-  return [
-    ...(glyphs === undefined ? [] : [glyphs]),
-    ...(asksForScripts(work) && !work.javascriptEnabled ? [{ code: 'javascript_disabled', message } as const] : []),
-  ]
 }

@@ -15,6 +15,8 @@ export interface PdfUpdate {
   dictionary(value: string): Dictionary
   /** Reads the dictionary of an object. */
   read(object: number): Dictionary
+  /** The bytes of the file from the beginning of an object's stream on, as they are stored. */
+  stream(object: number): Uint8Array
   /** Writes a new version of an object. */
   replace(object: number, dictionary: Dictionary): void
   /** Adds an object and returns a reference to it. With `content` it is a stream. */
@@ -46,9 +48,13 @@ export function openUpdate(pdf: Uint8Array): PdfUpdate {
   const changed = new Map<number, string>()
   let size = objects
 
-  function read(object: number): Dictionary {
+  function offsetOf(object: number): number {
     const entryAt = entriesAt + object * ENTRY_BYTES
-    const objectAt = Number(bytes.toString('latin1', entryAt, entryAt + 10))
+    return Number(bytes.toString('latin1', entryAt, entryAt + 10))
+  }
+
+  function read(object: number): Dictionary {
+    const objectAt = offsetOf(object)
     const opening = /^\d+\s+\d+\s+obj/.exec(bytes.toString('latin1', objectAt, objectAt + 32))
     assert(opening !== null, 'the table says where each object is')
     return dictionaryAt(bytes, skipBlank(bytes, objectAt + opening[0].length))
@@ -58,6 +64,8 @@ export function openUpdate(pdf: Uint8Array): PdfUpdate {
     root,
     info: referenceOf(trailer.get('Info') ?? ''),
     read,
+    // Its dictionary has only numbers, references and names of filters.
+    stream: (object) => bytes.subarray(bytes.indexOf('stream\n', offsetOf(object)) + 'stream\n'.length),
     dictionary(value) {
       const object = referenceOf(value)
       return object === undefined ? dictionaryOf(value) : read(object)

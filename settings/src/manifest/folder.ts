@@ -67,24 +67,28 @@ export interface Reader {
 export async function readFolder(dir: string, previous: FolderState, reader: Reader): Promise<FolderState> {
   const names = (await readdir(dir)).filter(isManifest).sort()
   const files = new Map<string, FileState>()
-  let bytesLeft = MANIFEST_FILE_BYTES_MAX
+  const sizes = new Map<string, number>()
   for (const name of names) {
     const before = previous.files.get(name)
-    const bytes = await readFileUpTo(join(dir, name), bytesLeft)
+    const bytes = await readManifest(join(dir, name), sizes)
     if (bytes === undefined) continue
     if (typeof bytes === 'string') {
       files.set(name, { documents: before?.documents ?? [], faults: [{ file: name, message: bytes }] })
       continue
     }
-    bytesLeft -= bytes.byteLength
+    sizes.set(name, bytes.byteLength)
     const digest = createHash('sha256').update(bytes).digest('hex')
     files.set(name, before?.digest === digest ? before : await parseFile({ name, bytes, digest, before }, reader))
   }
   return { files, ...merge(files, previous.documents) }
 }
 
-/** The bytes of a file; or why they cannot be read; or undefined if there is no file (any more). */
-async function readFileUpTo(path: string, bytesMax: number): Promise<Uint8Array | string | undefined> {
+/** The bytes of a file; or why they cannot be read; or undefined if there is no file (any more). `sizes`: those of the manifests before it. */
+async function readManifest(
+  path: string,
+  sizes: ReadonlyMap<string, number>,
+): Promise<Uint8Array | string | undefined> {
+  const bytesMax = MANIFEST_FILE_BYTES_MAX - sumOf(sizes)
   try {
     // Non-blocking: opening a pipe with the name of a manifest must not wait for its writer.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -92,12 +96,24 @@ async function readFileUpTo(path: string, bytesMax: number): Promise<Uint8Array 
     if (size === undefined) return undefined
     const buffer = Buffer.alloc(Math.min(size, bytesMax) + 1)
     const { bytesRead } = await file.read(buffer, 0, buffer.byteLength, 0)
-    if (bytesRead > bytesMax) return `is too large: all manifests together may have ${MANIFEST_FILE_BYTES_MAX} bytes`
+    if (bytesRead > bytesMax) return tooLarge(size, sizes)
     return buffer.subarray(0, bytesRead)
   } catch (cause) {
     if (isErrno(cause, 'ENOENT')) return undefined
     return isErrno(cause) ? `cannot be read (${cause.code})` : 'cannot be read'
   }
+}
+
+function sumOf(sizes: ReadonlyMap<string, number>): number {
+  return sizes.values().reduce((sum, size) => sum + size, 0)
+}
+
+/** Names the largest manifest, too: the one that is one too many may be small. */
+function tooLarge(size: number, sizes: ReadonlyMap<string, number>): string {
+  const sum = sumOf(sizes) + size
+  const [largest] = Array.from(sizes).sort(([, one], [, other]) => other - one)
+  const other = largest !== undefined && largest[1] > size ? `; the largest is ${largest[0]} with ${largest[1]}` : ''
+  return `is too large: with its ${size} bytes the manifests have ${sum}, and ${MANIFEST_FILE_BYTES_MAX} are allowed for all together${other}`
 }
 
 interface ChangedFile {

@@ -131,7 +131,7 @@ describe('an asset', () => {
 
   test('is no style sheet', async () => {
     const html = '<link rel="stylesheet" href="asset:red.png">'
-    const message = 'the document: the asset red.png can be used only as an image or a font of the document'
+    const message = 'the document: the asset red.png can be used only as an image, a font or a script of the document'
     const failed = expect.objectContaining({ code: 'asset_unavailable', message })
     await expect(render(html, { assets: [RED_PNG] })).rejects.toEqual(failed)
   })

@@ -226,6 +226,17 @@ describe('header and footer', () => {
   })
 })
 
+test('header and footer share the rules of their styles, and have none of the document', async () => {
+  const style =
+    '<style>b { color: rgb(255 0 0); background: rgb(255 0 0); -webkit-print-color-adjust: exact } i { display: none }</style>'
+  const bar = '<b style="display: block; width: 100px; height: 20px">x</b>'
+  const pdf = await render('<style>b { display: none !important }</style>Text', {
+    header: bar,
+    footer: `${style}<i>Foot</i>`,
+  })
+  expect([colourAt(pdf, 60, 20), textOf(pdf)]).toEqual([[255, 0, 0], 'x Text'])
+})
+
 describe('the style of a document', () => {
   test('may be a grid and a flexible row', async () => {
     const grid =

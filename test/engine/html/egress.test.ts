@@ -1,5 +1,4 @@
 /** What html templates fetch from the hosts they list, and what they do not. Chromium itself is never seen on the network. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -8,11 +7,12 @@ import { openRemoteFiles } from '@platen/renderer/engine/remote-files.ts'
 import { EGRESS_RENDER_BYTES_MAX } from '@platen/renderer/limit.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aDejaVuFont, anSvg, aPng, aSquare, BLUE, RED, RED_GIF, RED_WEBP } from '../../fixture/asset.ts'
+import { NEVER } from '../../fixture/build.ts'
 import { membersOf } from '../../soak/process-tree.ts'
 import { aHost, giving, HOST, type TestHost } from '../../topology/host.ts'
 import { imagesOf } from '../../topology/oracle.ts'
 import { answering } from '../../topology/receiver.ts'
-import { anEngine, aWork, browsersOf, colourAt, fontsOf, textOf, type WorkParts } from './html-fixture.ts'
+import { anEngine, aWork, browsersOf, colourAt, fontsOf, socketsOf, textOf, type WorkParts } from './html-fixture.ts'
 
 let host: TestHost
 /** Time that has passed without being waited for. */
@@ -158,6 +158,33 @@ describe('a file of a listed host', () => {
     expect(await result).toEqual(new Error('deadline'))
   })
 
+  test.for([
+    ['a script', `<script src="${ORIGIN}/a.js"></script>`],
+    ['a script that another adds', `<script>document.write('<script src="${ORIGIN}/a.js"><\\/script>')</script>`],
+    ['a module', `<script type="module" src="${ORIGIN}/a.js"></script>`],
+    ['a module of a module', `<script type="module">import '${ORIGIN}/a.js'</script>`],
+  ])('runs as %s where scripts run, and nowhere else', async ([, html]) => {
+    host.answer('/a.js', giving('document.body.append("ran")', 'application/javascript; charset=utf-8'))
+    const { pdf, warnings } = await opened.engine.render(aDocument(`<body>${html}`, SCRIPTED), NEVER)
+    expect([textOf(pdf), warnings]).toEqual(['ran', []])
+    expect(textOf(await render(`<body>on${html}`))).toBe('on')
+    expect(host.asked).toHaveLength(1)
+  })
+
+  test('is a script whose errors the page is told only across origins', async () => {
+    host.answer('/a.js?v=1', giving('1\n  absent()', 'text/javascript'))
+    const warningsOf = async (attribute: string) => {
+      const html = `<script ${attribute} src="${ORIGIN}/a.js?v=1"></script>`
+      return (await opened.engine.render(aDocument(html, SCRIPTED), NEVER)).warnings.map(({ message }) => message)
+    }
+    expect(await warningsOf('')).toEqual([
+      'an error in a script of another host; with the attribute crossorigin, its element says which',
+    ])
+    expect(await warningsOf('crossorigin')).toEqual([
+      `Uncaught ReferenceError: absent is not defined (${ORIGIN}/a.js, line 2)`,
+    ])
+  })
+
   test('is drawn by a script on a canvas only if it was asked for across origins', async () => {
     const draw = (attribute: string) => `<body><script>
       const image = new Image()
@@ -183,7 +210,7 @@ describe('nothing is fetched', () => {
     ['as a frame', `<iframe src="${ORIGIN}/red.png"></iframe>`],
     ['as an object', `<object data="${ORIGIN}/red.png"></object><embed src="${ORIGIN}/red.png">`],
     ['as a video', `<video autoplay src="${ORIGIN}/red.png"></video>`],
-    ['as a script', `<script src="${ORIGIN}/red.png"></script><script type="module" src="${ORIGIN}/red.png"></script>`],
+    ['as a script of a host that is not listed', '<script src="https://other.test/a.js"></script>'],
     [
       'by a script',
       `<script>fetch('${ORIGIN}/red.png').catch(() => 0); const x = new XMLHttpRequest(); x.open('GET', '${ORIGIN}/red.png'); x.send()</script>`,
@@ -286,6 +313,13 @@ describe('a document fails with asset_unavailable', () => {
       'the file is not a style sheet: its Content-Type is not text/css',
     ],
     [
+      'a script is a page',
+      giving('<html>no</html>', 'text/html'),
+      '<script src="URL"></script>',
+      'the file is not a script: its Content-Type is not that of JavaScript',
+    ],
+    ['a script is not there', answering(404), '<script src="URL"></script>', 'it answered with the status 404'],
+    [
       'a redirect leads elsewhere',
       answering(302, { location: 'https://other.test/' }),
       '<img src="URL">',
@@ -296,7 +330,7 @@ describe('a document fails with asset_unavailable', () => {
   ])('where %s', async ([, answer, html, reason]) => {
     host.answer('/file?token=secret', answer)
     const url = `${ORIGIN}/file?token=secret`
-    const header = html === 'HEADER' ? { header: `<img src="${url}">` } : {}
+    const header = html === 'HEADER' ? { header: `<img src="${url}">` } : SCRIPTED
     const failure: unknown = await render(`<p>x</p>${html.replace('URL', url)}`, header).catch(
       (error: unknown) => error,
     )
@@ -356,21 +390,4 @@ describe('what was fetched', () => {
 
 function FAR_FONT(): string {
   return `<style>@font-face { font-family: Far; src: url(URL) }</style><p style="font-family: Far">x</p>`
-}
-
-/** The sockets of TCP and UDP a process has open. */
-function socketsOf(pid: number): readonly string[] {
-  const known = ['tcp', 'tcp6', 'udp', 'udp6', 'raw'].flatMap((name) => {
-    const rows = readFileSync(`/proc/net/${name}`, 'utf8').trim().split('\n').slice(1)
-    return rows.map((row) => [`socket:[${row.trim().split(/\s+/)[9]}]`, `${name} ${row}`] as const)
-  })
-  const table = new Map<string, string>(known)
-  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-    try {
-      return table.get(readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []
-    } catch {
-      // Closed meanwhile.
-      return []
-    }
-  })
 }

@@ -1,6 +1,6 @@
 /** What the tests of the html engine share: an engine on the real Chromium, works for it, and eyes for PDFs and processes. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
@@ -113,6 +113,14 @@ export function colourAt(pdf: Uint8Array, x: number, y: number): readonly number
   return Array.from(outputOf(pdf, 'pdftoppm', [...size, '-f', '1', '-l', '1']).subarray(-3))
 }
 
+/** The widths of the dark stretches in a row of the first page, in dots of a third of a point, `y` points below its upper edge. */
+export function barsAt(pdf: Uint8Array, y: number): readonly number[] {
+  const row = ['-r', '216', '-gray', '-y', `${y * 3}`, '-H', '1', '-f', '1', '-l', '1']
+  const [header = ''] = /^P5\s+\d+\s+\d+\s+\d+\s/.exec(outputOf(pdf, 'pdftoppm', row).toString('latin1')) ?? []
+  const dots = Array.from(outputOf(pdf, 'pdftoppm', row).subarray(header.length), (grey) => (grey < 128 ? '#' : ' '))
+  return Array.from(dots.join('').matchAll(/#+/g), ([bar]) => bar.length)
+}
+
 /** Where each word of a PDF begins, in whole points from the upper left corner of its page. */
 export function placesOf(pdf: Uint8Array): ReadonlyMap<string, { readonly x: number; readonly y: number }> {
   const words = inspect(pdf, 'pdftotext', '-bbox', 'FILE', '-').matchAll(
@@ -127,4 +135,21 @@ export function placesOf(pdf: Uint8Array): ReadonlyMap<string, { readonly x: num
 export function fontsOf(pdf: Uint8Array): string[] {
   const lines = inspect(pdf, 'pdffonts').split('\n').slice(2).filter(Boolean)
   return lines.map((line) => /^(?:[A-Z]{6}\+)?(\S+)/.exec(line)?.[1] ?? '').sort()
+}
+
+/** The sockets of TCP and UDP a process has open. */
+export function socketsOf(pid: number): readonly string[] {
+  const known = ['tcp', 'tcp6', 'udp', 'udp6', 'raw'].flatMap((name) => {
+    const rows = readFileSync(`/proc/net/${name}`, 'utf8').trim().split('\n').slice(1)
+    return rows.map((row) => [`socket:[${row.trim().split(/\s+/)[9]}]`, `${name} ${row}`] as const)
+  })
+  const table = new Map<string, string>(known)
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return table.get(readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []
+    } catch {
+      // Closed meanwhile.
+      return []
+    }
+  })
 }

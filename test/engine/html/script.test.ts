@@ -1,8 +1,23 @@
+import { readFileSync } from 'node:fs'
+import type { Asset } from '@platen/contract/tenant.ts'
+import { LOAD_MS_MAX } from '@platen/renderer/browser/document/load.ts'
+import { assetFaults } from '@platen/renderer/template/asset/asset.ts'
 import { describe, expect, test } from 'vitest'
 import { anAsset, aSquare, BLUE, RED } from '../../fixture/asset.ts'
 import { NEVER } from '../../fixture/build.ts'
 import { shared } from '../../fixture/lifetime.ts'
-import { anEngine, aWork, browsersOf, colourAt, infoOf, textOf, type WorkParts } from './html-fixture.ts'
+import {
+  anEngine,
+  aWork,
+  barsAt,
+  browsersOf,
+  colourAt,
+  fontsOf,
+  infoOf,
+  sizeOf,
+  textOf,
+  type WorkParts,
+} from './html-fixture.ts'
 
 const SCRIPTED: WorkParts = { javascript: true, javascriptEnabled: true }
 /** A document whose scripts run. The source is raw, as Liquid has signs in common with JavaScript. */
@@ -160,6 +175,218 @@ describe('a script', () => {
     expect(next.map(textOf)).toEqual(['next', 'next'])
     expect(browsersOf(opened().profileDir).map(({ pid }) => pid)).toEqual([browser?.pid])
   })
+})
+
+describe('a script that is an asset', () => {
+  const code = (name: string, text: string) => anAsset(name, Buffer.from(text))
+  const append = (name: string, text = name) => code(name, `document.body.append('${text} ')`)
+
+  test.for<[string, string, Asset[]]>([
+    ['by its element', '<script src="asset:a.js"></script>', [append('a.js')]],
+    ['by an element of many lines', `<script\n  defer\n  src='asset:a.js'></script>`, [append('a.js')]],
+    ['by entities', '<script src="&#97;sset:a.js"></script>', [append('a.js')]],
+    [
+      'by another script',
+      '<script>document.body.append(Object.assign(document.createElement("script"), { src: "asset:a.js" }))</script>',
+      [append('a.js')],
+    ],
+    ['as a module', '<script type="module" src="asset:a.js"></script>', [append('a.js')]],
+    ['by a module of the document', '<script type="module">import "asset:a.js"</script>', [append('a.js')]],
+    ['by a module, later', '<script type="module">await import("asset:a.js")</script>', [append('a.js')]],
+    [
+      'by a module that is an asset',
+      '<script type="module" src="asset:b.mjs"></script>',
+      [code('b.mjs', 'import "asset:a.js"'), append('a.js')],
+    ],
+    [
+      'beside a module that is an asset',
+      '<script type="module" src="asset:b.mjs"></script>',
+      [code('b.mjs', 'import "./a.js"'), append('a.js')],
+    ],
+  ])('runs when it is named %s', async ([, html, assets]) => {
+    const { pdf, warnings } = await opened().engine.render(scripted(html, { assets }), NEVER)
+    expect([textOf(pdf), warnings]).toEqual(['a.js', []])
+  })
+
+  test('says where it fails', async () => {
+    const assets = [code('a.js', '1\n  absent()'), code('b.mjs', 'console.error("no")')]
+    const html = '<script src="asset:a.js"></script><script type="module" src="asset:b.mjs"></script>'
+    const { warnings } = await opened().engine.render(scripted(html, { assets }), NEVER)
+    expect(warnings.map(({ place }) => place)).toEqual(['a.js:2:3', 'b.mjs:1:9'])
+  })
+
+  test.for(['asset:b.js', './b.js', 'b', 'https://cdn.test/b.js'])(
+    'is missed in a module that imports %s',
+    async (name) => {
+      const html = `on<script type="module">import '${name}'</script>`
+      const { pdf, warnings } = await opened().engine.render(scripted(html, { assets: [append('a.js')] }), NEVER)
+      const told = warnings.filter(({ code }) => code === 'script_error').map(({ message }) => message)
+      expect([textOf(pdf), told]).toEqual(['on', [expect.stringMatching(/a module did not run|module specifier/)]])
+    },
+  )
+
+  test('does not run where scripts do not', async () => {
+    const assets = [append('a.js', 'RAN')]
+    expect(textOf(await render('<script src="asset:a.js"></script>on', { assets, javascript: false }))).toBe('on')
+  })
+
+  test.for<[string, string, string]>([
+    ['names none', '<script src="asset:b.js"></script>', 'template has no asset b.js (did you mean a.js?)'],
+    ['runs an image', '<script src="asset:red.png"></script>', 'the asset red.png is not a script'],
+    ['shows it', '<img src="asset:a.js">', 'the asset a.js is not an image or a font'],
+  ])('fails a document that %s', async ([, html, message]) => {
+    const assets = [append('a.js'), anAsset('red.png', aSquare(RED))]
+    const failed = expect.objectContaining({ code: 'asset_unavailable', message: expect.stringContaining(message) })
+    await expect(render(html, { assets })).rejects.toEqual(failed)
+  })
+})
+
+describe('a library that is an asset', () => {
+  const library = (name: string, file: string) =>
+    anAsset(name, readFileSync(new URL(`../../../node_modules/${file}`, import.meta.url)))
+  const page = '<style>@page { margin: 0; size: 200pt 200pt } body { margin: 0 }</style>'
+  const run = async (html: string, ...assets: Asset[]) => {
+    expect(assetFaults(scripted('').template, assets)).toEqual([])
+    const { pdf, warnings } = await opened().engine.render(scripted(page + html, { assets }), NEVER)
+    expect(warnings).toEqual([])
+    return pdf
+  }
+
+  test('Chart.js draws its bars', async () => {
+    const pdf = await run(
+      `<script src="asset:chart.js"></script><div style="width: 200px; height: 200px"><canvas id="c"></canvas></div><script>
+        new Chart(c, {
+          type: 'bar',
+          data: { labels: ['a'], datasets: [{ data: [1], backgroundColor: 'rgb(0 0 255)', barPercentage: 1, categoryPercentage: 1 }] },
+          options: { animation: false, maintainAspectRatio: false, plugins: { legend: { display: false } }, scales: { x: { display: false }, y: { display: false } } },
+        })
+      </script>`,
+      library('chart.js', 'chart.js/dist/chart.umd.min.js'),
+    )
+    expect([colourAt(pdf, 20, 20), colourAt(pdf, 140, 140), colourAt(pdf, 190, 190)]).toEqual([
+      BLUE,
+      BLUE,
+      [255, 255, 255],
+    ])
+  })
+
+  test('KaTeX sets a formula in its own font', async () => {
+    const pdf = await run(
+      `<style>@font-face { font-family: KaTeX_Main; src: url(asset:main.woff2) }</style>
+       <script src="asset:katex.js"></script><p id="p" style="font-family: KaTeX_Main"></p><script>
+        katex.render('\\\\frac{12}{34}', p, { output: 'html' })
+        platen.ready(document.fonts.load('1em KaTeX_Main'))
+      </script>`,
+      library('katex.js', 'katex/dist/katex.min.js'),
+      library('main.woff2', 'katex/dist/fonts/KaTeX_Main-Regular.woff2'),
+    )
+    expect(fontsOf(pdf)).toContain('KaTeX_Main-Regular')
+    expect(textOf(pdf)).toMatch(/34.*12|12.*34/)
+  })
+
+  test('bwip-js draws a code, in its second million of bytes as in its first', async () => {
+    const pdf = await run(
+      `<script src="asset:bwip.js"></script><canvas id="c"></canvas><script>
+        bwipjs.toCanvas(c, { bcid: 'ean13', text: '9520123456788', scale: 2, height: 20 })
+      </script>`,
+      library('bwip.js', 'bwip-js/dist/bwip-js-min.js'),
+    )
+    // An EAN-13 has 30 bars, of 1 to 4 modules.
+    expect(barsAt(pdf, 20)).toHaveLength(30)
+  })
+})
+
+describe('platen.ready', () => {
+  const later = (text: string) =>
+    `new Promise((resolve) => setTimeout(() => { document.body.append('${text}'); resolve() }, 200))`
+
+  test('is waited for, with what is added meanwhile', async () => {
+    const script = `platen.ready(${later('one ')}.then(() => platen.ready(${later('two')})))`
+    expect(textOf(await render(`<script>${script}</script>`))).toBe('one two')
+  })
+
+  test('is waited for longer than the load of a document without files may take', async () => {
+    const script = `platen.ready(new Promise((resolve) => setTimeout(() => { document.body.append('late'); resolve() }, ${LOAD_MS_MAX + 500})))`
+    const pdf = await render(`<script>${script}</script>`, { options: { page_size: 'A6' } })
+    expect([textOf(pdf), sizeOf(pdf)]).toEqual(['late', '298x420'])
+  })
+
+  test('lets images be there that were added meanwhile', async () => {
+    const html = `<style>@page { margin: 0 } body { margin: 0 }</style><script>
+      platen.ready((async () => {
+        await new Promise((resolve) => setTimeout(resolve, 200))
+        document.body.innerHTML = '<img src="asset:red.png" style="${SQUARE}">'
+      })())
+    </script>`
+    const pdf = await render(html, { assets: [anAsset('red.png', aSquare(RED))] })
+    expect(colourAt(pdf, 30, 30)).toEqual(RED)
+  })
+
+  test.for([
+    ['a rejection', 'Promise.reject(new Error("no"))', 'Error: no'],
+    ['an object that throws', '{ then() { throw new TypeError("no") } }', 'TypeError: no'],
+    ['an object that fails to be one', '{ get then() { throw "no" } }', 'no'],
+  ])('warns of %s, and the document is printed', async ([, promise, told]) => {
+    const html = `<script>platen.ready(${promise}); document.write('on')</script>`
+    const { pdf, warnings } = await opened().engine.render(scripted(html), NEVER)
+    const message = expect.stringContaining(`platen.ready: rejected: ${told}`)
+    expect([textOf(pdf), warnings]).toEqual(['on', [expect.objectContaining({ code: 'script_error', message })]])
+  })
+
+  test.for([
+    ['a value', 'platen.ready(1); platen.ready()'],
+    ['thousands of calls', 'for (let i = 0; i < 1e5; i += 1) platen.ready(Promise.resolve())'],
+    [
+      'globals that are gone',
+      `platen.ready(${later(' late')}); Promise = Reflect = Symbol = Object = undefined; String.prototype.slice = null; delete platen; delete __platen; globalThis = __platen = {}`,
+      'on late',
+    ],
+    [
+      'its own state, which cannot be declared again',
+      `platen.ready(${later(' late')})</script><script>let __platen = {}`,
+      'on late',
+      1,
+    ],
+    ['another platen', 'globalThis.platen = { ready() { throw 1 } }'],
+  ] as const)('is not confused by %s', async ([, script, text = 'on', errors = 0]) => {
+    const { pdf, warnings } = await opened().engine.render(scripted(`on<script>${script}</script>`), NEVER)
+    expect([textOf(pdf), warnings.length]).toEqual([text, errors])
+  })
+
+  test.for([
+    ['a promise', 'platen.ready(new Promise(() => {}))'],
+    ['an object that never calls back', 'platen.ready({ then() {} })'],
+    [
+      'always another promise',
+      '(function next() { platen.ready(new Promise((resolve) => setTimeout(() => { next(); resolve() }))) })()',
+    ],
+    ['itself', 'const self = (async () => { await null; await self })(); platen.ready(self)'],
+  ])('ends at the deadline if it waits for ever for %s', async ([, script]) => {
+    const deadline = new AbortController()
+    const waiting = opened().render(scripted(`<script>${script}</script>`), deadline.signal)
+    waiting.catch(() => undefined)
+    // Another document takes as long as this one would, if it did not wait.
+    await render('<script>1</script>other')
+    deadline.abort(new Error('deadline'))
+    await expect(waiting).rejects.toThrow('deadline')
+  })
+
+  test('is not there where scripts do not run', async () => {
+    const html = `<script>document.write(typeof platen)</script>static`
+    expect(textOf(await render(html, { javascript: false }))).toBe('static')
+  })
+})
+
+test('what scripts throw and log does not reach this process in full', async () => {
+  const script = `const long = 'x'.repeat(1e8)
+    console.log(long); console.error(long); console.table([long]); Promise.reject(long); throw new Error(long)`
+  const { warnings } = await opened().engine.render(scripted(`<script>${script}</script>`), NEVER)
+  expect(warnings.map(({ message }) => message.slice(0, 25))).toEqual([
+    'console.error: xxxxxxxxxx',
+    'Uncaught Error: xxxxxxxxx',
+    'unhandled rejection: xxxx',
+  ])
+  for (const { message } of warnings) expect(message.length).toBeLessThan(700)
 })
 
 test('frames may not ask for assets without end', async () => {

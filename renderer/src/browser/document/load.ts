@@ -18,6 +18,8 @@ import {
 } from '../../template/html/page-css.ts'
 import { assetNamed } from '../../template/html/reference.ts'
 import { METADATA_CHARS_MAX } from '../limit.ts'
+import { mayStyleRelatively } from './fault-script.ts'
+import { READY, REPORTS, type Report, reportsOf, withPreface } from './preface.ts'
 import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './script.ts'
 
 export interface PrintDocument extends FilledHtml {
@@ -57,7 +59,14 @@ export interface LoadedDocument {
   /** The left and right margins of its pages, as CSS lengths. */
   readonly sides: { readonly left: string; readonly right: string }
   /** Reports what the document contains. Throws `asset_unavailable` if an asset that it shows as an image is not an image. */
-  inspect(): Promise<Omit<DocumentFacts, 'broken'>>
+  inspect(): Promise<Inspection>
+  /** Runs one of our scripts in the document. See `evaluate`. */
+  run<Result>(expression: string): Promise<Result>
+}
+
+export interface Inspection extends Omit<DocumentFacts, 'broken'> {
+  /** What its scripts reported. */
+  readonly reports: readonly Report[]
 }
 
 /**
@@ -72,11 +81,14 @@ export const LOAD_MS_MAX = 5_000
  */
 export async function load(frame: PageFrame, document: PrintDocument, ended: AbortSignal): Promise<LoadedDocument> {
   const { session, frameId, clock } = frame
-  const { html, options, title, isScripted } = document
-  const timedOut = document.remote === undefined ? clock.timeout(LOAD_MS_MAX) : ended
+  const { options, title, isScripted } = document
+  const html = isScripted ? withPreface(document.html, document.assets) : document.html
+  const timeout = () => (document.remote === undefined ? clock.timeout(LOAD_MS_MAX) : ended)
+  const timedOut = timeout()
   const loaded = nextLoad(session)
   await raceAbort(session.send('Page.setDocumentContent', { frameId, html }), ended)
   await unlessTimedOut(loaded, timedOut, ended)
+  const hasWaited = isScripted && (await raceAbort(askPreface(session, READY), ended)) === 'waited'
 
   const world = isScripted ? await raceAbort(openIsolatedWorld(frame), ended) : undefined
   const run = <Result>(expression: string) => evaluate<Result>(session, expression, world)
@@ -90,15 +102,23 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
   const isTitled = HAS_TITLE.test(html) && !HAS_LONG_TITLE.test(html)
   if (css !== '' || !isTitled || mayNameFonts || isScripted) {
     const hosts = document.remote?.allowedHosts ?? []
-    const finish = { title, css, isScripted, hosts, needsAllFonts: HAS_MARGIN_BOXES.test(html) }
-    const [family] = (await unlessTimedOut(run<readonly string[]>(finishScript(finish)), timedOut, ended)) ?? []
+    const finish = { title, css, isScripted, hosts, hasWaited, needsAllFonts: HAS_MARGIN_BOXES.test(html) }
+    const finished = run<readonly string[]>(finishScript(finish))
+    const [family] = (await unlessTimedOut(finished, hasWaited ? timeout() : timedOut, ended)) ?? []
     if (family !== undefined) throw notShown(`the font ${family.slice(0, 100)} could not be loaded`)
   }
   return {
     sides: sideMargins(options, source),
+    run,
     async inspect() {
       const hosts = document.remote?.allowedHosts ?? []
-      const { broken, ...findings } = await run<DocumentFacts>(inspectScript(document.coverage, hosts))
+      const { coverage } = document
+      const looking = { coverage, hosts, isScripted, mayStyleRelatively: mayStyleRelatively(html) }
+      const [{ broken, ...facts }, reports] = await Promise.all([
+        run<DocumentFacts>(inspectScript(looking)),
+        isScripted ? askPreface(session, REPORTS) : '',
+      ])
+      const findings = { ...facts, reports: reportsOf(reports) }
       if (broken === '') return findings
       if (hosts.includes(broken)) throw notShown(`${broken}: the file cannot be shown as an image`)
       const { name } = assetNamed(document.assets, broken, 'the document')
@@ -153,6 +173,12 @@ async function evaluate<Result>(session: CDPSession, expression: string, world: 
   }
   // The scripts are ours. If the document has its own scripts, ours run in a separate world.
   return JSON.parse(String(result.value)) as Result
+}
+
+/** Asks the preface, in the document's own world, where scripts of the document may have run before. '' is any answer that is no text. */
+async function askPreface(session: CDPSession, expression: string): Promise<string> {
+  const { result } = await session.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })
+  return typeof result.value === 'string' ? result.value : ''
 }
 
 // The expressions are linear in the length of the HTML, which is untrusted and up to 20 MiB long.

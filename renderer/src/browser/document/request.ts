@@ -1,7 +1,8 @@
 /**
- * Answers the requests of a document. It gets assets of its own template as images and fonts. It gets files of the hosts its template lists
- * as images, fonts and style sheets. It gets nothing else. `data:` URLs never arrive here. Chromium only receives bytes and connects to
- * nobody. A page caches what it received until it is cleared. So we record what it requested by name or URL and not by digest.
+ * Answers the requests of a document. It gets assets of its own template as images, fonts and scripts. It gets files of the hosts its
+ * template lists as images, fonts, style sheets and scripts. It gets nothing else. `data:` URLs never arrive here. Chromium only receives
+ * bytes and connects to nobody. A page caches what it received until it is cleared. So we record what it requested by name or URL and not by
+ * digest.
  */
 import assert from 'node:assert/strict'
 import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
@@ -12,10 +13,12 @@ import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX } from '../../limit.ts'
 import { checkImageHeader } from '../../template/asset/image.ts'
 import { ASSET_KINDS, type ImageKind, isFontKind, kindOf, mediaTypeOf } from '../../template/asset/kind.ts'
 import type { RemoteFile } from '../../template/asset/remote-images.ts'
-import { assetNamed, FONT_ORIGIN, unusableAsset } from '../../template/html/reference.ts'
-import type { PrintDocument, RemoteSource } from './load.ts'
+import { isScriptName } from '../../template/asset/script.ts'
+import { ASSET_ORIGIN, assetNamed, unusableAsset } from '../../template/html/reference.ts'
+import { FINDINGS_MAX } from '../limit.ts'
+import type { PrintDocument } from './load.ts'
 
-type Source = Pick<PrintDocument, 'assets' | 'remote'>
+type Source = Pick<PrintDocument, 'assets' | 'remote' | 'isScripted'>
 
 /** The requests of one page. */
 export interface Requests {
@@ -25,6 +28,14 @@ export interface Requests {
   beginDocument(document: Source, ended: AbortSignal): void
   /** The page has lost its cache. */
   forget(): void
+  /** What this document requested and did not get, as far as it is missed on its pages. */
+  refused(): readonly Refusal[]
+}
+
+/** A request that was refused. */
+export interface Refusal {
+  readonly url: string
+  readonly type: MissedType
 }
 
 /** Limits the characters of refused addresses per document. Each is reported to this process, and `<base href>` makes long ones cheap. */
@@ -32,29 +43,46 @@ const REFUSED_CHARS_MAX = 8 * 1024 * 1024
 
 const ASSET_SCHEME = 'asset:'
 
-/** Only these types. A script or page of another host would run here, and a document could show what its script reads. */
+/** Only these types, and scripts where scripts run. A page of another host would run here, and a document could show what its script reads. */
 const FETCHED_TYPES: readonly Protocol.Network.ResourceType[] = ['Image', 'Font', 'Stylesheet']
+
+/** What a reader misses. Requests that a script makes fail in the script, and hints for later requests mean nothing in print. */
+const MISSED_TYPES = ['Image', 'Font', 'Stylesheet', 'Script', 'Document'] as const
+type MissedType = (typeof MISSED_TYPES)[number]
+
+/** Media types of JavaScript, as hosts send them. */
+const SCRIPT_TYPE = /^(?:text|application)\/(?:x-)?(?:java|ecma)script$/
 
 type Paused = Protocol.Fetch.RequestPausedEvent
 
+interface Page {
+  readonly session: CDPSession
+  /** Its main frame. */
+  readonly frameId: string
+}
+
 /** Answers the requests of a session whose `Fetch` is enabled. Calls `onFault` for a refused request that must fail the document. */
-export function answerRequests(session: CDPSession, onFault: (fault: unknown) => void): Requests {
+export function answerRequests({ session, frameId }: Page, onFault: (fault: unknown) => void): Requests {
   /** Files that were sent for a name or URL. */
   const served = new Map<string, AssetDigest>()
-  let current: DocumentRequests = { assets: [], ended: AbortSignal.abort(), count: 0, chars: 0, bytes: 0 }
+  let current = requestsOf({ assets: [], isScripted: false }, AbortSignal.abort())
 
   function fulfil(requestId: string, file: Answer): void {
     session.send('Fetch.fulfillRequest', { requestId, ...answerWith(file) }).catch(() => undefined)
   }
 
-  function answer({ requestId, request, resourceType }: Paused): void {
+  function answer({ requestId, request, resourceType, frameId: frame }: Paused): void {
     const document = current
     const asset = assetFor(request.url, resourceType, document.assets)
-    const url = asset === undefined ? remoteUrlFor(request.url, resourceType, document.remote) : undefined
+    const url = asset === undefined ? remoteUrlFor(request.url, resourceType, document) : undefined
     if (asset === undefined && url === undefined) {
       document.chars += request.url.length
       if (document.chars > REFUSED_CHARS_MAX)
         throw excess(`requests refused URLs with more than ${REFUSED_CHARS_MAX} characters together`)
+      const type = MISSED_TYPES.find((missed) => missed === resourceType)
+      // A document that leads elsewhere is printed all the same.
+      const isMissed = type !== undefined && !(type === 'Document' && frame === frameId)
+      if (isMissed && document.refused.size < FINDINGS_MAX) document.refused.set(request.url, type)
       // `Aborted`, because any other reason would replace a document that redirects its reader with an error page.
       session.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }).catch(() => undefined)
       return
@@ -63,7 +91,7 @@ export function answerRequests(session: CDPSession, onFault: (fault: unknown) =>
     if (document.count > ASSET_REQUESTS_MAX) throw excess(`requests assets more than ${ASSET_REQUESTS_MAX} times`)
     if (asset !== undefined) {
       if (request.url === ASSET_SCHEME + asset.name) served.set(asset.name, asset.digest)
-      fulfil(requestId, { bytes: asset.bytes, type: assetTypeOf(asset) })
+      fulfil(requestId, { bytes: asset.bytes, type: assetTypeOf(asset, resourceType) })
     } else if (url !== undefined) {
       const fetchAndFulfil = async () => {
         const { digest, ...file } = await fetchFor(document, url, resourceType)
@@ -92,18 +120,26 @@ export function answerRequests(session: CDPSession, onFault: (fault: unknown) =>
         return own?.digest !== digest
       }),
     beginDocument(document, ended) {
-      current = { ...document, ended, count: 0, chars: 0, bytes: 0 }
+      current = requestsOf(document, ended)
     },
     forget: () => served.clear(),
+    refused: () => Array.from(current.refused, ([url, type]) => ({ url, type })),
   }
 }
 
 /** One document and the totals of its requests. */
 interface DocumentRequests extends Source {
   readonly ended: AbortSignal
+  /** The first addresses that it requested and did not get. */
+  readonly refused: Map<string, MissedType>
   count: number
   chars: number
   bytes: number
+}
+
+function requestsOf({ assets, remote, isScripted }: Source, ended: AbortSignal): DocumentRequests {
+  const totals = { ended, refused: new Map(), count: 0, chars: 0, bytes: 0 }
+  return { assets, isScripted, ...(remote !== undefined && { remote }), ...totals }
 }
 
 /** The file that Chromium receives. */
@@ -145,18 +181,24 @@ function ofDocument(cause: ServiceError): ServiceError {
 
 /** The asset for a request. Undefined if the request is not for an asset of the template. Throws `asset_unavailable`. */
 function assetFor(url: string, type: Paused['resourceType'], assets: readonly Asset[]): Asset | undefined {
-  if (type === 'Font' && url.startsWith(FONT_ORIGIN)) return assets.find(({ digest }) => FONT_ORIGIN + digest === url)
+  if (url.startsWith(ASSET_ORIGIN)) {
+    const name = url.slice(ASSET_ORIGIN.length)
+    // A module names others beside itself.
+    if (type === 'Script') return assetNamed(assets, name, 'the document')
+    return type === 'Font' ? assets.find(({ digest }) => digest === name) : undefined
+  }
   if (!url.startsWith(ASSET_SCHEME)) return undefined
   const name = url.slice(ASSET_SCHEME.length)
   const asset = assetNamed(assets, name, 'the document')
-  if (type === 'Image') return asset
-  const reason = 'can be used only as an image or a font of the document'
+  if (type === 'Image' || type === 'Script') return asset
+  const reason = 'can be used only as an image, a font or a script of the document'
   throw new ServiceError('asset_unavailable', `the document: the asset ${asset.name} ${reason}`)
 }
 
 /** The URL to fetch for a request. Undefined if it is not fetched. Throws `asset_unavailable`. */
-function remoteUrlFor(url: string, type: Paused['resourceType'], remote: RemoteSource | undefined): URL | undefined {
-  if (remote === undefined || !FETCHED_TYPES.includes(type)) return undefined
+function remoteUrlFor(url: string, type: Paused['resourceType'], { remote, isScripted }: Source): URL | undefined {
+  const isFetched = FETCHED_TYPES.includes(type) || (type === 'Script' && isScripted)
+  if (remote === undefined || !isFetched) return undefined
   try {
     return egressUrl(url, remote.allowedHosts)
   } catch (error) {
@@ -164,20 +206,31 @@ function remoteUrlFor(url: string, type: Paused['resourceType'], remote: RemoteS
   }
 }
 
-function assetTypeOf({ name, bytes }: Asset): string {
-  const type = mediaTypeOf(bytes)
+function assetTypeOf({ name, bytes }: Asset, wanted: Paused['resourceType']): string {
+  if (wanted === 'Script') {
+    if (isScriptName(name)) return 'text/javascript'
+    throw new ServiceError(
+      'asset_unavailable',
+      `the document: the asset ${name} is not a script: its name ends in neither .js nor .mjs`,
+    )
+  }
+  const type = isScriptName(name) ? undefined : mediaTypeOf(bytes)
   if (type === undefined) throw unusableAsset(name, 'the document')
   return type
 }
 
 /**
  * The media type that Chromium gets for a file. An image or font is recognised by its bytes. A style sheet also needs the type from its
- * host: any other text could be parsed as one, and the page could show the result.
+ * host: any other text could be parsed as one, and the page could show the result. The same is true for a script.
  */
 function fileTypeOf({ bytes, type }: RemoteFile, wanted: Paused['resourceType'], url: URL): string {
   if (wanted === 'Stylesheet') {
     if (type === 'text/css') return type
     throw assetUnavailable(url, 'the file is not a style sheet: its Content-Type is not text/css')
+  }
+  if (wanted === 'Script') {
+    if (SCRIPT_TYPE.test(type)) return type
+    throw assetUnavailable(url, 'the file is not a script: its Content-Type is not that of JavaScript')
   }
   const kind = kindOf(bytes)
   if (kind === undefined || isFontKind(kind) !== (wanted === 'Font')) {

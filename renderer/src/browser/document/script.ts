@@ -4,8 +4,9 @@
  */
 import { MISSING_GLYPHS_COUNTED_MAX } from '../../limit.ts'
 import type { Coverage } from '../../template/html/coverage.ts'
-import { FONT_ORIGIN } from '../../template/html/reference.ts'
+import { ASSET_ORIGIN } from '../../template/html/reference.ts'
 import { METADATA_CHARS_MAX } from '../limit.ts'
+import { type DocumentFaults, FIND_FAULTS } from './fault-script.ts'
 
 /** Calls a function with every rule of every style sheet. */
 const EACH_RULE = `(visit) => {
@@ -43,6 +44,8 @@ export interface FinishOptions {
   readonly isScripted: boolean
   /** The hosts from which it may fetch fonts. */
   readonly hosts: readonly string[]
+  /** Whether its scripts took time after its load, so that images may have come since. */
+  readonly hasWaited: boolean
 }
 
 /**
@@ -50,14 +53,14 @@ export interface FinishOptions {
  * loaded.
  */
 export function finishScript(finish: FinishOptions): string {
-  return `(${FINISH})(${JSON.stringify({ ...finish, fontOrigin: FONT_ORIGIN })})`
+  return `(${FINISH})(${JSON.stringify({ ...finish, assetOrigin: ASSET_ORIGIN })})`
 }
 
 /**
  * The rules come first and last. Of two important declarations in `@page`, Chromium takes the first; CSS says that the last wins. Layout
  * requests fonts, so it runs before the wait for fonts.
  */
-const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin, hosts }) => {
+const FINISH = `async ({ title, css, needsAllFonts, isScripted, hasWaited, assetOrigin, hosts }) => {
   const own = (name) => Object.getOwnPropertyDescriptor(Document.prototype, name)
   const make = (name) => Document.prototype.createElement.call(document, name)
   // Only a script can have taken it away.
@@ -70,6 +73,8 @@ const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin, host
   root.getBoundingClientRect()
   const fonts = own('fonts').get.call(document)
   if (needsAllFonts) await Promise.allSettled(Array.from(fonts, (font) => font.load()))
+  const images = hasWaited ? Array.from(own('images').get.call(document)) : []
+  await Promise.allSettled(images.filter(({ complete, loading }) => !complete && loading !== 'lazy').map((image) => image.decode()))
   await fonts.ready
   // What is drawn frame by frame is drawn in the first of these, and on the page in the second.
   const frame = () => new Promise((drawn) => requestAnimationFrame(drawn))
@@ -80,7 +85,7 @@ const FINISH = `async ({ title, css, needsAllFonts, isScripted, fontOrigin, host
   if (failed.size > 0) (${EACH_RULE})((rule) => {
     if (!(rule instanceof CSSFontFaceRule)) return
     const source = rule.style.getPropertyValue('src')
-    if (!source.includes(fontOrigin) && !hosts.some((host) => source.includes('//' + host + '/'))) return
+    if (!source.includes(assetOrigin) && !hosts.some((host) => source.includes('//' + host + '/'))) return
     const family = bare(rule.style.getPropertyValue('font-family'))
     if (failed.has(family)) families.add(family)
   })
@@ -97,18 +102,26 @@ export interface DocumentFacts {
   readonly broken: string
   /** The characters that no font has. */
   readonly missing: string
+  readonly faults: DocumentFaults
 }
 
-/**
- * Returns the `DocumentFacts` and changes nothing. Without coverage it does not look for missing characters. It checks only files of these
- * hosts.
- */
-export function inspectScript(coverage: Coverage | undefined, hosts: readonly string[]): string {
+export interface InspectOptions {
+  /** Absent means that no character is missing. */
+  readonly coverage: Coverage | undefined
+  /** The hosts from which it may fetch files. Only files of these can be broken. */
+  readonly hosts: readonly string[]
+  readonly isScripted: boolean
+  /** See `mayStyleRelatively`. */
+  readonly mayStyleRelatively: boolean
+}
+
+/** Returns the `DocumentFacts` and changes nothing. */
+export function inspectScript({ coverage, hosts, ...finding }: InspectOptions): string {
   const missing = coverage === undefined ? `''` : `(${FIND_MISSING})(${JSON.stringify(coverage)})`
-  return `(${INSPECT})(${missing}, ${JSON.stringify(hosts)})`
+  return `(${INSPECT})(${missing}, ${JSON.stringify(hosts)}, ${JSON.stringify(finding)})`
 }
 
-const INSPECT = `(missing, hosts) => {
+const INSPECT = `(missing, hosts, finding) => {
   const all = (selector) => Array.from(Document.prototype.querySelectorAll.call(document, selector))
   const meta = (name) => (all('meta[name="' + name + '" i]')[0]?.content ?? '').trim().slice(0, ${METADATA_CHARS_MAX})
   const images = Array.from(Object.getOwnPropertyDescriptor(Document.prototype, 'images').get.call(document))
@@ -125,6 +138,7 @@ const INSPECT = `(missing, hosts) => {
     language: (all(':root')[0]?.getAttribute('lang') ?? '').trim().slice(0, ${METADATA_CHARS_MAX}),
     broken: broken.find((name) => name !== '') ?? '',
     missing,
+    faults: (${FIND_FAULTS})(images, Object.getOwnPropertyDescriptor(Document.prototype, 'fonts').get.call(document), ${EACH_RULE}, finding),
   })
 }`
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { aFont, aGif, aJpeg, anAsset, aPng, aWebp } from '../../../../test/fixture/asset.ts'
 import { assetFaults } from './asset.ts'
 import { readTables, writeSfnt } from './font/sfnt.ts'
+import { SCRIPT_BYTES_MAX } from './script.ts'
 
 function aSource(fields: Partial<TemplateSource> = {}): TemplateSource {
   return { code: 'invoice' as TemplateCode, name: 'Invoice', version: 1, options: {}, reactPdf: '', ...fields }
@@ -32,6 +33,8 @@ test('finds nothing wrong with images and fonts of every kind', () => {
     anAsset('hero.webp', aWebp()),
     anAsset('mark.svg', Buffer.from('<svg/>')),
     anAsset('without-extension', aPng()),
+    anAsset('chart.js', Buffer.from('draw("ä")')),
+    anAsset('chart.MJS', Buffer.alloc(SCRIPT_BYTES_MAX, ' ')),
     aFont('brand-regular.ttf'),
     aFont('brand-regular.woff'),
     aFont('brand-regular.woff2'),
@@ -39,7 +42,7 @@ test('finds nothing wrong with images and fonts of every kind', () => {
     aFont('brand-bold.ttf', 'brand-bold.otf'),
     aFont('brand-bold.woff2'),
   ]
-  const fonts = assets.slice(7).map(({ name }) => aFace(name))
+  const fonts = assets.slice(9).map(({ name }) => aFace(name))
   expect(assetFaults(aSource({ fonts }), assets)).toEqual([])
 })
 
@@ -47,6 +50,19 @@ const Z = new Uint8Array()
 
 test.for([
   ['nothing known', 'a.png', Buffer.from('hello'), /^asset a\.png: this is neither an image nor a font/],
+  [
+    'a script of another encoding',
+    'a.js',
+    Buffer.of(0xe4),
+    /^asset a\.js: the name says a script, but this is not UTF-8 text$/,
+  ],
+  [
+    'a script that is too large',
+    'a.mjs',
+    Buffer.alloc(SCRIPT_BYTES_MAX + 1, ' '),
+    /^asset a\.mjs: the script has 2097153 bytes; at most 2097152 are allowed$/,
+  ],
+  ['a script that is a font', 'a.js', Buffer.from('1'), /^asset a\.js: the font Brand names it, but this is a script$/],
   ['nothing at all', 'a.png', Buffer.alloc(0), /^asset a\.png: this is neither/],
   [
     'a JPEG by the name of a PNG',

@@ -7,6 +7,7 @@ import type { Asset, TemplateSource } from '@platen/contract/tenant.ts'
 import { inspectFont, unpackFont } from './font/font-file.ts'
 import { checkImage } from './image.ts'
 import { ASSET_KINDS, type AssetKind, collectionOf, isFontKind, kindOf, kindOfName } from './kind.ts'
+import { checkScript, isScriptName } from './script.ts'
 
 /** What is wrong with the assets of a template. One sentence per fault, each naming its asset. */
 export function assetFaults(source: TemplateSource, assets: readonly Asset[]): readonly string[] {
@@ -31,12 +32,18 @@ function faultOf(asset: Asset, { isDrawn }: { isDrawn: boolean }): readonly stri
 
 /** Throws `ServiceError` if no engine can use the asset. Returns why react_pdf cannot use it, if that is so. */
 function inspect({ name, bytes }: Asset): string | undefined {
+  if (isScriptName(name)) {
+    checkScript(bytes)
+    return undefined
+  }
   const kind = kindOf(bytes)
   if (kind === undefined) {
     const collection = collectionOf(bytes)
     if (collection !== undefined) throw refusal(`this is ${collection}: extract one face and use that`)
     const known = Object.values(ASSET_KINDS).flatMap(({ extensions }) => extensions)
-    throw refusal(`this is neither an image nor a font of a known kind (${known.join(', ')})`)
+    throw refusal(
+      `this is neither an image nor a font of a known kind (${known.join(', ')}), and no script by its name (js, mjs)`,
+    )
   }
   const said = kindOfName(name)
   if (said !== undefined && said !== kind && !isSfnt(said, kind)) {
@@ -61,6 +68,7 @@ function faultOfFont(
 ): readonly string[] {
   const asset = assets.find((candidate) => candidate.name === name)
   if (asset === undefined) return [`asset ${name}: there is no such asset, and the font ${family} names it`]
+  if (isScriptName(name)) return [`asset ${name}: the font ${family} names it, but this is a script`]
   const kind = kindOf(asset.bytes)
   // An unknown file is reported as a separate fault.
   if (kind === undefined || isFontKind(kind)) return []

@@ -19,7 +19,15 @@ import { type Coverage, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
 import { watchAbsent } from './liquid/absent.ts'
 import { marginFaultOf } from './page-css.ts'
-import { type Part, refuseLoading, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
+import {
+  type Part,
+  refuseLoading,
+  unloadedIn,
+  withAssetsInside,
+  withDigests,
+  withFonts,
+  withRemoteInside,
+} from './reference.ts'
 
 /** The HTML for the browser. Header and footer are Chromium's print templates: Chromium fills `class="pageNumber"` and the like. */
 export interface FilledHtml {
@@ -36,6 +44,8 @@ export interface ScannedHtml extends FilledHtml {
   readonly missing: string
   /** About the variables that were printed and had no value. */
   readonly absent: readonly Warning[]
+  /** The addresses in header and footer that Chromium loads nothing from. */
+  readonly unloaded: readonly string[]
 }
 
 /** Tags that would read another file. A template is a single file, whatever other files exist. */
@@ -57,7 +67,8 @@ export function openHtmlFiller(): FillHtml {
     requireFetched(remote)
     const coverage = scan.coverageFor(parts.body.html, work)
     const missing = parts.edges.map(({ html }) => scan.missingIn(html)).join('')
-    return { ...filled, missing, absent: parts.absent, ...(coverage === undefined ? {} : { coverage }) }
+    const unloaded = [filled.header, filled.footer].flatMap((edge) => (edge === undefined ? [] : unloadedIn(edge)))
+    return { ...filled, missing, absent: parts.absent, unloaded, ...(coverage === undefined ? {} : { coverage }) }
   }
 }
 

@@ -2,14 +2,22 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { describe, expect, test } from 'vitest'
 import { anAsset, aSquare, RED } from '../../../../test/fixture/asset.ts'
 import { HTML_BYTES_MAX } from '../limit.ts'
-import { assetNamed, FONT_ORIGIN, refuseLoading, withAssetsInside, withDigests, withFonts } from './reference.ts'
+import {
+  ASSET_ORIGIN,
+  assetNamed,
+  refuseLoading,
+  unloadedIn,
+  withAssetsInside,
+  withDigests,
+  withFonts,
+} from './reference.ts'
 
 const LOGO = anAsset('logo.png', aSquare(RED))
 const FONT = anAsset('font.ttf', Buffer.from('\0\x01\0\0', 'latin1'))
 const ASSETS = [LOGO, FONT]
 const part = (html: string) => ({ name: 'template.html', html })
 const face = { family: 'Brand', weight: 400, style: 'normal', asset: 'font.ttf' } as const
-const RULE = `<style>@font-face{font-family:"Brand";font-weight:400;font-style:normal;src:url(${FONT_ORIGIN}${FONT.digest});font-display:block}</style>`
+const RULE = `<style>@font-face{font-family:"Brand";font-weight:400;font-style:normal;src:url(${ASSET_ORIGIN}${FONT.digest});font-display:block}</style>`
 
 test.for([
   ['lgoo.png', 'x: the template has no asset lgoo.png (did you mean logo.png?)'],
@@ -41,8 +49,24 @@ describe('a document', () => {
   })
 
   test.for([
+    ['<script src="asset:#"></script>', '<script crossorigin src="@"></script>'],
+    ["<SCRIPT defer\n src = 'asset:#' async>", "<SCRIPT crossorigin defer\n src = '@' async>"],
+    [
+      '<script src=asset:#></script><script>image.src = "asset:logo.png"',
+      '<script crossorigin src=@></script><script>image.src = "asset:LOGO"',
+    ],
+    ['<script>script.src = "asset:#"', '<script>script.src = "asset:DIGEST"'],
+    ['<script src="asset:logo.png">', '<script src="asset:LOGO">'],
+  ])('has scripts at the address of fonts, so that pages are told their errors: %s', ([html = '', wanted = '']) => {
+    const script = anAsset('chart.js', Buffer.from('1'))
+    const named = withDigests(part(html.replace('#', 'chart.js')), [...ASSETS, script])
+    const address = ASSET_ORIGIN + script.digest
+    expect(named).toBe(wanted.replace('@', address).replace('DIGEST', script.digest).replace('LOGO', LOGO.digest))
+  })
+
+  test.for([
     ['<!doctype html><p>x', '<!doctype html>', '<p>x'],
-    [' <!-- a > b --> <!DOCTYPE html>\n<html lang="de">', ' <!-- a > b --> <!DOCTYPE html>\n', '<html lang="de">'],
+    [' <!-- a > b --> <!DOCTYPE html>\n<html lang="de">', ' <!-- a > b --> <!DOCTYPE html>', '\n<html lang="de">'],
     ['<p>x', '', '<p>x'],
     ['', '', ''],
     ['<!-- no end', '', '<!-- no end'],
@@ -64,7 +88,7 @@ describe('a document', () => {
   test('takes fonts it names itself from where Chromium takes them', () => {
     const html =
       "<style>@font-face { font-family: x; src: local(y), url( 'asset:font.ttf' ) } p { background: url(asset:logo.png) }</style>"
-    expect(withFonts(part(html), ASSETS, [])).toBe(html.replace('asset:font.ttf', FONT_ORIGIN + FONT.digest))
+    expect(withFonts(part(html), ASSETS, [])).toBe(html.replace('asset:font.ttf', ASSET_ORIGIN + FONT.digest))
   })
 
   test('cannot be left by the name of a font', () => {
@@ -126,4 +150,11 @@ test.for([
   withAssetsInside(part(html), ASSETS)
   if (!piece.startsWith('@')) refuseLoading(part(html))
   expect(withFonts(part(html), ASSETS, [face])).toHaveLength(html.length + RULE.length)
+})
+
+test('knows the addresses that Chromium loads nothing from in a header', () => {
+  const html = `<img src="data:,"><img alt="a" src=b.png><image href='https://a.test/c?d'><b style="background:url( 'e.png' ) url(#f)">
+    <a href="g"><img src=""><embed src="b.png"><p>src="h"</p>`
+  expect(unloadedIn(html)).toEqual(['b.png', 'https://a.test/c?d', 'e.png'])
+  expect(unloadedIn(Array.from({ length: 99 }, (_, at) => `<img src="${at}">`).join(''))).toHaveLength(10)
 })

@@ -11,10 +11,11 @@ import type { Asset, AssetReference, FontReference } from '@platen/contract/tena
 import { ASSET_REQUESTS_MAX } from '../../limit.ts'
 import { mediaTypeOf } from '../asset/kind.ts'
 import type { RemoteImages } from '../asset/remote-images.ts'
+import { isScriptName } from '../asset/script.ts'
 import { HTML_BYTES_MAX } from '../limit.ts'
 
-/** The start of a font's address; its digest follows. The origin does not exist, so two files never share an address. */
-export const FONT_ORIGIN = 'https://asset.invalid/'
+/** The start of the address of a font or script; its digest or name follows. The origin does not exist, so two files never share an address. */
+export const ASSET_ORIGIN = 'https://asset.invalid/'
 
 /** A piece of filled HTML, and its name in errors. */
 export interface Part {
@@ -50,10 +51,21 @@ function shortened(name: string): string {
  */
 export function withDigests({ name: place, html }: Part, assets: readonly Asset[]): string {
   const grow = boundedReplacement(place, html)
-  return html.replace(REFERENCE, (mention, opening: string, name: string) =>
-    grow(mention, opening + assetNamed(assets, name, place).digest),
-  )
+  return html
+    .replace(SCRIPT_REFERENCE, (mention, opening: string, name: string) => {
+      if (!isScriptName(name)) return mention
+      return grow(mention, opening.replace(/script/i, '$& crossorigin') + addressOf(assetNamed(assets, name, place)))
+    })
+    .replace(REFERENCE, (mention, opening: string, name: string) =>
+      grow(mention, opening + assetNamed(assets, name, place).digest),
+    )
 }
+
+/**
+ * A script by the address of fonts: a module is loaded only from an origin that allows it, and of a script of another origin the page is
+ * told no errors, unless it was asked for across origins.
+ */
+const SCRIPT_REFERENCE = /(<script\b[^<>]*?\ssrc\s{0,9}=\s{0,9}["']?)asset:([^\s"'()<>,#]*)/gi
 
 /**
  * Returns the replacement for each mention. Throws `template_error` before the HTML is built, if all replacements would make it longer than
@@ -81,26 +93,32 @@ export function withFonts(
   const grow = boundedReplacement(place, html)
   const own = html.replace(FACE_RULE, (rule) =>
     rule.replace(FACE_SOURCE, (mention, opening: string, name: string) =>
-      grow(mention, opening + fontUrl(assetNamed(assets, name, place))),
+      grow(mention, opening + addressOf(assetNamed(assets, name, place))),
     ),
   )
   if (rules.length === 0) return own
-  // After the doctype: Chromium lays out a document that does not begin with one in quirks mode. The HTML after it still creates root and
-  // head.
-  const at = prologueEnd(own)
-  return `${own.slice(0, at)}<style>${rules.join('')}</style>${own.slice(at)}`
+  return withFirst(own, `<style>${rules.join('')}</style>`)
+}
+
+/**
+ * Adds an element before all others. After the doctype: Chromium lays out a document that does not begin with one in quirks mode. The HTML
+ * after it still creates root and head.
+ */
+export function withFirst(html: string, element: string): string {
+  const at = prologueEnd(html)
+  return html.slice(0, at) + element + html.slice(at)
 }
 
 const FACE_RULE = /@font-face\s{0,9}\{[^{}]*\}/gi
 const FACE_SOURCE = /(\burl\(\s{0,9}["']?)asset:([^\s"'()<>,#]*)/gi
 
-function fontUrl({ digest }: Asset): string {
-  return FONT_ORIGIN + digest
+function addressOf({ digest }: Asset): string {
+  return ASSET_ORIGIN + digest
 }
 
 /** `block`, because a page is never shown before it is printed, and then its fonts are loaded. */
 function faceRule({ family, weight, style }: FontReference, asset: Asset): string {
-  const source = `src:url(${fontUrl(asset)});font-display:block`
+  const source = `src:url(${addressOf(asset)});font-display:block`
   return `@font-face{font-family:"${escapeCss(family)}";font-weight:${weight};font-style:${style};${source}}`
 }
 
@@ -110,12 +128,13 @@ function escapeCss(text: string): string {
 
 /** Where the doctype of a document ends, including the comments around it. 0 if there is none. */
 function prologueEnd(html: string): number {
-  for (let at = 0; ; ) {
+  for (let end = 0; ; ) {
+    let at = end
     while (/\s/.test(html.charAt(at))) at += 1
     const closing = html.startsWith('<!--', at) ? '-->' : /^<[!?]/.test(html.slice(at, at + 2)) ? '>' : undefined
-    const end = closing === undefined ? -1 : html.indexOf(closing, at)
-    if (closing === undefined || end === -1) return at
-    at = end + closing.length
+    const close = closing === undefined ? -1 : html.indexOf(closing, at)
+    if (closing === undefined || close === -1) return end
+    end = close + closing.length
   }
 }
 
@@ -192,6 +211,19 @@ export function withRemoteInside({ name: place, html }: Part, remote: RemoteImag
 }
 
 const REMOTE_IMAGE = /((?:\bsrc\s{0,9}=\s{0,9}|\burl\(\s{0,9})["']?)(https?:\/\/[^\s"'()<>]*)/gi
+
+/** The addresses that a header or footer names and that are not embedded in it. Chromium loads nothing there. */
+export function unloadedIn(html: string): readonly string[] {
+  const addresses = Array.from(html.matchAll(LOADED), ([, ofElement, ofStyle]) => ofElement ?? ofStyle ?? '')
+  const unloaded = new Set(addresses.filter((address) => !/^(?:data:|#)/i.test(address)))
+  return Array.from(unloaded).slice(0, UNLOADED_MAX)
+}
+
+const LOADED =
+  /<(?:img|image|iframe|embed|input|object)\b[^<>]*?\s(?:src|href|data)\s{0,9}=\s{0,9}["']?([^\s"'<>]+)|\burl\(\s{0,9}["']?([^\s"'()]+)/gi
+
+/** Whoever mends these sees the next. */
+const UNLOADED_MAX = 10
 
 /** The error for an asset whose bytes Chromium cannot show. */
 export function unusableAsset(name: string, place: string): ServiceError {

@@ -1,0 +1,149 @@
+/**
+ * What a document with page JavaScript begins with: a script that collects what goes wrong and counts what must be waited for, and a map
+ * that lets modules import assets by name. It runs before all scripts of the document and takes itself out. What it hands over is text of
+ * the document, so it is bounded here in the page: the protocol would carry gigabytes.
+ */
+import type { Asset } from '@platen/contract/tenant.ts'
+import { isScriptName } from '../../template/asset/script.ts'
+import { ASSET_ORIGIN, withFirst } from '../../template/html/reference.ts'
+import { REPORT_CHARS_MAX, REPORTS_MAX } from '../limit.ts'
+
+/** An exception, a rejection or a `console.error` of page JavaScript. */
+export interface Report {
+  readonly message: string
+  /** The address of its script, `about:blank` for scripts in the document; '' if it is not known. */
+  readonly file: string
+  /** From 1; 0 if it is not known. */
+  readonly line: number
+  readonly column: number
+}
+
+/** The document with its preface. It has no line break, so the lines of the document keep their numbers. */
+export function withPreface(html: string, assets: readonly Asset[]): string {
+  const modules = assets.filter(({ name }) => isScriptName(name))
+  const imports = Object.fromEntries(modules.map(({ name, digest }) => [`asset:${name}`, ASSET_ORIGIN + digest]))
+  const map = `<script type="importmap">${JSON.stringify({ imports })}</script>`
+  return withFirst(html, `<script>(${PREFACE})()</script>${modules.length === 0 ? '' : map}`)
+}
+
+/** A global that page code can neither replace nor declare. It could only deceive its own document with what is in it. */
+const STATE = '__platen'
+
+/** No request tells of an import of an unknown scheme or name. */
+const LOST_MODULE = 'a module did not run: it, or something that it imports, is not an asset or of an allowed host'
+
+/**
+ * Calls only what it has kept, and `await`: page code may replace all globals afterwards. What is reported, and what is for nobody, does not
+ * go on to the console: puppeteer listens to that of each page, and the protocol carries it in full.
+ */
+const PREFACE = oneLine(`() => {
+  const { apply } = Reflect, { slice } = String.prototype, text = String, Failure = Error, Wait = Promise;
+  const reports = [], waiting = { count: 0, wake: () => {} };
+  const cut = (value) => apply(slice, typeof value === 'string' ? value : text(value), [0, ${REPORT_CHARS_MAX}]);
+  const report = (what, stack, file, line, column) => {
+    if (reports.length >= ${REPORTS_MAX}) return;
+    try { reports[reports.length] = [cut(what), cut(stack), cut(file), cut(line), cut(column)]; } catch {}
+  };
+  const describe = (reason) => {
+    try {
+      if (typeof reason !== 'object' || reason === null || typeof reason.message !== 'string') return [cut(reason), ''];
+      const name = typeof reason.name === 'string' ? cut(reason.name) : 'Error';
+      return [name + ': ' + cut(reason.message), typeof reason.stack === 'string' ? reason.stack : ''];
+    } catch { return ['a value that cannot be shown', '']; }
+  };
+  const rejected = (before, reason) => {
+    const [what, stack] = describe(reason);
+    report(before + what, stack, '', 0, 0);
+  };
+  addEventListener('error', (event) => {
+    const { target } = event;
+    if (target === globalThis) {
+      event.preventDefault();
+      report(event.message, '', event.filename, event.lineno, event.colno);
+    }
+    else if (target.localName === 'script' && target.type === 'module') report(${JSON.stringify(LOST_MODULE)}, '', '', 0, 0);
+  }, true);
+  addEventListener('unhandledrejection', (event) => {
+    event.preventDefault();
+    rejected('unhandled rejection: ', event.reason);
+  });
+  for (const name of ['log', 'info', 'debug', 'warn', 'dir', 'table', 'trace']) console[name] = () => {};
+  console.error = (...values) => {
+    let line = 'console.error:';
+    for (let at = 0; at < values.length && at < 10; at += 1) line += ' ' + describe(values[at])[0];
+    report(line, new Failure().stack, '', 0, 0);
+  };
+  const follow = async (promise) => {
+    try { await promise; } catch (reason) { rejected('platen.ready: rejected: ', reason); }
+    waiting.count -= 1;
+    if (waiting.count === 0) waiting.wake();
+  };
+  const ready = (promise) => { waiting.count += 1; follow(promise); };
+  const settled = async () => {
+    try { while (waiting.count > 0) await new Wait((resolve) => { waiting.wake = resolve; }); } catch {}
+    return 'waited';
+  };
+  Object.defineProperty(globalThis, '${STATE}', { value: Object.freeze({ reports, waiting, settled }) });
+  globalThis.platen = { ready };
+  document.currentScript.remove();
+}`)
+
+/**
+ * Resolves when all that the page gave to `platen.ready` has settled: `waited`, or '' if it gave nothing. Runs in the page's own world. So it
+ * hands over nothing that the page could choose, and where nothing has to be waited for, it asks nothing of the page's prototypes.
+ */
+export const READY = `(() => {
+  try { return ${STATE}.waiting.count > 0 ? ${STATE}.settled() : '' } catch { return '' }
+})()`
+
+/** The reports, as text. Of what page code may have made of them, only short strings pass. */
+export const REPORTS = `(() => {
+  let all = ''
+  try {
+    const { reports } = ${STATE}
+    for (let at = 0; at < ${REPORTS_MAX} && at < reports.length; at += 1) {
+      for (let part = 0; part < 5; part += 1) {
+        const text = reports[at][part]
+        all += typeof text === 'string' && text.length <= ${REPORT_CHARS_MAX} ? text.length + ':' + text : '0:'
+      }
+    }
+  } catch {}
+  return all
+})()`
+
+/** Reads what `REPORTS` returned. */
+export function reportsOf(text: string): readonly Report[] {
+  const parts = partsOf(text)
+  const reports = Array.from({ length: Math.floor(parts.length / 5) }, (_, index) => {
+    const [message = '', stack = '', file = '', line = '', column = ''] = parts.slice(index * 5, index * 5 + 5)
+    const [, stackFile = '', stackLine = '', stackColumn = ''] = FRAME.exec(stack) ?? []
+    const isPlaced = Number(line) > 0
+    return {
+      message,
+      file: isPlaced ? file : stackFile,
+      line: Number(isPlaced ? line : stackLine) || 0,
+      column: Number(isPlaced ? column : stackColumn) || 0,
+    }
+  })
+  return reports.filter(({ message }) => message !== '')
+}
+
+/** Texts, each after its length. */
+function partsOf(text: string): readonly string[] {
+  const parts: string[] = []
+  for (let at = 0; at < text.length; ) {
+    const begin = text.indexOf(':', at) + 1
+    const end = begin + Number(text.slice(at, begin - 1))
+    parts.push(text.slice(begin, end))
+    at = end
+  }
+  return parts
+}
+
+/** The first frame of a stack that is not our `console.error`. */
+const FRAME = /^ {4}at (?!console\.error )(?:.*? \()?((?:about|asset|https?):[^\s()]*?):(\d+):(\d+)\)?$/m
+
+/** Each statement of ours ends with a semicolon, so that it may lose its line breaks. */
+function oneLine(code: string): string {
+  return code.replaceAll(/\n\s*/g, ' ')
+}

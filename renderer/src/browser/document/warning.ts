@@ -1,0 +1,78 @@
+/** The warnings of a document of the html engine, each with its place in the source if that is known. Pure. */
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
+import type { Asset } from '@platen/contract/tenant.ts'
+import type { Warning } from '@platen/contract/warning.ts'
+import type { RenderWork } from '../../port/engine.ts'
+import { missingGlyphs } from '../../template/asset/glyph.ts'
+import type { ScannedHtml } from '../../template/html/fill.ts'
+import { placeOfAddress, placeOfLine, placeOfTag } from '../../template/html/place.ts'
+import { ASSET_ORIGIN } from '../../template/html/reference.ts'
+import { edgeRefusal, type Finding, shown } from './finding.ts'
+import type { Inspection } from './load.ts'
+
+interface Found extends Pick<Inspection, 'missing' | 'faults'> {
+  readonly findings: readonly Finding[]
+}
+
+/** All warnings of one document. */
+export function warningsOf(work: RenderWork, filled: ScannedHtml, printed: Found): readonly Warning[] {
+  const glyphs = missingGlyphs(printed.missing + filled.missing)
+  const scripts = idleScripts(work, printed.faults.hasScript)
+  const findings = [...printed.findings, ...filled.unloaded.map(edgeRefusal)]
+  return [
+    ...(glyphs === undefined ? [] : [glyphs]),
+    ...(scripts === undefined ? [] : [scripts]),
+    ...findings.map((finding) => warningOf(work, filled.html, finding)),
+  ]
+}
+
+/** Scripts that did not run. Those that only the data brought are not missed: nobody wrote them to run. */
+function idleScripts({ template, javascriptEnabled }: RenderWork, hasScript: boolean): Warning | undefined {
+  if (template.html === undefined) return undefined
+  if (template.html.javascript) {
+    const message = 'the template asks for page JavaScript, which the plan does not allow: its scripts did not run'
+    return javascriptEnabled ? undefined : { code: 'javascript_disabled', message }
+  }
+  const place = hasScript ? placeOfTag(template.html, '<script') : undefined
+  const message = 'the document has a script, and its template does not say javascriptEnabled: true: no script ran'
+  return place === undefined ? undefined : { code: 'javascript_disabled', place, message }
+}
+
+function warningOf(work: RenderWork, html: string, { code, message, ...where }: Finding): Warning {
+  const place = placeOf(work, html, where)
+  const rest = place === undefined && where.at !== undefined ? elsewhere(where.at) : ''
+  const text = printable(message).slice(0, FAILURE_MESSAGE_CHARS_MAX - rest.length) + rest
+  return { code, ...(place !== undefined && { place }), message: text.toWellFormed() }
+}
+
+/** Messages have words of the page, and are shown in terminals. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ')
+}
+
+/** Where a script failed, if no source has that line. */
+function elsewhere({ file, line }: NonNullable<Finding['at']>): string {
+  if (line === 0) return ''
+  return file === 'about:blank' ? ` (line ${line} of the filled HTML)` : printable(` (${shown(file)}, line ${line})`)
+}
+
+function placeOf(
+  { template, assets }: RenderWork,
+  html: string,
+  { address, at }: Pick<Finding, 'address' | 'at'>,
+): string | undefined {
+  if (template.html === undefined) return undefined
+  if (address !== undefined) return placeOfAddress(template.html, address)
+  if (at === undefined || at.line === 0) return undefined
+  if (at.file === 'about:blank') return placeOfLine(template.html, html, at)
+  const asset = assetOf(at.file, assets)
+  return asset === undefined ? undefined : `${asset.name}:${at.line}:${at.column}`
+}
+
+/** The asset that Chromium loaded from this address, by its digest or by its name. */
+function assetOf(address: string, assets: readonly Asset[]): Asset | undefined {
+  const name = [ASSET_ORIGIN, 'asset:'].find((start) => address.startsWith(start))
+  return name === undefined
+    ? undefined
+    : assets.find((asset) => [asset.digest, asset.name].some((known) => name + known === address))
+}

@@ -1,0 +1,83 @@
+/** Where a source has what Chromium reports of a document: an address, a line of a script. Pure. */
+import type { TemplateSource } from '@platen/contract/tenant.ts'
+
+type HtmlSource = NonNullable<TemplateSource['html']>
+
+/** The first place of an address that a source has literally, as in `template.html:3:14`. Undefined if it comes from the data. */
+export function placeOfAddress(source: HtmlSource, address: string): string | undefined {
+  for (const [name, text] of textsOf(source)) {
+    for (const spelling of spellingsOf(address)) {
+      const at = indexOfAddress(text, spelling)
+      if (at !== undefined) return placeAt(name, text, at)
+    }
+  }
+  return undefined
+}
+
+/** The place of the first element with this opening, in the template itself. */
+export function placeOfTag({ template }: HtmlSource, tag: string): string | undefined {
+  const at = template.toLowerCase().indexOf(tag)
+  return at === -1 ? undefined : placeAt('template.html', template, at)
+}
+
+/**
+ * The place of a line of the filled HTML, if just one line of the source is the same. Loops and values move lines, and a script is mostly
+ * printed as it is. `column` is from 1; one that the line does not have is left out.
+ */
+export function placeOfLine(
+  { template }: HtmlSource,
+  html: string,
+  at: { line: number; column: number },
+): string | undefined {
+  const line = lineOf(html, at.line)
+  const text = line?.trim() ?? ''
+  if (line === undefined || text === '' || text.length > LINE_CHARS_MAX) return undefined
+  const lines = template.split('\n')
+  const index = lines.findIndex((other) => other.trim() === text)
+  const found = lines[index]
+  if (found === undefined || lines.some((other, later) => later > index && other.trim() === text)) return undefined
+  const shift = found.indexOf(text) - line.indexOf(text)
+  const column = at.column > line.length ? 1 : at.column + shift
+  return `template.html:${index + 1}:${Math.max(column, 1)}`
+}
+
+/** A minified library has lines of a megabyte, and no source has them. */
+const LINE_CHARS_MAX = 2000
+
+function textsOf({ template, header, footer }: HtmlSource): readonly [string, string][] {
+  const edges = { 'header.html': header, 'footer.html': footer }
+  return Object.entries({ 'template.html': template, ...edges }).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, text]],
+  )
+}
+
+/** Chromium completes addresses, and HTML escapes them. */
+function spellingsOf(address: string): readonly string[] {
+  const bare = address.replace(/\/$/, '')
+  return Array.from(new Set([address, address.replaceAll('&', '&amp;'), bare, address.replace(/^https?:/, '')]))
+}
+
+/** Not part of a longer address or word. */
+function indexOfAddress(text: string, address: string): number | undefined {
+  if (address === '') return undefined
+  for (let at = text.indexOf(address); at !== -1; at = text.indexOf(address, at + 1)) {
+    const [before, after] = [text.charAt(at - 1), text.charAt(at + address.length)]
+    if (/["'(=\s]/.test(before) && /^(?:["')>\s,#]|$)/.test(after)) return at
+  }
+  return undefined
+}
+
+function placeAt(name: string, text: string, at: number): string {
+  const before = text.slice(0, at)
+  return `${name}:${before.split('\n').length}:${at - before.lastIndexOf('\n')}`
+}
+
+function lineOf(text: string, line: number): string | undefined {
+  let start = 0
+  for (let number = 1; number < line; number += 1) {
+    start = text.indexOf('\n', start) + 1
+    if (start === 0) return undefined
+  }
+  const end = text.indexOf('\n', start)
+  return text.slice(start, end === -1 ? undefined : end)
+}
