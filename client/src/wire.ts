@@ -134,6 +134,7 @@ export type WarningCode =
   | 'file_refused'
   | 'file_damaged'
   | 'script_error'
+  | 'target_absent'
   | 'variable_absent'
   | (string & {})
 

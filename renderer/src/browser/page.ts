@@ -20,6 +20,7 @@ import { answerRequests, type Requests } from './document/request.ts'
 import { shrinkage } from './document/shrinkage.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
 import { PAGE_DIALOGS_MAX, SLOT_RECOVERY_MS_MAX } from './limit.ts'
+import { printNumbered } from './numbered.ts'
 
 /** The PDF of a document, and the facts found in it. `printMs` is without the time to load it. */
 export type PrintedDocument = Inspection & {
@@ -135,8 +136,12 @@ function printPage(parts: PageParts): PrintPage {
         // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
         const beside = { ...document, sides: loaded.sides }
         const loadedAt = clock.monotonic()
-        const [inspection, pdf] = await Promise.all([raceAbort(loaded.inspect(), ended), print(session, beside, ended)])
-        const findings = findingsOf(inspection, requests.refused())
+        const printing =
+          document.hasTargetPages === true
+            ? raceAbort(printNumbered(session, loaded, beside, ended), ended)
+            : print(session, beside, ended).then((pdf) => ({ pdf, findings: [] }))
+        const [inspection, { pdf, findings: lost }] = await Promise.all([raceAbort(loaded.inspect(), ended), printing])
+        const findings = [...findingsOf(inspection, requests.refused()), ...lost]
         const shrunk = await raceAbort(shrinkage(session, loaded, pdf), ended)
         if (shrunk !== undefined) findings.push(shrunk)
         return { ...inspection, pdf, findings, printMs: clock.monotonic() - loadedAt }

@@ -13,6 +13,36 @@ export function countPages(pdf: Uint8Array): number {
   return tree === undefined ? 0 : Number(update.read(tree).get('Count'))
 }
 
+/**
+ * The page of each destination that links of the document lead to, counted from 1, by the name that Chromium gave it: the part of an
+ * address after its `#`, as it is written there.
+ */
+export function destinationPages(pdf: Uint8Array): ReadonlyMap<string, number> {
+  const update = openUpdate(pdf)
+  const catalog = update.read(update.root)
+  const [named, tree] = [catalog.get('Dests'), referenceOf(catalog.get('Pages') ?? '')]
+  if (named === undefined || tree === undefined) return new Map()
+  const pages = new Map(pagesBelow(update, tree).map((object, index) => [object, index + 1]))
+  return new Map(
+    Array.from(update.dictionary(named)).flatMap(([name, destination]) => {
+      const page = pages.get(referenceOf(arrayOf(destination)[0] ?? '') ?? -1)
+      return page === undefined ? [] : [[unescaped(name), page] as const]
+    }),
+  )
+}
+
+/** The object numbers of the pages, in their order. */
+function pagesBelow(update: PdfUpdate, node: number): readonly number[] {
+  const kids = update.read(node).get('Kids')
+  if (kids === undefined) return [node]
+  return arrayOf(kids).flatMap((kid) => pagesBelow(update, referenceOf(kid) ?? node))
+}
+
+/** A PDF name writes some characters as `#` and two digits. */
+function unescaped(name: string): string {
+  return name.replaceAll(/#([\da-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+}
+
 /** How Chromium seems to have drawn the content of the first page. */
 export interface PageScale {
   /** 1, or less if Chromium shrank the document to the width of its page. */

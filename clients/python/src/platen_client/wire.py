@@ -127,6 +127,7 @@ WarningCode = Literal[
     "file_refused",
     "file_damaged",
     "script_error",
+    "target_absent",
     "variable_absent",
 ]
 

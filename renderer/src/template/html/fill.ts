@@ -28,10 +28,13 @@ import {
   withFonts,
   withRemoteInside,
 } from './reference.ts'
+import { withTargetPages } from './target-counter.ts'
 
 /** The HTML for the browser. Header and footer are Chromium's print templates: Chromium fills `class="pageNumber"` and the like. */
 export interface FilledHtml {
   readonly html: string
+  /** Whether links name the page of their target. Then the document is printed twice. */
+  readonly hasTargetPages?: boolean
   readonly header?: string
   readonly footer?: string
 }
@@ -147,7 +150,13 @@ function withFiles({ body, edges }: Parts, { template, assets }: RenderWork, rem
     const html = withRemoteInside({ ...part, html: withAssetsInside(part, assets) }, remote)
     return [edge, html]
   })
-  return { html: withFonts(body, assets, template.fonts ?? []), ...Object.fromEntries(inside) }
+  const html = withFonts(body, assets, template.fonts ?? [])
+  const numbered = withTargetPages(html)
+  return {
+    html: numbered ?? html,
+    ...(numbered !== undefined && { hasTargetPages: true }),
+    ...Object.fromEntries(inside),
+  }
 }
 
 function fillOne(liquid: Liquid, { name, templates, scope }: ParsedSource & { readonly scope: object }): string {

@@ -1,0 +1,64 @@
+/**
+ * Prints documents whose links name the page of their target: once to find the pages, and once more with them. Numbers may move what
+ * follows them, so a document is printed again while they still change, at most three times in all.
+ */
+import type { CDPSession } from 'puppeteer'
+import { TARGET_PAGE } from '../template/html/target-counter.ts'
+import type { Finding } from './document/finding.ts'
+import type { LoadedDocument } from './document/load.ts'
+import { type PrintedBeside, print } from './document/print.ts'
+import { QUOTE_CHARS_MAX } from './limit.ts'
+import { destinationPages } from './pdf.ts'
+
+const PRINTS_MAX = 3
+
+export interface NumberedPrint {
+  readonly pdf: Uint8Array
+  /** The links whose target is not there. */
+  readonly findings: readonly Finding[]
+}
+
+/** Prints the document with the pages of its links. Throws as `print` does. */
+export async function printNumbered(
+  session: CDPSession,
+  { run }: Pick<LoadedDocument, 'run'>,
+  beside: PrintedBeside,
+  ended: AbortSignal,
+): Promise<NumberedPrint> {
+  // The width of most page numbers, so that the first print breaks lines as the last one.
+  await run(fillIn({}, '00'))
+  let pdf = await print(session, beside, ended)
+  let pages = destinationPages(pdf)
+  let lost: readonly string[] = []
+  for (let prints = 1; prints < PRINTS_MAX; prints += 1) {
+    lost = await run<readonly string[]>(fillIn(Object.fromEntries(pages), '?'))
+    pdf = await print(session, beside, ended)
+    const now = destinationPages(pdf)
+    if (isEqual(now, pages)) break
+    pages = now
+  }
+  return { pdf, findings: lost.map(lostTarget) }
+}
+
+function isEqual(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
+  return one.size === other.size && one.entries().every(([name, page]) => other.get(name) === page)
+}
+
+function lostTarget(target: string): Finding {
+  return { code: 'target_absent', message: `a link names the page of #${target}, and no element has this id` }
+}
+
+/** A script that gives each link within the document the page of its target. Answers with the first targets that have none. */
+function fillIn(pages: Readonly<Record<string, number>>, absent: string): string {
+  return String.raw`(() => {
+  const pages = new Map(Object.entries(${JSON.stringify(pages)})), lost = new Set()
+  for (const link of Document.prototype.querySelectorAll.call(document, 'a[href^="#"]')) {
+    const name = Element.prototype.getAttribute.call(link, 'href').slice(1)
+    const encoded = URL.parse('#' + name, 'http://a')?.hash.slice(1) ?? name
+    const page = pages.get(encoded) ?? pages.get(name)
+    if (page === undefined && lost.size < 5) lost.add(name.slice(0, ${QUOTE_CHARS_MAX}))
+    Element.prototype.setAttribute.call(link, '${TARGET_PAGE}', String(page ?? '${absent}'))
+  }
+  return JSON.stringify(Array.from(lost))
+})()`
+}
