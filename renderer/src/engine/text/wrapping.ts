@@ -2,7 +2,7 @@
  * How the lines of a text wrap: what its styles and its language ask for. react-pdf hands a text's `hyphenationCallback` to the line
  * breaker and to the step that finds syllables, and nothing else that we could choose. So the wrapping is that function.
  */
-import { type Hyphenate, hyphenatorOf } from './rule/hyphenation.ts'
+import { type Hyphenate, hyphenatorOf } from '../../template/html/hyphenation.ts'
 
 export type Hyphens = 'none' | 'manual' | 'auto'
 export type OverflowWrap = 'normal' | 'anywhere' | 'break-word'
@@ -49,6 +49,9 @@ function openWrapping({ hyphens = 'manual', overflowWrap = 'anywhere', language 
   })
 }
 
+/** Parts of a word, which react-pdf passes on as so many arguments. No word has as many. */
+const PARTS_MAX = 10_000
+
 /** An author who marks a word knows it better than a dictionary. */
 function partsOf(word: string, hyphens: Hyphens, hyphenate: Hyphenate | undefined): string[] {
   if (!word.includes(SOFT_HYPHEN)) return hyphenate === undefined ? [word] : marked(hyphenate(word))
@@ -57,6 +60,7 @@ function partsOf(word: string, hyphens: Hyphens, hyphenate: Hyphenate | undefine
 }
 
 function marked(parts: readonly string[]): string[] {
+  if (parts.length > PARTS_MAX) return [parts.join('')]
   return parts.flatMap((part, at) => (at === 0 ? [part] : ['', part]))
 }
 
