@@ -236,7 +236,7 @@ function fitLineByLine(paragraph: Paragraph, fit: Fit): Line[] {
       from = at + 1
       continue
     }
-    clusters ??= LETTERS.segment(text)
+    clusters ??= new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)
     const end = Math.min(letterEnd(paragraph, clusters, { start, room }), segments.contentEnds[overflow] ?? 0)
     lines.push({ start, end, isHyphenated: false })
     start = end
@@ -247,8 +247,6 @@ function fitLineByLine(paragraph: Paragraph, fit: Fit): Line[] {
   }
   return lines
 }
-
-const LETTERS = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /** The end of the last whole letter that fits. One letter always does. */
 function letterEnd(

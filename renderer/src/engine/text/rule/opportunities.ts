@@ -241,9 +241,10 @@ function isBrahmicSyllable(units: Units, at: number): boolean {
   return isSyllable(at) && isSyllable(at + 1) && at + 2 < units.count && types[at + 2] === VF
 }
 
-/** ICU finds the words of all scripts that are written without blanks, whatever the locale. */
-const WORDS_OF_ICU = new Intl.Segmenter('th', { granularity: 'word' })
+/** ICU finds the words of all scripts that are written without blanks, whatever the locale. It takes milliseconds to open. */
+let words: Intl.Segmenter | undefined
 
 function markWords(text: string, start: number, breaks: Uint8Array): void {
-  for (const { index } of WORDS_OF_ICU.segment(text)) if (index > 0) breaks[start + index] = 1
+  words ??= new Intl.Segmenter('th', { granularity: 'word' })
+  for (const { index } of words.segment(text)) if (index > 0) breaks[start + index] = 1
 }
