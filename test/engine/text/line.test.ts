@@ -1,9 +1,14 @@
 /** Where lines end in both engines, on a corpus of twenty languages: where a browser ends them, and in boxes that hold all their letters. */
+import { readFileSync } from 'node:fs'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { breakOpportunities } from '@platen/renderer/engine/text/rule/opportunities.ts'
+import * as steps from '@platen/renderer/engine/text/textkit.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { openFont } from '@platen/renderer/template/asset/font/font-file.ts'
+import { fontFaces } from '@platen/renderer/template/asset/fonts.ts'
+import type { AttributedString, Attributes, LayoutOptions } from '@react-pdf/textkit'
 import { launch } from 'puppeteer'
 import { afterAll, describe, expect, test } from 'vitest'
 import { shared } from '../../fixture/lifetime.ts'
@@ -48,6 +53,43 @@ describe('a line may end', () => {
     expect(chromium.map(({ length }) => length > 0)).toEqual(CORPUS.map(() => true))
     expect(faults).toEqual([])
   })
+})
+
+describe('a line ends', () => {
+  const [face] = fontFaces()
+  const font = openFont(readFileSync(face?.file ?? ''))
+
+  test.for([45, 90, 160, 320])('only there, or within a word that is too wide, %i points wide', (width) => {
+    const faults = CORPUS.flatMap(({ language, text }) => {
+      const breaks = breakOpportunities(text)
+      let start = 0
+      return logicalLines(text, width).flatMap((line) => {
+        const end = start + line.length
+        let next = end
+        while (text.charAt(next) === ' ') next += 1
+        const isWord = !breaks.slice(start + 1, end).includes(1)
+        const fault = breaks[next] === 1 || isWord ? [] : [`${language}: ${line}|${text.slice(end, end + 6)}`]
+        start = next
+        return fault
+      })
+    })
+    expect(faults).toEqual([])
+  })
+
+  /** The lines in the order in which they are read. */
+  function logicalLines(text: string, width: number): string[] {
+    const lines: string[] = []
+    const recorded = (options: LayoutOptions) => (paragraph: AttributedString, widths: number[]) => {
+      const broken = steps.linebreaker(options)(paragraph, widths)
+      lines.push(...broken.map(({ string: line }) => line))
+      return broken
+    }
+    const attributes = { font: [font], fontSize: 9, align: 'left' } as unknown as Attributes
+    const container = { x: 0, y: 0, width, height: Number.POSITIVE_INFINITY }
+    // As react-pdf calls it where it sets a text.
+    steps.default({ ...steps, linebreaker: recorded })(steps.fromFragments([{ string: text, attributes }]), container)
+    return lines
+  }
 })
 
 /** All places at which Chromium ends a line: those where it does in a box without any room. */

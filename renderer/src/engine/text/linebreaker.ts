@@ -43,13 +43,24 @@ function keptEnd(text: string, contentEnd: number): number {
 
 /** How wide a hyphen is after each offset. */
 function hyphens({ runs }: Paragraph): (offset: number) => number {
-  let width = 0
   let known: MeasuredRun | undefined
+  let width = 0
   return (offset) => {
-    if (known === undefined || offset <= known.run.start || offset > known.end) {
-      known = runs.find(({ run, end }) => offset > run.start && offset <= end)
-      width = known === undefined ? 0 : hyphenWidth(known.run)
-    }
+    const found = runEnding(runs, offset)
+    if (found !== known) width = found === undefined ? 0 : hyphenWidth(found.run)
+    known = found
     return width
   }
+}
+
+/** The run of the character before an offset. */
+function runEnding(runs: readonly MeasuredRun[], offset: number): MeasuredRun | undefined {
+  let low = 0
+  let high = runs.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((runs[middle]?.end ?? 0) < offset) low = middle + 1
+    else high = middle
+  }
+  return runs[low]
 }
