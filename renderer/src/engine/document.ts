@@ -26,6 +26,7 @@ import { type InspectedLayout, inspectLayout, type LayoutNode } from './layout/i
 import { type Instance, instancesOf } from './layout/instance.ts'
 import { wantsPlain } from './layout/pagination/plain.ts'
 import { openTotals, type PageCounts, type Totals } from './layout/pagination/totals.ts'
+import { PLAIN_WRAPPING } from './text/wrapping.ts'
 
 /** Transpiled templates that a thread keeps. A tenant with many renders uses one or two. */
 const PROGRAMS_MAX = 32
@@ -41,8 +42,8 @@ export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<
  * `evaluate`. `monotonic` returns milliseconds.
  */
 export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => number): Promise<RenderDocument> {
-  // A word may break only at a soft hyphen.
-  Font.registerHyphenationCallback((word) => word.split('\u00ad'))
+  // For texts of drawings. All others have a wrapping of their own.
+  Font.registerHyphenationCallback(PLAIN_WRAPPING)
   const fonts = openFontStore()
   await layOutNodes({ type: 'DOCUMENT', children: [] }, FONTS)
   const programs = openLruCache<Program>(PROGRAMS_MAX)

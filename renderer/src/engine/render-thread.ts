@@ -16,6 +16,7 @@ import { type Evaluate, openSandbox } from '../template/evaluate.ts'
 import type { FillHtml } from '../template/html/fill.ts'
 import type { RenderDocument } from './document.ts'
 import { withCorrections } from './layout/correction.ts'
+import { withOwnTextLayout } from './text/install.ts'
 import type { RenderTask, TaskKind, TaskResults, ThreadMessage, ThreadReply } from './thread-message.ts'
 
 async function serve(port: MessagePort, kinds: readonly TaskKind[]): Promise<void> {
@@ -46,7 +47,7 @@ async function openTools(kinds: ReadonlySet<TaskKind>): Promise<Tools> {
 }
 
 async function openRenderer(evaluate: Evaluate): Promise<RenderDocument> {
-  const { openDocumentRenderer } = await withCorrections(() => import('./document.ts'))
+  const { openDocumentRenderer } = await withCorrections(() => withOwnTextLayout(() => import('./document.ts')))
   return openDocumentRenderer(evaluate, () => performance.now())
 }
 

@@ -74,8 +74,16 @@ function note({ type, props }: TreeNode, seen: Set<string>): void {
   }
 }
 
-/** What the service writes itself, and the flag of the pagination that is its own business. */
-const OURS = ['Document keywords', 'Document creator', 'Document producer', 'Page experimentalPagination']
+/** What the service writes itself, the flag of the pagination that is its own business, and what only our line breaker knows. */
+const OURS = [
+  'Document keywords',
+  'Document creator',
+  'Document producer',
+  'Page experimentalPagination',
+  'Text lang',
+  'hyphens',
+  'overflowWrap',
+]
 
 /** Props of many elements, which all have them from one list in `primitive.ts`: seen on one they are seen on all. */
 const COMMON = [

@@ -5,6 +5,7 @@
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { FRAGMENT } from '../../template/element/pagination/page-layout.ts'
 import type { Props } from '../../template/element/prop.ts'
+import { type WrappingStyle, wrappingOf, wrappingStyleOf } from '../text/wrapping.ts'
 
 /** A node as react-pdf's layout takes it. A text has only the first two fields. */
 export interface Instance {
@@ -18,14 +19,22 @@ export interface Instance {
 
 /** The nodes of elements, texts and lists of them. The results of `render` and `layout` functions become nodes when they are called. */
 export function instancesOf(node: ReactNode): Instance[] {
+  return nodesOf(node, {})
+}
+
+/** `inherited` is what the elements around it say of the wrapping of lines. react-pdf hands on only the styles that it knows. */
+function nodesOf(node: ReactNode, inherited: WrappingStyle): Instance[] {
   if (typeof node === 'string' || typeof node === 'number')
     return node === '' ? [] : [{ type: 'TEXT_INSTANCE', value: String(node) }]
-  if (Array.isArray(node)) return node.flatMap(instancesOf)
+  if (Array.isArray(node)) return node.flatMap((child: ReactNode) => nodesOf(child, inherited))
   if (!isElement(node)) return []
   const { type, props } = node
   if (type === FRAGMENT) return [props['node'] as Instance]
   const { style = {}, children, ...others } = props
-  return [{ type, box: {}, style, props: withInstances(others), children: instancesOf(children as ReactNode) }]
+  const wrapping = wrappingStyleOf(props, inherited)
+  if (type === 'TEXT') others['hyphenationCallback'] = wrappingOf(wrapping)
+  const instances = nodesOf(children as ReactNode, wrapping)
+  return [{ type, box: {}, style, props: withInstances(others, wrapping), children: instances }]
 }
 
 /** Translation makes only such elements: no components, and only types that are names. */
@@ -34,15 +43,15 @@ function isElement(node: ReactNode): node is ReactElement<Props, string> {
 }
 
 /** react-pdf calls these functions during pagination and expects nodes. */
-function withInstances(props: Props): Props {
+function withInstances(props: Props, inherited: WrappingStyle): Props {
   const { render, layout } = props as {
     render?: (page: object) => ReactNode
     layout?: (page: object) => ReactNode
   }
-  if (render !== undefined) props['render'] = (page: object) => instancesOf(render(page))
+  if (render !== undefined) props['render'] = (page: object) => nodesOf(render(page), inherited)
   if (layout !== undefined) {
     props['layout'] = (page: object, content: readonly Instance[]) =>
-      instancesOf(layout({ ...page, children: content.map((node) => createElement(FRAGMENT, { node })) }))
+      nodesOf(layout({ ...page, children: content.map((node) => createElement(FRAGMENT, { node })) }), inherited)
   }
   return props
 }

@@ -122,7 +122,7 @@ export const PRIMITIVES = {
     tag: 'TEXT',
     within: FLOW,
     holds: 'text',
-    props: { ...WRAP, hyphenationPenalty: 'number', orphans: 'number', widows: 'number' },
+    props: { ...WRAP, hyphenationPenalty: 'number', lang: 'text', orphans: 'number', widows: 'number' },
   },
   Image: { tag: 'IMAGE', within: FLOW, props: PICTURE, required: 'src' },
   ImageBackground: {
@@ -237,21 +237,21 @@ export const REFUSED_PROPS: Readonly<Record<string, string>> = {
   layout: 'use an element with fixed for what repeats on every page',
   srcSet: 'an image has one source here',
   sizes: 'an image has one source here',
-  hyphenationCallback: 'hyphenation is off; a soft hyphen says where a word may break',
+  hyphenationCallback: 'the style hyphens: auto hyphenates words; a soft hyphen says where a word may break',
   format: 'it would put JavaScript into the PDF',
 }
 
-/** Every style that react-pdf knows, including shorthands. */
+/** Every style that react-pdf knows, including shorthands, and those of our line breaker: hyphens and overflowWrap. */
 export const STYLES: ReadonlySet<string> = new Set(
   `alignContent alignItems alignSelf aspectRatio backgroundColor border borderBottom borderBottomColor borderBottomLeftRadius
   borderBottomRightRadius borderBottomStyle borderBottomWidth borderColor borderLeft borderLeftColor borderLeftStyle
   borderLeftWidth borderRadius borderRight borderRightColor borderRightStyle borderRightWidth borderStyle borderTop
   borderTopColor borderTopLeftRadius borderTopRightRadius borderTopStyle borderTopWidth borderWidth bottom clear clipPath color
   columnGap direction display dominantBaseline fill fillOpacity fillRule flex flexBasis flexDirection flexFlow flexGrow
-  flexShrink flexWrap float fontFamily fontFeatureSettings fontSize fontStyle fontWeight gap gradientTransform height
+  flexShrink flexWrap float fontFamily fontFeatureSettings fontSize fontStyle fontWeight gap gradientTransform height hyphens
   justifyContent justifySelf left letterSpacing lineHeight margin marginBottom marginHorizontal marginLeft marginRight marginTop
   marginVertical maxHeight maxLines maxWidth minHeight minWidth objectFit objectPosition objectPositionX objectPositionY opacity
-  overflow padding paddingBottom paddingHorizontal paddingLeft paddingRight paddingTop paddingVertical position right rowGap
+  overflow overflowWrap padding paddingBottom paddingHorizontal paddingLeft paddingRight paddingTop paddingVertical position right rowGap
   shapeOutside stroke strokeDasharray strokeLinecap strokeLinejoin strokeOpacity strokeWidth textAlign textAnchor textDecoration
   textDecorationColor textDecorationStyle textIndent textOverflow textTransform top transform transformOrigin transformOriginX
   transformOriginY verticalAlign visibility width wordSpacing zIndex`.split(/\s+/),

@@ -39,6 +39,14 @@ const SLANT: Form = {
   words: 'must be normal, italic or oblique',
   fits: (value) => isText(value) && ['normal', 'italic', 'oblique'].includes(value),
 }
+const HYPHENS: Form = {
+  words: 'must be none, manual or auto',
+  fits: (value) => isText(value) && ['none', 'manual', 'auto'].includes(value),
+}
+const WRAPPING: Form = {
+  words: 'must be anywhere, break-word or normal',
+  fits: (value) => isText(value) && ['anywhere', 'break-word', 'normal'].includes(value),
+}
 const ORIGIN: Form = {
   words: 'must be one or two of left, center, right, top, bottom, a length and a percentage',
   fits: (value) =>
@@ -74,6 +82,8 @@ const FORMS = new Map<string, Form>([
   ...formsOf(GAP, 'gap rowGap columnGap'),
   ...formsOf(WEIGHT, 'fontWeight'),
   ...formsOf(SLANT, 'fontStyle'),
+  ...formsOf(HYPHENS, 'hyphens'),
+  ...formsOf(WRAPPING, 'overflowWrap'),
   ...formsOf(ORIGIN, 'transformOrigin transformOriginX transformOriginY'),
   ...formsOf(TRANSFORM, 'transform gradientTransform'),
 ])

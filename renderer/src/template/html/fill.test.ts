@@ -227,7 +227,10 @@ describe('locale filters', () => {
     ['{{ "2026-11-21T23:30:00Z" | date: "en-US", "short", "Asia/Tokyo" }}', '11/22/26'],
     ['{{ 1795219200 | date: "el-GR" }}', '21 Νοε 2026'],
     ['{{ "2026-11-21" | date: "%d.%m.%Y" }}', '21.11.2026'],
-    ['{{ nothing | currency: "EUR" }}{{ nothing | number }}{{ nothing | date }}', ''],
+    ['{{ "Rechnungsbetrag" | hyphenate: "de" }}', 'Rech\u00adnungs\u00adbe\u00adtrag'],
+    ['{{ "Rechnungs\u00adbetrag" | hyphenate: "de" }}', 'Rechnungs\u00adbetrag'],
+    ['{{ "Rechnungsbetrag" | hyphenate: "ja" }}', 'Rechnungsbetrag'],
+    ['{{ nothing | currency: "EUR" }}{{ nothing | number }}{{ nothing | date }}{{ nothing | hyphenate }}', ''],
   ])('prints %s as %s', ([template, text]) => {
     expect(plain(fill(template ?? ''))).toBe(text)
   })
@@ -235,6 +238,8 @@ describe('locale filters', () => {
   test.for([
     ['{{ 1 | currency }}', 'the currency code must be a string'],
     ['{{ 1 | currency: "EURO" }}', 'the currency code must have three letters'],
+    ['{{ 1 | hyphenate: "de" }}', 'the value is not a text'],
+    ['{{ "a" | hyphenate: 1 }}', 'the locale must be a string'],
     ['{{ 1 | number: "not a locale" }}', 'the locale must be a tag such as en-US'],
     ['{{ 1 | number: "en", 999 }}', 'the digits must be a number from 0 to 100'],
     ['{{ "soon" | date: "en" }}', 'the value is not a date'],

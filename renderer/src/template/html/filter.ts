@@ -1,8 +1,9 @@
 /**
- * The Liquid filters for numbers, money and dates. They format with the host's `Intl`, in the locale and the time zone of the render
+ * The Liquid filters for numbers, money, dates and long words. They format with the host's `Intl`, in the locale and the time zone of the render
  * unless they name others. So equal input gives equal output on every machine.
  */
 import { type FilterImplOptions, filters } from 'liquidjs'
+import { hyphenatorOf } from './hyphenation.ts'
 
 /** Distinct formats to keep per document. A template uses a handful; the limit is for data that would create many. */
 const FORMATS_KEPT_MAX = 64
@@ -19,6 +20,7 @@ type DateStyle = (typeof DATE_STYLES)[number]
  * - `number: locale, digits`, where digits is the exact number of decimals. Without it the locale decides.
  * - `date: locale, style, zone` with style full, long, medium (default) or short.
  * - `date: "%d.%m.%Y"`, Liquid's own filter, for any argument with a `%`.
+ * - `hyphenate: locale` puts soft hyphens where words may be hyphenated. Chromium has no dictionaries here.
  *
  * `timeZone` does not change a date without a time. As everywhere in Liquid, an empty input gives an empty output. A value that is not a
  * number or a date is an error and is never printed.
@@ -26,7 +28,7 @@ type DateStyle = (typeof DATE_STYLES)[number]
 export function localeFilters(
   locale = LOCALE_DEFAULT,
   timeZone = ZONE_DEFAULT,
-): Record<'currency' | 'number' | 'date', FilterImplOptions> {
+): Record<'currency' | 'number' | 'date' | 'hyphenate', FilterImplOptions> {
   const liquidDate = typeof filters['date'] === 'function' ? filters['date'] : undefined
   const formats = new Map<string, { format(value: number): string }>()
   const kept = (key: string, make: () => { format(value: number): string }) => {
@@ -75,8 +77,16 @@ export function localeFilters(
       }
       return kept(`date ${tag} ${dateStyle} ${named}`, make).format(instantOf(value))
     },
+    hyphenate(value: unknown, named: unknown = locale) {
+      if (isNothing(value)) return ''
+      if (typeof value !== 'string') throw new FilterError('the value is not a text')
+      const hyphenate = hyphenatorOf(textOf(named, 'the locale'))
+      return value.includes(SOFT_HYPHEN) || hyphenate === undefined ? value : hyphenate(value).join(SOFT_HYPHEN)
+    },
   }
 }
+
+const SOFT_HYPHEN = '\u00ad'
 
 /** How far a time zone was behind UTC at an instant: negative in the east, as Liquid and `Date` count. */
 function minutesWestOf(timeZone: string, instant: number): number {

@@ -37,7 +37,7 @@ describe('what is not there is named, with its place and what to do:', () => {
     ['PDF.Font.register({})', "Font.register is not available: fonts are declared in the template's fonts"],
     [
       'PDF.Font.registerHyphenationCallback()',
-      'Font.registerHyphenationCallback is not available: hyphenation is off; a soft hyphen says where a word may break',
+      'Font.registerHyphenationCallback is not available: the style hyphens: auto hyphenates words; a soft hyphen says where a word may break',
     ],
     ['PDF.Font.load()', 'Font.load is not available: the service keeps its fonts'],
   ] as const)('%s', async ([use, message]) => {
@@ -71,7 +71,10 @@ describe('an element that cannot be is named, with its place:', () => {
     ['<View><Late /></View>', '2:28: a component cannot be asynchronous: pass what it waits for in the data'],
     ['<View><Classy /></View>', '2:28: class components are not available: write a function'],
     ['<View onClick={() => 1} />', '2:28: <View onClick>: only render can be a function'],
-    ['<Text\n  hyphenationCallback={() => 1} />', /^3:3: <Text hyphenationCallback>: hyphenation is off/],
+    [
+      '<Text\n  hyphenationCallback={() => 1} />',
+      /^3:3: <Text hyphenationCallback>: the style hyphens: auto hyphenates words/,
+    ],
     ['<PDF.Document onRender={() => 1} />', /^2:36: <Document onRender>: nothing of the template runs/],
     [
       '<View><Missing.Part /></View>',

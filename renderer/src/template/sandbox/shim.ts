@@ -40,7 +40,7 @@ const ABSENT = {
 
 const ABSENT_OF_FONT = {
   register: "fonts are declared in the template's fonts",
-  registerHyphenationCallback: 'hyphenation is off; a soft hyphen says where a word may break',
+  registerHyphenationCallback: REFUSED_PROPS['hyphenationCallback'],
   registerEmojiSource: 'emoji are drawn by fonts',
 }
 

@@ -22,7 +22,7 @@ const Line = ({ row }) => <Text>line {row}</Text>
 const Row = ({ row, lines = 1 }) => (
   <View style={styles.row} wrap={false}>
     <Text style={styles.cell}>item {row}</Text>
-    <Text style={styles.cell}>{LOREM.repeat(lines)}</Text>
+    <Text style={styles.cell}>{LOREM.repeat(lines).trim()}</Text>
     <Text style={[styles.cell, { textAlign: 'right' }]}>{(row * 7) % 100}.00</Text>
   </View>
 )

@@ -166,11 +166,10 @@ export const Inline = ({ data }) => (
   </Sheet>
 )
 
-export const LongWords = () => (
+export const NarrowColumn = () => (
   <Sheet>
     <View style={{ width: 90 }}>
-      <Text>Donaudampfschifffahrtsgesellschaft und andere</Text>
-      <Text hyphenationPenalty={10}>soft{'\u00ad'}hyphens{'\u00ad'}in{'\u00ad'}many{'\u00ad'}places</Text>
+      <Text hyphenationPenalty={10}>Dampfschiffahrt und andere Wörter in schmalen Spalten</Text>
     </View>
   </Sheet>
 )

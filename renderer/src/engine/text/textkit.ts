@@ -1,0 +1,7 @@
+/** The steps of text layout as `@react-pdf/layout` imports them: those of react-pdf, save the ones defined here. See `install.ts`. */
+export * from '@react-pdf/textkit'
+// oxlint-disable-next-line import/no-default-export -- as the module has that this one stands for
+export { default } from '@react-pdf/textkit'
+export { fontSubstitution } from './font-substitution.ts'
+export { justification } from './justification.ts'
+export { linebreaker } from './linebreaker.ts'
