@@ -21,7 +21,7 @@ describe('what a preview comes to', () => {
     { code: 'javascript_disabled', message: 'not run' },
     { code: 'missing_glyph', message: 'no font has U+4E00' },
   ]
-  const preview = { pdf: new Uint8Array(), warnings, phases: [], durationMs: 1 }
+  const preview = { pdf: new Uint8Array(), pages: 1, warnings, phases: [], durationMs: 1 }
   const condition = (reason: ConditionReason): Condition => {
     return { type: 'EngineAllowed', status: 'False', reason, message: '', observedGeneration: 1 }
   }

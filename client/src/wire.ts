@@ -83,6 +83,8 @@ export interface RenderRecord {
   /** Only while status is succeeded. Valid for ten minutes; every GET returns a new one. */
   readonly pdfUrl?: string
   readonly pdfSizeBytes?: number
+  /** Pages of the PDF. Only if status is succeeded. */
+  readonly pages?: number
   /** RFC 3339, UTC. */
   readonly createdAt: string
   /** RFC 3339, UTC. */
@@ -91,6 +93,8 @@ export interface RenderRecord {
   readonly error?: RenderFailure
   /** Problems of a document that was rendered nevertheless. Absent if there are none. */
   readonly warnings?: readonly RenderWarning[]
+  /** How many more warnings there were. Absent if `warnings` has all of them; it has at most 20. */
+  readonly warningsOmitted?: number
 }
 
 export type RenderStatus = 'queued' | 'running' | 'succeeded' | 'failed'

@@ -30,6 +30,14 @@ const BRANDED = {
   ),
 }
 
+/** Two pages with a text from the data. */
+const TWO_PAGES = {
+  ...tsxOf('<Page><Text>{data.name}</Text></Page><Page><Text>second</Text></Page>'),
+  ...html('<p>{{ name }}</p><p style="break-before: page">second</p>'),
+}
+/** A character for private use, which no font has. */
+const UNKNOWN = '\u{10fffd}'
+
 /** A column of the options: nothing but a word in the corner of the page's content. */
 const CORNER = {
   ...tsxOf(`<Page size="A5" orientation="landscape" style={{ padding: 10 }}><Text>corner</Text></Page>`),
@@ -72,6 +80,7 @@ beforeAll(async () => {
     template('acme', 'american', LOCALE),
     template('acme', 'scripted', scripted),
     template('acme', 'far', FAR),
+    template('acme', 'lenient', TWO_PAGES),
     plan('scripting', { htmlEngineEnabled: true, javascriptEnabled: true }),
     tenant('scripted', 'scripting'),
     key('scripted', 'live', SCRIPTED_LIVE),
@@ -82,6 +91,7 @@ beforeAll(async () => {
     [ACME_LIVE, 'branded'],
     [ACME_LIVE, 'far'],
     [SCRIPTED_LIVE, 'scripted'],
+    [ACME_LIVE, 'lenient'],
   ] as const) {
     const list = () => request(service, { key: apiKey, path: '/api/v1/templates' })
     await poll(list).until(({ body }) => Buffer.from(body).includes(`"${code}"`))
@@ -110,6 +120,24 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
       warnings: [{ code: 'missing_glyph', message: expect.stringContaining('漢 (U+6F22), 字 (U+5B57)') }],
     })
     expect(await recordOf({ template: 'branded', engine, data: { name: 'Ala' } })).not.toHaveProperty('warnings')
+  })
+
+  test('a sync answer says how many pages and warnings there are, and the status which', async () => {
+    const answers = [
+      await render(service, ACME_LIVE, { template: 'lenient', engine, data: { name: 'Ala' } }),
+      await render(service, ACME_LIVE, { template: 'lenient', engine, data: { name: UNKNOWN } }),
+    ]
+    const told = answers.map(({ headers }) => ['pages', 'warnings'].map((name) => headers.get(`x-service-${name}`)))
+    expect(told).toEqual([
+      ['2', '0'],
+      ['2', '1'],
+    ])
+    const [plain, warned] = await Promise.all(
+      answers.map(({ headers }) => ended(service, ACME_LIVE, headers.get('x-service-render-id') ?? '')),
+    )
+    expect(plain).toMatchObject({ status: 'succeeded', pages: 2 })
+    expect(plain).not.toHaveProperty('warnings')
+    expect(warned).toMatchObject({ status: 'succeeded', pages: 2, warnings: [{ code: 'missing_glyph' }] })
   })
 
   test('options of the request beat those of the template, and these the source', async () => {

@@ -424,12 +424,16 @@ class RenderRecord(_RenderRecord, total=False):
     # Only while status is succeeded. Valid for ten minutes; every GET returns a new one.
     pdf_url: str
     pdf_size_bytes: int
+    # Pages of the PDF. Only if status is succeeded.
+    pages: int
     # RFC 3339, UTC.
     finished_at: str
     # Only while status is failed.
     error: RenderFailure
     # Problems of a document that was rendered nevertheless. Absent if there are none.
     warnings: list[RenderWarning]
+    # How many more warnings there were. Absent if `warnings` has all of them; it has at most 20.
+    warnings_omitted: int
 
 
 class RenderFields(TypedDict, total=False):
@@ -579,3 +583,9 @@ class WebhookBody(_WebhookBody, total=False):
     error_reason: FailureCode
     # Only if status is failed.
     error_message: str
+    # Pages of the PDF. Only if status is succeeded.
+    pages: int
+    # As in the status record. Absent if there are none.
+    warnings: list[RenderWarning]
+    # How many more warnings there were. Absent if `warnings` has all of them; it has at most 20.
+    warnings_omitted: int
