@@ -49,6 +49,8 @@ export interface RenderRecord {
   readonly deadlineMs: number
   /** Whether the template may run page JavaScript if it asks for it. From the plan at acceptance. */
   readonly javascriptEnabled: boolean
+  /** The plan or the template wants no document with a warning. `options.strict` may want the same. From the settings at acceptance. */
+  readonly strict?: true
   /** Where its PDF goes; `prefix` ends in `/`. */
   readonly storage: { readonly bucket: string; readonly prefix: string }
   readonly webhookUrl?: string

@@ -41,7 +41,7 @@ test('an event has nothing of a stored request, nor what its template said of it
   const warnings = [{ code: 'javascript_disabled', message: 'of lovelace' }] as const
   const outcomes = [
     aFailure({ error: { code: 'template_error', message: 'of lovelace' } }),
-    aFailure({ error: { code: 'template_error', message: 'of lovelace' }, warnings, warningsOmitted: 1 }),
+    aFailure({ error: { code: 'document_warnings', message: 'of lovelace' }, warnings, warningsOmitted: 1 }),
     { ...pdf, warnings, warningsOmitted: 1 },
   ]
   for (const outcome of outcomes) {

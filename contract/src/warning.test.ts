@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FAILURE_MESSAGE_CHARS_MAX } from './limit.ts'
 import {
+  documentWarnings,
   WARNING_CHARS_MAX,
   WARNINGS_MAX,
   type Warning,
@@ -63,5 +64,27 @@ describe('the warnings of a document', () => {
       warnings_omitted: 3,
     })
     expect(warningFieldsOf({})).toEqual({})
+  })
+})
+
+describe('the failure of a strict render', () => {
+  test.for<readonly [Warning[], number | undefined, string]>([
+    [[warning('a')], undefined, 'the document has 1 warning, and strict allows none: text_overflow: a'],
+    [
+      [warning('a', 'page 2'), warning('b', 'template.tsx:3:4')],
+      7,
+      'the document has 9 warnings, and strict allows none: text_overflow: page 2: a; text_overflow: template.tsx:3:4: b; and 7 more',
+    ],
+  ])('lists them: %j', ([warnings, omitted, message]) => {
+    const warned = { warnings, ...(omitted !== undefined && { warningsOmitted: omitted }) }
+    expect(documentWarnings(warned)).toEqual({ code: 'document_warnings', message })
+  })
+
+  test('has a message as long as any other', () => {
+    const { message } = documentWarnings(
+      warnedOf(numbered(20).map(({ message }) => warning(message.padEnd(200, '🙂')))),
+    )
+    expect(message).toHaveLength(FAILURE_MESSAGE_CHARS_MAX)
+    expect(message.isWellFormed()).toBe(true)
   })
 })

@@ -100,3 +100,14 @@ export function warningCountOf({ warnings = [], warningsOmitted = 0 }: Warned): 
 export function warningCodesOf({ warnings = [] }: Warned): readonly WarningCode[] {
   return [...new Set(warnings.map(({ code }) => code))]
 }
+
+/** Why a strict render fails: it was warned of these. */
+export function documentWarnings(warned: Warned): { readonly code: 'document_warnings'; readonly message: string } {
+  const { warnings = [], warningsOmitted } = warned
+  const listed = warnings.map(({ code, place, message }) => [code, place, message].filter(Boolean).join(': '))
+  const more = warningsOmitted === undefined ? [] : [`and ${warningsOmitted} more`]
+  const number = warningCountOf(warned)
+  const head = `the document has ${number} warning${number === 1 ? '' : 's'}, and strict allows none`
+  const message = `${head}: ${[...listed, ...more].join('; ')}`.slice(0, FAILURE_MESSAGE_CHARS_MAX).toWellFormed()
+  return { code: 'document_warnings', message }
+}

@@ -11,6 +11,8 @@ import { startService } from '../topology/topology.ts'
 
 const SCRIPTED_LIVE = `service_live_${'S'.repeat(43)}`
 
+const STRICT_LIVE = `service_live_${'T'.repeat(43)}`
+
 /** A PNG of one half-transparent red pixel. */
 const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 const FONT = new URL('../fixture/font/brand-regular.ttf', import.meta.url)
@@ -81,6 +83,11 @@ beforeAll(async () => {
     template('acme', 'scripted', scripted),
     template('acme', 'far', FAR),
     template('acme', 'lenient', TWO_PAGES),
+    template('acme', 'strict', { ...TWO_PAGES, strict: true }),
+    plan('strict', { htmlEngineEnabled: true, strict: true }),
+    tenant('strict', 'strict'),
+    key('strict', 'live', STRICT_LIVE),
+    template('strict', 'lenient', TWO_PAGES),
     plan('scripting', { htmlEngineEnabled: true, javascriptEnabled: true }),
     tenant('scripted', 'scripting'),
     key('scripted', 'live', SCRIPTED_LIVE),
@@ -91,7 +98,8 @@ beforeAll(async () => {
     [ACME_LIVE, 'branded'],
     [ACME_LIVE, 'far'],
     [SCRIPTED_LIVE, 'scripted'],
-    [ACME_LIVE, 'lenient'],
+    [ACME_LIVE, 'strict'],
+    [STRICT_LIVE, 'lenient'],
   ] as const) {
     const list = () => request(service, { key: apiKey, path: '/api/v1/templates' })
     await poll(list).until(({ body }) => Buffer.from(body).includes(`"${code}"`))
@@ -138,6 +146,32 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
     expect(plain).toMatchObject({ status: 'succeeded', pages: 2 })
     expect(plain).not.toHaveProperty('warnings')
     expect(warned).toMatchObject({ status: 'succeeded', pages: 2, warnings: [{ code: 'missing_glyph' }] })
+  })
+
+  test('a warning fails the render if its template, its plan or the request is strict, and only then', async () => {
+    const strict = { template: 'lenient', options: { strict: true } }
+    const asked = [
+      [ACME_LIVE, { template: 'strict' }],
+      [ACME_LIVE, { template: 'strict', options: { strict: false } }],
+      [ACME_LIVE, strict],
+      [STRICT_LIVE, { template: 'lenient' }],
+    ] as const
+    const message = expect.stringMatching(/^the document has 1 warning, .*U\+10FFFD/)
+    for (const [apiKey, body] of asked) {
+      const record = await recordOf({ ...body, engine, data: { name: UNKNOWN } }, apiKey)
+      expect(record).toMatchObject({
+        status: 'failed',
+        error: { code: 'document_warnings', reason: 'document_warnings', message },
+        warnings: [{ code: 'missing_glyph' }],
+      })
+      expect(record).not.toHaveProperty('pdf_url')
+      await pdfOf({ ...body, engine, data: { name: 'Ala' } }, apiKey)
+    }
+    const answer = await render(service, ACME_LIVE, { ...strict, engine, data: { name: UNKNOWN } })
+    expect([answer.status, answer.json()['error']]).toMatchObject([
+      500,
+      { code: 'INTERNAL_ERROR', reason: 'document_warnings', message: expect.stringMatching(/^document_warnings: /) },
+    ])
   })
 
   test('options of the request beat those of the template, and these the source', async () => {

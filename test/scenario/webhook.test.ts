@@ -103,14 +103,21 @@ describe('an async render with a webhook_url', () => {
     expect(attempts).toMatchObject([{ result: 'ok', status_code: 204 }])
   })
 
-  test('and a warning is told of it', async () => {
+  test.for([
+    [undefined, 'succeeded', undefined],
+    [true, 'failed', 'document_warnings'],
+  ] as const)('and a warning is told of it, with strict: %j as %s', async ([strict, status, error_code]) => {
     // No font has a character for private use.
     const data = { number: '7', rows: [{ name: '\u{10fffd}' }] }
-    const id = await submit(service, ACME_LIVE, { ...INVOICE, data, webhook_url: receiver.url })
+    const options = strict === undefined ? {} : { strict }
+    const id = await submit(service, ACME_LIVE, { ...INVOICE, data, options, webhook_url: receiver.url })
     await receiver.until(1)
-    const { warnings } = await ended(service, ACME_LIVE, id)
+    const { warnings, pages } = await ended(service, ACME_LIVE, id)
     expect(warnings).toMatchObject([{ code: 'missing_glyph', message: expect.stringContaining('U+10FFFD') }])
-    expect(JSON.parse(only().body)).toMatchObject({ status: 'succeeded', pages: 1, warnings })
+    expect(pages).toBe(strict === undefined ? 1 : undefined)
+    const event = JSON.parse(only().body)
+    expect(event).toMatchObject({ status, warnings, ...(error_code !== undefined && { error_code }) })
+    expect(event.pages).toBe(pages)
   })
 
   test('that fails is told of with its code; a time-out with the limit that applied', async () => {

@@ -76,6 +76,19 @@ describe('POST /render in async mode', () => {
     })
   })
 
+  test.for<[boolean, true | undefined, object, object]>([
+    [false, undefined, {}, { options: {} }],
+    [true, undefined, { strict: false }, { strict: true, options: { strict: false } }],
+    [false, true, {}, { strict: true, options: {} }],
+    [false, undefined, { strict: true }, { options: { strict: true } }],
+  ])('is strict if the plan (%j), the template (%j) or the request is: %j', async ([plan, own, options, expected]) => {
+    const template = { ...aTemplate(), ...(own && { strict: own }) }
+    const api = anApi({ tenant: { limits: { strict: plan } }, templates: [template] })
+    expect((await api.post({ ...ASYNC, options })).statusCode).toBe(202)
+    const { strict, options: kept } = await queued(api, 'async')
+    expect({ ...(strict !== undefined && { strict }), options: kept }).toEqual(expected)
+  })
+
   test('carries the trace of the request, and says it in every line about it', async () => {
     const api = anApi()
     const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'rojo=1' }

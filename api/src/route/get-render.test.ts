@@ -93,7 +93,9 @@ describe('GET /render/:id', () => {
     const fields = { warnings: warned.warnings, warnings_omitted: 3 }
     if (outcome.status !== 'succeeded') throw new Error('it succeeded')
     expect(await shown({ ...outcome, ...warned, pages: 4 })).toEqual({ pages: 4, ...fields })
-    expect(await shown(aFailure({ error: { code: 'template_error', message: 'strict' }, ...warned }))).toEqual(fields)
+    expect(await shown(aFailure({ error: { code: 'document_warnings', message: 'strict' }, ...warned }))).toEqual(
+      fields,
+    )
     expect(await shown()).toEqual({})
   })
 

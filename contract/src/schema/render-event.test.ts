@@ -17,6 +17,7 @@ const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, N
   template: 'must',
   options: 'must',
   requestData: 'may',
+  strict: 'may',
   storage: 'must',
   webhookUrl: 'may',
   reference: 'may',

@@ -98,7 +98,8 @@ export const statusRecordSchema = {
     },
     warnings: {
       ...warningsSchema,
-      description: 'Problems of a document that was rendered nevertheless. Absent if there are none.',
+      description:
+        'Problems of a document that was rendered nevertheless, or that failed with document_warnings. Absent if there are none.',
     },
     warnings_omitted: warningsOmitted,
   },

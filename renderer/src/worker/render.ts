@@ -4,7 +4,7 @@ import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Span } from '@platen/contract/port/tracer.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
-import { type Warned, warnedOf } from '@platen/contract/warning.ts'
+import { documentWarnings, type Warned, warnedOf } from '@platen/contract/warning.ts'
 import type { Rendering } from '../port/engine.ts'
 import type { ClaimRenewal } from './claim.ts'
 import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
@@ -55,6 +55,11 @@ export async function render(
     const { pdf, pages } = rendering
     refuseOversize(pdf)
     const warned = warnedOf(rendering.warnings)
+    const error = strictFailure(record, warned)
+    if (error !== undefined) {
+      span.end({ error: error.code })
+      return { kind: 'failed', error, ...warned, durationMs: durationMs() }
+    }
     return { kind: 'rendered', pdf, pages, ...warned, durationMs: durationMs(), storeDeadline }
   } catch (error) {
     forceStop.throwIfAborted()
@@ -80,6 +85,12 @@ function tracePhases({ tracer, clock }: Worker, { phases }: Rendering, { context
 function refuseOversize({ byteLength }: Uint8Array): void {
   if (byteLength <= PDF_BYTES_MAX) return
   throw new ServiceError('template_error', `the PDF has ${byteLength} bytes; at most ${PDF_BYTES_MAX} are allowed`)
+}
+
+/** Why a strict render fails. */
+function strictFailure({ strict, options }: RenderRecord, warned: Warned): Failure | undefined {
+  const isStrict = strict === true || options.strict === true
+  return isStrict && warned.warnings !== undefined ? documentWarnings(warned) : undefined
 }
 
 /** A failure of the template concerns the tenant and is in the outcome. Only our own failures get a log line here. */
