@@ -21,6 +21,7 @@ const UNFILLED = [
   `spec.htmlRateLimitPerMinute: ${DEFAULT_LIMITS.htmlRateLimitPerMinute}`,
   `spec.apiKeysMax: ${API_KEYS_MAX}`,
   `spec.requestData: ${REQUEST_DATA}`,
+  'spec.strict: false',
 ]
 
 const SETTINGS = ['Plan', 'Tenant', 'Template', 'ApiKey'] as const

@@ -76,6 +76,7 @@ test('the limits of a plan have the defaults they have', () => {
     ...DEFAULT_LIMITS,
     apiKeysMax: API_KEYS_MAX,
     requestData: REQUEST_DATA,
+    strict: false,
   }
   const wanted = listed.map(([name, { fallback }]) => [
     name,

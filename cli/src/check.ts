@@ -228,7 +228,7 @@ async function previewAll(context: CheckContext, slots: number, signal: AbortSig
     const data = template.resource.spec.sampleData ?? {}
     const preview = await context.renderer.render({ ...subject, data }, engine, signal)
     previews += 1
-    diagnostics.push(...previewDiagnostics({ ...template, engine, preview }, context.locations))
+    diagnostics.push(...previewDiagnostics({ ...template, limits: subject.limits, engine, preview }, context.locations))
   })
   return { diagnostics, previews, isWithoutHtml }
 }

@@ -21,7 +21,7 @@ import { byLocation, count, type Diagnostic, formatDiagnostics, UsageError } fro
 import { type Locations, locationsIn } from './diagnostic/location.ts'
 import { conditionDiagnostic, folderReader, manifestDiagnostics, resourcesOf } from './folder.ts'
 import { dataReader, type GivenData, readData } from './preview/data.ts'
-import { pagesOf, requireOutput, writePdf } from './preview/output.ts'
+import { requireOutput, writePdf } from './preview/output.ts'
 import { openRenderer, type RendererPorts } from './renderer.ts'
 import {
   enginesByDefault,
@@ -49,7 +49,7 @@ export interface PreviewPorts extends RendererPorts {
 
 /** The result of one round. */
 export interface PreviewResult {
-  /** Was a PDF written? */
+  /** Was a PDF written, and would the service make it, too? */
   readonly isRendered: boolean
   /** Text to print. It ends with a newline. */
   readonly text: string
@@ -83,14 +83,17 @@ export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal
     await requireOutput(output)
     const preview = await renderer.render({ ...subject, data: data.data }, engine, signal)
     const diagnostics = previewDiagnostics(
-      { ...selectedTemplate, resource: selectedTemplate.template, engine, preview },
+      { ...selectedTemplate, resource: selectedTemplate.template, limits: subject.limits, engine, preview },
       locations,
     )
     if ('failure' in preview) return refusedWith([...diagnostics, ...data.warnings])
     await writePdf(output, preview.pdf)
-    const facts = [count(pagesOf(preview.pdf), 'page'), kibibytes(preview.pdf), `${Math.round(preview.durationMs)} ms`]
+    const facts = [count(preview.pages, 'page'), kibibytes(preview.pdf), `${Math.round(preview.durationMs)} ms`]
     const line = `${output}: ${facts.join(', ')} (${engineNote(selectedTemplate.template, engine, options)})`
-    return { isRendered: true, text: joinLines([line, ...formatDiagnostics([...data.warnings, ...diagnostics])]) }
+    return {
+      isRendered: diagnostics.every(({ isWarning }) => isWarning),
+      text: joinLines([line, ...formatDiagnostics([...data.warnings, ...diagnostics])]),
+    }
   }
 
   return { render, [Symbol.asyncDispose]: () => renderer[Symbol.asyncDispose]() }

@@ -17,6 +17,7 @@ import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Asset, Limits, TemplateCode, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import { type Warned, warnedOf } from '@platen/contract/warning.ts'
 import { type Engines, openEngines } from '@platen/renderer/engine/open-engines.ts'
 import type { ConsoleLine, RenderEngine, Rendering, RenderWork } from '@platen/renderer/port/engine.ts'
 import { digestOf } from '@platen/settings/compile/digest.ts'
@@ -42,7 +43,11 @@ export interface PreviewInput {
   readonly data: JsonObject
 }
 
-export type Preview = ((Rendering & { readonly durationMs: number }) | { readonly failure: Failure }) & {
+/** A document with the warnings that the service would keep, or why there is none. */
+export type Preview = (
+  | (Pick<Rendering, 'pdf' | 'pages'> & Warned & { readonly durationMs: number })
+  | { readonly failure: Failure }
+) & {
   /** What the template wrote to its console, also before it failed. */
   readonly console: readonly ConsoleLine[]
 }
@@ -116,8 +121,8 @@ async function render(
   const onConsole = (line: ConsoleLine) => void console.push(line)
   const work = { ...workOf(subject, ports), ...(engine.name === 'react_pdf' && { onConsole }) }
   try {
-    const rendering = await engine.render(work, AbortSignal.any([signal, deadline]))
-    return { ...rendering, console, durationMs: clock.monotonic() - begunAt }
+    const { pdf, pages, warnings } = await engine.render(work, AbortSignal.any([signal, deadline]))
+    return { pdf, pages, ...warnedOf(warnings), console, durationMs: clock.monotonic() - begunAt }
   } catch (error) {
     signal.throwIfAborted()
     if (deadline.aborted)

@@ -1,4 +1,5 @@
 import type { Condition, ConditionReason } from '@platen/contract/resource.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { Warning } from '@platen/contract/warning.ts'
 import { describe, expect, test } from 'vitest'
 import { aTemplateResource } from '../../test/fixture/resource.ts'
@@ -22,14 +23,15 @@ describe('what a preview comes to', () => {
     { code: 'javascript_disabled', message: 'not run' },
     { code: 'missing_glyph', message: 'no font has U+4E00' },
   ]
-  const preview = { pdf: new Uint8Array(), warnings, phases: [], durationMs: 1, console: [] }
+  const preview = { pdf: new Uint8Array(), pages: 1, warnings, durationMs: 1, console: [] }
   const condition = (reason: ConditionReason): Condition => {
     return { type: 'EngineAllowed', status: 'False', reason, message: '', observedGeneration: 1 }
   }
   const spelled = (reason: ConditionReason) =>
-    previewDiagnostics({ resource: template, conditions: [condition(reason)], engine: 'html', preview }, places).map(
-      ({ file, resource, subject, message, isWarning }) => [file, isWarning, resource, subject, message],
-    )
+    previewDiagnostics(
+      { resource: template, conditions: [condition(reason)], limits: DEFAULT_LIMITS, engine: 'html', preview },
+      places,
+    ).map(({ file, resource, subject, message, isWarning }) => [file, isWarning, resource, subject, message])
 
   test('is warned of, engine by engine', () => {
     expect(spelled('EngineNotInPlan')).toEqual([
@@ -58,7 +60,7 @@ describe('what a preview comes to', () => {
       { failure, console },
     ]) {
       const found = previewDiagnostics(
-        { resource: template, conditions: [], engine: 'react_pdf', preview: each },
+        { resource: template, conditions: [], limits: DEFAULT_LIMITS, engine: 'react_pdf', preview: each },
         places,
       )
       expect(found[0]).toEqual(note)
@@ -69,13 +71,61 @@ describe('what a preview comes to', () => {
     ])
   })
 
+  test('is warned of where the source or the page is, and of how many more there are', () => {
+    const placed = {
+      warnings: [
+        { code: 'text_overflow', place: 'template.tsx:3:4', message: 'over' },
+        { code: 'text_overlap', place: 'page 3', message: 'under' },
+      ],
+      warningsOmitted: 4,
+    } as const
+    const shown = previewDiagnostics(
+      {
+        resource: template,
+        conditions: [],
+        limits: DEFAULT_LIMITS,
+        engine: 'react_pdf',
+        preview: { ...preview, ...placed },
+      },
+      places,
+    )
+    expect(shown.map(({ file, subject, message, isWarning }) => [file, isWarning, subject, message])).toEqual([
+      ['source', true, 'text_overflow', 'template.tsx:3:4: over'],
+      ['/spec/reactPdf', true, 'text_overlap', 'react_pdf: page 3: under'],
+      ['/spec/reactPdf', true, undefined, 'react_pdf: and 4 more warnings'],
+    ])
+  })
+
+  test.for<[boolean, boolean, boolean, boolean]>([
+    [false, false, true, false],
+    [true, false, true, true],
+    [false, true, true, true],
+    [true, true, false, false],
+  ])('of a strict template (%j) or plan (%j) with a warning (%j) is a fault: %j', ([own, plan, isWarned, isFault]) => {
+    const resource = aTemplateResource({ spec: { html: { template: source }, strict: own } })
+    const { pdf, pages, durationMs } = preview
+    const document = isWarned ? preview : { pdf, pages, durationMs, console: [] }
+    const limits = { ...DEFAULT_LIMITS, strict: plan }
+    // Also if the only warning is one that a condition has reported.
+    const conditions = [condition('JavaScriptNotInPlan')]
+    const shown = previewDiagnostics({ resource, conditions, limits, engine: 'html', preview: document }, places)
+    expect(shown.filter(({ isWarning }) => !isWarning).map(({ subject }) => subject)).toEqual(
+      isFault ? ['document_warnings'] : [],
+    )
+  })
+
   test.for([
     ['react_pdf', 'template.tsx:1:1: no', 'source', 'template.tsx:1:1: no'],
     ['react_pdf', 'the document has 3000 pages', '/spec/reactPdf', 'react_pdf: the document has 3000 pages'],
     ['html', 'the document has 3000 pages', '/spec/html', 'html: the document has 3000 pages'],
   ] as const)('is a fault of %s when it fails with %j', ([engine, message, file, expected]) => {
     const failed = { failure: { code: 'page_limit', message }, console: [] } as const
-    expect(previewDiagnostics({ resource: template, conditions: [], engine, preview: failed }, places)).toEqual([
+    expect(
+      previewDiagnostics(
+        { resource: template, conditions: [], limits: DEFAULT_LIMITS, engine, preview: failed },
+        places,
+      ),
+    ).toEqual([
       { file, resource: 'Template team-acme/invoice', subject: 'page_limit', message: expected, isWarning: false },
     ])
   })

@@ -5,7 +5,7 @@ import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, TemplateResource } from '@platen/contract/resource.ts'
 import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
 import { compileVariablesSchema, variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
-import { DEFAULT_LIMITS, type TenantId } from '@platen/contract/tenant.ts'
+import { DEFAULT_LIMITS, type Limits, type TenantId } from '@platen/contract/tenant.ts'
 import type { ConsoleLine } from '@platen/renderer/port/engine.ts'
 import type { Compiled } from '@platen/settings/compile/compile.ts'
 import { labelOf, type Finding as Refusal } from '@platen/settings/compile/condition.ts'
@@ -96,13 +96,14 @@ function sourceLocation(engine: Engine, resource: string, locations: Locations) 
 export interface PreviewedTemplate {
   readonly resource: TemplateResource
   readonly conditions: readonly Condition[]
+  readonly limits: Limits
   readonly engine: Engine
   readonly preview: Preview
 }
 
-/** Returns why a template could not be rendered, or the warnings of its document. */
+/** Returns why a template could not be rendered, or the warnings of its document, and that the service would fail it because of them. */
 export function previewDiagnostics(
-  { resource, conditions, engine, preview }: PreviewedTemplate,
+  { resource, conditions, limits, engine, preview }: PreviewedTemplate,
   locations: Locations,
 ): readonly Diagnostic[] {
   const notes = preview.console.map((line) => consoleDiagnostic(resource, line, locations))
@@ -110,19 +111,22 @@ export function previewDiagnostics(
     const { code, message } = preview.failure
     return [...notes, sourceDiagnostic(resource, { subject: code, message, engine }, locations)]
   }
+  const { warnings = [], warningsOmitted = 0 } = preview
   const label = labelOf(resource)
+  const whole = { ...sourceLocation(engine, label, locations), resource: label, isWarning: true }
   // A condition has reported it already.
   const isJavaScriptReported = conditions.some(({ reason }) => reason === 'JavaScriptNotInPlan')
-  const warnings = preview.warnings
+  const shown = warnings
     .filter(({ code }) => !(isJavaScriptReported && code === 'javascript_disabled'))
-    .map(({ code, message }) => ({
-      ...sourceLocation(engine, label, locations),
-      resource: label,
-      subject: code,
-      message: `${engine}: ${message}`,
-      isWarning: true,
-    }))
-  return [...notes, ...warnings]
+    .map(({ code, place, message }) => {
+      const text = place === undefined ? message : `${place}: ${message}`
+      return { ...sourceDiagnostic(resource, { subject: code, message: text, engine }, locations), isWarning: true }
+    })
+  const more = warningsOmitted === 0 ? [] : [{ ...whole, message: `${engine}: and ${warningsOmitted} more warnings` }]
+  const isStrict = resource.spec.strict === true || limits.strict === true
+  if (!isStrict || warnings.length === 0) return [...notes, ...shown, ...more]
+  const message = `${engine}: the service fails this render, because its template or plan is strict: it allows no warning`
+  return [...notes, ...shown, ...more, { ...whole, subject: 'document_warnings', message, isWarning: false }]
 }
 
 function consoleDiagnostic(

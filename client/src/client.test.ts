@@ -17,6 +17,17 @@ import {
 import type { ClientOptions } from './client.ts'
 
 describe('a render', () => {
+  test('of a service of an older version has neither pages nor warnings', async () => {
+    const older = (request: Request) => {
+      const answer = pdf(request)
+      if (!(answer instanceof Response)) throw new Error('it is an answer')
+      for (const name of ['pages', 'warnings']) answer.headers.delete(`x-service-${name}`)
+      return answer
+    }
+    const { pages, warningCount } = await aClient([older]).client.render(INPUT)
+    expect([pages, warningCount]).toEqual([undefined, undefined])
+  })
+
   test('is sent as the service takes it, and comes back with all that is said of it', async () => {
     const { client, asked } = aClient([pdf])
     const result = await client.render(INPUT, { idempotencyKey: 'order-1' })
@@ -24,6 +35,8 @@ describe('a render', () => {
       pdf: new TextEncoder().encode('%PDF-1.7'),
       renderId: ID,
       renderMs: 42,
+      pages: 3,
+      warningCount: 0,
       filename: 'zażółć.pdf',
       isReplayed: false,
       quota: { limit: 1000, remaining: 0 },

@@ -87,6 +87,13 @@ describe('a delivery', () => {
     })
   })
 
+  test('of a document with warnings is read, with its pages', async () => {
+    const warnings = [{ code: 'text_overflow', place: 'page 2', message: 'a text' }]
+    const body = JSON.stringify({ ...SUCCEEDED, pages: 3, warnings, warnings_omitted: 1 })
+    const data = { pages: 3, warnings, warningsOmitted: 1 }
+    expect(await verify(headersOf({}, NOW, body), {}, body)).toMatchObject({ type: 'render.succeeded', data })
+  })
+
   test('of a render that failed is read', async () => {
     const body = JSON.stringify(FAILED)
     const event = await verify(headersOf({}, NOW, body), {}, body)

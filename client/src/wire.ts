@@ -40,6 +40,8 @@ export interface RenderOptions {
   readonly timeZone?: string
   /** A time by RFC 3339 with its offset, such as 2026-11-25T12:00:00Z, from 1000 to 2999. The PDF says that it was created and changed then. Default is the time at which the render was accepted. */
   readonly date?: string
+  /** True fails the render with document_warnings if the document has a warning. A template or plan that is strict stays so, whatever the request says. */
+  readonly strict?: boolean
 }
 
 export type PageSizeName = 'A3' | 'A4' | 'A5' | 'A6' | 'LETTER' | 'LEGAL' | 'TABLOID'
@@ -83,14 +85,18 @@ export interface RenderRecord {
   /** Only while status is succeeded. Valid for ten minutes; every GET returns a new one. */
   readonly pdfUrl?: string
   readonly pdfSizeBytes?: number
+  /** Pages of the PDF. Only if status is succeeded. */
+  readonly pages?: number
   /** RFC 3339, UTC. */
   readonly createdAt: string
   /** RFC 3339, UTC. */
   readonly finishedAt?: string
   /** Only while status is failed. */
   readonly error?: RenderFailure
-  /** Problems of a document that was rendered nevertheless. Absent if there are none. */
+  /** Problems of a document that was rendered nevertheless, or that failed with document_warnings. Absent if there are none. */
   readonly warnings?: readonly RenderWarning[]
+  /** How many more warnings there were. Absent if `warnings` has all of them; it has at most 20. */
+  readonly warningsOmitted?: number
 }
 
 export type RenderStatus = 'queued' | 'running' | 'succeeded' | 'failed'
@@ -115,6 +121,7 @@ export type FailureCode =
   | 'render_crashed'
   | 'template_error'
   | 'page_limit'
+  | 'document_warnings'
   | 'asset_unavailable'
   | 'tenant_suspended'
   | 'expired'
@@ -531,6 +538,7 @@ export type ErrorReason =
   | 'render_crashed'
   | 'template_error'
   | 'page_limit'
+  | 'document_warnings'
   | 'asset_unavailable'
   | 'tenant_suspended'
   | 'expired'

@@ -250,6 +250,11 @@ export const FAILURES = {
     summary: 'The template could not be evaluated or laid out, or exceeded a limit.',
   },
   page_limit: { retryable: false, fault: 'tenant', summary: 'The document has more pages than are allowed.' },
+  document_warnings: {
+    retryable: false,
+    fault: 'tenant',
+    summary: 'The document has warnings, and its plan, its template or the request is strict: it allows none.',
+  },
   asset_unavailable: {
     retryable: false,
     fault: 'tenant',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, NOON } from '../../test/fixture/build.ts'
 import { eventIdOf, eventOf, testEventOf, webhookBodyOf } from './event.ts'
+import type { Outcome } from './render.ts'
 import { issuedAt, renderUuid } from './render-id.ts'
 
 const key = new Uint8Array(32).fill(7)
@@ -56,6 +57,16 @@ test('the body of a webhook has the labels of the render', () => {
   const labels = { reference: 'order 7/é', metadata: { customer: 'c-1', note: '' } }
   const body = JSON.parse(webhookBodyOf(eventOf(aManifest({ record: aRecord(labels) }), key)))
   expect(body).toMatchObject(labels)
+})
+
+test('the body of a webhook says how many pages there are, and has the warnings of a success and of a strict failure', () => {
+  const warned = { warnings: [{ code: 'text_overflow', place: 'page 2', message: 'ж' }], warningsOmitted: 3 } as const
+  const fields = { warnings: warned.warnings, warnings_omitted: 3 }
+  const { outcome } = aManifest({})
+  if (outcome.status !== 'succeeded') throw new Error('it succeeded')
+  const bodyOf = (ended: Outcome) => JSON.parse(webhookBodyOf(eventOf(aManifest({ outcome: ended }), key)))
+  expect(bodyOf({ ...outcome, pages: 4, ...warned })).toMatchObject({ status: 'succeeded', pages: 4, ...fields })
+  expect(bodyOf(aFailure(warned))).toMatchObject({ status: 'failed', ...fields })
 })
 
 test('the body of a webhook says of a failure what went wrong, in any script', () => {

@@ -4,6 +4,7 @@ import type { Instant } from './brand.ts'
 import { labelsOf, type Manifest } from './render.ts'
 import { type BatchId, issuedAt, renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
 import { manifestOfEvent } from './stored-request.ts'
+import { warningFieldsOf } from './warning.ts'
 
 export const EVENT_TYPES = ['render.succeeded', 'render.failed'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
@@ -92,13 +93,14 @@ export function webhookBodyOf({ manifest }: RenderEvent): string {
     ...labelsOf(render),
     status: outcome.status,
   }
+  const warned = warningFieldsOf(outcome)
   if (outcome.status === 'failed') {
     const { code, message } = outcome.error
-    return JSON.stringify({ ...event, error_code: code, error_reason: code, error_message: message })
+    return JSON.stringify({ ...event, error_code: code, error_reason: code, error_message: message, ...warned })
   }
-  const { durationMs, pdf } = outcome
+  const { durationMs, pdf, pages } = outcome
   const { bytes, sha256 } = pdf
-  return JSON.stringify({ ...event, duration_ms: durationMs, bytes, artifact_id: sha256 })
+  return JSON.stringify({ ...event, duration_ms: durationMs, bytes, artifact_id: sha256, pages, ...warned })
 }
 
 /** An event that a caller sends itself to try its receiver. It is in no event log: only its delivery exists. */

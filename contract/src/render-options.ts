@@ -106,6 +106,11 @@ export const renderOptionsSchema = {
       pattern: DATE_PATTERN,
       description: `${DATE_FORM} The PDF says that it was created and changed then. Default is the time at which the render was accepted.`,
     },
+    strict: {
+      type: 'boolean',
+      description:
+        'True fails the render with document_warnings if the document has a warning. A template or plan that is strict stays so, whatever the request says.',
+    },
   },
 } as const
 

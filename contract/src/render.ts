@@ -10,7 +10,7 @@ import { type BatchId, issuedAt, type RenderId } from './render-id.ts'
 import type { Engine, RenderOptions } from './render-options.ts'
 import type { AssetDigest, Environment, TemplateCode, TemplateDigest, TenantId } from './tenant.ts'
 import type { TraceContext } from './trace.ts'
-import type { Warning } from './warning.ts'
+import type { Warned } from './warning.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -49,6 +49,8 @@ export interface RenderRecord {
   readonly deadlineMs: number
   /** Whether the template may run page JavaScript if it asks for it. From the plan at acceptance. */
   readonly javascriptEnabled: boolean
+  /** The plan or the template wants no document with a warning. `options.strict` may want the same. From the settings at acceptance. */
+  readonly strict?: true
   /** Where its PDF goes; `prefix` ends in `/`. */
   readonly storage: { readonly bucket: string; readonly prefix: string }
   readonly webhookUrl?: string
@@ -100,15 +102,19 @@ export interface Failure {
 
 /** How a render ended. `durationMs` is rendering time without queueing; 0 if nothing was rendered. */
 export type Outcome =
-  | {
+  | (Ended & {
       readonly status: 'succeeded'
-      readonly finishedAt: Instant
-      readonly durationMs: number
       readonly pdf: Pdf
-      /** In document order; absent = none. */
-      readonly warnings?: readonly Warning[]
-    }
-  | { readonly status: 'failed'; readonly finishedAt: Instant; readonly durationMs: number; readonly error: Failure }
+      /** Absent where a version before this field wrote it. */
+      readonly pages?: number
+    })
+  | (Ended & { readonly status: 'failed'; readonly error: Failure })
+
+/** A render that failed has warnings only if it was strict, and failed because of them. */
+interface Ended extends Warned {
+  readonly finishedAt: Instant
+  readonly durationMs: number
+}
 
 /**
  * The truth about a finished render: one object in the artifact store. It is created only if absent, and its outcome never changes. It is

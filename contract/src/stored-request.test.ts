@@ -41,12 +41,13 @@ test('an event has nothing of a stored request, nor what its template said of it
   const warnings = [{ code: 'javascript_disabled', message: 'of lovelace' }] as const
   const outcomes = [
     aFailure({ error: { code: 'template_error', message: 'of lovelace' } }),
-    { ...pdf, ...(pdf.status === 'succeeded' && { warnings }) },
+    aFailure({ error: { code: 'document_warnings', message: 'of lovelace' }, warnings, warningsOmitted: 1 }),
+    { ...pdf, warnings, warningsOmitted: 1 },
   ]
   for (const outcome of outcomes) {
     const manifest = aManifest({ record, outcome })
     const event = eventOf(manifest, Buffer.alloc(32))
-    expect(JSON.stringify(event)).not.toContain('lovelace')
+    expect(JSON.stringify(event)).not.toMatch(/lovelace|"warnings|Omitted/)
     expect(event.manifest).toMatchObject({ render: { id: record.id }, outcome: { status: outcome.status } })
     expect(event.id).toBe(eventOf(aManifest({ record: { ...record, options: {} }, outcome }), Buffer.alloc(32)).id)
   }

@@ -61,7 +61,7 @@ export function manifestOfEvent(manifest: Manifest): Manifest {
   const { render, outcome } = manifest
   if (render.requestData !== 'Stored') return manifest
   const bare = { ...manifest, render: withoutRequest(render) }
-  if (outcome.status === 'failed') return { ...bare, outcome: { ...outcome, error: { ...outcome.error, message: '' } } }
-  const { warnings: _warnings, ...succeeded } = outcome
-  return { ...bare, outcome: succeeded }
+  const { warnings: _warnings, warningsOmitted: _omitted, ...ended } = outcome
+  if (ended.status === 'succeeded') return { ...bare, outcome: ended }
+  return { ...bare, outcome: { ...ended, error: { ...ended.error, message: '' } } }
 }

@@ -33,6 +33,8 @@ type OptionalLimit =
   | 'apiKeysMax'
   // Absent = `REQUEST_DATA`.
   | 'requestData'
+  // Absent = false.
+  | 'strict'
   // Absent = unlimited.
   | 'renderLimitMonthly'
 
@@ -101,6 +103,8 @@ export interface Template {
   readonly engine: Engine
   readonly variablesSchema: JsonObject
   readonly digest: TemplateDigest
+  /** It wants no document with a warning. */
+  readonly strict?: true
   /** The engines it has a source for. */
   readonly engines: readonly Engine[]
   /** Its sample data, if callers are shown any: canonical JSON that is stored as an asset is. */

@@ -1,5 +1,11 @@
-/** What is wrong with a document that was printed nevertheless. */
-/** What a successful render may warn of, and what each warning means. */
+/**
+ * What is wrong with a document that was printed nevertheless. Engines may find any number of warnings; `warnedOf` bounds them, and everything
+ * behind the engines uses its result. Messages quote templates and data, so they are kept, sent and erased as messages of failures are.
+ */
+
+import { FAILURE_MESSAGE_CHARS_MAX } from './limit.ts'
+
+/** What a render may warn of, and what each warning means. */
 export const WARNINGS = {
   missing_glyph: 'The document has characters that none of its fonts has; the message names the first of them.',
   javascript_disabled:
@@ -18,6 +24,8 @@ export const WARNINGS = {
 /** `code` of an entry of `warnings` in a status record. */
 export type WarningCode = keyof typeof WARNINGS
 
+export const WARNING_CODES = Object.keys(WARNINGS) as readonly WarningCode[]
+
 /** A problem of a document that was rendered anyway. */
 export interface Warning {
   readonly code: WarningCode
@@ -25,4 +33,83 @@ export interface Warning {
   readonly place?: string
   /** For people; at most `FAILURE_MESSAGE_CHARS_MAX` characters. */
   readonly message: string
+}
+
+/** Warnings of a render that are kept. Whoever has as many looks at the document. */
+export const WARNINGS_MAX = 20
+
+/** Characters of all messages of a render together: its record stays far below the limit of a Kafka record, even if each needs an escape. */
+export const WARNING_CHARS_MAX = 4000
+
+/** Characters of `place`. */
+const PLACE_CHARS_MAX = 200
+
+/** What a document was warned of, as it is stored and shown. */
+export interface Warned {
+  /** In document order, each once. Absent = none. */
+  readonly warnings?: readonly Warning[]
+  /** How many there were beyond these. Absent = none. */
+  readonly warningsOmitted?: number
+}
+
+/** Bounds what an engine found: equal warnings become one, texts are cut off, and the first ones are kept. */
+export function warnedOf(found: readonly Warning[]): Warned {
+  const distinct = new Map<string, Warning>()
+  for (const each of found) {
+    const warning = bounded(each)
+    distinct.set(JSON.stringify([warning.code, warning.place, warning.message]), warning)
+  }
+  const warnings: Warning[] = []
+  let chars = 0
+  for (const warning of distinct.values()) {
+    chars += warning.message.length
+    if (warnings.length === WARNINGS_MAX || chars > WARNING_CHARS_MAX) break
+    warnings.push(warning)
+  }
+  const omitted = distinct.size - warnings.length
+  return warningsIn({ warnings, warningsOmitted: omitted })
+}
+
+/** A cut may split a surrogate pair, which not every reader of JSON accepts. */
+function bounded({ code, place, message }: Warning): Warning {
+  return {
+    code,
+    ...(place !== undefined && { place: place.slice(0, PLACE_CHARS_MAX).toWellFormed() }),
+    message: message.slice(0, FAILURE_MESSAGE_CHARS_MAX).toWellFormed(),
+  }
+}
+
+/** The warnings in an outcome or a result, without absent ones. */
+export function warningsIn({ warnings = [], warningsOmitted = 0 }: Warned): Warned {
+  return { ...(warnings.length > 0 && { warnings }), ...(warningsOmitted > 0 && { warningsOmitted }) }
+}
+
+/** The same on the wire, in a status record and in a webhook. */
+export function warningFieldsOf(warned: Warned): { warnings?: Warning[]; warnings_omitted?: number } {
+  const { warnings, warningsOmitted } = warningsIn(warned)
+  return {
+    ...(warnings && { warnings: [...warnings] }),
+    ...(warningsOmitted !== undefined && { warnings_omitted: warningsOmitted }),
+  }
+}
+
+/** How many warnings a document has, with those that are not kept. */
+export function warningCountOf({ warnings = [], warningsOmitted = 0 }: Warned): number {
+  return warnings.length + warningsOmitted
+}
+
+/** The codes of the kept warnings, each once. */
+export function warningCodesOf({ warnings = [] }: Warned): readonly WarningCode[] {
+  return [...new Set(warnings.map(({ code }) => code))]
+}
+
+/** Why a strict render fails: it was warned of these. */
+export function documentWarnings(warned: Warned): { readonly code: 'document_warnings'; readonly message: string } {
+  const { warnings = [], warningsOmitted } = warned
+  const listed = warnings.map(({ code, place, message }) => [code, place, message].filter(Boolean).join(': '))
+  const more = warningsOmitted === undefined ? [] : [`and ${warningsOmitted} more`]
+  const number = warningCountOf(warned)
+  const head = `the document has ${number} warning${number === 1 ? '' : 's'}, and strict allows none`
+  const message = `${head}: ${[...listed, ...more].join('; ')}`.slice(0, FAILURE_MESSAGE_CHARS_MAX).toWellFormed()
+  return { code: 'document_warnings', message }
 }

@@ -6,7 +6,13 @@ import { aRenderId } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 import type { Harness } from './harness.ts'
 
-const RENDERED: Reply = { kind: 'rendered', pdf: new Uint8Array([37, 80, 68, 70]), durationMs: 120 }
+const RENDERED: Reply = {
+  kind: 'rendered',
+  pdf: new Uint8Array([37, 80, 68, 70]),
+  durationMs: 120,
+  pages: 3,
+  warnings: 2,
+}
 const FAILED: Reply = { kind: 'failed', error: { code: 'render_timeout', message: 'took 25 s' }, durationMs: 25_000 }
 
 export function describeReplyChannel(name: string, makeHarness: () => Promise<Harness<ReplyChannel>>): void {

@@ -1,5 +1,6 @@
 /** What is added to finished PDFs, on files with all the liberties the format has, judged by programs of others. */
 import { finishPdf } from '@platen/renderer/pdf/finish.ts'
+import { pageCountOf } from '@platen/renderer/pdf/page-count.ts'
 import { describe, expect, test } from 'vitest'
 import { inspectPdf } from '../topology/oracle.ts'
 
@@ -48,6 +49,10 @@ async function look(pdf: Uint8Array) {
       .map((page) => (page.match(/\S+/g) ?? []).sort()),
   }
 }
+
+test('the pages of a tree in two levels are counted', () => {
+  expect(pageCountOf(TREE)).toBe(3)
+})
 
 describe('the watermark', () => {
   test('is on every page, whatever the tree of pages is like, and leaves the rest as it was', async () => {

@@ -86,6 +86,12 @@ const QUEUE: readonly Panel[] = [
     queries: { '{{outcome}}': `sum by (outcome) (rate(platen_renders_ended_total{${IN}}${RATE}))` },
   },
   {
+    title: 'Warnings by code',
+    description: 'Renders whose document has a warning. docs/errors.md says what each code means.',
+    unit: 'cps',
+    queries: { '{{code}}': `sum by (code) (rate(platen_render_warnings_total{${IN}}${RATE}))` },
+  },
+  {
     title: 'Time of a render',
     description: '95th percentile of the duration of the last attempt, without waiting.',
     unit: 's',

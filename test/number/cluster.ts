@@ -53,7 +53,7 @@ const QUEUE = [
   `| ids | ${days(kafka.KAFKA_QUEUE_KEPT_MS)}; dead: ${days(contract.DEAD_LETTERS_KEPT_MS)} |`,
   `keeps queues ${words(kafka.KAFKA_QUEUE_KEPT_MS)}`,
   `how renders ended | ${days(contract.KAFKA_EVENTS_KEPT_MS)}, or \`PLATEN_KAFKA_EVENT_DAYS\``,
-  `message of a failure | ${days(contract.KAFKA_EVENTS_KEPT_MS)}, or \`PLATEN_KAFKA_EVENT_DAYS\``,
+  `message of a failure, warnings | ${days(contract.KAFKA_EVENTS_KEPT_MS)}, or \`PLATEN_KAFKA_EVENT_DAYS\``,
   `the days of their topic: ${days(contract.KAFKA_EVENTS_KEPT_MS, '').trim()}, unless`,
   `reminders of webhooks, ${days(contract.KAFKA_EVENTS_KEPT_MS)} of events`,
   `\`platen-reason\` | ${days(contract.DEAD_LETTERS_KEPT_MS)}`,

@@ -2,6 +2,7 @@
 import * as http from '@platen/adapters/http/limit.ts'
 import { OWN_MEMORY_BYTES, SLOT_MEMORY_BYTES, SLOTS_MAX } from '@platen/adapters/setting/limit.ts'
 import * as contract from '@platen/contract/limit.ts'
+import { WARNING_CHARS_MAX, WARNINGS_MAX } from '@platen/contract/warning.ts'
 import { DISK_FREE_BYTES_MIN, EVENTS_KEPT_MS } from '@platen/embedded/store/limit.ts'
 import { LOAD_MS_MAX } from '@platen/renderer/browser/document/load.ts'
 import * as browser from '@platen/renderer/browser/limit.ts'
@@ -61,6 +62,7 @@ const TEMPLATE = [
   `One that has not ended after ${seconds(TEMPLATE_CHECK_MS_MAX)} is ended`,
   `longer each time it happens, up to ${words(CHECK_HANG_BACK_OFF.msMax)}`,
   `${word(CHECKS_AT_ONCE)} templates are checked at once, one of each tenant, for ${s(TEMPLATE_CHECK_MS_MAX)} at most`,
+  `A render keeps at most ${digits(WARNINGS_MAX)} different warnings, with messages of ${digits(WARNING_CHARS_MAX)} characters in all`,
   `a text over ${digits(contract.FORMAT_CHARS_MAX)} characters is no date`,
   `A schema has at most ${kib(contract.SCHEMA_BYTES_MAX)}, ${digits(contract.SCHEMA_DEPTH_MAX)} levels, a [weight](templates.md#limits) of ${digits(contract.SCHEMA_WEIGHT_MAX)}, and ${digits(contract.PATTERN_SIZE_MAX)} instructions in a pattern`,
 ]
@@ -69,7 +71,7 @@ const FOLDER = [
   `A folder has at most ${mib(MANIFEST_FILE_BYTES_MAX)}, a file at most ${digits(MANIFEST_DOCUMENTS_MAX)} documents, and a document is nested at most ${digits(contract.JSON_DEPTH_MAX)} levels deep`,
   `less than ${mib(DISK_FREE_BYTES_MIN)} free on the disk`,
   `ended more than ${days(EVENTS_KEPT_MS)} ago`,
-  `message of a failure | ${days(EVENTS_KEPT_MS)} |`,
+  `message of a failure, warnings | ${days(EVENTS_KEPT_MS)} |`,
   `id of the render | ${days(EVENTS_KEPT_MS)} |`,
   `At the start and once ${words(contract.REMOVE_EVERY_MS)}`,
 ]

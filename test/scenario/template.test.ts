@@ -11,6 +11,8 @@ import { startService } from '../topology/topology.ts'
 
 const SCRIPTED_LIVE = `service_live_${'S'.repeat(43)}`
 
+const STRICT_LIVE = `service_live_${'T'.repeat(43)}`
+
 /** A PNG of one half-transparent red pixel. */
 const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 const FONT = new URL('../fixture/font/brand-regular.ttf', import.meta.url)
@@ -29,6 +31,14 @@ const BRANDED = {
     '<html lang="pl"><img src="asset:dot.png" width="50"><p style="font-family: Brand">ABC {{ name }}</p></html>',
   ),
 }
+
+/** Two pages with a text from the data. */
+const TWO_PAGES = {
+  ...tsxOf('<Page><Text>{data.name}</Text></Page><Page><Text>second</Text></Page>'),
+  ...html('<p>{{ name }}</p><p style="break-before: page">second</p>'),
+}
+/** A character for private use, which no font has. */
+const UNKNOWN = '\u{10fffd}'
 
 /** A column of the options: nothing but a word in the corner of the page's content. */
 const CORNER = {
@@ -72,6 +82,12 @@ beforeAll(async () => {
     template('acme', 'american', LOCALE),
     template('acme', 'scripted', scripted),
     template('acme', 'far', FAR),
+    template('acme', 'lenient', TWO_PAGES),
+    template('acme', 'strict', { ...TWO_PAGES, strict: true }),
+    plan('strict', { htmlEngineEnabled: true, strict: true }),
+    tenant('strict', 'strict'),
+    key('strict', 'live', STRICT_LIVE),
+    template('strict', 'lenient', TWO_PAGES),
     plan('scripting', { htmlEngineEnabled: true, javascriptEnabled: true }),
     tenant('scripted', 'scripting'),
     key('scripted', 'live', SCRIPTED_LIVE),
@@ -82,6 +98,8 @@ beforeAll(async () => {
     [ACME_LIVE, 'branded'],
     [ACME_LIVE, 'far'],
     [SCRIPTED_LIVE, 'scripted'],
+    [ACME_LIVE, 'strict'],
+    [STRICT_LIVE, 'lenient'],
   ] as const) {
     const list = () => request(service, { key: apiKey, path: '/api/v1/templates' })
     await poll(list).until(({ body }) => Buffer.from(body).includes(`"${code}"`))
@@ -110,6 +128,50 @@ describe.for(['react_pdf', 'html'] as const)('in %s', (engine) => {
       warnings: [{ code: 'missing_glyph', message: expect.stringContaining('漢 (U+6F22), 字 (U+5B57)') }],
     })
     expect(await recordOf({ template: 'branded', engine, data: { name: 'Ala' } })).not.toHaveProperty('warnings')
+  })
+
+  test('a sync answer says how many pages and warnings there are, and the status which', async () => {
+    const answers = [
+      await render(service, ACME_LIVE, { template: 'lenient', engine, data: { name: 'Ala' } }),
+      await render(service, ACME_LIVE, { template: 'lenient', engine, data: { name: UNKNOWN } }),
+    ]
+    const told = answers.map(({ headers }) => ['pages', 'warnings'].map((name) => headers.get(`x-service-${name}`)))
+    expect(told).toEqual([
+      ['2', '0'],
+      ['2', '1'],
+    ])
+    const [plain, warned] = await Promise.all(
+      answers.map(({ headers }) => ended(service, ACME_LIVE, headers.get('x-service-render-id') ?? '')),
+    )
+    expect(plain).toMatchObject({ status: 'succeeded', pages: 2 })
+    expect(plain).not.toHaveProperty('warnings')
+    expect(warned).toMatchObject({ status: 'succeeded', pages: 2, warnings: [{ code: 'missing_glyph' }] })
+  })
+
+  test('a warning fails the render if its template, its plan or the request is strict, and only then', async () => {
+    const strict = { template: 'lenient', options: { strict: true } }
+    const asked = [
+      [ACME_LIVE, { template: 'strict' }],
+      [ACME_LIVE, { template: 'strict', options: { strict: false } }],
+      [ACME_LIVE, strict],
+      [STRICT_LIVE, { template: 'lenient' }],
+    ] as const
+    const message = expect.stringMatching(/^the document has 1 warning, .*U\+10FFFD/)
+    for (const [apiKey, body] of asked) {
+      const record = await recordOf({ ...body, engine, data: { name: UNKNOWN } }, apiKey)
+      expect(record).toMatchObject({
+        status: 'failed',
+        error: { code: 'document_warnings', reason: 'document_warnings', message },
+        warnings: [{ code: 'missing_glyph' }],
+      })
+      expect(record).not.toHaveProperty('pdf_url')
+      await pdfOf({ ...body, engine, data: { name: 'Ala' } }, apiKey)
+    }
+    const answer = await render(service, ACME_LIVE, { ...strict, engine, data: { name: UNKNOWN } })
+    expect([answer.status, answer.json()['error']]).toMatchObject([
+      500,
+      { code: 'INTERNAL_ERROR', reason: 'document_warnings', message: expect.stringMatching(/^document_warnings: /) },
+    ])
   })
 
   test('options of the request beat those of the template, and these the source', async () => {

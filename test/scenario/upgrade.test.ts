@@ -35,6 +35,8 @@ async function deliveryOf(name: string): Promise<DeliveryList['deliveries'][numb
 test('how a render ended is answered from its manifest, with its PDF', async () => {
   const succeeded = await ended(service, ACME, idOf('succeeded'))
   expect(succeeded).toMatchObject({ status: 'succeeded', template: 'invoice' })
+  // That version counted no pages.
+  for (const later of ['pages', 'warnings']) expect(succeeded).not.toHaveProperty(later)
   const download = await fetch(String(succeeded.pdf_url))
   expect(download.headers.get('content-disposition')).toContain('invoice.pdf')
   const [, pdf = ''] = Object.entries(service.left.pdfs).find(([name]) => name.includes(idOf('succeeded'))) ?? []

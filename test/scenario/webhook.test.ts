@@ -81,7 +81,16 @@ describe('an async render with a webhook_url', () => {
     const record = await ended(service, ACME_LIVE, id)
     const pdf = Buffer.from(await (await fetch(String(record.pdf_url))).arrayBuffer())
     const event = JSON.parse(received.body)
-    expect(Object.keys(event)).toEqual(['id', 'render_id', 'template', 'status', 'duration_ms', 'bytes', 'artifact_id'])
+    expect(Object.keys(event)).toEqual([
+      'id',
+      'render_id',
+      'template',
+      'status',
+      'duration_ms',
+      'bytes',
+      'artifact_id',
+      'pages',
+    ])
     expect([ulidOf(event.id), event.render_id, event.template]).toEqual([id, id, INVOICE.template])
     expect(event).toMatchObject({
       status: 'succeeded',
@@ -92,6 +101,23 @@ describe('an async render with a webhook_url', () => {
     const { attempts, ...told } = await delivery(id, ({ status }) => status === 'delivered')
     expect(told).toMatchObject({ id: received.headers['x-service-delivery'], event: 'render.succeeded' })
     expect(attempts).toMatchObject([{ result: 'ok', status_code: 204 }])
+  })
+
+  test.for([
+    [undefined, 'succeeded', undefined],
+    [true, 'failed', 'document_warnings'],
+  ] as const)('and a warning is told of it, with strict: %j as %s', async ([strict, status, error_code]) => {
+    // No font has a character for private use.
+    const data = { number: '7', rows: [{ name: '\u{10fffd}' }] }
+    const options = strict === undefined ? {} : { strict }
+    const id = await submit(service, ACME_LIVE, { ...INVOICE, data, options, webhook_url: receiver.url })
+    await receiver.until(1)
+    const { warnings, pages } = await ended(service, ACME_LIVE, id)
+    expect(warnings).toMatchObject([{ code: 'missing_glyph', message: expect.stringContaining('U+10FFFD') }])
+    expect(pages).toBe(strict === undefined ? 1 : undefined)
+    const event = JSON.parse(only().body)
+    expect(event).toMatchObject({ status, warnings, ...(error_code !== undefined && { error_code }) })
+    expect(event.pages).toBe(pages)
   })
 
   test('that fails is told of with its code; a time-out with the limit that applied', async () => {

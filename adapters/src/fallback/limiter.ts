@@ -139,6 +139,7 @@ export const LIMIT_SHARES = {
   htmlEngineEnabled: 'whole',
   htmlEngineRenderMultiplier: 'whole',
   javascriptEnabled: 'whole',
+  strict: 'whole',
   renderTimeoutSeconds: 'whole',
   requestData: 'whole',
   retentionDays: 'whole',

@@ -5,7 +5,7 @@ import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
 import { LANES, type Outcome } from '@platen/contract/render.ts'
 import type { TemplateCode, TenantId } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
-import { aFailure, aRecord, CERTIFICATE, CERTIFICATE_SOONER } from '../../../test/fixture/build.ts'
+import { aFailure, aManifest, aRecord, CERTIFICATE, CERTIFICATE_SOONER } from '../../../test/fixture/build.ts'
 import { apiMeter } from './api.ts'
 import { dependencyMeters } from './dependency.ts'
 import { gaugeCertificates } from './deployable/certificate.ts'
@@ -113,6 +113,18 @@ test('a render that never began has an end and no duration', async () => {
   ])
   expect(await seriesOf('render_duration_seconds_count')).toEqual([
     'platen_render_duration_seconds_count{engine="html"} 1',
+  ])
+})
+
+test('a render counts once for each code that it was warned of, whether it succeeded or not', async () => {
+  const { metrics, seriesOf } = opened()
+  const meter = aRendererMeter(metrics)
+  const warnings = (['text_overflow', 'text_overflow', 'missing_glyph'] as const).map((code) => ({ code, message: '' }))
+  const { outcome } = aManifest()
+  for (const ended of [{ ...outcome, warnings }, aFailure({ warnings }), outcome]) meter.ended(HTML, ended)
+  expect(await seriesOf('render_warnings_total')).toEqual([
+    'platen_render_warnings_total{engine="html",code="missing_glyph"} 2',
+    'platen_render_warnings_total{engine="html",code="text_overflow"} 2',
   ])
 })
 

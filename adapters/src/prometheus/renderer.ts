@@ -9,6 +9,7 @@ import {
 } from '@platen/contract/port/renderer-meter.ts'
 import { LANES, type Outcome } from '@platen/contract/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
+import { WARNING_CODES, warningCodesOf } from '@platen/contract/warning.ts'
 import { Gauge } from 'prom-client'
 import type { Dependencies } from './dependency.ts'
 import type { Metrics } from './registry.ts'
@@ -121,8 +122,14 @@ function endMeter(metrics: Metrics): Ended {
     'How long the last attempt of a render took, without waiting; renders that never began do not count.',
     { buckets: RENDER_BUCKETS, labels: { engine: ENGINES } },
   )
+  const warned = metrics.counter(
+    'platen_render_warnings_total',
+    'Renders that ended with a warning, by its code: a render counts once for each of its codes.',
+    { engine: ENGINES, code: WARNING_CODES },
+  )
   return ({ engine, lane }, outcome, traceId) => {
     ended.inc({ engine, lane, outcome: codeOf(outcome) })
+    for (const code of warningCodesOf(outcome)) warned.inc({ engine, code })
     if (outcome.durationMs > 0) duration.observe({ engine }, outcome.durationMs / 1000, traceId)
   }
 }

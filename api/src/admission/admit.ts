@@ -113,6 +113,7 @@ export function commonOf(
     options: body.options ?? {},
     deadlineMs: tenant.limits.renderTimeoutSeconds * 1000,
     javascriptEnabled: tenant.limits.javascriptEnabled,
+    ...((tenant.limits.strict === true || template.strict === true) && { strict: true }),
     storage: tenant.storage,
     ...(webhookUrl !== undefined && { webhookUrl }),
     ...labelsOf(body),

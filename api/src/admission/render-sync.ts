@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { PendingReply, Reply } from '@platen/contract/port/reply-channel.ts'
 import type { Manifest, Pdf, RenderRecord } from '@platen/contract/render.ts'
+import { warningCountOf } from '@platen/contract/warning.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { unavailable } from '../problem.ts'
@@ -101,7 +102,9 @@ export async function replyOf({ outcome }: Manifest, { artifacts, clock }: ApiPo
   if (outcome.status === 'failed') return { kind: 'failed', error: outcome.error, durationMs }
   const pdf = await artifacts.get(outcome.pdf.address, clock.timeout(PORT_CALL_MS_MAX))
   if (pdf === undefined) throw new ServiceError('INTERNAL_ERROR', 'The PDF of this render is missing.')
-  return { kind: 'rendered', pdf: requireIntact(pdf, outcome.pdf), durationMs }
+  const { pages } = outcome
+  const warnings = warningCountOf(outcome)
+  return { kind: 'rendered', pdf: requireIntact(pdf, outcome.pdf), durationMs, ...(pages && { pages }), warnings }
 }
 
 function requireIntact(bytes: Uint8Array, { sha256, address }: Pdf): Uint8Array {

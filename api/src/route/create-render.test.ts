@@ -76,6 +76,19 @@ describe('POST /render in async mode', () => {
     })
   })
 
+  test.for<[boolean, true | undefined, object, object]>([
+    [false, undefined, {}, { options: {} }],
+    [true, undefined, { strict: false }, { strict: true, options: { strict: false } }],
+    [false, true, {}, { strict: true, options: {} }],
+    [false, undefined, { strict: true }, { options: { strict: true } }],
+  ])('is strict if the plan (%j), the template (%j) or the request is: %j', async ([plan, own, options, expected]) => {
+    const template = { ...aTemplate(), ...(own && { strict: own }) }
+    const api = anApi({ tenant: { limits: { strict: plan } }, templates: [template] })
+    expect((await api.post({ ...ASYNC, options })).statusCode).toBe(202)
+    const { strict, options: kept } = await queued(api, 'async')
+    expect({ ...(strict !== undefined && { strict }), options: kept }).toEqual(expected)
+  })
+
   test('carries the trace of the request, and says it in every line about it', async () => {
     const api = anApi()
     const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'rojo=1' }
@@ -226,7 +239,13 @@ describe('POST /render in sync mode', () => {
   }
 
   test('answers the PDF, with its facts in headers', async () => {
-    const { id, answer } = await rendered(anApi(), SYNC, { kind: 'rendered', pdf: PDF, durationMs: 123.4 })
+    const { id, answer } = await rendered(anApi(), SYNC, {
+      kind: 'rendered',
+      pdf: PDF,
+      durationMs: 123.4,
+      pages: 3,
+      warnings: 0,
+    })
     expect(answer.statusCode).toBe(200)
     expect(answer.rawPayload).toEqual(PDF)
     const name = `invoice-${id}.pdf`
@@ -236,10 +255,17 @@ describe('POST /render in sync mode', () => {
       'content-disposition': `inline; filename="${name}"; filename*=UTF-8''${name}`,
       'x-service-render-id': id,
       'x-service-render-ms': '123',
+      'x-service-pages': '3',
+      'x-service-warnings': '0',
       etag: `"${createHash('sha256').update(PDF).digest('hex')}"`,
       'cache-control': 'private, no-store',
       'x-content-type-options': 'nosniff',
     })
+  })
+
+  test('says nothing of pages and warnings if a renderer of an older version did not', async () => {
+    const { answer } = await rendered(anApi(), SYNC, { kind: 'rendered', pdf: PDF, durationMs: 1 })
+    expect(Object.keys(answer.headers).filter((name) => /pages|warnings/.test(name))).toEqual([])
   })
 
   test('offers the file name asked for', async () => {
@@ -336,10 +362,16 @@ describe('POST /render in sync mode', () => {
       const address = { bucket: 'platen', key: pdfKey(record, sha256) }
       await api.ports.artifacts.put(address, PDF, NEVER)
       const pdf = { address, bytes: PDF.length, sha256 }
-      await write({ status: 'succeeded', finishedAt: NOON, durationMs: 77, pdf }, record, api)
+      const warnings = [{ code: 'text_overflow', message: 'over' }] as const
+      const document = { pdf, pages: 2, warnings, warningsOmitted: 4 }
+      await write({ status: 'succeeded', finishedAt: NOON, durationMs: 77, ...document }, record, api)
     })
     expect(answer.rawPayload).toEqual(PDF)
-    expect(answer.headers['x-service-render-ms']).toBe('77')
+    expect(answer.headers).toMatchObject({
+      'x-service-render-ms': '77',
+      'x-service-pages': '2',
+      'x-service-warnings': '5',
+    })
   })
 
   test('answers the failure from the manifest when only the reply was lost', async () => {

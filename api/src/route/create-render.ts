@@ -167,6 +167,8 @@ function sendAccepted({ id }: Pick<RenderRecord, 'id'>, { reply }: Exchange): Fa
 export interface HeaderNames {
   readonly renderId: string
   readonly renderMs: string
+  readonly pages: string
+  readonly warnings: string
   readonly quotaLimit: string
   readonly quotaRemaining: string
 }
@@ -177,6 +179,8 @@ export function headerNames(brand: string): HeaderNames {
   return {
     renderId: `${prefix}-Render-Id`,
     renderMs: `${prefix}-Render-Ms`,
+    pages: `${prefix}-Pages`,
+    warnings: `${prefix}-Warnings`,
     quotaLimit: `${prefix}-Quota-Limit`,
     quotaRemaining: `${prefix}-Quota-Remaining`,
   }
@@ -194,6 +198,7 @@ function sendReply(
       const held = answers.hold(caller.tenant.id, answer.pdf.byteLength)
       for (const end of ['finish', 'close']) reply.raw.once(end, () => held[Symbol.dispose]())
       return reply
+        .headers(documentHeaders(answer, headers))
         .type('application/pdf')
         .header(headers.renderId, record.id)
         .header(headers.renderMs, Math.round(answer.durationMs))
@@ -201,6 +206,17 @@ function sendReply(
         .header('etag', `"${createHash('sha256').update(answer.pdf).digest('hex')}"`)
         .send(answer.pdf)
     }
+  }
+}
+
+/** What the answer says of the document. A renderer of an older version does not say it. */
+function documentHeaders(
+  { pages, warnings }: Extract<Reply, { kind: 'rendered' }>,
+  headers: HeaderNames,
+): Readonly<Record<string, number>> {
+  return {
+    ...(pages !== undefined && { [headers.pages]: pages }),
+    ...(warnings !== undefined && { [headers.warnings]: warnings }),
   }
 }
 
@@ -229,6 +245,11 @@ function description(headers: HeaderNames): object {
           ...COMMON_HEADERS,
           [headers.renderId]: RENDER_ID,
           [headers.renderMs]: { type: 'integer', description: 'Rendering time in milliseconds.' },
+          [headers.pages]: { type: 'integer', description: 'Pages of the PDF.' },
+          [headers.warnings]: {
+            type: 'integer',
+            description: 'Number of warnings; 0 if there are none. The status record of the render has them.',
+          },
           'Content-Disposition': { type: 'string', description: 'Has `options.filename`, or a generated file name.' },
           ETag: { type: 'string', description: 'SHA-256 of the PDF; `artifact_id` of the webhook.' },
           ...limits,

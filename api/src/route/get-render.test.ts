@@ -9,6 +9,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   encodeManifest,
   manifestKey,
+  type Outcome,
   type RenderRecord,
   tombstoneOf,
   UnreadableManifest,
@@ -29,7 +30,7 @@ function accepted({ ports }: Api, fields: Partial<RenderRecord> = {}): RenderRec
   return aRecord({ id, ...fields })
 }
 
-async function finish(api: Api, record: RenderRecord, outcome?: ReturnType<typeof aFailure>): Promise<void> {
+async function finish(api: Api, record: RenderRecord, outcome?: Outcome): Promise<void> {
   const manifest = aManifest({ record, ...(outcome && { outcome }) })
   await api.ports.artifacts.create({ bucket: 'platen', key: manifestKey(record.id) }, encodeManifest(manifest), NEVER)
 }
@@ -74,6 +75,28 @@ describe('GET /render/:id', () => {
     await api.clock.advance(1000)
     const later = (await api.get(`/api/v1/render/${record.id}`)).json()
     expect(new URL(later.pdf_url).searchParams.get('expires')).toBe(`${NOON + 601_000}`)
+  })
+
+  test('shows pages and warnings, which the manifest of an older version does not have', async () => {
+    const warned = {
+      warnings: [{ code: 'text_overflow', place: 'page 2', message: 'over' }],
+      warningsOmitted: 3,
+    } as const
+    const shown = async (outcome?: Outcome) => {
+      const api = anApi()
+      const record = accepted(api)
+      await finish(api, record, outcome)
+      const { pages, warnings, warnings_omitted } = (await api.get(`/api/v1/render/${record.id}`)).json()
+      return { pages, warnings, warnings_omitted }
+    }
+    const { outcome } = aManifest()
+    const fields = { warnings: warned.warnings, warnings_omitted: 3 }
+    if (outcome.status !== 'succeeded') throw new Error('it succeeded')
+    expect(await shown({ ...outcome, ...warned, pages: 4 })).toEqual({ pages: 4, ...fields })
+    expect(await shown(aFailure({ error: { code: 'document_warnings', message: 'strict' }, ...warned }))).toEqual(
+      fields,
+    )
+    expect(await shown()).toEqual({})
   })
 
   test('takes an id in small letters', async () => {

@@ -25,6 +25,7 @@ import {
 } from '@platen/contract/render.ts'
 import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
 import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
+import { warningFieldsOf } from '@platen/contract/warning.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf, scopeOf } from '../admission/authenticate.ts'
 import { readManifest } from '../admission/manifest.ts'
@@ -167,12 +168,17 @@ export function recordOf({ id, template, acceptedAt, state, batch, ...labels }: 
     case 'running':
       return record
     case 'succeeded': {
-      const { pdf, finishedAt, warnings } = state
-      const ended = { ...record, pdf_size_bytes: pdf.bytes, finished_at: timeOf(finishedAt) }
-      return warnings === undefined ? ended : { ...ended, warnings: [...warnings] }
+      const { pdf, finishedAt, pages } = state
+      const size = { pdf_size_bytes: pdf.bytes, ...(pages !== undefined && { pages }) }
+      return { ...record, ...size, finished_at: timeOf(finishedAt), ...warningFieldsOf(state) }
     }
     case 'failed':
-      return { ...record, finished_at: timeOf(state.finishedAt), error: errorOf(state.error) }
+      return {
+        ...record,
+        finished_at: timeOf(state.finishedAt),
+        error: errorOf(state.error),
+        ...warningFieldsOf(state),
+      }
   }
 }
 
@@ -228,6 +234,7 @@ const EXAMPLES: readonly StatusRecord[] = [
     status: 'succeeded',
     pdf_url: 'https://storage.example.com/acme/01KAJHYV7NF3S8G9TWQ2MZXC4R.pdf?expires=1795262400',
     pdf_size_bytes: 48_213,
+    pages: 2,
     finished_at: '2026-11-21T12:00:00.412Z',
   },
   {

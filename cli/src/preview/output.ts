@@ -50,19 +50,3 @@ async function beginsAsPdf(path: string): Promise<boolean> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(PDF_MARK.length))
   return buffer.toString('latin1', 0, bytesRead) === PDF_MARK
 }
-
-const PAGES_MARK = '/Type /Pages'
-
-/**
- * Counts the pages of a PDF that one of our engines wrote, with the page tree in plain text. The root of the tree has the highest count.
- */
-export function pagesOf(pdf: Uint8Array): number {
-  const bytes = Buffer.from(pdf.buffer, pdf.byteOffset, pdf.byteLength)
-  let pages = 0
-  for (let at = bytes.indexOf(PAGES_MARK); at !== -1; at = bytes.indexOf(PAGES_MARK, at + 1)) {
-    const after = at + PAGES_MARK.length
-    const digits = /^\s+\/Count (\d+)/.exec(bytes.toString('latin1', after, after + 30))?.[1]
-    pages = Math.max(pages, Number(digits ?? 0))
-  }
-  return pages
-}

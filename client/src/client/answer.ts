@@ -32,6 +32,10 @@ export interface RenderAnswer extends StartAnswer {
 export interface PdfAnswer extends RenderAnswer {
   /** Rendering time in milliseconds. */
   readonly renderMs: number
+  /** Undefined from services of older versions, as `warningCount` is. */
+  readonly pages: number | undefined
+  /** How many warnings the document has. `getRender` reads them. */
+  readonly warningCount: number | undefined
   readonly filename: string | undefined
 }
 
@@ -78,7 +82,9 @@ export function pdfAnswerOf({ headers, status }: Response, brand: string): PdfAn
     throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is not a PDF from the service', status })
   }
   const renderMs = Number(headers.get(`x-${brand}-render-ms`))
-  return { renderId, renderMs, filename: filenameOf(headers), ...commonOf(headers, brand) }
+  const pages = wholeNumberOf(headers, `x-${brand}-pages`)
+  const warningCount = wholeNumberOf(headers, `x-${brand}-warnings`)
+  return { renderId, renderMs, pages, warningCount, filename: filenameOf(headers), ...commonOf(headers, brand) }
 }
 
 export async function readAccepted(response: Response, brand: string): Promise<AcceptedRender> {

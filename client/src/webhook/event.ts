@@ -1,7 +1,7 @@
 /** The events of webhooks, and the two spellings of a render's id. */
 import { fieldOf, parseJson } from '../json.ts'
 import { fromWire } from '../spelling.ts'
-import type { EventType, FailureCode } from '../wire.ts'
+import type { EventType, FailureCode, RenderWarning } from '../wire.ts'
 
 /** What a webhook says. */
 export type WebhookBody = SucceededBody | FailedBody | BatchEndedBody | TestBody
@@ -16,6 +16,10 @@ interface EndedBody {
   readonly reference?: string
   /** `metadata` of the request. */
   readonly metadata?: Readonly<Record<string, string>>
+  /** Absent if there are none. A render that failed has them only with the code `document_warnings`. */
+  readonly warnings?: readonly RenderWarning[]
+  /** How many more warnings there were. Absent if `warnings` has all of them. */
+  readonly warningsOmitted?: number
 }
 
 export interface SucceededBody extends EndedBody {
@@ -24,6 +28,8 @@ export interface SucceededBody extends EndedBody {
   readonly bytes: number
   /** SHA-256 of the PDF. */
   readonly artifactId: string
+  /** Pages of the PDF. Absent from services of older versions. */
+  readonly pages?: number
 }
 
 export interface FailedBody extends EndedBody {

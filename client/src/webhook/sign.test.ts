@@ -41,6 +41,9 @@ describe('an event for a test', () => {
         durationMs: 7,
         bytes: 9,
         artifactId: 'f',
+        pages: 3,
+        warnings: [{ code: 'text_overflow', place: 'page 1', message: 'a_b' }],
+        warningsOmitted: 2,
       },
     },
     {

@@ -95,15 +95,16 @@ function bodyOf(event: TestEvent, deliveryId: string, timestamp: Date): object {
   if (event.type === 'batch.ended') return batchBodyOf(event, timestamp)
   const { renderId = renderIdOf(crypto.randomUUID()) } = event
   if (!ULID.test(renderId)) throw new TypeError('renderId is not the id of a render')
-  const { template = 'invoice', reference, metadata } = event.data ?? {}
+  const { template = 'invoice', reference, metadata, ...data } = event.data ?? {}
+  const warned = { warnings: data.warnings, warningsOmitted: data.warningsOmitted }
   const about = { id: uuidOf(renderId), renderId, template, reference, metadata }
   if (event.type === 'render.failed') {
     const { errorCode = 'template_error', errorReason = errorCode } = event.data ?? {}
     const { errorMessage = 'the template has a fault' } = event.data ?? {}
-    return { ...about, status: 'failed', errorCode, errorReason, errorMessage }
+    return { ...about, status: 'failed', errorCode, errorReason, errorMessage, ...warned }
   }
-  const { durationMs = 412, bytes = 48_213, artifactId = '9f86d081884c7d65'.repeat(4) } = event.data ?? {}
-  return { ...about, status: 'succeeded', durationMs, bytes, artifactId }
+  const { durationMs = 412, bytes = 48_213, artifactId = '9f86d081884c7d65'.repeat(4), pages = 2 } = event.data ?? {}
+  return { ...about, status: 'succeeded', durationMs, bytes, artifactId, pages, ...warned }
 }
 
 function batchBodyOf(

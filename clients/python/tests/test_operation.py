@@ -26,6 +26,8 @@ PDF = answer(
     content_type="application/pdf",
     x_service_render_id=RENDER_ID,
     x_service_render_ms="42",
+    x_service_pages="3",
+    x_service_warnings="0",
     x_service_quota_limit="100",
     x_service_quota_remaining="99",
     content_disposition="inline; filename=\"za____.pdf\"; filename*=UTF-8''za%C5%BC%C3%B3%C5%82%C4%87.pdf",
@@ -48,7 +50,7 @@ class TestRender:
         script = Script([PDF])
         request = operation.render_request(script.settings, RENDER, {"reference": "o-1", "options": {}}, "order-1")
         assert script.run(operation.render(script.settings, request, None)) == RenderedPdf(
-            b"%PDF-1.7", RENDER_ID, 42, "zażółć.pdf", False, Quota(100, 99)
+            b"%PDF-1.7", RENDER_ID, 42, "zażółć.pdf", False, Quota(100, 99), 3, 0
         )
         assert (request.method, request.url) == ("POST", "https://pdf.example.com/api/v1/render")
         assert json.loads(request.body or b"") == {**RENDER, "reference": "o-1", "options": {}}
@@ -190,10 +192,12 @@ class TestWaiting:
 
     def test_of_a_new_render_is_one_call_with_one_time(self) -> None:
         pdf = answer(200, b"%PDF", content_disposition='inline; filename="a \\"b\\".pdf"')
-        script = Script([BROKEN, ACCEPTED, record("queued"), BROKEN, record("succeeded", pdf_url="https://x"), pdf])
+        warnings = [{"code": "text_overflow", "message": "a text"}]
+        ended = record("succeeded", pdf_url="https://x", pages=2, warnings=warnings, warnings_omitted=3)
+        script = Script([BROKEN, ACCEPTED, record("queued"), BROKEN, ended, pdf])
         request = operation.render_request(script.settings, {**RENDER, "mode": "async"}, {}, None)
         result = script.run(operation.render_and_wait(script.settings, request, 60.0))
-        assert result == RenderedPdf(b"%PDF", RENDER_ID, None, 'a "b".pdf', False, None)
+        assert result == RenderedPdf(b"%PDF", RENDER_ID, None, 'a "b".pdf', False, None, 2, 4)
         assert [request.url.removeprefix(script.settings.root) for request in script.asked] == [
             *["/render"] * 2,
             *[f"/render/{RENDER_ID}?wait=10"] * 3,

@@ -60,6 +60,7 @@ class TestACaller:
         assert result.pdf.rstrip().endswith(b"%%EOF")
         assert re.fullmatch(ULID, result.render_id)
         assert result.render_ms > 0
+        assert (result.pages, result.warning_count) == (1, 0)
         assert (result.filename, result.replayed, result.quota) == ("faktura-żółta.pdf", False, None)
 
     def test_has_a_pdf_rendered_waits_for_it_and_downloads_it(self, client: Any) -> None:

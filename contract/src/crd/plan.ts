@@ -48,6 +48,8 @@ export interface PlanSpec {
   readonly asyncFairShare?: number
   /** Place of the data, file name and webhook URL of requests. Inline keeps them in the records of the queue and the event log. Stored keeps them only in the artifact store, so that an erasure removes them everywhere; it needs the store before each 202. Default is Inline. */
   readonly requestData?: 'Inline' | 'Stored'
+  /** True fails renders whose document has a warning, with document_warnings. A template and a request may be strict by themselves. Default is false. */
+  readonly strict?: boolean
   /** True allows html templates to run JavaScript in the page. Needs htmlEngineEnabled. Default is false. */
   readonly javascriptEnabled?: boolean
 }
@@ -82,6 +84,7 @@ export const planSpecSchema = {
     retentionDays: { type: 'integer', minimum: 1, maximum: 3650 },
     asyncFairShare: { type: 'integer', minimum: 1, maximum: 10000 },
     requestData: { type: 'string', enum: ['Inline', 'Stored'] },
+    strict: { type: 'boolean' },
     javascriptEnabled: { type: 'boolean' },
   },
 } as const

@@ -53,6 +53,8 @@ export interface TemplateSpec {
     /** True runs JavaScript in the page, if the plan allows it. Default is false. */
     readonly javascriptEnabled?: boolean
   }
+  /** True fails renders whose document has a warning, with document_warnings. The plan and a request may be strict by themselves. Default is false. */
+  readonly strict?: boolean
   /** Defaults for the options of a request. */
   readonly options?: {
     /** A named size (A3, A4, A5, A6, Letter, Legal, Tabloid), or width and height in points. Default is the size in the source, else A4. */
@@ -230,6 +232,7 @@ export const templateSpecSchema = {
         javascriptEnabled: { type: 'boolean' },
       },
     },
+    strict: { type: 'boolean' },
     options: {
       type: 'object',
       additionalProperties: false,

@@ -133,6 +133,7 @@ export const tenantSpecSchema = {
         retentionDays: { type: 'integer', minimum: 1, maximum: 3650 },
         asyncFairShare: { type: 'integer', minimum: 1, maximum: 10000 },
         requestData: { type: 'string', enum: ['Inline', 'Stored'] },
+        strict: { type: 'boolean' },
         javascriptEnabled: { type: 'boolean' },
       },
     },

@@ -3,7 +3,14 @@ import type { RenderId } from '../render-id.ts'
 
 /** The result of a sync render, sent from the renderer to the API process that holds the connection. */
 export type Reply =
-  | { readonly kind: 'rendered'; readonly pdf: Uint8Array; readonly durationMs: number }
+  | {
+      readonly kind: 'rendered'
+      readonly pdf: Uint8Array
+      readonly durationMs: number
+      /** Both are absent if a version before these fields rendered. */
+      readonly pages?: number
+      readonly warnings?: number
+    }
   | { readonly kind: 'failed'; readonly error: Failure; readonly durationMs: number }
 
 /**

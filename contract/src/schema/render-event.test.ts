@@ -17,6 +17,7 @@ const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, N
   template: 'must',
   options: 'must',
   requestData: 'may',
+  strict: 'may',
   storage: 'must',
   webhookUrl: 'may',
   reference: 'may',
@@ -32,6 +33,7 @@ const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, N
 
 const { encode, decode } = renderEventCodec()
 const version = String(FORMAT)
+const WARNED = { warnings: [{ code: 'text_overflow', place: 'page 1', message: '' }], warningsOmitted: 2 } as const
 
 test('the schema of an event has the fields of the render that the type has', () => {
   const { properties, required } = renderEventSchema.properties.manifest.properties.render
@@ -42,6 +44,8 @@ test('the schema of an event has the fields of the render that the type has', ()
 
 test.for<[string, Manifest]>([
   ['a success', aManifest()],
+  ['a document with a warning', aManifest({ outcome: { ...aManifest().outcome, ...WARNED } })],
+  ['a strict failure', aManifest({ outcome: aFailure(WARNED) })],
   ['a failure', aManifest({ outcome: aFailure(), attempt: 0 })],
   ['a render with a webhook', aManifest({ record: aRecord({ webhookUrl: 'https://example.com/hook' }) })],
 ])('an event of %s is read as it was written', ([, manifest]) => {
@@ -59,6 +63,11 @@ test.for<[string, object, string]>([
   ['without an id', { id: undefined }, '/id is required'],
   ['of a type of its own', { type: 'render.lost' }, '/type must be one of'],
   ['without an outcome', { manifest: { ...aManifest(), outcome: undefined } }, '/manifest/outcome is required'],
+  [
+    'of warnings that are none',
+    { manifest: { ...aManifest(), outcome: { ...aManifest().outcome, warnings: [{ code: 1 }] } } },
+    '/manifest/outcome',
+  ],
   ['of an outcome that is none', { manifest: { ...aManifest(), outcome: { status: 'lost' } } }, '/manifest/outcome'],
 ])('an event %s is refused', ([, fields, fault]) => {
   const bytes = Buffer.from(JSON.stringify({ ...anEvent(), ...fields }))

@@ -16,6 +16,14 @@ const { stored } = renderRecordSchema.properties.data.oneOf[1].properties
 const count = { type: 'integer', minimum: 0 } as const
 const duration = { type: 'number', minimum: 0 } as const
 const text = { type: 'string' } as const
+/** A newer version may have other codes. */
+const warned = {
+  warnings: {
+    type: 'array',
+    items: { type: 'object', required: ['code', 'message'], properties: { code: text, place: text, message: text } },
+  },
+  warningsOmitted: count,
+} as const
 
 /** The schema of a `RenderEvent`. Unknown fields are allowed: a newer version may have added them. */
 export const renderEventSchema = {
@@ -43,6 +51,8 @@ export const renderEventSchema = {
                 status: { const: 'succeeded' },
                 finishedAt: count,
                 durationMs: duration,
+                pages: count,
+                ...warned,
                 pdf: {
                   type: 'object',
                   required: ['address', 'bytes', 'sha256'],
@@ -57,6 +67,7 @@ export const renderEventSchema = {
                 status: { const: 'failed' },
                 finishedAt: count,
                 durationMs: duration,
+                ...warned,
                 error: {
                   type: 'object',
                   required: ['code', 'message'],

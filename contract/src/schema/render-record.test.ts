@@ -22,6 +22,7 @@ const FIELDS: {
   requestData: 'may',
   deadlineMs: 'must',
   javascriptEnabled: 'must',
+  strict: 'may',
   storage: 'must',
   webhookUrl: 'may',
   reference: 'may',
@@ -58,6 +59,7 @@ describe('the schema of a render record', () => {
       'whose request is stored',
       { requestData: 'Stored', data: { stored: { bucket: 'platen', key: 'acme/01/input' } } },
     ],
+    ['of a strict template', { strict: true, options: { strict: false } }],
     ['whose tenant has no prefix', { storage: { bucket: 'platen', prefix: '' } }],
     [
       'with data of every kind',

@@ -84,6 +84,7 @@ export const renderRecordSchema = {
     },
     deadlineMs: { type: 'number', exclusiveMinimum: 0 },
     javascriptEnabled: { type: 'boolean' },
+    strict: { const: true },
     storage: {
       type: 'object',
       required: ['bucket', 'prefix'],

@@ -8,7 +8,7 @@ import { FAILURES, HTTP_ERRORS, type HttpErrorCode, REQUEST_PARTS, reasonsOf } f
 import { EVENT_TYPES } from '../event.ts'
 import { STATUSES } from '../render.ts'
 import { ENGINES } from '../render-options.ts'
-import { WARNINGS } from '../warning.ts'
+import { WARNINGS, WARNINGS_MAX } from '../warning.ts'
 
 const REASONS = [...new Set((Object.keys(HTTP_ERRORS) as HttpErrorCode[]).flatMap(reasonsOf))]
 
@@ -35,6 +35,13 @@ export const acceptedSchema = {
   },
 } as const
 export type Accepted = FromSchema<typeof acceptedSchema>
+
+const pages = { type: 'integer', minimum: 1, description: 'Pages of the PDF. Only if status is succeeded.' } as const
+const warningsOmitted = {
+  type: 'integer',
+  minimum: 1,
+  description: `How many more warnings there were. Absent if \`warnings\` has all of them; it has at most ${WARNINGS_MAX}.`,
+} as const
 
 export const warningsSchema = {
   type: 'array',
@@ -74,6 +81,7 @@ export const statusRecordSchema = {
       description: 'Only while status is succeeded. Valid for ten minutes; every GET returns a new one.',
     },
     pdf_size_bytes: { type: 'integer', minimum: 0 },
+    pages,
     created_at: instant,
     finished_at: instant,
     error: {
@@ -90,8 +98,10 @@ export const statusRecordSchema = {
     },
     warnings: {
       ...warningsSchema,
-      description: 'Problems of a document that was rendered nevertheless. Absent if there are none.',
+      description:
+        'Problems of a document that was rendered nevertheless, or that failed with document_warnings. Absent if there are none.',
     },
+    warnings_omitted: warningsOmitted,
   },
 } as const
 export type StatusRecord = FromSchema<typeof statusRecordSchema>
@@ -364,6 +374,9 @@ export const webhookBodySchema = {
     error_code: { ...failureCode, description: 'Only if status is failed.' },
     error_reason: { ...failureCode, description: 'The same as error_code.' },
     error_message: { type: 'string', description: 'Only if status is failed.' },
+    pages,
+    warnings: { ...warningsSchema, description: 'As in the status record. Absent if there are none.' },
+    warnings_omitted: warningsOmitted,
   },
 } as const
 export type WebhookBody = FromSchema<typeof webhookBodySchema>

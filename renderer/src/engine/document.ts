@@ -82,7 +82,7 @@ export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => 
     timer.end('layout')
     const pdf = finishPdf(await withLayoutError(() => drawPdf(layout, date)), { isSandbox })
     timer.end('print')
-    return { pdf, warnings: warning === undefined ? [] : [warning], phases: timer.phases }
+    return { pdf, pages: pagesOf(layout), warnings: warning === undefined ? [] : [warning], phases: timer.phases }
   }
 }
 

@@ -20,6 +20,7 @@ import { launchBrowser, removeStaleProfiles } from '../browser/launch.ts'
 import { openPage, type PrintedDocument } from '../browser/page.ts'
 import { openPagePool, openUsages } from '../browser/pool.ts'
 import { finishPdf, type Metadata } from '../pdf/finish.ts'
+import { pageCountOf } from '../pdf/page-count.ts'
 import type { RenderEngine, Rendering, RenderWork } from '../port/engine.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
@@ -85,7 +86,12 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
       { name: 'layout', durationMs: printedAt - printed.printMs - filledAt },
       { name: 'print', durationMs: endedAt - printedAt + printed.printMs },
     ] as const
-    return { pdf, warnings: [...warningsOf(work, filled, printed), ...filled.absent], phases }
+    return {
+      pdf,
+      pages: pageCountOf(printed.pdf),
+      warnings: [...warningsOf(work, filled, printed), ...filled.absent],
+      phases,
+    }
   }
 
   return {

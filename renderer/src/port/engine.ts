@@ -42,7 +42,8 @@ export interface ConsoleLine {
 /** A finished document. */
 export interface Rendering<Bytes extends Uint8Array = Uint8Array> {
   readonly pdf: Bytes
-  /** In document order. */
+  readonly pages: number
+  /** In document order. There may be any number. */
   readonly warnings: readonly Warning[]
   /** The parts of the render, in order. The last one ended just before this was returned. */
   readonly phases: readonly Phase[]

@@ -31,6 +31,7 @@ import {
   withTrace,
 } from '@platen/contract/render.ts'
 import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/span-attributes.ts'
+import { warningCodesOf, warningCountOf } from '@platen/contract/warning.ts'
 import { claimRender, renewClaim } from './claim.ts'
 import { crashed, DEFECT, EXPIRED, SUSPENDED } from './classify-error.ts'
 import { type Worker } from './port.ts'
@@ -256,8 +257,11 @@ function logOutcome({ log }: Worker, record: RenderRecord, { attempt, outcome }:
   // Until the last attempt began, with the time to fetch the data.
   const queueWaitMs = Math.max(0, finishedAt - durationMs - record.acceptedAt)
   const fields = { ...logFieldsOf(record), attempt, queueWaitMs }
-  if (outcome.status === 'succeeded') log.info({ ...fields, durationMs, bytes: outcome.pdf.bytes }, 'render succeeded')
-  else log.info({ ...fields, durationMs, code: outcome.error.code }, 'render failed')
+  // Their messages quote the template and the data.
+  const warnings = warningCountOf(outcome)
+  const warned = { ...fields, durationMs, ...(warnings > 0 && { warnings, warningCodes: warningCodesOf(outcome) }) }
+  if (outcome.status === 'failed') log.info({ ...warned, code: outcome.error.code }, 'render failed')
+  else log.info({ ...warned, bytes: outcome.pdf.bytes, pages: outcome.pages }, 'render succeeded')
 }
 
 /** A drain leaves the render to others. Anything else is a defect. */

@@ -21,6 +21,7 @@ import {
   type RenderRecord,
 } from '@platen/contract/render.ts'
 import { messagingAttributes } from '@platen/contract/span-attributes.ts'
+import { warningCountOf, warningsIn } from '@platen/contract/warning.ts'
 import { STORE_UNAVAILABLE } from './classify-error.ts'
 import { beforeDeadline, type Worker } from './port.ts'
 import type { RenderResult } from './render.ts'
@@ -40,16 +41,20 @@ export async function replyToCaller(worker: Worker, record: RenderRecord, result
 }
 
 function replyOf(result: RenderResult): Reply {
-  if (result.kind === 'failed') return result
-  const { kind, pdf, durationMs } = result
-  return { kind, pdf, durationMs }
+  if (result.kind === 'failed') {
+    const { kind, error, durationMs } = result
+    return { kind, error, durationMs }
+  }
+  const { kind, pdf, durationMs, pages } = result
+  return { kind, pdf, durationMs, pages, warnings: warningCountOf(result) }
 }
 
 /** Stores the PDF, if there is one, and returns the outcome. */
 export async function storePdf(worker: Worker, record: RenderRecord, result: RenderResult): Promise<Outcome> {
   const end = { finishedAt: worker.clock.now(), durationMs: result.durationMs }
-  if (result.kind === 'failed') return { status: 'failed', ...end, error: result.error }
-  const { storeDeadline, warnings } = result
+  const warned = warningsIn(result)
+  if (result.kind === 'failed') return { status: 'failed', ...end, error: result.error, ...warned }
+  const { storeDeadline, pages } = result
   const sha256 = createHash('sha256').update(result.pdf).digest('hex')
   const address: ArtifactAddress = { bucket: record.storage.bucket, key: pdfKey(record, sha256) }
   const until = AbortSignal.any([worker.forceStop, storeDeadline])
@@ -57,7 +62,7 @@ export async function storePdf(worker: Worker, record: RenderRecord, result: Ren
   const isStored = await beforeDeadline(storeDeadline, put)
   if (isStored) {
     const pdf = { address, bytes: result.pdf.byteLength, sha256 }
-    return { status: 'succeeded', ...end, pdf, ...(warnings.length > 0 && { warnings }) }
+    return { status: 'succeeded', ...end, pdf, pages, ...warned }
   }
   worker.log.warn(logFieldsOf(record), 'pdf not stored in time')
   return { status: 'failed', ...end, error: STORE_UNAVAILABLE }

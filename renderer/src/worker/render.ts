@@ -4,6 +4,7 @@ import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Span } from '@platen/contract/port/tracer.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
+import { documentWarnings, type Warned, warnedOf } from '@platen/contract/warning.ts'
 import type { Rendering } from '../port/engine.ts'
 import type { ClaimRenewal } from './claim.ts'
 import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
@@ -11,8 +12,11 @@ import { beforeDeadline, type Worker } from './port.ts'
 
 /** The result of a render: a PDF to store before `storeDeadline` aborts, or the reason why there is none. */
 export type RenderResult =
-  | (Rendering & { readonly kind: 'rendered'; readonly durationMs: number; readonly storeDeadline: AbortSignal })
-  | { readonly kind: 'failed'; readonly durationMs: number; readonly error: Failure }
+  | (Document & { readonly kind: 'rendered'; readonly durationMs: number; readonly storeDeadline: AbortSignal })
+  | (Warned & { readonly kind: 'failed'; readonly durationMs: number; readonly error: Failure })
+
+/** A finished document, with as many of its warnings as are kept. */
+type Document = Pick<Rendering, 'pdf' | 'pages'> & Warned
 
 /** Why an attempt has no result: the renderer crashed, or the claim was lost. */
 export type Interrupted = Exclude<Verdict, { kind: 'failed' }>
@@ -48,8 +52,15 @@ export async function render(
     worker.log.debug(fields, 'render started')
     const rendering = await engine.render(work, AbortSignal.any([deadline, callerGone, claimLost, canceled, forceStop]))
     tracePhases(worker, rendering, span)
-    refuseOversize(rendering.pdf)
-    return { kind: 'rendered', ...rendering, durationMs: durationMs(), storeDeadline }
+    const { pdf, pages } = rendering
+    refuseOversize(pdf)
+    const warned = warnedOf(rendering.warnings)
+    const error = strictFailure(record, warned)
+    if (error !== undefined) {
+      span.end({ error: error.code })
+      return { kind: 'failed', error, ...warned, durationMs: durationMs() }
+    }
+    return { kind: 'rendered', pdf, pages, ...warned, durationMs: durationMs(), storeDeadline }
   } catch (error) {
     forceStop.throwIfAborted()
     const verdict = classifyError(error, { deadline, callerGone, claimLost, canceled }, record.deadlineMs)
@@ -74,6 +85,12 @@ function tracePhases({ tracer, clock }: Worker, { phases }: Rendering, { context
 function refuseOversize({ byteLength }: Uint8Array): void {
   if (byteLength <= PDF_BYTES_MAX) return
   throw new ServiceError('template_error', `the PDF has ${byteLength} bytes; at most ${PDF_BYTES_MAX} are allowed`)
+}
+
+/** Why a strict render fails. */
+function strictFailure({ strict, options }: RenderRecord, warned: Warned): Failure | undefined {
+  const isStrict = strict === true || options.strict === true
+  return isStrict && warned.warnings !== undefined ? documentWarnings(warned) : undefined
 }
 
 /** A failure of the template concerns the tenant and is in the outcome. Only our own failures get a log line here. */

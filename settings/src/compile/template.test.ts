@@ -312,6 +312,17 @@ describe('the assets of a template', () => {
   })
 })
 
+test.for([
+  [undefined, undefined],
+  [false, undefined],
+  [true, true],
+])('a template with strict: %j has it in its settings, and no other digest', ([strict, expected]) => {
+  const template = aTemplateResource({ spec: strict === undefined ? {} : { strict } })
+  const settingsIn = (resource: TemplateResource) => compiled([resource]).templates.get(resource.metadata.uid)?.settings
+  expect(settingsIn(template)?.strict).toBe(expected)
+  expect(settingsIn(template)?.digest).toBe(settingsIn(aTemplateResource())?.digest)
+})
+
 test('a template that asks for page JavaScript its plan has not is ready, and says so', () => {
   const template = aTemplateResource({ spec: { html: { template: { inline: '<p>' }, javascriptEnabled: true } } })
   const plan = aPlanResource({ spec: { htmlEngineEnabled: true } })

@@ -196,6 +196,7 @@ export function settingsOf(resource: TemplateResource, digest: TemplateDigest): 
     engine: ENGINE_VALUES[defaultEngineOf(resource)],
     variablesSchema: schemaOf(resource),
     digest,
+    ...(resource.spec.strict === true && { strict: true }),
     engines: enginesOf(resource),
     ...(sample !== undefined && { sample: sample.digest }),
   }

@@ -19,6 +19,7 @@ export const PLAN_ROWS: readonly Row[] = [
     retentionDays: 3650,
     asyncFairShare: 10_000,
     javascriptEnabled: true,
+    strict: true,
   }),
   taken('with an html rate of nothing and no html', { htmlRateLimitPerMinute: 0 }),
   refused(

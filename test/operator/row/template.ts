@@ -32,6 +32,7 @@ export const TEMPLATE_ROWS: readonly Row[] = [
     reactPdf: { source: { configMapKeyRef: { name: 'sources', key: 'invoice.tsx' } } },
     html: { ...html, header: { inline: '<p>' }, footer: { inline: '<p>' }, javascriptEnabled: true },
     options: { pageSize: 'A4', orientation: 'Landscape', margin: '12mm' },
+    strict: true,
     locale: 'zh-Hant-TW',
     assets: [logo, { name: 'a.ttf', configMapKeyRef: { name: 'files', key: 'a.ttf' } }],
     fonts: [inter, { family: 'Inter', weight: 700, style: 'Italic', asset: 'a.ttf' }],

@@ -238,7 +238,7 @@ const ENGINE = { enum: ['react_pdf', 'html'] }
 
 const TEMPLATE = object(
   { name: TEXT, version: NUMBER, variablesSchema: TEXT, digest: DIGEST, engines: { type: 'array', items: ENGINE } },
-  { engine: { ...ENGINE, default: 'react_pdf' }, sample: DIGEST } satisfies LaterFields<
+  { engine: { ...ENGINE, default: 'react_pdf' }, sample: DIGEST, strict: { const: true } } satisfies LaterFields<
     Template,
     'tenant' | 'code' | 'name' | 'version' | 'variablesSchema' | 'digest' | 'engines'
   >,

@@ -83,6 +83,7 @@ ErrorReason = Literal[
     "render_crashed",
     "template_error",
     "page_limit",
+    "document_warnings",
     "asset_unavailable",
     "tenant_suspended",
     "expired",
@@ -99,6 +100,7 @@ FailureCode = Literal[
     "render_crashed",
     "template_error",
     "page_limit",
+    "document_warnings",
     "asset_unavailable",
     "tenant_suspended",
     "expired",
@@ -403,6 +405,9 @@ class RenderOptions(TypedDict, total=False):
     # A time by RFC 3339 with its offset, such as 2026-11-25T12:00:00Z, from 1000 to 2999. The PDF says that it was
     # created and changed then. Default is the time at which the render was accepted.
     date: str
+    # True fails the render with document_warnings if the document has a warning. A template or plan that is strict
+    # stays so, whatever the request says.
+    strict: bool
 
 
 class _RenderRecord(TypedDict):
@@ -425,12 +430,17 @@ class RenderRecord(_RenderRecord, total=False):
     # Only while status is succeeded. Valid for ten minutes; every GET returns a new one.
     pdf_url: str
     pdf_size_bytes: int
+    # Pages of the PDF. Only if status is succeeded.
+    pages: int
     # RFC 3339, UTC.
     finished_at: str
     # Only while status is failed.
     error: RenderFailure
-    # Problems of a document that was rendered nevertheless. Absent if there are none.
+    # Problems of a document that was rendered nevertheless, or that failed with document_warnings. Absent if there are
+    # none.
     warnings: list[RenderWarning]
+    # How many more warnings there were. Absent if `warnings` has all of them; it has at most 20.
+    warnings_omitted: int
 
 
 class RenderFields(TypedDict, total=False):
@@ -580,3 +590,9 @@ class WebhookBody(_WebhookBody, total=False):
     error_reason: FailureCode
     # Only if status is failed.
     error_message: str
+    # Pages of the PDF. Only if status is succeeded.
+    pages: int
+    # As in the status record. Absent if there are none.
+    warnings: list[RenderWarning]
+    # How many more warnings there were. Absent if `warnings` has all of them; it has at most 20.
+    warnings_omitted: int

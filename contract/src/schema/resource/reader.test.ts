@@ -50,6 +50,7 @@ const PLAN_LIMITS: readonly Row[] = [
   ['retentionDays', [1, 3650], [0, 3651]],
   ['asyncFairShare', [1, 10_000], [0, 10_001]],
   ['requestData', ['Inline', 'Stored'], ['stored', '', true, null]],
+  ['strict', BOOLEANS, NO_BOOLEANS],
   ['javascriptEnabled', BOOLEANS, NO_BOOLEANS],
 ]
 const REFERENCE = { name: 'files', key: 'x.html' }
@@ -164,6 +165,7 @@ const FIELDS: Readonly<Record<Kind, readonly Row[]>> = {
     ...['template', 'header', 'footer'].flatMap((part) =>
       source(`html.${part}`, (source) => ({ ...html, html: { ...html.html, [part]: source } })),
     ),
+    ['strict', BOOLEANS, NO_BOOLEANS],
     ['html.javascriptEnabled', BOOLEANS, NO_BOOLEANS, html],
     ['options', [{}], [{ filename: 'a.pdf' }, { page_size: 'A4' }, null]],
     ['locale', ['pl', 'pl-PL', 'zh-Hant-TW'], ['', 'p', 'pl_PL', 'en-', 'a-b', 7]],

@@ -46,6 +46,10 @@ class RenderedPdf:
     """Is this the answer to an earlier request with the same idempotency key?"""
     quota: Quota | None
     """None if the plan sets no quota."""
+    pages: int | None = None
+    """None from services of older versions, as `warning_count` is."""
+    warning_count: int | None = None
+    """How many warnings the document has. `get_render` reads them."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,8 @@ def render(settings: Settings, request: Request, timeout: float | None) -> Flow[
         pdf=answer.body,
         render_id=render_id,
         render_ms=number_of(answer, f"x-{settings.brand}-render-ms"),
+        pages=number_of(answer, f"x-{settings.brand}-pages"),
+        warning_count=number_of(answer, f"x-{settings.brand}-warnings"),
         filename=_filename_of(answer),
         replayed=is_replayed(answer),
         quota=quota_of(answer, settings),
@@ -104,12 +110,14 @@ def render_and_wait(settings: Settings, request: Request, timeout: float | None)
         return max(ends_at - clock.monotonic(), 0.001)
 
     accepted = yield from render_async(settings, request, timeout)
-    yield from wait_for_render(settings, accepted.render_id, left())
+    record = yield from wait_for_render(settings, accepted.render_id, left())
     answer = yield from _get_pdf_answer(settings, accepted.render_id, left())
     return RenderedPdf(
         pdf=answer.body,
         render_id=accepted.render_id,
         render_ms=None,
+        pages=record.get("pages"),
+        warning_count=len(record.get("warnings", [])) + record.get("warnings_omitted", 0),
         filename=_filename_of(answer),
         replayed=accepted.replayed,
         quota=accepted.quota,

@@ -69,6 +69,7 @@ TEST_SUCCESS = {
     "duration_ms": 412,
     "bytes": 48213,
     "artifact_id": hashlib.sha256(b"test").hexdigest(),
+    "pages": 2,
 }
 TEST_FAILURE = {
     "status": "failed",
