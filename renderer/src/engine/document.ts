@@ -19,7 +19,7 @@ import { EndlessPagination, openPaginationGuard } from '../template/element/pagi
 import { type Translation, translate } from '../template/elements.ts'
 import type { Evaluate } from '../template/evaluate.ts'
 import { remoteImagesOf, requireFetched } from '../template/remote-images.ts'
-import { type Program, transpile } from '../template/transpile.ts'
+import { type Program, transpile } from '../template/tsx/transpile.ts'
 import { drawPdf } from './layout/drawing.ts'
 import { openFontStore } from './layout/font-store.ts'
 import { type InspectedLayout, inspectLayout, type LayoutNode } from './layout/inspect-layout.ts'

@@ -5,7 +5,7 @@ import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
 import { FAMILIES, type Families, withFallback } from '../asset/fonts.ts'
 import { type PropKind, STYLES } from './primitive.ts'
-import { styleFault, TRANSFORM } from './style-form.ts'
+import { ignoredFault, styleFault, TRANSFORM } from './style-form.ts'
 
 export type Props = Record<string, unknown>
 /** Makes the error of one element, or of one of its props. */
@@ -15,6 +15,8 @@ export type Faults = (message: string, prop?: string) => ServiceError
 export interface PropScope {
   readonly faults: Faults
   readonly families: Families
+  /** Whether values that react-pdf ignores are refused, too. What was published must print. */
+  readonly isCheck?: boolean
 }
 
 /** The value of a prop, checked by its kind. For images see `image.ts`. Throws the errors of `faults`. */
@@ -153,7 +155,7 @@ function styleValue(name: string, value: Json, scope: PropScope): unknown {
   const { faults } = scope
   if (name.startsWith('@media ') && name.length <= 100) return styleOf(value, scope)
   if (!STYLES.has(name)) throw faults(`there is no style ${name}${suggestion(name, STYLES)}`)
-  const fault = styleFault(name, value)
+  const fault = styleFault(name, value) ?? (scope.isCheck === true ? ignoredFault(name, value) : undefined)
   if (fault !== undefined) throw faults(`the style ${name} ${fault}`)
   if (name === 'fontFamily') return familiesOf(value, scope)
   // react-pdf knows only italic, not oblique.
