@@ -18,6 +18,7 @@ import { checkRequestsOf } from '@platen/settings/compile/template.ts'
 import { configMapsOf, SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/settings/manifest/folder.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from '@platen/settings/manifest/text/parse.ts'
+import { runCheck } from '@platen/settings/publish/run-check.ts'
 import { byLocation, count, type Diagnostic, formatDiagnostics, UsageError } from './diagnostic/diagnostic.ts'
 import { type Locations, locationsIn } from './diagnostic/location.ts'
 import { conditionDiagnostic, folderReader, manifestDiagnostics, resourcesOf } from './folder.ts'
@@ -87,7 +88,7 @@ export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal
     await requireOutput(output)
     const preview = await renderer.render({ ...subject, data: data.data }, engine, signal)
     const previewed = { ...selectedTemplate, resource: selectedTemplate.template, engine, preview }
-    const found = engine === 'react_pdf' ? await checkSource(selectedTemplate, renderer, signal) : []
+    const found = engine === 'react_pdf' ? await checkSource(selectedTemplate, { ...ports, ...renderer }, signal) : []
     if ('failure' in preview) return refusedWith([...failureDiagnostics(previewed, found, locations), ...data.warnings])
     const diagnostics = [
       ...found.map((each) => sourceWarning(selectedTemplate.template, each, locations)),
@@ -105,14 +106,14 @@ export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal
 /** What the publish check says of the source alone, without data. It may know more of a fault than the render that it fails. */
 async function checkSource(
   { template, configMaps }: SelectedTemplate,
-  { check }: Renderer,
+  ports: Pick<Renderer, 'check'> & Pick<PreviewPorts, 'clock'>,
   signal: AbortSignal,
 ): Promise<readonly CheckFault[]> {
   const [request] = checkRequestsOf([template], configMaps).values()
   if (request === undefined) return []
   const { sampleData: _, ...withoutData } = request
-  const found = await check(withoutData, signal)
-  return found.filter(({ engine }) => engine === 'react_pdf')
+  const { faults } = await runCheck(withoutData, ports, signal)
+  return faults.filter(({ engine }) => engine === 'react_pdf')
 }
 
 function failureDiagnostics(
