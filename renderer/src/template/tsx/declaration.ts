@@ -23,6 +23,8 @@ declare namespace JSX {
 }
 /** Of the sandbox, and of later versions of the language. */
 declare const InternalError: any, Iterator: any, Float16Array: any
+/** A template is a CommonJS module in the end. */
+declare const require: any, module: any, exports: any
 declare const console: { [method in 'log' | 'info' | 'warn' | 'error' | 'debug' | 'trace']: (...values: any[]) => void }
 
 declare module 'react' {

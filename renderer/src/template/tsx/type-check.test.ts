@@ -153,6 +153,7 @@ describe('finds nothing wrong with', () => {
   test.for([
     ['what the schema has', '{data.total}{data.lines.length}{data.lines[0].price.toFixed(2)}{data.rates.EUR}'],
     ['what may be in an open object', '{data.meta.whatever.deep}{options.locale}'],
+    ['methods that every object has', '{data.rates.hasOwnProperty("EUR")}{data.seller.toString()}'],
     ['a variable of one variant', '{data.payment.iban}{data.payment.card && 1}'],
     ['helpers without types', '{sumOf(data.lines[0], 1)}'],
     ['a text that counts', '{String(data.total) * 2}{"5" - 1}'],
@@ -187,6 +188,7 @@ describe('finds nothing wrong with', () => {
     ['strings and numbers together', 'return data.total + data.note * 2'],
     ['numbers in order', 'return Array.prototype.slice.call(data.lines).sort((a, b) => a.price - b.price)'],
     ['a default for what may be absent', 'const { customer = {}, extra = 1 } = data; return customer.name'],
+    ['modules of the older form', 'module.exports.x = exports.y; return require("react").createElement("View")'],
     ['newer methods', 'return Object.groupBy([1], () => 1)'],
   ] as const)('%s', ([, body]) => {
     expect(inBody(body)).toEqual([])

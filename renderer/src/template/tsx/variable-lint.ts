@@ -14,6 +14,8 @@ export function variableFindings(node: ts.Node, { checker }: CompiledTemplate): 
   const { name, place, owner, shown } = read
   const members = membersOf(checker.getNonNullableType(owner))
   const position = place.getStart()
+  // Methods such as hasOwnProperty.
+  if (name in Object.prototype) return []
   if (members.every(isSchemaObject)) {
     const known = members.flatMap((member) => checker.getPropertiesOfType(member).map((property) => property.name))
     if (known.includes(name)) return []
