@@ -97,32 +97,6 @@ describe('a preview', () => {
     expect(await folder.names()).toEqual(['letter.yaml', 'platform.yaml', 'welcome.pdf'])
   })
 
-  test('prints what the check would refuse, and says so', async () => {
-    const source = LETTER.replace('data.name', 'data.name || data.nmae')
-    await folder.write('letter.yaml', `${head}${SCHEMA}${reactPdf(source)}${SAMPLE}`)
-    const { code, out } = await previewLetter()
-    expect([code, out.split('\n').slice(0, 2)]).toEqual([
-      0,
-      [
-        expect.stringMatching(/^letter\.pdf: 1 page, /),
-        expect.stringMatching(
-          /^letter\.yaml:\d+:\d+: warning: Template team-acme\/letter: Source: template\.tsx:4:35: data\.nmae: variablesSchema has no such variable \(did you mean name\?\)$/,
-        ),
-      ],
-    ])
-  })
-
-  test('says of a source that does not parse, which tag is not closed', async () => {
-    await folder.write('letter.yaml', `${head}${SCHEMA}${reactPdf(LETTER.replace('</Text>', ''))}${SAMPLE}`)
-    const { code, out } = await previewLetter()
-    expect([code, out.split('\n')[0]]).toEqual([
-      1,
-      expect.stringMatching(
-        /letter: template_error: template\.tsx:4:6: JSX element Text has no corresponding closing tag$/,
-      ),
-    ])
-  })
-
   test('is by the template’s own engine, else by react_pdf, and says how to have the other', async () => {
     await folder.write('letter.yaml', `${head}${reactPdf()}${html(HTML)}${SAMPLE}`)
     expect((await preview('letter')).out).toContain('(react_pdf; --engine html renders its other source)')
