@@ -8,6 +8,7 @@ import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, Resource, TemplateResource } from '@platen/contract/resource.ts'
+import type { CheckFault } from '@platen/contract/template-check.ts'
 import type { KeyHash } from '@platen/contract/tenant.ts'
 import type { FoundKeys } from '@platen/settings/compile/api-key.ts'
 import { type Compiled, NO_PREVIOUS, resultsOf } from '@platen/settings/compile/compile.ts'
@@ -31,6 +32,7 @@ import {
   sampleDiagnostics,
   schemaDiagnostic,
   sourceDiagnostic,
+  sourceWarning,
 } from './template.ts'
 
 export interface CheckOptions {
@@ -188,20 +190,30 @@ function resourceDiagnostics(
     message,
     isWarning: true,
   }))
-  return [...failed, ...ignored]
+  return [...failed, ...ignored, ...(resource.kind === 'Template' ? sourceWarnings(resource, context) : [])]
+}
+
+/** What the check of a template that may be published warns of. */
+function sourceWarnings(template: TemplateResource, context: ReportContext): readonly Diagnostic[] {
+  const warnings = answersOf(template, context).filter(({ isWarning }) => isWarning === true)
+  return warnings.map((warning) => sourceWarning(template, warning, context.locations))
+}
+
+function answersOf(template: TemplateResource, { configMaps, answers }: ReportContext): readonly CheckFault[] {
+  const [key = ''] = checkRequestsOf([template], configMaps).keys()
+  return answers.get(key) ?? []
 }
 
 /** Splits a compile error into the faults of each engine. A template that could not be checked has only the message of its condition. */
 function compileDiagnostics(
   template: TemplateResource,
   message: string,
-  { configMaps, answers, locations }: ReportContext,
+  context: ReportContext,
 ): readonly Diagnostic[] {
-  const [key = ''] = checkRequestsOf([template], configMaps).keys()
   const [own = 'react_pdf'] = enginesByDefault(template)
-  const faults = answers.get(key) ?? [{ message }]
-  return faults.map(({ engine = own, ...fault }) =>
-    sourceDiagnostic(template, { ...fault, engine, subject: 'CompileError' }, locations),
+  const faults: readonly CheckFault[] = answersOf(template, context).filter(({ isWarning }) => isWarning !== true)
+  return (faults.length === 0 ? [{ message }] : faults).map(({ engine = own, message: fault }) =>
+    sourceDiagnostic(template, { message: fault, engine, subject: 'CompileError' }, context.locations),
   )
 }
 

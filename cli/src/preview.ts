@@ -9,6 +9,7 @@ import { raceAbort } from '@platen/contract/race.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, TemplateResource } from '@platen/contract/resource.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
+import type { CheckFault } from '@platen/contract/template-check.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { type Compiled, compile } from '@platen/settings/compile/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
@@ -17,19 +18,23 @@ import { checkRequestsOf } from '@platen/settings/compile/template.ts'
 import { configMapsOf, SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/settings/manifest/folder.ts'
 import { type ManifestDocument, NAMESPACE_DEFAULT } from '@platen/settings/manifest/text/parse.ts'
+import { runCheck } from '@platen/settings/publish/run-check.ts'
 import { byLocation, count, type Diagnostic, formatDiagnostics, UsageError } from './diagnostic/diagnostic.ts'
 import { type Locations, locationsIn } from './diagnostic/location.ts'
 import { conditionDiagnostic, folderReader, manifestDiagnostics, resourcesOf } from './folder.ts'
 import { dataReader, type GivenData, readData } from './preview/data.ts'
 import { requireOutput, writePdf } from './preview/output.ts'
-import { openRenderer, type RendererPorts } from './renderer.ts'
+import { openRenderer, type Renderer, type RendererPorts } from './renderer.ts'
 import {
   enginesByDefault,
+  type PreviewedTemplate,
   previewDiagnostics,
   previewInputOf,
   sampleDiagnostics,
   schemaDiagnostic,
   schemaFaultOf,
+  sourceDiagnostic,
+  sourceWarning,
 } from './template.ts'
 
 export interface PreviewOptions {
@@ -82,11 +87,19 @@ export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal
     const output = options.output ?? `${codeOf(selectedTemplate.template)}.pdf`
     await requireOutput(output)
     const preview = await renderer.render({ ...subject, data: data.data }, engine, signal)
-    const diagnostics = previewDiagnostics(
-      { ...selectedTemplate, resource: selectedTemplate.template, limits: subject.limits, engine, preview },
-      locations,
-    )
-    if ('failure' in preview) return refusedWith([...diagnostics, ...data.warnings])
+    const previewed = {
+      ...selectedTemplate,
+      resource: selectedTemplate.template,
+      limits: subject.limits,
+      engine,
+      preview,
+    }
+    const found = engine === 'react_pdf' ? await checkSource(selectedTemplate, { ...ports, ...renderer }, signal) : []
+    if ('failure' in preview) return refusedWith([...failureDiagnostics(previewed, found, locations), ...data.warnings])
+    const diagnostics = [
+      ...found.map((each) => sourceWarning(selectedTemplate.template, each, locations)),
+      ...previewDiagnostics(previewed, locations),
+    ]
     await writePdf(output, preview.pdf)
     const facts = [count(preview.pages, 'page'), kibibytes(preview.pdf), `${Math.round(preview.durationMs)} ms`]
     const line = `${output}: ${facts.join(', ')} (${engineNote(selectedTemplate.template, engine, options)})`
@@ -97,6 +110,31 @@ export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal
   }
 
   return { render, [Symbol.asyncDispose]: () => renderer[Symbol.asyncDispose]() }
+}
+
+/** What the publish check says of the source alone, without data. It may know more of a fault than the render that it fails. */
+async function checkSource(
+  { template, configMaps }: SelectedTemplate,
+  ports: Pick<Renderer, 'check'> & Pick<PreviewPorts, 'clock'>,
+  signal: AbortSignal,
+): Promise<readonly CheckFault[]> {
+  const [request] = checkRequestsOf([template], configMaps).values()
+  if (request === undefined) return []
+  const { sampleData: _, ...withoutData } = request
+  const { faults } = await runCheck(withoutData, ports, signal)
+  return faults.filter(({ engine }) => engine === 'react_pdf')
+}
+
+function failureDiagnostics(
+  previewed: PreviewedTemplate,
+  found: readonly CheckFault[],
+  locations: Locations,
+): readonly Diagnostic[] {
+  const { resource, engine, preview } = previewed
+  const subject = 'failure' in preview ? preview.failure.code : undefined
+  const faults = subject === 'template_error' ? found.filter(({ isWarning }) => isWarning !== true) : []
+  if (subject === undefined || faults.length === 0) return previewDiagnostics(previewed, locations)
+  return faults.map(({ message }) => sourceDiagnostic(resource, { subject, message, engine }, locations))
 }
 
 function refusedWith(diagnostics: readonly Diagnostic[]): PreviewResult {

@@ -89,7 +89,7 @@ export function openRenderer(ports: RendererPorts, { slots }: { slots: number })
       return opened
     })
   return {
-    check: async (request, signal) => (await engines()).check(request, signal),
+    check: async (request, signal) => (await engines()).check({ ...request, isWarned: true }, signal),
     hasHtml: async () => (await engines()).openHtml !== undefined,
     render: async (input, engine, signal) => render({ ...ports, engine: await engineOf(engine) }, input, signal),
     async [Symbol.asyncDispose]() {

@@ -5,6 +5,7 @@ import type { Engine } from '@platen/contract/render-options.ts'
 import type { Condition, TemplateResource } from '@platen/contract/resource.ts'
 import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
 import { compileVariablesSchema, variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
+import type { CheckFault } from '@platen/contract/template-check.ts'
 import { DEFAULT_LIMITS, type Limits, type TenantId } from '@platen/contract/tenant.ts'
 import type { ConsoleLine } from '@platen/renderer/port/engine.ts'
 import type { Compiled } from '@platen/settings/compile/compile.ts'
@@ -91,6 +92,12 @@ export function sourceDiagnostic(
 
 function sourceLocation(engine: Engine, resource: string, locations: Locations) {
   return locations.ofField(resource, engine === 'html' ? '/spec/html' : '/spec/reactPdf')
+}
+
+/** What the check of a source found that does not keep it from printing. */
+export function sourceWarning(template: TemplateResource, found: CheckFault, locations: Locations): Diagnostic {
+  const { engine = 'react_pdf', message } = found
+  return { ...sourceDiagnostic(template, { subject: 'Source', message, engine }, locations), isWarning: true }
 }
 
 export interface PreviewedTemplate {

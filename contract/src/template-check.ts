@@ -11,12 +11,16 @@ export interface CheckRequest {
   readonly variablesSchema: string
   /** An object. Without it the component is loaded but not called, and Liquid is filled with an empty object. */
   readonly sampleData?: string
+  /** Whether warnings are wanted. They are for authors, and refuse nothing. */
+  readonly isWarned?: boolean
 }
 
-/** A fault that the check found. */
+/** A fault that the check found, or a warning where those are wanted. */
 export interface CheckFault {
   /** The engine of the source; absent = the fault is in the schema. */
   readonly engine?: Engine
   /** Begins with file, line and column if they are known: `template.tsx:12:5: …`. */
   readonly message: string
+  /** The template may be published nevertheless. */
+  readonly isWarning?: boolean
 }

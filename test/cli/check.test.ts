@@ -116,6 +116,34 @@ describe('platen check', () => {
     ])
   })
 
+  test('holds a component against its schema, where no sample leads either', async () => {
+    const schema =
+      '  variablesSchema: {type: object, additionalProperties: false, properties: {name: {type: string}}}\n'
+    const source = LETTER.replace('{data.name}', '{data.name.length > 9 && data.nmae}')
+    const letter = `${templateHead('letter')}${schema}  reactPdf:\n    source:\n${block('inline', source, 6)}`
+    await writeFile(join(folder, 'all.yaml'), [PLAN, TENANT, letter].join('---\n'))
+    const { code, out } = await platen('check', folder, '--no-render')
+    expect(code).toBe(1)
+    expect(out).toMatch(
+      /all\.yaml:\d+:54: Template team-acme\/letter: CompileError: template\.tsx:4:46: data\.nmae: variablesSchema has no such variable \(did you mean name\?\)\n/,
+    )
+    expect(out).toContain('<Text>Dear {data.name.length > 9 && data.nmae}, this is react_pdf.</Text>\n')
+    expect(out).toMatch(/\n1 file, 3 resources: 1 fault\n$/)
+  })
+
+  test('warns of what a source may mean so', async () => {
+    const schema = '  variablesSchema: {type: object, properties: {name: {type: string}}}\n'
+    const source = LETTER.replace('data.name', 'data.name.trim()')
+    const letter = `${templateHead('letter')}${schema}  reactPdf:\n    source:\n${block('inline', source, 6)}`
+    await writeFile(join(folder, 'all.yaml'), [PLAN, TENANT, letter].join('---\n'))
+    const { code, out } = await platen('check', folder, '--no-render')
+    expect(code).toBe(0)
+    expect(out).toContain(
+      'warning: Template team-acme/letter: Source: template.tsx:4:17: data.name may be absent: variablesSchema does not require it\n',
+    )
+    expect(out).toMatch(/\n1 file, 3 resources: no faults\n$/)
+  })
+
   test('finds the secrets that tenants refer to, and quotes none', async () => {
     const referring = (key: string) =>
       TENANT.replace(

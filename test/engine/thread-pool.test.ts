@@ -29,6 +29,12 @@ function task(fields: WorkFields = {}): Extract<RenderTask, { kind: 'react_pdf' 
   return { kind: 'react_pdf', work: aWork(fields) }
 }
 
+/** Each step is below every limit of the compiler, and takes it half a second and more. */
+const ENDLESS_TYPES = [
+  "type Count<Steps extends any[]> = Steps['length'] extends 999 ? Steps : Count<[...Steps, 1]>",
+  ...Array.from({ length: 1000 }, (_, at) => `declare const a${at}: Count<[${at}]>; a${at}.x`),
+].join('\n')
+
 const ANY_OBJECT = '{"type":"object"}'
 
 describe('a task that never ends', () => {
@@ -48,6 +54,19 @@ describe('a task that never ends', () => {
     await expect(running).rejects.toBe(reason)
     const { pdf } = await shared.run(task(), NEVER)
     expect(pdf.byteLength).toBeGreaterThan(1000)
+  })
+
+  test('is ended by its signal: types that the check computes', async () => {
+    const { template } = aWork({ source: `${ENDLESS_TYPES}\nexport default () => null` })
+    const reason = new Error('enough')
+    const ended = new AbortController()
+    const check = { source: template, assets: [], variablesSchema: ANY_OBJECT }
+    const running = shared.run({ kind: 'check', check }, ended.signal)
+    // Until then it loads the compiler. It would take minutes.
+    setTimeout(() => ended.abort(reason), 3000)
+    await expect(running).rejects.toBe(reason)
+    const sound = { ...check, source: aWork({ source: 'export default () => null' }).template }
+    expect(await shared.run({ kind: 'check', check: sound }, NEVER)).toEqual([])
   })
 
   test('does not hold up what runs beside it', async () => {

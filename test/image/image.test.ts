@@ -3,6 +3,7 @@
  * here, into a folder in which every module of the image must load with no package but those that npm says they install.
  */
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, realpath, symlink } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
@@ -17,13 +18,17 @@ const NODE_VERSION = (JSON.parse(readText('package.json')) as { devDependencies:
   .node
 
 /** Each with what must not be in its image: what only others need, and tools. */
-const TOOLS = ['node', 'typescript', 'vitest', '@biomejs/biome', 'oxlint', 'fast-check']
+const TOOLS = ['node', 'vitest', '@biomejs/biome', 'oxlint', 'fast-check']
 const RENDERING = ['puppeteer', 'puppeteer-core', 'react', '@react-pdf/renderer', 'quickjs-emscripten-core', 'liquidjs']
 const IMAGES = [
-  { name: 'api', present: ['fastify', 'kafkajs', 'ioredis'], absent: [...RENDERING, ...TOOLS] },
+  { name: 'api', present: ['fastify', 'kafkajs', 'ioredis'], absent: [...RENDERING, ...TOOLS, 'typescript'] },
   { name: 'renderer', present: ['puppeteer-core', '@react-pdf/renderer', 'kafkajs'], absent: ['fastify', ...TOOLS] },
-  { name: 'operator', present: ['@kubernetes/client-node', 'quickjs-emscripten-core'], absent: ['fastify', ...TOOLS] },
-  { name: 'events', present: ['kafkajs', 'undici'], absent: ['fastify', ...RENDERING, ...TOOLS] },
+  {
+    name: 'operator',
+    present: ['@kubernetes/client-node', 'quickjs-emscripten-core', 'typescript'],
+    absent: ['fastify', ...TOOLS],
+  },
+  { name: 'events', present: ['kafkajs', 'undici'], absent: ['fastify', ...RENDERING, ...TOOLS, 'typescript'] },
   { name: 'embedded', present: ['fastify', 'puppeteer-core', 'yaml'], absent: ['@kubernetes/client-node', ...TOOLS] },
 ]
 
@@ -163,7 +168,7 @@ async function install({ text }: Instruction, folder: string): Promise<void> {
   const { add } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { add: readonly { path: string }[] }
   for (const path of add.map((each) => relative(folder, each.path))) {
     // Those within another package come with it.
-    if (path.lastIndexOf('node_modules/') > 0) continue
+    if (/node_modules\/.*node_modules\//.test(path)) continue
     await mkdir(dirname(join(folder, path)), { recursive: true })
     const isOwn = path.startsWith('node_modules/@platen/')
     await symlink(join(isOwn ? folder : ROOT, isOwn ? basename(path) : path), join(folder, path))
@@ -171,7 +176,11 @@ async function install({ text }: Instruction, folder: string): Promise<void> {
 }
 
 async function packagesIn(folder: string): Promise<readonly string[]> {
-  const modules = join(folder, 'node_modules')
+  const own = join(folder, 'renderer/node_modules')
+  return [...(await packagesOf(join(folder, 'node_modules'))), ...(existsSync(own) ? await packagesOf(own) : [])]
+}
+
+async function packagesOf(modules: string): Promise<readonly string[]> {
   const names = await readdir(modules)
   const scoped = names.filter((name) => name.startsWith('@'))
   const inner = await Promise.all(

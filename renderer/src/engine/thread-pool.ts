@@ -70,6 +70,8 @@ const WARM_UP_AFTER_MS = 200
 
 /** Heap of a thread for new objects. V8 fills a third of it at a time. */
 const YOUNG_GENERATION_MIB = 48
+/** The same of a thread that only checks. It is in no hurry, and the compiler's types are kept to the end of a check anyway. */
+const CHECK_YOUNG_GENERATION_MIB = 12
 
 const MIB = 1024 * 1024
 /** Time between two memory checks of a busy thread, and how much its heap may grow in that time before V8 ends the process. */
@@ -378,13 +380,15 @@ function isOutOfMemory(cause: unknown): boolean {
 }
 
 function spawnThread(heapMibMax: number, kinds: readonly TaskKind[]): PoolWorker {
+  const isChecking = kinds.every((kind) => kind === 'check')
+  const maxYoungGenerationSizeMb = isChecking ? CHECK_YOUNG_GENERATION_MIB : YOUNG_GENERATION_MIB
   return new Worker(new URL('./render-thread.ts', import.meta.url), {
     workerData: { kinds },
     // `production` halves react-pdf's time.
     env: { NODE_ENV: 'production', ...threadEnv() },
     // A document leaves little behind of what it allocates. If the young generation has room for a few documents, V8 rarely moves their
     // objects.
-    resourceLimits: { maxOldGenerationSizeMb: heapMibMax, maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
+    resourceLimits: { maxOldGenerationSizeMb: heapMibMax, maxYoungGenerationSizeMb },
   })
 }
 

@@ -45,6 +45,37 @@ test.for([
   ])
 })
 
+test('refuses a variable that a closed schema does not have, whether or not the sample data lead there', async () => {
+  const variablesSchema =
+    '{"type":"object","properties":{"rows":{"items":{"type":"string"}}},"additionalProperties":false}'
+  const source = aSource({ reactPdf: REACT_PDF.replace('{row}', '{row === "b" && data.rwos}') })
+  const message = 'template.tsx:4:66: data.rwos: variablesSchema has no such variable (did you mean rows?)'
+  expect(await check({ source, assets: [], sampleData: ROWS, variablesSchema })).toEqual([
+    { engine: 'react_pdf', message },
+  ])
+})
+
+test('refuses a style that react-pdf ignores, which only the data lead to', async () => {
+  const source = aSource({ reactPdf: REACT_PDF.replace('<Text ', '<Text style={{ textAlign: row }} ') })
+  const message = /^template\.tsx:4:\d+: <Text style>: the style textAlign must be one of left, /
+  expect(await check({ source, assets: [], sampleData: '{"rows":["centre"]}' })).toEqual([
+    { engine: 'react_pdf', message: expect.stringMatching(message) },
+  ])
+})
+
+test('warns where that is wanted, and evaluates the template nevertheless', async () => {
+  const variablesSchema = '{"type":"object","properties":{"a":{"type":"object","properties":{"rows":{}}}}}'
+  const source = aSource({ reactPdf: REACT_PDF.replace('data.rows', 'data.a.rows') })
+  const warning = 'template.tsx:4:12: data.a may be absent: variablesSchema does not require it'
+  const failed = { engine: 'react_pdf', message: expect.stringMatching(/^template\.tsx:4:\d+: TypeError/) }
+  const request = { source, assets: [], sampleData: ROWS, variablesSchema }
+  expect(await check(request)).toEqual([failed])
+  expect(await check({ ...request, isWarned: true })).toEqual([
+    { engine: 'react_pdf', message: warning, isWarning: true },
+    failed,
+  ])
+})
+
 test.for([
   ['does not parse', { reactPdf: 'const = 1' }, undefined, 'react_pdf', /^template\.tsx:1:7: /],
   [

@@ -1,6 +1,6 @@
 /**
- * Checks a template before it is published. Its schema must be valid, its assets must be sound, and its sources must compile. With sample
- * data, the component must return a sound element tree, and Liquid must fill the HTML. Nothing is laid out or printed, so the check needs
+ * Checks a template before it is published. Its schema must be valid, its assets must be sound, and its sources must compile. A component
+ * must fit the schema. With sample data, it must return a sound element tree, and Liquid must fill the HTML. Nothing is laid out or printed, so the check needs
  * neither react-pdf nor Chromium.
  *
  * A hostile component can block its thread where no count of steps reaches it (`indexOf` on a length of a billion). So a check of a
@@ -16,6 +16,7 @@ import type { CheckFault, CheckRequest } from '@platen/contract/template-check.t
 import type { TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { assetFaults } from './asset/asset.ts'
+import type { Families } from './asset/fonts.ts'
 import { remoteImagesOf } from './asset/remote-images.ts'
 import { keptImages, openImages } from './element/image.ts'
 import { translate } from './elements.ts'
@@ -23,7 +24,8 @@ import { type Evaluate, openSandbox } from './evaluate.ts'
 import { fillHtml, type ParsedSource, parseHtml } from './html/fill.ts'
 import { openLiquidCheck } from './html/liquid/faults.ts'
 import { SANDBOX_CHECK_INTERRUPTS_MAX } from './limit.ts'
-import { transpile } from './transpile.ts'
+import { transpile } from './tsx/transpile.ts'
+import type { CheckTypes } from './tsx/type-check.ts'
 
 export type CheckTemplate = (check: CheckRequest) => Promise<readonly CheckFault[]>
 
@@ -32,6 +34,7 @@ export type CheckTemplate = (check: CheckRequest) => Promise<readonly CheckFault
  * the service.
  */
 export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
+  const typesOf = openTypes()
   return async (check) => {
     const misfit = schemaFault(check.variablesSchema)
     if (misfit !== undefined) return [{ message: misfit }]
@@ -39,12 +42,36 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
     const faults = assetFaults(check.source, check.assets).map((message) => ({ engine, message }) as const)
     // Trying the sources needs the assets, and would only repeat the same faults.
     if (faults.length > 0) return faults
+    const found = check.source.reactPdf === undefined ? [] : await typesOf(check, check.source.reactPdf)
+    // A source that is wrong need not run.
+    const isSound = found.every(({ isWarning }) => isWarning === true)
     return [
-      ...(await faultsOf('react_pdf', () => checkReactPdf(evaluate, check))),
+      ...found,
+      ...(isSound ? await faultsOf('react_pdf', () => checkReactPdf(evaluate, check)) : []),
       ...(await faultsOf('html', () => checkHtml(check))),
       ...liquidFaults(check),
     ]
   }
+}
+
+/** What the types of a component show. The compiler is loaded here, because only threads with such a check need it. */
+function openTypes(): (check: CheckRequest, source: string) => Promise<readonly CheckFault[]> {
+  let checkTypes: CheckTypes | undefined
+  return async ({ source: { fonts }, variablesSchema, isWarned = false }, source) => {
+    checkTypes ??= (await import('./tsx/type-check.ts')).openTypeCheck()
+    // Its schema was checked.
+    const schema = JSON.parse(variablesSchema) as JsonObject
+    const found = checkTypes({ source, variablesSchema: schema, families: familiesOf(fonts), isWarned })
+    return found.map(({ message, isWarning }) => ({
+      engine: 'react_pdf',
+      message: message.slice(0, FAILURE_MESSAGE_CHARS_MAX),
+      ...(isWarning && { isWarning }),
+    }))
+  }
+}
+
+function familiesOf(fonts: TemplateSource['fonts']): Families {
+  return new Map((fonts ?? []).map(({ family }) => [family, family]))
 }
 
 function schemaFault(text: string): string | undefined {
@@ -75,10 +102,10 @@ async function checkReactPdf(evaluate: Evaluate, { source, assets, sampleData }:
   const interruptsMax = SANDBOX_CHECK_INTERRUPTS_MAX
   const { nodes, call } = await evaluate(program, { data: sampleData, options, locale: source.locale, interruptsMax })
   if (sampleData === undefined) return
-  const families = new Map((source.fonts ?? []).map(({ family }) => [family, family]))
+  const families = familiesOf(source.fonts)
   // Only renders fetch files. Here stand-ins replace them.
   const image = openImages(assets, keptImages(), remoteImagesOf({ template: source }))
-  translate(nodes, { template: source, options, call, find: program.find, families, image })
+  translate(nodes, { template: source, options, call, find: program.find, families, isCheck: true, image })
 }
 
 /** Holds Liquid against the schema. A source that does not parse is reported where it is filled. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { childrenOf, document, node, type Props, pageOf, translated, translation } from '../../../test/fixture/tree.ts'
 import { translate } from './elements.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from './limit.ts'
-import { transpile } from './transpile.ts'
+import { transpile } from './tsx/transpile.ts'
 
 describe('a tree', () => {
   test.for([

@@ -41,7 +41,7 @@ import { type Faults, gradientZeros, type Props, propValue } from './element/pro
 import { figureElement } from './figure/element.ts'
 import { isFigureName } from './figure/figures.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from './limit.ts'
-import { type Program, TEMPLATE_FILE } from './transpile.ts'
+import { type Program, TEMPLATE_FILE } from './tsx/transpile.ts'
 
 export interface Translation {
   /** The render's page options, and the template whose metadata goes into the document. */
@@ -49,6 +49,8 @@ export interface Translation {
   readonly options: RenderOptions
   readonly image: ReadImage
   readonly families: Families
+  /** Whether the document is only checked. See `PropScope`. */
+  readonly isCheck?: boolean
   /** Runs a `render` function of the tree. Called during layout. */
   readonly call: (id: number, page: PageNumbers) => Json
   /** Finds the position of an element in the source. */
@@ -228,7 +230,12 @@ function propsOf(
       throw named(refusal ?? `there is no such prop${suggestion(name, Object.keys(primitive.props))}`)
     }
     if (kind === 'image') props['src'] = pixelImageOf(value, context.image, named)
-    else props[name] = propValue(kind, value, { faults: named, families: context.families })
+    else
+      props[name] = propValue(kind, value, {
+        faults: named,
+        families: context.families,
+        isCheck: context.isCheck === true,
+      })
   }
   if (primitive.tag.endsWith('_GRADIENT')) Object.assign(props, gradientZeros(props))
   const { required } = primitive

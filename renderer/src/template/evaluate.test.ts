@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
 import { describe, expect, test } from 'vitest'
 import { type Evaluation, type EvaluationInput, openSandbox } from './evaluate.ts'
-import { transpile } from './transpile.ts'
+import { transpile } from './tsx/transpile.ts'
 
 const evaluate = await openSandbox()
 

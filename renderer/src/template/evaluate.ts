@@ -26,7 +26,7 @@ import { type FormatterDefaults, LONG_QUESTION, openFormatter, QUESTION_CHARS_MA
 import { holdsMoreValues, TREE_VALUES_MAX } from './sandbox/json.ts'
 import { type Machine, type MemoryImage, openMachineFactory } from './sandbox/machine.ts'
 import { SHIM } from './sandbox/shim.ts'
-import { type Program, TEMPLATE_FILE } from './transpile.ts'
+import { type Program, TEMPLATE_FILE } from './tsx/transpile.ts'
 
 export interface Evaluation {
   /** The nodes that the component returned, as `shim.ts` describes them. Untrusted. */

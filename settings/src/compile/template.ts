@@ -163,7 +163,8 @@ function requireUniqueCode(resource: TemplateResource, owners: Map<string, Templ
 }
 
 function checkFinding(resource: TemplateResource, resolved: ResolvedSource, checks: CheckFaults): Finding {
-  const faults = checks.get(checkKeyOf(checkRequestOf(resource, resolved)))
+  const answer = checks.get(checkKeyOf(checkRequestOf(resource, resolved)))
+  const faults = answer?.filter(({ isWarning }) => isWarning !== true)
   if (faults === undefined) return fails('Compiled', 'NotChecked', 'the template was not checked yet')
   const schemaFault = faults.find(({ engine }) => engine === undefined)
   if (schemaFault !== undefined) return fails('Compiled', 'SchemaInvalid', `variablesSchema: ${schemaFault.message}`)

@@ -35,6 +35,15 @@ test('a tenant whose templates hang has one thread, and others are checked meanw
   for (let times = 0; times < 10; times++) expect(await ask('honest', 'sound')).toEqual({ faults: [], isFinal: true })
 })
 
+test('a template that takes too long is refused, and told so', async () => {
+  const { clock, ask } = scene()
+  const asked = ask('hostile', 'hanging')
+  await clock.advance(0)
+  await clock.advance(TEMPLATE_CHECK_MS_MAX)
+  const message = 'it could not be checked: it or its types take more than 30 s'
+  expect(await asked).toEqual({ faults: [{ engine: 'react_pdf', message }], isFinal: false })
+})
+
 test('a tenant whose templates hang waits longer each time, and no longer when one is answered', async () => {
   const { clock, begun, ask } = scene()
   const over = new AbortController()

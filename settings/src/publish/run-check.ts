@@ -20,18 +20,21 @@ export async function runCheck(
   { check, clock }: { readonly check: PublishCheck; readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<CheckResult> {
+  const deadline = clock.timeout(TEMPLATE_CHECK_MS_MAX)
   try {
-    const faults = await check(request, AbortSignal.any([signal, clock.timeout(TEMPLATE_CHECK_MS_MAX)]))
-    return { faults, isFinal: true }
+    return { faults: await check(request, AbortSignal.any([signal, deadline])), isFinal: true }
   } catch (cause) {
     signal.throwIfAborted()
-    return { faults: [checkFailure(request, cause)], isFinal: false }
+    const reason = deadline.aborted ? TOO_LONG : messageOf(cause)
+    return { faults: [checkFailure(request, reason)], isFinal: false }
   }
 }
 
-function checkFailure({ source }: CheckRequest, cause: unknown): CheckFault {
+const TOO_LONG = `it or its types take more than ${TEMPLATE_CHECK_MS_MAX / 1000} s`
+
+function checkFailure({ source }: CheckRequest, reason: string): CheckFault {
   return {
     engine: source.reactPdf === undefined ? 'html' : 'react_pdf',
-    message: `it could not be checked: ${messageOf(cause)}`,
+    message: `it could not be checked: ${reason}`,
   }
 }

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 import { compileFunction } from 'node:vm'
 import { DEFAULT_FAMILY, fontFaces, plainText } from '@platen/renderer/template/asset/fonts.ts'
-import { transpile } from '@platen/renderer/template/transpile.ts'
+import { transpile } from '@platen/renderer/template/tsx/transpile.ts'
 import * as reactPdf from '@react-pdf/renderer'
 import { createElement, type ReactElement } from 'react'
 

@@ -2,9 +2,10 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { openTemplateCheck } from '@platen/renderer/template/check.ts'
 import { PRIMITIVES, STYLES } from '@platen/renderer/template/element/primitive.ts'
 import { openSandbox } from '@platen/renderer/template/evaluate.ts'
-import { transpile } from '@platen/renderer/template/transpile.ts'
+import { transpile } from '@platen/renderer/template/tsx/transpile.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 import { aWork } from '../react-pdf/react-pdf-fixture.ts'
 import { factsOf, type PageFacts } from './facts.ts'
@@ -59,6 +60,15 @@ describe('the documents have', () => {
       ...Object.keys(primitive.props).map((prop) => `${name} ${prop}`),
     ])
     expect([...props, ...STYLES].filter((name) => !seen.has(name) && !isCommon(name))).toEqual([])
+  })
+
+  test('and the check finds no fault with any of them', async () => {
+    const check = openTemplateCheck(await openSandbox())
+    const asked = { assets: [], variablesSchema: '{"type":"object"}', sampleData: JSON.stringify(SPECIMEN_DATA) }
+    const faults: unknown[] = []
+    for (const { source } of specimens())
+      faults.push(...(await check({ ...asked, source: aWork({ source }).template, isWarned: true })))
+    expect(faults).toEqual([])
   })
 
   test('more than a hundred of them', () => {

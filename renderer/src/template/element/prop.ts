@@ -6,7 +6,7 @@ import { suggestion } from '@platen/contract/suggestion.ts'
 import { FAMILIES, type Families, withFallback } from '../asset/fonts.ts'
 import { LOGICAL_STYLES, physicalName } from './direction.ts'
 import { type PropKind, STYLES } from './primitive.ts'
-import { styleFault, TRANSFORM } from './style-form.ts'
+import { ignoredFault, styleFault, TRANSFORM } from './style-form.ts'
 
 export type Props = Record<string, unknown>
 /** Makes the error of one element, or of one of its props. */
@@ -16,6 +16,8 @@ export type Faults = (message: string, prop?: string) => ServiceError
 export interface PropScope {
   readonly faults: Faults
   readonly families: Families
+  /** Whether values that react-pdf ignores are refused, too. What was published must print. */
+  readonly isCheck?: boolean
 }
 
 /** The value of a prop, checked by its kind. For images see `image.ts`. Throws the errors of `faults`. */
@@ -155,7 +157,8 @@ function styleValue(name: string, value: Json, scope: PropScope): unknown {
   if (name.startsWith('@media ') && name.length <= 100) return styleOf(value, scope)
   if (!STYLES.has(name) && !LOGICAL_STYLES.has(name))
     throw faults(`there is no style ${name}${suggestion(name, [...STYLES, ...LOGICAL_STYLES])}`)
-  const fault = styleFault(physicalName(name, 'ltr'), value)
+  const plain = physicalName(name, 'ltr')
+  const fault = styleFault(plain, value) ?? (scope.isCheck === true ? ignoredFault(plain, value) : undefined)
   if (fault !== undefined) throw faults(`the style ${name} ${fault}`)
   if (name === 'fontFamily') return familiesOf(value, scope)
   // react-pdf knows only italic, not oblique.

@@ -1,8 +1,10 @@
 /**
  * Refuses style values that make react-pdf fail in the middle of a layout, with messages that do not help an author: `value?.trim is not a
- * function`, `unsupported number: NaN`. react-pdf tolerates other wrong values, and so do we. Pure.
+ * function`, `unsupported number: NaN`. react-pdf tolerates other wrong values, and so does a render. A check refuses those, too: nobody
+ * means `flexDirection: 'rows'`. Pure.
  */
 import type { Json } from '@platen/contract/brand.ts'
+import { suggestion } from '@platen/contract/suggestion.ts'
 
 /** A form of values, and its name in messages. */
 interface Form {
@@ -95,5 +97,88 @@ function formsOf(form: Form, names: string): readonly (readonly [string, Form])[
 /** What is wrong with the value of a style, as the end of a sentence. Undefined if it is fine. */
 export function styleFault(name: string, value: Json): string | undefined {
   const form = FORMS.get(name)
+  return form === undefined || form.fits(value) ? undefined : form.words
+}
+
+/** Styles of few values. react-pdf takes any other for the usual one. */
+const CHOICES = new Map(
+  Object.entries({
+    flexDirection: 'row row-reverse column column-reverse',
+    flexWrap: 'nowrap wrap wrap-reverse',
+    alignItems: 'flex-start center flex-end stretch baseline space-between space-around space-evenly',
+    alignSelf: 'auto flex-start center flex-end stretch baseline space-between space-around space-evenly',
+    alignContent: 'auto flex-start center flex-end stretch baseline space-between space-around space-evenly',
+    justifyContent: 'flex-start center flex-end space-between space-around space-evenly',
+    position: 'relative absolute static',
+    display: 'flex none',
+    overflow: 'visible hidden scroll',
+    textAlign: 'left right center justify start end',
+    textTransform: 'none uppercase lowercase capitalize upperfirst',
+    textDecorationStyle: 'solid dashed dotted double wavy',
+    objectFit: 'fill contain cover none scale-down',
+    direction: 'ltr rtl',
+    visibility: 'visible hidden collapse',
+    fillRule: 'nonzero evenodd',
+    strokeLinecap: 'butt round square',
+    strokeLinejoin: 'miter round bevel',
+    textAnchor: 'start middle end',
+    borderStyle: 'solid dashed dotted',
+    borderTopStyle: 'solid dashed dotted',
+    borderRightStyle: 'solid dashed dotted',
+    borderBottomStyle: 'solid dashed dotted',
+    borderLeftStyle: 'solid dashed dotted',
+  }).map(([name, words]) => [name, words.split(' ')] as const),
+)
+
+const COLOR_STYLES = new Set(
+  `color backgroundColor borderColor borderTopColor borderRightColor borderBottomColor borderLeftColor textDecorationColor fill
+  stroke`.split(/\s+/),
+)
+
+const COLOR = /^(?:#[0-9a-f]{3,4}|#[0-9a-f]{6}|#[0-9a-f]{8}|(?:rgb|hsl)a?\([^()]*\)|url\(.*\))$/i
+
+/** The names of CSS, and those that name no colour. */
+const COLOR_NAMES = new Set(
+  `none transparent currentcolor inherit aliceblue antiquewhite aqua aquamarine azure beige bisque black blanchedalmond blue
+  blueviolet brown burlywood cadetblue chartreuse chocolate coral cornflowerblue cornsilk crimson cyan darkblue darkcyan
+  darkgoldenrod darkgray darkgreen darkgrey darkkhaki darkmagenta darkolivegreen darkorange darkorchid darkred darksalmon
+  darkseagreen darkslateblue darkslategray darkslategrey darkturquoise darkviolet deeppink deepskyblue dimgray dimgrey
+  dodgerblue firebrick floralwhite forestgreen fuchsia gainsboro ghostwhite gold goldenrod gray green greenyellow grey honeydew
+  hotpink indianred indigo ivory khaki lavender lavenderblush lawngreen lemonchiffon lightblue lightcoral lightcyan
+  lightgoldenrodyellow lightgray lightgreen lightgrey lightpink lightsalmon lightseagreen lightskyblue lightslategray
+  lightslategrey lightsteelblue lightyellow lime limegreen linen magenta maroon mediumaquamarine mediumblue mediumorchid
+  mediumpurple mediumseagreen mediumslateblue mediumspringgreen mediumturquoise mediumvioletred midnightblue mintcream mistyrose
+  moccasin navajowhite navy oldlace olive olivedrab orange orangered orchid palegoldenrod palegreen paleturquoise palevioletred
+  papayawhip peachpuff peru pink plum powderblue purple rebeccapurple red rosybrown royalblue saddlebrown salmon sandybrown
+  seagreen seashell sienna silver skyblue slateblue slategray slategrey snow springgreen steelblue tan teal thistle tomato
+  turquoise violet wheat white whitesmoke yellow yellowgreen`.split(/\s+/),
+)
+
+const BOX: Form = {
+  words: 'must be one or more of a number, a length such as 5mm, a percentage and auto',
+  fits: (value) => isSize(value) || (isText(value) && value.trim().split(/\s+/).every(isSize)),
+}
+const FONT_SIZE: Form = { words: 'must be a number or a length such as 5mm', fits: isLength }
+
+const IGNORED_FORMS = new Map<string, Form>([
+  ...formsOf(FONT_SIZE, 'fontSize'),
+  ...formsOf(NUMBER, 'flexGrow flexShrink zIndex maxLines'),
+  ...formsOf(BOX, 'margin marginTop marginRight marginBottom marginLeft marginHorizontal marginVertical'),
+  ...formsOf(BOX, 'padding paddingTop paddingRight paddingBottom paddingLeft paddingHorizontal paddingVertical'),
+])
+
+/** What is wrong with the value of a style that react-pdf would ignore, as the end of a sentence. Undefined if it is fine. */
+export function ignoredFault(name: string, value: Json): string | undefined {
+  const choices = CHOICES.get(name)
+  if (choices !== undefined && isText(value) && !choices.includes(value))
+    return `must be one of ${choices.join(', ')}${suggestion(value, choices)}`
+  if (
+    COLOR_STYLES.has(name) &&
+    isText(value) &&
+    !COLOR.test(value.trim()) &&
+    !COLOR_NAMES.has(value.trim().toLowerCase())
+  )
+    return `must be a color such as #ff0000, rgb(255, 0, 0) or red${suggestion(value, COLOR_NAMES)}`
+  const form = IGNORED_FORMS.get(name)
   return form === undefined || form.fits(value) ? undefined : form.words
 }

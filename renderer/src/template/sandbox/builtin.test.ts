@@ -2,7 +2,7 @@ import type { Json } from '@platen/contract/brand.ts'
 import { describe, expect, test, vi } from 'vitest'
 import type { ConsoleLine } from '../../port/engine.ts'
 import { openSandbox } from '../evaluate.ts'
-import { transpile } from '../transpile.ts'
+import { transpile } from '../tsx/transpile.ts'
 
 const evaluate = await openSandbox()
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openSandbox } from '../evaluate.ts'
-import { transpile } from '../transpile.ts'
+import { transpile } from '../tsx/transpile.ts'
 
 const evaluate = await openSandbox()
 

@@ -1,0 +1,114 @@
+/**
+ * TypeScript's compiler over a few files in memory. It resolves no module and opens no file of the machine, whatever a template refers to:
+ * it knows the declarations that it is given, and of TypeScript's own libraries those of the language. So it is no way to read a file.
+ *
+ * A template's types are code that the compiler runs, and may keep it busy for long. It belongs in a thread that can be terminated.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import ts from 'typescript'
+import { SANDBOX_DECLARATIONS } from './declaration.ts'
+import { TEMPLATE_FILE } from './transpile.ts'
+
+/** A template that was parsed, and what resolves its types. */
+export interface CompiledTemplate {
+  readonly file: ts.SourceFile
+  readonly program: ts.Program
+  readonly checker: ts.TypeChecker
+}
+
+export interface CompilerInput {
+  readonly template: string
+  /** Declarations of the template's data. */
+  readonly data: string
+  /** Whether `undefined` and `null` are types of their own. */
+  readonly isNullStrict: boolean
+}
+
+/** Nothing is computed before the checker is asked. */
+export type Compile = (input: CompilerInput) => CompiledTemplate
+
+/** The names of the files. None is on a disk. */
+const TEMPLATE = `/${TEMPLATE_FILE}`
+export const DATA = '/data.d.ts'
+export const SANDBOX = '/sandbox.d.ts'
+const LIBRARY = '/library/'
+
+const LANGUAGE = 'lib.es2023.d.ts'
+/** What the library of the language is made of. Others, such as that of browsers, are large and have names that a template has not. */
+const LIBRARY_FILE = /^lib\.(?:es5|es20(?:1[5-9]|2[0-3])(?:\.[a-z]+)*|decorators(?:\.legacy)?)\.d\.ts$/
+
+const OPTIONS: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2023,
+  module: ts.ModuleKind.ESNext,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+  moduleDetection: ts.ModuleDetectionKind.Force,
+  jsx: ts.JsxEmit.Preserve,
+  lib: [LANGUAGE],
+  types: [],
+  strict: false,
+  noEmit: true,
+  skipLibCheck: true,
+  allowUmdGlobalAccess: true,
+}
+
+/** Opens a compiler. It keeps what all templates share: parsing the library of the language takes as long as checking ten templates. */
+export function openCompiler(): Compile {
+  const directory = dirname(createRequire(import.meta.url).resolve('typescript'))
+  const shared = new Map<string, ts.SourceFile>([[SANDBOX, parse(SANDBOX, SANDBOX_DECLARATIONS)]])
+  const libraryFile = (name: string): ts.SourceFile | undefined => {
+    const own = name.startsWith(LIBRARY) ? name.slice(LIBRARY.length) : ''
+    if (!LIBRARY_FILE.test(own)) return undefined
+    const file = parse(name, readFileSync(join(directory, own), 'utf8'))
+    shared.set(name, file)
+    return file
+  }
+  return ({ template, data, isNullStrict }) => {
+    const own = new Map([
+      [TEMPLATE, parse(TEMPLATE, template)],
+      [DATA, parse(DATA, data)],
+    ])
+    const program = ts.createProgram({
+      rootNames: [TEMPLATE, DATA, SANDBOX],
+      options: { ...OPTIONS, strictNullChecks: isNullStrict },
+      host: hostOf((name) => own.get(name) ?? shared.get(name) ?? libraryFile(name)),
+    })
+    const file = program.getSourceFile(TEMPLATE)
+    if (file === undefined) throw new Error('the compiler lost the template')
+    return { file, program, checker: program.getTypeChecker() }
+  }
+}
+
+/** Parses one file, with the parents of its nodes. */
+function parse(name: string, text: string): ts.SourceFile {
+  const options = { languageVersion: ts.ScriptTarget.ES2023, impliedNodeFormat: ts.ModuleKind.ESNext as const }
+  return ts.createSourceFile(name, text, options, true)
+}
+
+/** Parses a template alone. */
+export function parseTemplate(source: string): ts.SourceFile {
+  return parse(TEMPLATE, source)
+}
+
+function hostOf(find: (name: string) => ts.SourceFile | undefined): ts.CompilerHost {
+  return {
+    getSourceFile: find,
+    getDefaultLibFileName: () => `${LIBRARY}${LANGUAGE}`,
+    getDefaultLibLocation: () => LIBRARY.slice(0, -1),
+    getCurrentDirectory: () => '/',
+    getCanonicalFileName: (name) => name,
+    useCaseSensitiveFileNames: () => true,
+    getNewLine: () => '\n',
+    fileExists: () => false,
+    readFile: () => undefined,
+    directoryExists: () => false,
+    getDirectories: () => [],
+    realpath: (path) => path,
+    // What is imported must be declared. Nothing is looked for.
+    resolveModuleNameLiterals: (names) => names.map(() => ({ resolvedModule: undefined })),
+    resolveTypeReferenceDirectiveReferences: (names) =>
+      names.map(() => ({ resolvedTypeReferenceDirective: undefined })),
+    writeFile: () => undefined,
+  }
+}

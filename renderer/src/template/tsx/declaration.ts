@@ -1,0 +1,71 @@
+/**
+ * What the compiler is told of a template's surroundings: the two modules and the globals of its sandbox. Props and styles are not typed
+ * here, because our own tables judge their values (see `element-lint.ts`), so that the two cannot differ.
+ */
+import { PRIMITIVES } from '../element/primitive.ts'
+
+/** The namespace of the types of data, and the type of what the component gets. */
+export const DATA_NAMESPACE = 'PlatenData'
+export const COMPONENT_PROPS = `${DATA_NAMESPACE}.Props`
+
+const COMPONENTS = Object.keys(PRIMITIVES)
+  .map((name) => `  export const ${name}: Component`)
+  .join('\n')
+
+/** Members that code for other runtimes may name in a type stay untyped. */
+export const SANDBOX_DECLARATIONS = `
+declare namespace JSX {
+  interface Element { readonly type: any; readonly props: any; readonly key: any }
+  type ElementType = any
+  interface IntrinsicElements { [name: string]: any }
+  interface IntrinsicAttributes { key?: any }
+  interface ElementChildrenAttribute { children: {} }
+}
+/** Of the sandbox, and of later versions of the language. */
+declare const InternalError: any, Iterator: any, Float16Array: any
+/** A template is a CommonJS module in the end. */
+declare const require: any, module: any, exports: any
+declare const console: { [method in 'log' | 'info' | 'warn' | 'error' | 'debug' | 'trace']: (...values: any[]) => void }
+
+declare module 'react' {
+  export type ReactNode = any
+  export type ReactElement<Props = any> = JSX.Element
+  export type JSXElementConstructor<Props = any> = any
+  export type PropsWithChildren<Props = unknown> = Props & { children?: any }
+  export type FC<Props = {}> = (props: Props) => any
+  export type FunctionComponent<Props = {}> = FC<Props>
+  export type ComponentType<Props = {}> = FC<Props>
+  export type ComponentProps<Type = any> = any
+  export type CSSProperties = any
+  export type Key = string | number | bigint
+  export { JSX }
+  export const Fragment: any
+  export const Children: {
+    map: (children: any, visit: (child: any, index: number) => any) => any
+    forEach: (children: any, visit: (child: any, index: number) => void) => void
+    count: (children: any) => number
+    toArray: (children: any) => any[]
+    only: (children: any) => any
+  }
+  export function createElement(type: any, props?: any, ...children: any[]): JSX.Element
+  export function cloneElement(element: any, props?: any, ...children: any[]): JSX.Element
+  export function isValidElement(value: any): value is JSX.Element
+  export function memo<Type>(component: Type, isEqual?: any): Type
+  export function forwardRef(component: (props: any, reference: any) => any): (props: any) => any
+  const module: typeof import('react')
+  export default module
+}
+
+declare module '@react-pdf/renderer' {
+  interface PageNumbers { pageNumber: number; totalPages: number; subPageNumber: number; subPageTotalPages: number }
+  interface ComponentProps { render?: (page: PageNumbers) => any; style?: any; children?: any; [prop: string]: any }
+  type Component = (props: ComponentProps) => JSX.Element
+  export type Style = any
+  export type Styles = any
+  export const StyleSheet: { create<Styles>(styles: Styles): Styles }
+  export const Font: any
+${COMPONENTS}
+  const module: typeof import('@react-pdf/renderer')
+  export default module
+}
+`

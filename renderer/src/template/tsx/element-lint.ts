@@ -1,0 +1,176 @@
+/**
+ * Holds the elements in a template's source against the tables by which elements are translated, so that a wrong prop or style is a fault
+ * also where the sample data does not lead. Only values that the compiler knows are judged: `fontSize: 'big'`, not `fontSize: size`. Pure.
+ */
+import type { Json } from '@platen/contract/brand.ts'
+import { ServiceError } from '@platen/contract/error.ts'
+import { suggestion } from '@platen/contract/suggestion.ts'
+import ts from 'typescript'
+import type { Families } from '../asset/fonts.ts'
+import {
+  PRIMITIVES,
+  type Primitive,
+  type PropKind,
+  primitiveOf,
+  REFUSED_PROPS,
+  STYLES,
+  TEXT_PARENTS,
+} from '../element/primitive.ts'
+import { propValue } from '../element/prop.ts'
+import { type CompiledTemplate, SANDBOX } from './compiler.ts'
+import { bareOf, type Finding, isNothing, isSchemaObject, membersOf } from './finding.ts'
+
+/** What is needed to judge the elements of one template. */
+export interface ElementLint extends CompiledTemplate {
+  readonly families: Families
+  /** Styles that were judged. Several elements may share one. */
+  readonly seen: Set<ts.Node>
+}
+
+/** Looks at one node, not at its children. */
+export function elementFindings(node: ts.Node, lint: ElementLint): readonly Finding[] {
+  if (!ts.isJsxOpeningElement(node) && !ts.isJsxSelfClosingElement(node)) return []
+  const name = primitiveNameOf(node.tagName, lint)
+  if (name === undefined) return []
+  const primitives = [primitiveOf(name, 'flow'), primitiveOf(name, 'svg')].filter((each) => each !== undefined)
+  if (primitives.length === 0) {
+    const message = `<${name}> is not an element here${suggestion(name, Object.keys(PRIMITIVES))}`
+    return [{ position: node.tagName.getStart(), message }]
+  }
+  const attributes = node.attributes.properties.filter(ts.isJsxAttribute)
+  const props = attributes.flatMap((attribute) => attributeFindings({ attribute, name, primitives }, lint))
+  const children = ts.isJsxOpeningElement(node) ? node.parent.children : []
+  return [...props, ...children.flatMap((child) => childFindings(child, primitives, lint))]
+}
+
+/** The name of one of our elements, or of one such as `<div>` that nobody has. Undefined for components of the template. */
+function primitiveNameOf(tag: ts.JsxTagNameExpression, { checker }: ElementLint): string | undefined {
+  if (ts.isIdentifier(tag) && /^[a-z]/.test(tag.text)) return tag.text
+  const found = checker.getSymbolAtLocation(tag)
+  const isAlias = found !== undefined && (found.flags & ts.SymbolFlags.Alias) !== 0
+  const symbol = isAlias ? checker.getAliasedSymbol(found) : found
+  const isOurs = symbol?.declarations?.[0]?.getSourceFile().fileName === SANDBOX
+  return isOurs && Object.hasOwn(PRIMITIVES, symbol.name) ? symbol.name : undefined
+}
+
+interface Attribute {
+  readonly attribute: ts.JsxAttribute
+  readonly name: string
+  readonly primitives: readonly Primitive[]
+}
+
+function attributeFindings({ attribute, name, primitives }: Attribute, lint: ElementLint): readonly Finding[] {
+  const prop = attribute.name.getText()
+  if (['key', 'children', 'render'].includes(prop)) return []
+  const position = attribute.name.getStart()
+  const { initializer } = attribute
+  const value = initializer !== undefined && ts.isJsxExpression(initializer) ? initializer.expression : initializer
+  const type = value === undefined ? undefined : lint.checker.getTypeAtLocation(value)
+  const kinds = primitives.flatMap(({ props }) => (Object.hasOwn(props, prop) ? [props[prop]] : []))
+  if (kinds.length === 0) {
+    // A prop without a value is as good as none.
+    if (type !== undefined && isNothing(type)) return []
+    const known = primitives.flatMap(({ props }) => Object.keys(props))
+    const refusal = Object.hasOwn(REFUSED_PROPS, prop) ? REFUSED_PROPS[prop] : undefined
+    return [{ position, message: `<${name} ${prop}>: ${refusal ?? `there is no such prop${suggestion(prop, known)}`}` }]
+  }
+  if (value === undefined || type === undefined) return []
+  if (kinds.includes('style')) return styleFindings(value, { ...lint, label: `<${name} ${prop}>` })
+  const scope = { kinds, label: `<${name} ${prop}>` }
+  return literalsOf(value, type).flatMap((literal) => {
+    const fault = propFault(literal, scope, lint)
+    return fault === undefined ? [] : [{ position, message: fault }]
+  })
+}
+
+/** Why none of the kinds takes the value. */
+function propFault(
+  value: Json,
+  { kinds, label }: { readonly kinds: readonly (PropKind | undefined)[]; readonly label: string },
+  { families }: ElementLint,
+): string | undefined {
+  let fault: string | undefined
+  for (const kind of kinds) {
+    // An image needs the assets of the template, and is tried with them.
+    if (kind === undefined || kind === 'image') return undefined
+    try {
+      propValue(kind, value, {
+        families,
+        isCheck: true,
+        faults: (message) => new ServiceError('template_error', message),
+      })
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error
+      fault = `${label}: ${error.message}`
+    }
+  }
+  return fault
+}
+
+type StyleLint = ElementLint & { readonly label: string }
+
+/** Follows a style to the object literals that it is made of, wherever they are in the template. */
+function styleFindings(expression: ts.Expression, lint: StyleLint): readonly Finding[] {
+  const bare = bareOf(expression)
+  if (ts.isArrayLiteralExpression(bare)) return bare.elements.flatMap((element) => styleFindings(element, lint))
+  if (ts.isConditionalExpression(bare))
+    return [...styleFindings(bare.whenTrue, lint), ...styleFindings(bare.whenFalse, lint)]
+  const objects = membersOf(lint.checker.getTypeAtLocation(bare)).filter(
+    ({ flags }) => (flags & ts.TypeFlags.Object) !== 0,
+  )
+  const isList = objects.some((type) => lint.checker.isArrayLikeType(type))
+  if (isList) return []
+  return objects
+    .flatMap((type) => lint.checker.getPropertiesOfType(type))
+    .flatMap((entry) => entryFindings(entry, lint))
+}
+
+function entryFindings(entry: ts.Symbol, lint: StyleLint): readonly Finding[] {
+  const declaration = entry.valueDeclaration
+  const isWritten =
+    declaration !== undefined && (ts.isPropertyAssignment(declaration) || ts.isShorthandPropertyAssignment(declaration))
+  if (!isWritten || declaration.getSourceFile() !== lint.file || lint.seen.has(declaration)) return []
+  lint.seen.add(declaration)
+  const position = declaration.name.getStart()
+  const value = ts.isPropertyAssignment(declaration) ? declaration.initializer : declaration.name
+  const { name } = entry
+  const type = lint.checker.getTypeAtLocation(value)
+  if (name.startsWith('@media ')) return styleFindings(value, lint)
+  if (!STYLES.has(name)) {
+    return isNothing(type)
+      ? []
+      : [{ position, message: `${lint.label}: there is no style ${name}${suggestion(name, STYLES)}` }]
+  }
+  return literalsOf(value, type).flatMap((literal) => {
+    const message = propFault({ [name]: literal }, { kinds: ['style'], label: lint.label }, lint)
+    return message === undefined ? [] : [{ position: value.getStart(), message }]
+  })
+}
+
+/** The texts and numbers that a value may be, as far as the compiler knows them. */
+function literalsOf(value: ts.Expression, type: ts.Type): readonly (string | number)[] {
+  // In an attribute, its type may be that of all texts.
+  if (ts.isStringLiteralLike(value)) return [value.text]
+  return membersOf(type).flatMap((member) =>
+    member.isStringLiteral() || member.isNumberLiteral() ? [member.value] : [],
+  )
+}
+
+function childFindings(
+  child: ts.JsxChild,
+  primitives: readonly Primitive[],
+  { checker }: ElementLint,
+): readonly Finding[] {
+  const isTextParent = primitives.some(({ holds }) => holds !== undefined && TEXT_PARENTS.includes(holds))
+  if (ts.isJsxText(child)) {
+    const isBlank = ['', '0', 'NaN'].includes(child.text.trim())
+    if (isTextParent || isBlank) return []
+    const offset = child.text.length - child.text.trimStart().length
+    return [{ position: child.getStart() + offset, message: 'text must be inside <Text>' }]
+  }
+  if (!ts.isJsxExpression(child) || child.expression === undefined) return []
+  const type = checker.getNonNullableType(checker.getTypeAtLocation(child.expression))
+  if (!membersOf(type).every(isSchemaObject)) return []
+  return [{ position: child.expression.getStart(), message: 'an object is not a child: write one of its fields' }]
+}

@@ -1,0 +1,101 @@
+/**
+ * Checks the source of a react_pdf template before it runs: its syntax, the names and variables that it uses, its elements. TypeScript
+ * parses it and finds the types, which begin with the schema. A fault is what fails or prints nothing whatever the data are; what may be
+ * meant so is a warning.
+ *
+ * The compiler takes 40 MiB and most of a second to load, so import this module only where templates are checked.
+ */
+import type { JsonObject } from '@platen/contract/brand.ts'
+import ts from 'typescript'
+import type { Families } from '../asset/fonts.ts'
+import { annotate } from './annotate.ts'
+import { type CompiledTemplate, type CompilerInput, openCompiler, parseTemplate } from './compiler.ts'
+import { absenceFindings, syntaxFindings, typeFindings } from './diagnostic.ts'
+import { elementFindings } from './element-lint.ts'
+import type { Finding } from './finding.ts'
+import { TEMPLATE_FILE } from './transpile.ts'
+import { variableFindings } from './variable-lint.ts'
+import { declarationOf } from './variable-type.ts'
+
+export interface TypeCheckInput {
+  readonly source: string
+  /** A valid schema. */
+  readonly variablesSchema: JsonObject
+  /** Font families of the template itself. */
+  readonly families: Families
+  /** Whether warnings are wanted. They take a second look at the types. */
+  readonly isWarned: boolean
+}
+
+export interface TypeFinding {
+  /** Begins with the position: `template.tsx:12:5: …`. */
+  readonly message: string
+  readonly isWarning: boolean
+}
+
+/** The findings, in the order of the source and at most `FINDINGS_MAX`. If there are faults, they come without warnings. */
+export type CheckTypes = (input: TypeCheckInput) => readonly TypeFinding[]
+
+/** One mistake often shows in many places. */
+const FINDINGS_MAX = 10
+
+/** Opens a check. It keeps the compiler and what all templates share. */
+export function openTypeCheck(): CheckTypes {
+  const compile = openCompiler()
+  const check: CheckTypes = ({ source, variablesSchema, families, isWarned }) => {
+    const parsed = parseTemplate(source)
+    const { text, positionBefore } = annotate(parsed)
+    const input = { template: text, data: declarationOf(variablesSchema), isNullStrict: false }
+    const found = findingsIn(compile(input), families)
+    const faults = found.filter(({ isWarning }) => isWarning !== true)
+    const warnings = () => [...found, ...absencesIn(compile, input)]
+    const shown = faults.length > 0 ? faults : isWarned ? warnings() : []
+    return placed(shown, (position) => placeOf(parsed, positionBefore(position)))
+  }
+  return (input) => {
+    try {
+      return check(input)
+    } catch (cause) {
+      // The compiler recurses over the source and over its types.
+      if (!(cause instanceof RangeError)) throw cause
+      return [{ message: `${TEMPLATE_FILE}: the source or its types are nested too deeply`, isWarning: false }]
+    }
+  }
+}
+
+function findingsIn(compiled: CompiledTemplate, families: Families): readonly Finding[] {
+  const broken = syntaxFindings(compiled)
+  if (broken.length > 0) return broken
+  // TypeScript's own way for a file to leave the check of types.
+  if (UNCHECKED.test(compiled.file.text)) return []
+  const findings = [...typeFindings(compiled)]
+  const lint = { ...compiled, families, seen: new Set<ts.Node>() }
+  const visit = (node: ts.Node): void => {
+    findings.push(...variableFindings(node, compiled), ...elementFindings(node, lint))
+    ts.forEachChild(node, visit)
+  }
+  visit(compiled.file)
+  return findings
+}
+
+const UNCHECKED = /^\s*\/\/\s*@ts-nocheck\b/
+
+function absencesIn(compile: (input: CompilerInput) => CompiledTemplate, input: CompilerInput): readonly Finding[] {
+  return absenceFindings(compile({ ...input, isNullStrict: true }))
+}
+
+function placed(findings: readonly Finding[], placeAt: (position: number) => string): readonly TypeFinding[] {
+  const ordered = findings.toSorted((one, other) => one.position - other.position)
+  const byMessage = new Map(
+    ordered.map(({ position, message, isWarning = false }) => {
+      const text = `${placeAt(position)}: ${message}`
+      return [text, { message: text, isWarning }] as const
+    }),
+  )
+  return [...byMessage.values()].slice(0, FINDINGS_MAX)
+}
+
+function placeOf(file: ts.SourceFile, position: number): string {
+  const { line, character } = file.getLineAndCharacterOfPosition(position)
+  return `${TEMPLATE_FILE}:${line + 1}:${character + 1}`
+}

@@ -1,0 +1,103 @@
+/**
+ * Holds each property that a template reads against the schema. TypeScript would refuse more than is wrong: a property that only one of
+ * several variants has, or one that code sets on an object of its own. Here, only what no valid data can have is a fault. Pure.
+ */
+import { suggestion } from '@platen/contract/suggestion.ts'
+import ts from 'typescript'
+import type { CompiledTemplate } from './compiler.ts'
+import { type Finding, isPrimitive, isSchemaObject, membersOf, shownText } from './finding.ts'
+
+/** Looks at one node, not at its children. */
+export function variableFindings(node: ts.Node, { checker }: CompiledTemplate): readonly Finding[] {
+  const read = readOf(node, checker)
+  if (read === undefined || isWritten(node)) return []
+  const { name, place, owner, shown } = read
+  const members = membersOf(checker.getNonNullableType(owner))
+  const position = place.getStart()
+  // Methods such as hasOwnProperty.
+  if (name in Object.prototype) return []
+  if (members.every(isSchemaObject)) {
+    const known = members.flatMap((member) => checker.getPropertiesOfType(member).map((property) => property.name))
+    if (known.includes(name)) return []
+    const hint = suggestion(name, known)
+    const isClosed = members.every((member) => checker.getIndexInfosOfType(member).length === 0)
+    // In an open object it may be there. But a name so near to another one is rarely meant.
+    if (!isClosed && (hint === '' || isMap(members, checker))) return []
+    const rule = isClosed ? 'variablesSchema has no such variable' : 'variablesSchema does not list this variable'
+    return [{ position, message: `${shown}: ${rule}${hint}`, isWarning: !isClosed }]
+  }
+  if (!members.every((member) => isPrimitive(member) || checker.isArrayType(member) || checker.isTupleType(member)))
+    return []
+  if (members.some((member) => checker.getPropertyOfType(checker.getApparentType(member), name) !== undefined))
+    return []
+  if (/^\d+$/.test(name)) return []
+  const known = members.flatMap((member) =>
+    checker
+      .getApparentType(member)
+      .getProperties()
+      .map((each) => each.name),
+  )
+  const hint = suggestion(name, known)
+  if (hint === '' && !read.isOfSchema) return []
+  const what = checker.typeToString(checker.getBaseTypeOfLiteralType(checker.getNonNullableType(owner)))
+  return [{ position, message: `${shown}: ${articleOf(what)} has no ${name}${hint}` }]
+}
+
+function articleOf(type: string): string {
+  if (type.length > 40 || type.includes('[')) return 'a list'
+  return type === 'string' ? 'a text' : `a ${type}`
+}
+
+interface Read {
+  readonly name: string
+  /** The node to point at. */
+  readonly place: ts.Node
+  /** What it is read from. */
+  readonly owner: ts.Type
+  readonly shown: string
+  /** Whether the owner is itself a field that the schema declares. */
+  readonly isOfSchema: boolean
+}
+
+/** The property that a node reads: `data.total`, `data['total']`, `{ total }`. */
+function readOf(node: ts.Node, checker: ts.TypeChecker): Read | undefined {
+  if (ts.isPropertyAccessExpression(node)) {
+    const { expression, name } = node
+    return { ...ownerOf(expression, checker), name: name.text, place: name, shown: shownText(node) }
+  }
+  if (ts.isElementAccessExpression(node) && ts.isStringLiteralLike(node.argumentExpression)) {
+    const { expression, argumentExpression: place } = node
+    return { ...ownerOf(expression, checker), name: place.text, place, shown: shownText(node) }
+  }
+  if (!ts.isBindingElement(node) || !ts.isObjectBindingPattern(node.parent)) return undefined
+  const place = node.propertyName ?? node.name
+  if (node.dotDotDotToken !== undefined || !(ts.isIdentifier(place) || ts.isStringLiteral(place))) return undefined
+  // A value that is given for its absence: the author knows that it may be missing.
+  if (node.initializer !== undefined) return undefined
+  const owner = checker.getTypeAtLocation(node.parent)
+  return { name: place.text, place, owner, shown: place.text, isOfSchema: false }
+}
+
+function ownerOf(expression: ts.Expression, checker: ts.TypeChecker): Pick<Read, 'owner' | 'isOfSchema'> {
+  const parent = ts.isPropertyAccessExpression(expression)
+    ? checker.getTypeAtLocation(expression.expression)
+    : undefined
+  const isOfSchema = parent !== undefined && membersOf(checker.getNonNullableType(parent)).every(isSchemaObject)
+  return { owner: checker.getTypeAtLocation(expression), isOfSchema }
+}
+
+/** An object that lists no names of its own. */
+function isMap(members: readonly ts.Type[], checker: ts.TypeChecker): boolean {
+  return members.some((member) => checker.getPropertiesOfType(member).length === 0)
+}
+
+/** What code sets itself, it may read. */
+function isWritten(node: ts.Node): boolean {
+  const { parent } = node
+  return (
+    ts.isBinaryExpression(parent) &&
+    parent.left === node &&
+    parent.operatorToken.kind >= ts.SyntaxKind.FirstAssignment &&
+    parent.operatorToken.kind <= ts.SyntaxKind.LastAssignment
+  )
+}
