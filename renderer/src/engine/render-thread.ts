@@ -15,6 +15,7 @@ import { type Evaluate, openSandbox } from '../template/evaluate.ts'
 import type { FillHtml } from '../template/html/fill.ts'
 import { FilesNeeded } from '../template/remote-images.ts'
 import type { RenderDocument } from './document.ts'
+import { withOwnTextLayout } from './text/install.ts'
 import type { RenderTask, TaskKind, TaskResults, ThreadMessage, ThreadReply } from './thread-message.ts'
 
 async function serve(port: MessagePort, kinds: readonly TaskKind[]): Promise<void> {
@@ -45,7 +46,7 @@ async function openTools(kinds: ReadonlySet<TaskKind>): Promise<Tools> {
 }
 
 async function openRenderer(evaluate: Evaluate): Promise<RenderDocument> {
-  const { openDocumentRenderer } = await import('./document.ts')
+  const { openDocumentRenderer } = await withOwnTextLayout(() => import('./document.ts'))
   return openDocumentRenderer(evaluate, () => performance.now())
 }
 

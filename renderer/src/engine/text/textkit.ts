@@ -1,0 +1,3 @@
+/** The steps of text layout as `@react-pdf/layout` imports them: those of react-pdf, save the ones defined here. See `install.ts`. */
+export * from '@react-pdf/textkit'
+export { default } from '@react-pdf/textkit'
