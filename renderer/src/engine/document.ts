@@ -13,6 +13,7 @@ import { PDF_PAGES_MAX } from '../limit.ts'
 import { finishPdf } from '../pdf/finish.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
 import { startPhaseTimer } from '../port/phase.ts'
+import type { FontFace } from '../template/asset/font/default-fonts.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
 import { EndlessPagination, openPaginationGuard } from '../template/element/pagination-guard.ts'
@@ -40,10 +41,13 @@ export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<
  * Loads the default font and the layout engine for boxes. The returned function is ready, and runs templates in the sandbox behind
  * `evaluate`. `monotonic` returns milliseconds.
  */
-export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => number): Promise<RenderDocument> {
+export async function openDocumentRenderer(
+  evaluate: Evaluate,
+  { faces, monotonic }: { readonly faces: readonly FontFace[]; readonly monotonic: () => number },
+): Promise<RenderDocument> {
   // A word may break only at a soft hyphen.
   Font.registerHyphenationCallback((word) => word.split('\u00ad'))
-  const fonts = openFontStore()
+  const fonts = openFontStore(faces)
   await layOutNodes({ type: 'DOCUMENT', children: [] }, FONTS)
   const programs = openLruCache<Program>(PROGRAMS_MAX)
   const counts = openLruCache<PageCounts>(PROGRAMS_MAX)
@@ -55,7 +59,7 @@ export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => 
     const timer = startPhaseTimer(monotonic)
     const ownPrograms = tenantPart(programs, tenant)
     const program = ownPrograms.get(digest) ?? ownPrograms.set(digest, transpile(template.reactPdf))
-    using own = fonts.register(template.fonts ?? [], { assets, tenant })
+    using own = fonts.register(template.fonts ?? [], { assets, tenant, locale: template.locale })
     const { nodes, call } = await evaluate(program, {
       data: new TextDecoder().decode(data),
       options,
@@ -76,7 +80,7 @@ export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => 
     const layout = await layingOut.finally(() => isTranslated && requireFetched(remote))
     const laidOut = inspectLayout(layout, fonts.missing)
     refuseUnreadableImages(laidOut, assets, remote.fetched)
-    const warning = missingGlyphs(laidOut.missing)
+    const warning = missingGlyphs(laidOut.missing, { faces, locale: template.locale })
     timer.end('layout')
     const pdf = finishPdf(await withLayoutError(() => drawPdf(layout, date)), { isSandbox })
     timer.end('print')

@@ -21,6 +21,7 @@ import { openPage, type PrintedDocument } from '../browser/page.ts'
 import { openPagePool, openUsages } from '../browser/pool.ts'
 import { finishPdf, type Metadata } from '../pdf/finish.ts'
 import type { RenderEngine, Rendering, RenderWork } from '../port/engine.ts'
+import { defaultFaces, type FontFace } from '../template/asset/font/default-fonts.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
@@ -29,6 +30,8 @@ export interface HtmlEngineSettings {
   /** The Chromium binary itself, not a wrapper script. See `findChromium`. */
   readonly executablePath: string
   readonly slots: number
+  /** The fonts that Chromium sees. Absent means all that are there. */
+  readonly faces?: readonly FontFace[]
   /** Fills the template, in a place where a deadline can end it. */
   readonly fill: (work: RenderWork, signal: AbortSignal) => Promise<ScannedHtml>
   /** Absent means that nothing is fetched. */
@@ -50,10 +53,10 @@ const WARM_PAGES_PER_SLOT = 2
 
 /** Opens the engine and begins to start Chromium, without waiting for it. If Chromium does not start, logs it and tries again. */
 export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<RenderEngine> {
-  const { slots, remote = NO_REMOTE_FILES, clock, log, profileDir, meter } = settings
+  const { slots, faces = defaultFaces(), remote = NO_REMOTE_FILES, clock, log, profileDir, meter } = settings
   const [{ default: puppeteer }, fontConfigFile] = await Promise.all([
     import('puppeteer'),
-    writeFontConfig(join(profileDir, 'font')),
+    writeFontConfig(join(profileDir, 'font'), faces),
     removeStaleProfiles(profileDir),
   ])
   const usageOf = openUsages(clock)
@@ -86,7 +89,7 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
       { name: 'layout', durationMs: printedAt - printed.printMs - filledAt },
       { name: 'print', durationMs: endedAt - printedAt + printed.printMs },
     ] as const
-    return { pdf, warnings: warningsOf(work, printed.missing + filled.missing), phases }
+    return { pdf, warnings: warningsOf(work, { missing: printed.missing + filled.missing, faces }), phases }
   }
 
   return {
@@ -130,8 +133,13 @@ function metadataOf({ template }: RenderWork, { author, subject, keywords, langu
   return { ...Object.fromEntries(given), keywords: words.join(', '), creator: 'Platen' }
 }
 
-function warningsOf(work: RenderWork, missing: string): readonly Warning[] {
-  const glyphs = missingGlyphs(missing)
+interface Missing {
+  readonly missing: string
+  readonly faces: readonly FontFace[]
+}
+
+function warningsOf(work: RenderWork, { missing, faces }: Missing): readonly Warning[] {
+  const glyphs = missingGlyphs(missing, { faces, locale: work.template.locale })
   const message = 'the template asks for page JavaScript, which the plan does not allow: its scripts did not run'
   return [
     ...(glyphs === undefined ? [] : [glyphs]),

@@ -9,9 +9,10 @@ import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
 import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
 import type { RenderWork } from '../../port/engine.ts'
+import type { FontFace } from '../asset/font/default-fonts.ts'
 import { HTML_BYTES_MAX, LIQUID_ALLOCATIONS_MAX, LIQUID_MS_MAX } from '../limit.ts'
 import { type RemoteImages, remoteImagesOf, requireFetched } from '../remote-images.ts'
-import { type Coverage, openGlyphScan } from './coverage.ts'
+import { type Coverage, isPlain, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
 import { marginFaultOf } from './page-css.ts'
 import { type Part, refuseLoading, withAssetsInside, withDigests, withFonts, withRemoteInside } from './reference.ts'
@@ -27,6 +28,8 @@ export interface FilledHtml {
 export interface ScannedHtml extends FilledHtml {
   /** Absent if no character of the document can be missing. */
   readonly coverage?: Coverage
+  /** Whether its text may need fonts for other scripts. */
+  readonly isMultiscript: boolean
   /** The characters of header and footer that no font has. */
   readonly missing: string
 }
@@ -41,8 +44,8 @@ export type FillHtml = (work: RenderWork) => ScannedHtml
  * Returns a function that fills as `fillHtml` does, and finds characters that no font has. The function caches what it read of fonts. It
  * throws `FilesNeeded` if header or footer have images that must be fetched.
  */
-export function openHtmlFiller(): FillHtml {
-  const scan = openGlyphScan()
+export function openHtmlFiller(faces?: readonly FontFace[]): FillHtml {
+  const scan = openGlyphScan(faces)
   return (work) => {
     const parts = fillParts(work)
     const remote = remoteImagesOf(work)
@@ -50,7 +53,12 @@ export function openHtmlFiller(): FillHtml {
     requireFetched(remote)
     const coverage = scan.coverageFor(parts.body.html, work)
     const missing = parts.edges.map(({ html }) => scan.missingIn(html)).join('')
-    return { ...filled, missing, ...(coverage === undefined ? {} : { coverage }) }
+    return {
+      ...filled,
+      isMultiscript: !isPlain(parts.body.html),
+      missing,
+      ...(coverage === undefined ? {} : { coverage }),
+    }
   }
 }
 
