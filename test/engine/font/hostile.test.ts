@@ -78,3 +78,21 @@ test('a font of the template draws what it has, emoji too, and others draw the r
   expect(warnings).toEqual([])
   expect(fontsOf(pdf)).toEqual([expect.stringMatching(/^DejaVuSansMono-/), 'NotoEmoji-Regular', 'NotoSansSC-Regular'])
 })
+
+test('a font that claims a character and has no glyph for it leaves that to others', async () => {
+  const own = aFontOf('漢')
+  const fields = (bytes: Uint8Array): WorkFields => ({
+    document: `<Page><Text style={{ fontFamily: 'Own' }}>{data.text}</Text></Page>`,
+    assets: [anAsset('own.ttf', bytes)],
+    template: { fonts: [{ family: 'Own', weight: 400, style: 'normal', asset: 'own.ttf' }] },
+  })
+  const lying = Buffer.from(own)
+  // The last group of the character table: its glyph becomes one that the font does not have.
+  const at = lying.indexOf(Buffer.from([0, 0, 0x6f, 0x22, 0, 0, 0x6f, 0x22]))
+  expect(at).toBeGreaterThan(0)
+  lying.writeUInt32BE(0xfff0, at + 8)
+  expect(fontsOf((await engine.render(work('漢', fields(own)), NEVER)).pdf)).not.toContain('NotoSansSC-Regular')
+  const { pdf, warnings } = await engine.render(work('漢', fields(lying)), NEVER)
+  expect(warnings).toEqual([])
+  expect(fontsOf(pdf)).toContain('NotoSansSC-Regular')
+})

@@ -109,6 +109,7 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
     const font = openFont(sfnt)
     measureLetters(font)
     cacheSubsets(font)
+    refuseAbsentGlyphs(font)
     // pdfkit writes this name into the PDF unchanged, and treats fonts with the same name as one font.
     Object.defineProperty(font, 'postscriptName', { value: `${facts.name}-${digest.slice(0, 8)}` })
     return { font, bytes: sfnt.length }
@@ -117,6 +118,16 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
     const reason = cause instanceof ServiceError ? cause.message : 'the font is damaged'
     throw new ServiceError('asset_unavailable', `asset ${name}: ${reason}`, { cause })
   }
+}
+
+/** A character table may name glyphs that the font does not have. Another font draws these characters. */
+function refuseAbsentGlyphs(font: Font): void {
+  const claims = font.hasGlyphForCodePoint.bind(font)
+  Object.assign(font, {
+    hasGlyphForCodePoint(this: Font, codePoint: number) {
+      return claims(codePoint) && this.glyphForCodePoint(codePoint).id < this.numGlyphs
+    },
+  })
 }
 
 /** Makes the fonts of one render. */

@@ -45,7 +45,7 @@ export const DEFAULT_FAMILIES: readonly string[] = [
 ]
 
 /** The large font that a family is. */
-export function largeFontOf(family: string): LargeFont | undefined {
+function largeFontOf(family: string): LargeFont | undefined {
   if (family === EMOJI_FAMILY || family === COLOR_EMOJI_FAMILY) return 'emoji'
   return LARGE_FONTS.find((font) => font !== 'emoji' && HAN_FAMILIES[font] === family)
 }
