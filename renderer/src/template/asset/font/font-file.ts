@@ -48,7 +48,8 @@ export function inspectFont(sfnt: Buffer): FontFacts {
 export function openFont(sfnt: Buffer): Font {
   const font = create(sfnt)
   if ('fonts' in font) throw refusal(DAMAGED)
-  skipMissingAnchors(font)
+  // On an object over it: a font keeps the engine of its first layout, and with it the glyphs of all renders.
+  skipMissingAnchors(Object.create(font))
   return font
 }
 
