@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
+import type { LargeFont } from '@platen/contract/large-font.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
@@ -29,6 +30,8 @@ export interface RendererPorts {
   readonly log: Log
   /** Path of the browser. `none` = no browser; absent = the installed one that is found. */
   readonly chromium: string | undefined
+  /** The large fonts to use. Absent means all that are there. */
+  readonly fonts?: readonly LargeFont[]
   /** How templates reach the hosts they list. */
   readonly egress: Egress
 }

@@ -48,6 +48,9 @@ describe('the settings', () => {
     ['PLATEN_WEBHOOK_RETRIES', '0', { webhooks: { retriesMax: 0 } }],
     ['PLATEN_WEBHOOK_RETRIES', '5', { webhooks: { retriesMax: 5 } }],
     ['PLATEN_RENDER_SLOTS', '64', { renderSlots: { count: 64 } }],
+    ['PLATEN_FONTS', '', { fonts: ['zh-Hans', 'zh-Hant', 'ja', 'ko', 'emoji'] }],
+    ['PLATEN_FONTS', 'latin', { fonts: [] }],
+    ['PLATEN_FONTS', 'emoji, ja', { fonts: ['ja', 'emoji'] }],
     ['PLATEN_EGRESS_ALLOW_CIDRS', '', { egressAllowCidrs: [] }],
     [
       'PLATEN_EGRESS_ALLOW_CIDRS',

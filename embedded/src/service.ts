@@ -32,6 +32,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
       slots: config.renderSlots.count + SYNC_SLOTS,
       profileDir: join(config.dataDir, 'chromium'),
       chromium: config.chromium,
+      fonts: config.fonts,
       // Publish checks have threads of their own.
       kinds: ['react_pdf', 'fill'],
       egress: httpEgress({ clock, allowCidrs: config.egressAllowCidrs }),

@@ -26,6 +26,7 @@ const DOCUMENT = {
   title: '',
   assets: [],
   isScripted: false,
+  isMultiscript: false,
   missing: '',
 } as PrintDocument
 const PRINTED = { pdf: new Uint8Array([1]) } as PrintedDocument

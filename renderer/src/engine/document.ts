@@ -13,6 +13,7 @@ import { PDF_PAGES_MAX } from '../limit.ts'
 import { finishPdf } from '../pdf/finish.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
 import { startPhaseTimer } from '../port/phase.ts'
+import type { FontFace } from '../template/asset/font/default-fonts.ts'
 import { missingGlyphs } from '../template/asset/glyph.ts'
 import { remoteImagesOf, requireFetched } from '../template/asset/remote-images.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
@@ -41,10 +42,13 @@ export type RenderDocument = (work: RenderWork) => Promise<Rendering<Uint8Array<
  * Loads the default font and the layout engine for boxes. The returned function is ready, and runs templates in the sandbox behind
  * `evaluate`. `monotonic` returns milliseconds.
  */
-export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => number): Promise<RenderDocument> {
+export async function openDocumentRenderer(
+  evaluate: Evaluate,
+  { faces, monotonic }: { readonly faces: readonly FontFace[]; readonly monotonic: () => number },
+): Promise<RenderDocument> {
   // For texts of drawings. All others have a wrapping of their own.
   Font.registerHyphenationCallback(PLAIN_WRAPPING)
-  const fonts = openFontStore()
+  const fonts = openFontStore(faces)
   await layOutNodes({ type: 'DOCUMENT', children: [] }, FONTS)
   const programs = openLruCache<Program>(PROGRAMS_MAX)
   const counts = openLruCache<PageCounts>(PROGRAMS_MAX)
@@ -56,7 +60,7 @@ export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => 
     const timer = startPhaseTimer(monotonic)
     const ownPrograms = tenantPart(programs, tenant)
     const program = ownPrograms.get(digest) ?? ownPrograms.set(digest, transpile(template.reactPdf))
-    using own = fonts.register(template.fonts ?? [], { assets, tenant })
+    using own = fonts.register(template.fonts ?? [], { assets, tenant, locale: template.locale })
     const { nodes, call } = await evaluate(program, {
       data: new TextDecoder().decode(data),
       options,
@@ -78,7 +82,7 @@ export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => 
     const layout = await layingOut.finally(() => isTranslated && requireFetched(remote))
     const laidOut = inspectLayout(layout, fonts.missing)
     refuseUnreadableImages(laidOut, assets, remote.fetched)
-    const warning = missingGlyphs(laidOut.missing)
+    const warning = missingGlyphs(laidOut.missing, { faces, locale: template.locale })
     timer.end('layout')
     const pdf = finishPdf(await withLayoutError(() => drawPdf(layout, date)), { isSandbox })
     timer.end('print')

@@ -22,6 +22,7 @@ import { openPagePool, openUsages } from '../browser/pool.ts'
 import { finishPdf, type Metadata } from '../pdf/finish.ts'
 import { pageCountOf } from '../pdf/page-count.ts'
 import type { RenderEngine, Rendering, RenderWork } from '../port/engine.ts'
+import { defaultFaces, type FontFace } from '../template/asset/font/default-fonts.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
 
@@ -29,6 +30,8 @@ export interface HtmlEngineSettings {
   /** The Chromium binary itself, not a wrapper script. See `findChromium`. */
   readonly executablePath: string
   readonly slots: number
+  /** The fonts that Chromium sees. Absent means all that are there. */
+  readonly faces?: readonly FontFace[]
   /** Fills the template, in a place where a deadline can end it. */
   readonly fill: (work: RenderWork, signal: AbortSignal) => Promise<ScannedHtml>
   /** Absent means that nothing is fetched. */
@@ -50,10 +53,10 @@ const WARM_PAGES_PER_SLOT = 2
 
 /** Opens the engine and begins to start Chromium, without waiting for it. If Chromium does not start, logs it and tries again. */
 export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<RenderEngine> {
-  const { slots, remote = NO_REMOTE_FILES, clock, log, profileDir, meter } = settings
+  const { slots, faces = defaultFaces(), remote = NO_REMOTE_FILES, clock, log, profileDir, meter } = settings
   const [{ default: puppeteer }, fontConfigFile] = await Promise.all([
     import('puppeteer'),
-    writeFontConfig(join(profileDir, 'font')),
+    writeFontConfig(join(profileDir, 'font'), faces),
     removeStaleProfiles(profileDir),
   ])
   const usageOf = openUsages(clock)
@@ -89,7 +92,7 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     return {
       pdf,
       pages: pageCountOf(printed.pdf),
-      warnings: [...warningsOf(work, filled, printed), ...filled.absent],
+      warnings: [...warningsOf(work, filled, { ...printed, faces }), ...filled.absent],
       phases,
     }
   }

@@ -1,4 +1,5 @@
 /** Opens the engines of one process: the threads they share, and a browser if there is one. */
+import type { LargeFont } from '@platen/contract/large-font.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
 import type { Log } from '@platen/contract/port/log.ts'
@@ -7,11 +8,13 @@ import type { CheckFault, CheckRequest } from '@platen/contract/template-check.t
 import { findChromium } from '../browser/executable.ts'
 import { availabilityOfAll } from '../port/availability.ts'
 import type { RenderEngine } from '../port/engine.ts'
+import { defaultFaces, type FontFace } from '../template/asset/font/default-fonts.ts'
+import { withMemory } from '../template/asset/font/shared-font.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from './html.ts'
 import { openReactPdfEngine } from './react-pdf.ts'
 import { openRemoteFiles, type RemoteFiles } from './remote-files.ts'
 import type { TaskKind } from './thread-message.ts'
-import { openThreadPool, spawnThreadFor, type ThreadPool } from './thread-pool.ts'
+import { openThreadPool, spawnThreadWith, type ThreadPool } from './thread-pool.ts'
 
 export interface EnginesOptions {
   /** Renders at the same time, per engine. */
@@ -22,6 +25,8 @@ export interface EnginesOptions {
   readonly chromium: string | undefined
   /** The kinds of tasks that will come; absent means all. Others fail. */
   readonly kinds?: readonly TaskKind[]
+  /** The large fonts to use of those that are there. Absent means all. */
+  readonly fonts?: readonly LargeFont[] | undefined
   /** How templates reach the hosts that they list. */
   readonly egress: Egress
   readonly clock: Clock
@@ -49,13 +54,19 @@ export async function openEngines(options: EnginesOptions): Promise<Engines> {
     restarted: (part, reason) => late.meter?.restarted(part, reason),
     launching: (launch, signal) => late.meter?.launching(launch, signal) ?? launch(),
   }
-  const spawn = spawnThreadFor(...kinds.filter((kind) => kind !== 'fill' || executablePath !== undefined))
+  const faces = defaultFaces(options.fonts)
+  const spawn = spawnThreadWith(
+    kinds.filter((kind) => kind !== 'fill' || executablePath !== undefined),
+    withMemory(faces),
+  )
   const pool = openThreadPool({ size: slots + 1, clock, meter, spawn })
   const remote = openRemoteFiles(options)
   return {
     check: (check, signal) => pool.run({ kind: 'check', check }, signal),
     openReactPdf: () => openReactPdfEngine({ pool, slots, remote }),
-    ...(executablePath !== undefined && { openHtml: () => openHtml(options, { executablePath, pool, remote, meter }) }),
+    ...(executablePath !== undefined && {
+      openHtml: () => openHtml(options, { executablePath, faces, pool, remote, meter }),
+    }),
     measure(measuring) {
       late.meter = measuring
     },
@@ -65,6 +76,7 @@ export async function openEngines(options: EnginesOptions): Promise<Engines> {
 
 interface HtmlParts {
   readonly executablePath: string
+  readonly faces: readonly FontFace[]
   readonly pool: ThreadPool
   readonly remote: RemoteFiles
   readonly meter: EngineMeter
@@ -72,12 +84,12 @@ interface HtmlParts {
 
 async function openHtml(
   { slots, profileDir, clock, log }: EnginesOptions,
-  { executablePath, pool, remote, meter }: HtmlParts,
+  { executablePath, faces, pool, remote, meter }: HtmlParts,
 ): Promise<RenderEngine> {
   const isSandboxed = process.getuid?.() !== 0
   if (!isSandboxed) log.warn({}, 'chromium sandbox disabled, running as root')
   const fill: HtmlEngineSettings['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
-  const parts = { executablePath, slots, fill, remote, clock, profileDir, isSandboxed, log, meter }
+  const parts = { executablePath, faces, slots, fill, remote, clock, profileDir, isSandboxed, log, meter }
   const engine = await openHtmlEngine(parts)
   return { ...engine, ...availabilityOfAll([pool, engine]) }
 }

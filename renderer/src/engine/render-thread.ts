@@ -10,6 +10,7 @@ import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import type { ConsoleLine, RenderWork } from '../port/engine.ts'
+import type { FontFace } from '../template/asset/font/default-fonts.ts'
 import { FilesNeeded } from '../template/asset/remote-images.ts'
 import type { CheckTemplate } from '../template/check.ts'
 import { type Evaluate, openSandbox } from '../template/evaluate.ts'
@@ -17,12 +18,12 @@ import type { FillHtml } from '../template/html/fill.ts'
 import type { RenderDocument } from './document.ts'
 import { withCorrections } from './layout/correction.ts'
 import { withOwnTextLayout } from './text/install.ts'
-import type { RenderTask, TaskKind, TaskResults, ThreadMessage, ThreadReply } from './thread-message.ts'
+import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './thread-message.ts'
 
-async function serve(port: MessagePort, kinds: readonly TaskKind[]): Promise<void> {
+async function serve(port: MessagePort, { kinds, faces }: ThreadData): Promise<void> {
   // react-pdf writes warnings to the console, and they quote the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
-  const tools = await openTools(new Set(kinds))
+  const tools = await openTools(new Set(kinds), faces)
   port.on('message', (message: ThreadMessage) => void handle(port, tools, message))
   post(port, { kind: 'loaded' })
 }
@@ -35,20 +36,20 @@ interface Tools {
 }
 
 /** Loads only the tools that are needed: each has libraries of its own, and all together take twice as long as react-pdf alone. */
-async function openTools(kinds: ReadonlySet<TaskKind>): Promise<Tools> {
+async function openTools(kinds: ReadonlySet<TaskKind>, faces: readonly FontFace[]): Promise<Tools> {
   const isEvaluating = kinds.has('react_pdf') || kinds.has('check')
   // Both share one sandbox, because only one task runs at a time.
   const evaluate = isEvaluating ? await openSandbox() : undefined
   return {
-    ...(kinds.has('react_pdf') && evaluate && { renderDocument: await openRenderer(evaluate) }),
+    ...(kinds.has('react_pdf') && evaluate && { renderDocument: await openRenderer(evaluate, faces) }),
     ...(kinds.has('check') && evaluate && { checkTemplate: await openCheck(evaluate) }),
-    ...(kinds.has('fill') && { fillHtml: await openFiller() }),
+    ...(kinds.has('fill') && { fillHtml: await openFiller(faces) }),
   }
 }
 
-async function openRenderer(evaluate: Evaluate): Promise<RenderDocument> {
+async function openRenderer(evaluate: Evaluate, faces: readonly FontFace[]): Promise<RenderDocument> {
   const { openDocumentRenderer } = await withCorrections(() => withOwnTextLayout(() => import('./document.ts')))
-  return openDocumentRenderer(evaluate, () => performance.now())
+  return openDocumentRenderer(evaluate, { faces, monotonic: () => performance.now() })
 }
 
 async function openCheck(evaluate: Evaluate): Promise<CheckTemplate> {
@@ -56,9 +57,9 @@ async function openCheck(evaluate: Evaluate): Promise<CheckTemplate> {
   return openTemplateCheck(evaluate)
 }
 
-async function openFiller(): Promise<FillHtml> {
+async function openFiller(faces: readonly FontFace[]): Promise<FillHtml> {
   const { openHtmlFiller } = await import('../template/html/fill.ts')
-  return openHtmlFiller()
+  return openHtmlFiller(faces)
 }
 
 /** The pool sends the next task only after the reply to the last. */
@@ -151,4 +152,4 @@ export default ({ data }) => (
 }
 
 // Last, after everything above is defined.
-if (parentPort !== null) await serve(parentPort, workerData.kinds)
+if (parentPort !== null) await serve(parentPort, workerData)

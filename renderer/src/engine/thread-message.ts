@@ -2,6 +2,7 @@
 import type { FailureCode } from '@platen/contract/error.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import type { ConsoleLine, Rendering, RenderWork } from '../port/engine.ts'
+import type { FontFace } from '../template/asset/font/default-fonts.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
 
 export type RenderTask =
@@ -15,6 +16,13 @@ export interface TaskResults {
   readonly react_pdf: Rendering<Uint8Array<ArrayBuffer>>
   readonly fill: ScannedHtml
   readonly check: readonly CheckFault[]
+}
+
+/** What a thread gets at its start. */
+export interface ThreadData {
+  readonly kinds: readonly TaskKind[]
+  /** The fonts that every document can use. */
+  readonly faces: readonly FontFace[]
 }
 
 /** A message to a thread: a task, or a warm-up. The first render of a thread takes ten times as long as the hundredth. */

@@ -27,7 +27,7 @@ class FakeThread extends EventEmitter {
   }
   /** Ends its task. */
   done(): void {
-    this.say({ kind: 'done', value: { html: '', missing: '', absent: [], unloaded: [] } })
+    this.say({ kind: 'done', value: { html: '', isMultiscript: false, missing: '', absent: [], unloaded: [] } })
   }
   die(): void {
     this.isAlive = false

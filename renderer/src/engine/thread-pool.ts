@@ -12,6 +12,7 @@ import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/rendere
 import { threadEnv } from '@platen/contract/thread-env.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
 import type { ConsoleLine } from '../port/engine.ts'
+import { defaultFaces, type FontFace } from '../template/asset/font/default-fonts.ts'
 import { FilesNeeded } from '../template/asset/remote-images.ts'
 import {
   RENDER_THREAD_AGE_MS_MAX,
@@ -19,7 +20,7 @@ import {
   RENDER_THREAD_KEPT_MIB_MAX,
   RENDER_THREAD_RENDERS_MAX,
 } from './limit.ts'
-import type { RenderTask, TaskKind, TaskResults, ThreadReply } from './thread-message.ts'
+import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadReply } from './thread-message.ts'
 
 /** It is available when a thread is ready, busy or not. */
 export interface ThreadPool extends AsyncDisposable, Availability {
@@ -59,7 +60,15 @@ export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
 
 /** For `spawn`: starts threads that do only tasks of these kinds. Without react_pdf they are a hundred MiB smaller, and start sooner. */
 export function spawnThreadFor(...kinds: readonly TaskKind[]): (heapMibMax: number) => PoolWorker {
-  return (heapMibMax) => spawnThread(heapMibMax, kinds)
+  return spawnThreadWith(kinds, defaultFaces())
+}
+
+/** The same, for threads that have these fonts. */
+export function spawnThreadWith(
+  kinds: readonly TaskKind[],
+  faces: readonly FontFace[],
+): (heapMibMax: number) => PoolWorker {
+  return (heapMibMax) => spawnThread(heapMibMax, { kinds, faces })
 }
 
 /** Wait before restarting a thread that died before it was ready. */
@@ -379,11 +388,11 @@ function isOutOfMemory(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
 }
 
-function spawnThread(heapMibMax: number, kinds: readonly TaskKind[]): PoolWorker {
-  const isChecking = kinds.every((kind) => kind === 'check')
+function spawnThread(heapMibMax: number, workerData: ThreadData): PoolWorker {
+  const isChecking = workerData.kinds.every((kind) => kind === 'check')
   const maxYoungGenerationSizeMb = isChecking ? CHECK_YOUNG_GENERATION_MIB : YOUNG_GENERATION_MIB
   return new Worker(new URL('./render-thread.ts', import.meta.url), {
-    workerData: { kinds },
+    workerData,
     // `production` halves react-pdf's time.
     env: { NODE_ENV: 'production', ...threadEnv() },
     // A document leaves little behind of what it allocates. If the young generation has room for a few documents, V8 rarely moves their

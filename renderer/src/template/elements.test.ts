@@ -214,9 +214,9 @@ describe('a style', () => {
       node('Text', { style: { fontFamily } }),
     )
     expect(childrenOf(pageOf(document(...texts))).map(({ props }) => props['style'])).toEqual([
-      { fontFamily: ['Helvetica', 'DejaVu Sans', 'last resort'] },
-      { fontFamily: ['Times-Roman', 'DejaVu Serif', 'DejaVu Sans', 'last resort'] },
-      { fontFamily: ['Courier', 'DejaVu Sans', 'DejaVu Sans Mono', 'last resort'] },
+      { fontFamily: ['Arimo', 'DejaVu Sans', 'last resort'] },
+      { fontFamily: ['Tinos', 'DejaVu Sans', 'last resort'] },
+      { fontFamily: ['Cousine', 'DejaVu Sans', 'last resort'] },
       { fontFamily: ['template 0', 'DejaVu Sans', 'last resort'] },
     ])
   })

@@ -6,7 +6,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 import { compileFunction } from 'node:vm'
-import { DEFAULT_FAMILY, fontFaces, plainText } from '@platen/renderer/template/asset/fonts.ts'
+import { setAsStandard } from '@platen/renderer/engine/layout/font-store.ts'
+import { DEFAULT_FAMILY, DEJAVU_FAMILIES, defaultFaces } from '@platen/renderer/template/asset/font/default-fonts.ts'
+import { FACE_NAMES, plainText } from '@platen/renderer/template/asset/fonts.ts'
 import { transpile } from '@platen/renderer/template/tsx/transpile.ts'
 import * as reactPdf from '@react-pdf/renderer'
 import { createElement, type ReactElement } from 'react'
@@ -42,7 +44,31 @@ export function specimens(): readonly Specimen[] {
   })
 }
 
+/** In the place of the fonts that PDF readers supply, those that the engine embeds for them. */
+function registerStandard(): void {
+  const registered = reactPdf.Font.getRegisteredFonts()
+  const whole = [
+    ['Helvetica', 'Arimo'],
+    ['Times-Roman', 'Tinos'],
+    ['Courier', 'Cousine'],
+  ].flatMap(([name = '', family]) =>
+    defaultFaces()
+      .filter((face) => face.family === family)
+      .map((face) => ({ name, face })),
+  )
+  const single = FACE_NAMES.flatMap(({ name, ...wanted }) =>
+    defaultFaces()
+      .filter((face) => face.family === wanted.family && face.weight === wanted.weight && face.style === wanted.style)
+      .map((face) => ({ name, face: { ...face, weight: 400, style: 'normal' as const } })),
+  )
+  for (const { name } of [...whole, ...single]) registered[name]?.sources.splice(0)
+  for (const { name, face } of [...whole, ...single]) {
+    reactPdf.Font.register({ family: name, src: face.file, fontWeight: face.weight, fontStyle: face.style })
+  }
+}
+
 interface FontFile {
+  readonly familyName: string
   readonly characterSet: readonly number[]
   readonly capHeight?: number
   readonly xHeight?: number
@@ -54,9 +80,11 @@ interface FontFile {
  * it is given the heights of its letters, and each glyph its character before a document can name it otherwise.
  */
 export async function setUpFonts(): Promise<void> {
-  for (const { family, file, weight, style } of fontFaces()) {
+  for (const { family, file, weight, style } of defaultFaces()) {
+    if (!DEJAVU_FAMILIES.includes(family)) continue
     reactPdf.Font.register({ family, src: file, fontWeight: weight, fontStyle: style })
   }
+  registerStandard()
   reactPdf.Font.registerHyphenationCallback((word) => word.split('\u00ad'))
   for (const source of Object.values(reactPdf.Font.getRegisteredFonts()).flatMap(({ sources }) => sources)) {
     await source.load()
@@ -67,6 +95,7 @@ export async function setUpFonts(): Promise<void> {
       const letters = Array.from(plainText(String.fromCodePoint(codePoint)), (letter) => letter.codePointAt(0) ?? 0)
       font.glyphForCodePoint(codePoint).codePoints = letters
     }
+    setAsStandard(font as unknown as Parameters<typeof setAsStandard>[0], font.familyName)
     const heightOf = (letter: string) => font.glyphForCodePoint(letter.codePointAt(0) ?? 0).bbox.maxY
     if (font.capHeight === undefined) Object.defineProperty(font, 'capHeight', { value: heightOf('H') })
     if (font.xHeight === undefined) Object.defineProperty(font, 'xHeight', { value: heightOf('x') })

@@ -197,7 +197,7 @@ describe('a font of the template', () => {
   test('is not there in the next template of the tenant', async () => {
     const html = '<p style="font-family: Brand">x'
     await render(html, { ...brand, tenant: 'font' })
-    expect(fontsOf(await render(html, { tenant: 'font' }))).toEqual(['DejaVuSerif'])
+    expect(fontsOf(await render(html, { tenant: 'font' }))).toEqual(['Tinos-Regular'])
   })
 
   test('is that of the template, for each of two that call it the same', async () => {
@@ -229,7 +229,7 @@ describe('a font of the template', () => {
       tenant: 'boxes',
     })
     expect(textOf(pdf)).toBe('one Page 1 of 2 two Page 2 of 2')
-    expect(fontsOf(pdf)).toEqual(['DejaVuSansMono', 'DejaVuSerif'])
+    expect(fontsOf(pdf)).toEqual(['DejaVuSansMono', 'Tinos-Regular'])
   })
 
   test('can be given in a rule of the document instead', async () => {
@@ -256,38 +256,38 @@ describe('a font of the template', () => {
 })
 
 describe('characters no font has', () => {
-  const han = fonts({ family: 'Han', file: aFontOf('漢') })
+  const han = fonts({ family: 'Han', file: aFontOf('𒀀') })
   const warned = (characters: string) => [
     { code: 'missing_glyph', message: `no font of the document has ${characters}` },
   ]
   test.for<[string, string, WorkParts, unknown[]]>([
     ['common scripts and symbols', 'Zażółć Ελληνικά Привет € ✓ → “” ½ &nbsp;&shy;&#8203;&#x200d;\u{feff}', {}, []],
-    ['a character', 'a漢b', {}, warned('漢 (U+6F22)')],
-    ['an entity', '&#x6f22;&#28450;', {}, warned('漢 (U+6F22)')],
-    ['several', '漢字漢\u{1f9ff}', {}, warned('漢 (U+6F22), 字 (U+5B57), \u{1f9ff} (U+1F9FF)')],
-    ['text that is not shown', '<p hidden>漢</p><title>漢</title><b style="visibility: hidden">漢</b>', {}, []],
+    ['a character', 'a𒀀b', {}, warned('𒀀 (U+12000)')],
+    ['an entity', '&#x12000;&#73728;', {}, warned('𒀀 (U+12000)')],
+    ['several', '𒀀𒀁𒀀𒀂', {}, warned('𒀀 (U+12000), 𒀁 (U+12001), 𒀂 (U+12002)')],
+    ['text that is not shown', '<p hidden>𒀀</p><title>𒀀</title><b style="visibility: hidden">𒀀</b>', {}, []],
     [
       'a form whose parts are called otherwise',
-      '<form>漢<input name="checkVisibility"></form>',
+      '<form>𒀀<input name="checkVisibility"></form>',
       {},
-      warned('漢 (U+6F22)'),
+      warned('𒀀 (U+12000)'),
     ],
-    ['a comment and a style', '<!-- 漢 --><style>/* 漢 */</style>', {}, []],
-    ['a font of the template that has it', '<p style="font-family: Arial, han">漢</p>', han, []],
-    ['text that does not use that font', '<p style="font-family: Han">漢</p>漢', han, warned('漢 (U+6F22)')],
-    ['a font of the template that has it not', '<p style="font-family: Han">字</p>', han, warned('字 (U+5B57)')],
+    ['a comment and a style', '<!-- 𒀀 --><style>/* 𒀀 */</style>', {}, []],
+    ['a font of the template that has it', '<p style="font-family: Arial, han">𒀀</p>', han, []],
+    ['text that does not use that font', '<p style="font-family: Han">𒀀</p>𒀀', han, warned('𒀀 (U+12000)')],
+    ['a font of the template that has it not', '<p style="font-family: Han">𒀁</p>', han, warned('𒀁 (U+12001)')],
     [
       'a font the document brings',
-      `<style>@font-face { font-family: z; src: url(asset:font-0.ttf) }</style><p style="font-family: z">漢</p>`,
+      `<style>@font-face { font-family: z; src: url(asset:font-0.ttf) }</style><p style="font-family: z">𒀀</p>`,
       han,
       [],
     ],
-    ['a header', 'x', { header: '<b>漢</b>' }, warned('漢 (U+6F22)')],
+    ['a header', 'x', { header: '<b>𒀀</b>' }, warned('𒀀 (U+12000)')],
     [
       'a script',
-      '<script>document.write("\\u6f22")</script>',
+      '<script>document.write("\\u{12000}")</script>',
       { javascriptEnabled: true, javascript: true },
-      warned('漢 (U+6F22)'),
+      warned('𒀀 (U+12000)'),
     ],
   ])('are warned of, or not: %s', async ([, html, parts, warnings]) => {
     const rendering = await opened().engine.render(aWork(`<!doctype html>${html}`, parts), NEVER)

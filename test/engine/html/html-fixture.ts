@@ -121,6 +121,14 @@ export function barsAt(pdf: Uint8Array, y: number): readonly number[] {
   return Array.from(dots.join('').matchAll(/#+/g), ([bar]) => bar.length)
 }
 
+/** Whether the first page of a PDF has a pixel that is not grey. */
+export function isColoured(pdf: Uint8Array): boolean {
+  const pixels = outputOf(pdf, 'pdftoppm', ['-r', '36', '-f', '1', '-l', '1'])
+  // Three numbers of text, then three bytes for each pixel.
+  const at = pixels.indexOf('\n255\n') + 5
+  return pixels.subarray(at).some((_, index, bytes) => index % 3 === 0 && bytes[index] !== bytes[index + 2])
+}
+
 /** Where each word of a PDF begins, in whole points from the upper left corner of its page. */
 export function placesOf(pdf: Uint8Array): ReadonlyMap<string, { readonly x: number; readonly y: number }> {
   const words = inspect(pdf, 'pdftotext', '-bbox', 'FILE', '-').matchAll(

@@ -6,8 +6,8 @@ import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { breakOpportunities } from '@platen/renderer/engine/text/rule/opportunities.ts'
 import * as steps from '@platen/renderer/engine/text/textkit.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { defaultFaces } from '@platen/renderer/template/asset/font/default-fonts.ts'
 import { openFont } from '@platen/renderer/template/asset/font/font-file.ts'
-import { fontFaces } from '@platen/renderer/template/asset/fonts.ts'
 import type { AttributedString, Attributes, LayoutOptions } from '@react-pdf/textkit'
 import { launch } from 'puppeteer'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -56,7 +56,7 @@ describe('a line may end', () => {
 })
 
 describe('a line ends', () => {
-  const [face] = fontFaces()
+  const [face] = defaultFaces()
   const font = openFont(readFileSync(face?.file ?? ''))
 
   test.for([45, 90, 160, 320])('only there, or within a word that is too wide, %i points wide', (width) => {

@@ -18,6 +18,7 @@ import {
 } from '../../template/html/page-css.ts'
 import { assetNamed } from '../../template/html/reference.ts'
 import { METADATA_CHARS_MAX } from '../limit.ts'
+import { fallbackScript } from './fallback.ts'
 import { mayStyleRelatively } from './fault-script.ts'
 import { READY, REPORTS, type Report, reportsOf, withPreface } from './preface.ts'
 import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './script.ts'
@@ -38,6 +39,8 @@ export interface PrintDocument extends FilledHtml {
   readonly isScripted: boolean
   /** The characters of its fonts. Present if the document may contain characters that no font has. */
   readonly coverage?: Coverage
+  /** Whether it may have characters for which other fonts than those of Latin, Greek and Cyrillic text are needed. */
+  readonly isMultiscript: boolean
 }
 
 /** The hosts of a template, and how to fetch a file from them. See `RemoteFiles`. */
@@ -97,6 +100,7 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
   const fault = marginFaultOf(options, source?.size)
   if (fault !== undefined) throw new ServiceError('invalid_options', fault)
 
+  if (document.isMultiscript || isScripted) await raceAbort(run(fallbackScript(document.locale)), ended)
   const css = pageRules(options, source?.size)
   const mayNameFonts = document.remote !== undefined || NAMES_FONTS.test(html)
   const isTitled = HAS_TITLE.test(html) && !HAS_LONG_TITLE.test(html)

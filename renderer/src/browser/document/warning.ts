@@ -3,6 +3,7 @@ import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
 import type { Warning } from '@platen/contract/warning.ts'
 import type { RenderWork } from '../../port/engine.ts'
+import type { FontFace } from '../../template/asset/font/default-fonts.ts'
 import { missingGlyphs } from '../../template/asset/glyph.ts'
 import type { ScannedHtml } from '../../template/html/fill.ts'
 import { placeOfAddress, placeOfLine, placeOfTag } from '../../template/html/place.ts'
@@ -12,11 +13,13 @@ import type { Inspection } from './load.ts'
 
 interface Found extends Pick<Inspection, 'missing' | 'faults'> {
   readonly findings: readonly Finding[]
+  /** The fonts that every document can use. */
+  readonly faces: readonly FontFace[]
 }
 
 /** All warnings of one document. */
 export function warningsOf(work: RenderWork, filled: ScannedHtml, printed: Found): readonly Warning[] {
-  const glyphs = missingGlyphs(printed.missing + filled.missing)
+  const glyphs = missingGlyphs(printed.missing + filled.missing, { faces: printed.faces, locale: work.template.locale })
   const scripts = idleScripts(work, printed.faults.hasScript)
   const findings = [...printed.findings, ...filled.unloaded.map(edgeRefusal)]
   return [

@@ -3,24 +3,25 @@
  * one render, under names that no template can write. Between renders we keep only the files, unpacked and tested.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { ServiceError } from '@platen/contract/error.ts'
 import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
 import type { Asset, AssetDigest, FontReference, TenantId } from '@platen/contract/tenant.ts'
 import { Font as Store } from '@react-pdf/renderer'
 import type { Font } from 'fontkit'
 import { THREAD_ASSET_CACHE_BYTES_MAX } from '../../limit.ts'
-import { inspectFont, openFont, unpackFont } from '../../template/asset/font/font-file.ts'
 import {
+  DEFAULT_FAMILIES,
   DEFAULT_FAMILY,
-  type Families,
-  faceFor,
-  fontFaces,
-  LAST_RESORT,
-  plainText,
-} from '../../template/asset/fonts.ts'
-import { isVisible } from '../../template/asset/glyph.ts'
+  DEJAVU_FAMILIES,
+  defaultFaces,
+  type FontFace,
+  METRIC_FAMILIES,
+} from '../../template/asset/font/default-fonts.ts'
+import { inspectFont, openFont, unpackFont } from '../../template/asset/font/font-file.ts'
+import { readFont } from '../../template/asset/font/shared-font.ts'
+import { FACE_NAMES, type Families, faceFor, LAST_RESORT, plainText } from '../../template/asset/fonts.ts'
 import { isFontKind, kindOf } from '../../template/asset/kind.ts'
+import { type FallbackFonts, measureLetters, openFallbackFonts, prepared, withoutGlyphs } from './fallback-fonts.ts'
 import { cachePairs } from './shaping.ts'
 import { cacheSubsets } from './subset-cache.ts'
 
@@ -34,9 +35,10 @@ export interface FontStore {
   readonly missing: (font: unknown, glyph: Glyph) => string | undefined
 }
 
-/** The tenant that owns the fonts, and their files. */
+/** The tenant that owns the fonts, their files, and the language of the document. */
 interface FontOwner {
   readonly tenant: TenantId
+  readonly locale?: string | undefined
   readonly assets: readonly Asset[]
 }
 
@@ -47,12 +49,12 @@ export interface Glyph {
 }
 
 /** Loads the fonts that every template has. Call it once per thread. It serves one render at a time. */
-export function openFontStore(): FontStore {
-  const lastResort = lastResortOver(addDefaults())
-  addFamily(LAST_RESORT, [{ weight: 400, style: 'normal', font: () => lastResort }])
+export function openFontStore(faces: readonly FontFace[] = defaultFaces()): FontStore {
+  const fallback = addDefaults(faces)
   const kept = openLruCache<LoadedFont>(THREAD_ASSET_CACHE_BYTES_MAX, ({ bytes }) => bytes)
   return {
-    register(fonts, { tenant, assets }) {
+    register(fonts, { tenant, assets, locale }) {
+      fallback.begin(locale)
       const ownKept = tenantPart(kept, tenant)
       const faces = fonts.map(({ family, weight, style, asset: name }) => {
         const asset = assets.find((candidate) => candidate.name === name)
@@ -66,6 +68,7 @@ export function openFontStore(): FontStore {
         addFamily(
           name,
           own.filter((face) => face.family === family),
+          true,
         )
       }
       return {
@@ -76,7 +79,7 @@ export function openFontStore(): FontStore {
       }
     },
     missing: (font, { id, codePoints: [codePoint] }) =>
-      id === 0 && codePoint !== undefined && isFont(font, lastResort) ? String.fromCodePoint(codePoint) : undefined,
+      id === 0 && codePoint !== undefined && fallback.isLastResort(font) ? String.fromCodePoint(codePoint) : undefined,
   }
 }
 
@@ -106,6 +109,7 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
     const font = openFont(sfnt)
     measureLetters(font)
     cacheSubsets(font)
+    refuseAbsentGlyphs(font)
     // pdfkit writes this name into the PDF unchanged, and treats fonts with the same name as one font.
     Object.defineProperty(font, 'postscriptName', { value: `${facts.name}-${digest.slice(0, 8)}` })
     return { font, bytes: sfnt.length }
@@ -116,14 +120,21 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
   }
 }
 
-/**
- * Makes the fonts of one render. A font caches each glyph with the characters it was first used for, so one document would leave traces in
- * the next. So each render gets a font without glyphs over the tables of the cached font. The cached font itself is never laid out.
- */
+/** A character table may name glyphs that the font does not have. Another font draws these characters. */
+function refuseAbsentGlyphs(font: Font): void {
+  const claims = font.hasGlyphForCodePoint.bind(font)
+  Object.assign(font, {
+    hasGlyphForCodePoint(this: Font, codePoint: number) {
+      return claims(codePoint) && this.glyphForCodePoint(codePoint).id < this.numGlyphs
+    },
+  })
+}
+
+/** Makes the fonts of one render. */
 function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family: string })[] {
   const own = new Map<AssetDigest, Font>()
   return faces.map(({ family, weight, style, digest, file }) => {
-    const font: Font = own.get(digest) ?? prepared(Object.assign(Object.create(file), { _glyphs: {} }))
+    const font: Font = own.get(digest) ?? withoutGlyphs(file)
     own.set(digest, font)
     return { family, weight, style, font: () => font }
   })
@@ -151,7 +162,7 @@ function registered(): Record<string, Family> {
  * letter from the same font of the chain. It then draws the inner text with the first font of its chain. The letters come out wrong,
  * because that font does not include them (Ω in Helvetica comes out as ©).
  */
-function addFamily(name: string, faces: readonly Face[]): void {
+function addFamily(name: string, faces: readonly Face[], isOwn = false): void {
   const found = new Map<string, Face | undefined>()
   const find = (weight: number, style: Face['style']) => {
     const key = `${weight} ${style}`
@@ -166,30 +177,11 @@ function addFamily(name: string, faces: readonly Face[]): void {
       return {
         fontWeight: face.weight,
         fontStyle: face.style,
-        data: Object.create(face.font()),
+        data: Object.assign(Object.create(face.font()), isOwn ? { isOwn } : {}),
         load: async () => undefined,
       }
     },
   }
-}
-
-/**
- * Computes what a font computes once, so that the objects over it do not each compute it. Also stores the measures that every run of
- * letters reads, which otherwise need a table lookup.
- */
-function prepared(font: Font): Font {
-  font.layout('')
-  font.hasGlyphForCodePoint(0x20)
-  assert(font.bbox !== undefined, 'a font has a box')
-  for (const measure of MEASURES) Object.defineProperty(font, measure, { value: font[measure], configurable: true })
-  return font
-}
-
-const MEASURES = ['unitsPerEm', 'ascent', 'descent', 'lineGap'] as const
-
-/** Whether this is an object over the font. */
-function isFont(font: unknown, original: object): boolean {
-  return typeof font === 'object' && font !== null && Object.getPrototypeOf(font) === original
 }
 
 const WEIGHTS: Readonly<Record<string, number>> = {
@@ -213,39 +205,85 @@ function weightOf(fontWeight: unknown): number {
   return Number(fontWeight) || WEIGHTS[String(fontWeight).toLowerCase()] || 400
 }
 
-/** Adds the fonts that every template has and returns the default one. Each file is read on first use. */
-function addDefaults(): Font {
-  for (const [name, { sources }] of Object.entries(registered())) {
-    const faces = sources.map((source) => ({ ...faceOf(source), font: () => standardFont(source) }))
-    addFamily(name, faces)
-  }
-  const faces = fontFaces().map((face) => ({ ...face, font: once(() => readDefault(face.file)) }))
-  for (const [name, family] of Map.groupBy(faces, ({ family }) => family)) addFamily(name, family)
-  const first = faces.find(({ family }) => family === DEFAULT_FAMILY)
+/** Adds the fonts that every template has, and the last resort. Each file is read on first use, but for that of the default family. */
+function addDefaults(faces: readonly FontFace[]): FallbackFonts {
+  const byFamily = Map.groupBy(faces, ({ family }) => family)
+  const facesOf = (family: string) => byFamily.get(family) ?? byFamily.get(DEFAULT_FAMILY) ?? []
+  const readOnce = new Map(faces.map((face) => [face, once(() => readDefault(face))]))
+  const textFont = (face: FontFace) => readOnce.get(face)?.() ?? readDefault(face)
+  const [first] = facesOf(DEFAULT_FAMILY)
   assert(first !== undefined, 'the default family is among them')
-  return first.font()
+  const fallback = openFallbackFonts(faces, textFont(first))
+  for (const family of DEFAULT_FAMILIES) {
+    const isKept = TEXT_FAMILIES.has(family) || !byFamily.has(family)
+    const fontOf = (face: FontFace) => (isKept ? textFont(face) : fallback.fontOf(face))
+    addFamily(
+      family,
+      facesOf(family).map((face) => ({ ...face, font: () => fontOf(face) })),
+    )
+  }
+  for (const { name, family, weight, style } of FACE_NAMES) {
+    const face = faceFor(facesOf(family), { weight, style })
+    if (face !== undefined) addFamily(name, [{ ...face, font: () => textFont(face) }])
+  }
+  registered()[LAST_RESORT] = lastFamily(fallback)
+  // react-pdf appends this to every chain. It is never reached, so it must not read a file.
+  registered()['Helvetica'] = lastFamily(fallback)
+  return fallback
 }
 
-function faceOf({ fontWeight, fontStyle }: Source): Pick<Face, 'weight' | 'style'> {
-  return { weight: fontWeight, style: fontStyle === 'italic' ? 'italic' : 'normal' }
+/** The family that ends every chain. It takes the weight of the text. */
+function lastFamily(fallback: FallbackFonts): Family {
+  return {
+    sources: [],
+    resolve({ fontWeight }) {
+      const weight = weightOf(fontWeight)
+      const data = fallback.lastResort(weight)
+      return { fontWeight: weight, fontStyle: 'normal', data, load: async () => undefined }
+    },
+  }
 }
 
-/** One of the standard PDF fonts. react-pdf gives it the interface of a fontkit font, and loads it synchronously. */
-function standardFont(source: Source): Font {
-  if (source.data === null) void source.load()
-  assert(source.data !== null, 'a standard font is there at once')
-  return source.data as Font
-}
+/** The families whose fonts a thread keeps with all their glyphs, because most documents use them. */
+const TEXT_FAMILIES: ReadonlySet<string> = new Set([...DEJAVU_FAMILIES, ...METRIC_FAMILIES])
 
-function readDefault(file: string): Font {
-  const font = openFont(readFileSync(file))
+function readDefault(face: FontFace): Font {
+  const font = openFont(readFont(face))
   nameGlyphs(font)
   measureLetters(font)
+  setAsStandard(font, face.family)
   cacheSubsets(font)
   cachePairs(font)
   // The first layout makes it read its rules.
   font.layout('a')
   return prepared(font)
+}
+
+/**
+ * Makes the faces that stand for the standard PDF families set text as react-pdf does with these: with its heights, in thousandths of the
+ * font size, and without kerning, unless a style asks for it. So lines and pages of Helvetica break where they did when PDF readers
+ * supplied it.
+ */
+export function setAsStandard(font: Font, family: string): void {
+  const measures = STANDARD_MEASURES[family]
+  if (measures === undefined) return
+  const layout = font.layout.bind(font)
+  Object.assign(font, {
+    layout(...[text, features, ...others]: Parameters<Font['layout']>) {
+      const asked = Array.isArray(features) ? Object.fromEntries(features.map((tag) => [tag, true])) : features
+      return layout(text, { kern: false, ...asked }, ...others)
+    },
+  })
+  const [ascent, descent, capHeight, xHeight] = measures.map((measure) => (measure * font.unitsPerEm) / 1000)
+  for (const [name, value] of Object.entries({ ascent, descent, capHeight, xHeight, lineGap: 0 })) {
+    Object.defineProperty(font, name, { value, configurable: true })
+  }
+}
+
+const STANDARD_MEASURES: Readonly<Record<string, readonly [number, number, number, number]>> = {
+  Arimo: [900, -200, 690, 490],
+  Tinos: [900, -220, 650, 440],
+  Cousine: [900, -230, 550, 390],
 }
 
 function once<T>(make: () => T): () => T {
@@ -270,44 +308,4 @@ function nameGlyphs(font: Font): void {
     )
     Object.assign(glyph, { codePoints: letters, isLigature: letters.length > 1 })
   }
-}
-
-/** Measures heights that older fonts, such as DejaVu, do not declare. A drawing whose text uses them would fail. */
-function measureLetters(font: Font): void {
-  const heightOf = (letter: string) => font.glyphForCodePoint(letter.codePointAt(0) ?? 0).bbox.maxY
-  for (const [height, letter] of [
-    ['capHeight', 'H'],
-    ['xHeight', 'x'],
-  ] as const) {
-    // The type says number, but old files do not have it.
-    const known: number | undefined = font[height]
-    if (known === undefined) Object.defineProperty(font, height, { value: heightOf(letter) })
-  }
-}
-
-/**
- * The last font of every chain. Without it react-pdf uses Helvetica there, which draws another letter for a character it does not have.
- * This one draws the box of the default font and keeps the character with each box.
- */
-function lastResortOver(font: Font): Font {
-  const space = font.glyphForCodePoint(0x20)
-  const glyphForCodePoint = (codePoint: number): typeof space =>
-    isVisible(String.fromCodePoint(codePoint))
-      ? Object.create(font.getGlyph(0), { codePoints: { value: [codePoint] } })
-      : space
-  return Object.assign(Object.create(font), {
-    hasGlyphForCodePoint: () => true,
-    glyphForCodePoint,
-    layout(text: string) {
-      const characters = Array.from(text)
-      const glyphs = characters.map((character) => glyphForCodePoint(character.codePointAt(0) ?? 0))
-      const positions = glyphs.map((glyph, index) => ({
-        xAdvance: glyph === space && characters[index] !== '\t' ? 0 : glyph.advanceWidth,
-        yAdvance: 0,
-        xOffset: 0,
-        yOffset: 0,
-      }))
-      return { glyphs, positions }
-    },
-  })
 }

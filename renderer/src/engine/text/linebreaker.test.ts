@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import layoutEngine, * as textkit from '@react-pdf/textkit'
 import { array, assert, constantFrom, integer, oneof, property, string } from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { defaultFaces } from '../../template/asset/font/default-fonts.ts'
 import { openFont } from '../../template/asset/font/font-file.ts'
-import { fontFaces } from '../../template/asset/fonts.ts'
 import { linebreaker } from './linebreaker.ts'
 import * as steps from './textkit.ts'
 import { type WrappingStyle, wrappingOf } from './wrapping.ts'
 
-const [face] = fontFaces()
+const [face] = defaultFaces()
 const font = openFont(readFileSync(face?.file ?? ''))
 /** DejaVu Sans at this size has letters of some six points. */
 const SIZE = 10

@@ -1,60 +1,52 @@
-/**
- * The fonts that every document can use: DejaVu, which covers Latin, Greek, Cyrillic and symbols, and the 14 fonts that PDF readers
- * include.
- */
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+/** The font families that a document names, and the faces that they mean. */
 import type { FontReference } from '@platen/contract/tenant.ts'
+import { DEFAULT_FAMILIES, DEFAULT_FAMILY, METRIC_FAMILIES } from './font/default-fonts.ts'
 
-export interface FontFace {
-  readonly family: string
-  /** Absolute path of a TrueType file. */
-  readonly file: string
-  readonly weight: 400 | 700
-  readonly style: 'normal' | 'italic'
+/**
+ * Names of fonts that are not there, and the family that each means: one of equal widths where there is one. Chromium requests its generic
+ * families by the names of Microsoft's fonts, so each of these means the same as its generic name.
+ */
+export const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  Arimo: ['sans-serif', 'system-ui', 'Arial', 'Helvetica', 'Segoe UI', 'Roboto', 'Inter'],
+  Tinos: ['serif', 'Times New Roman', 'Times', 'Times-Roman', 'Georgia', 'Garamond', 'Cambria'],
+  Cousine: ['monospace', 'Courier New', 'Courier', 'Consolas'],
+  'DejaVu Sans': ['Verdana', 'Tahoma'],
+  'DejaVu Sans Mono': ['Menlo', 'Monaco'],
 }
 
-export const DEFAULT_FAMILY = 'DejaVu Sans'
+/** What each name means. */
+const MEANINGS: ReadonlyMap<string, string> = new Map(
+  Object.entries(ALIASES).flatMap(([family, names]) => names.map((name) => [name, family] as const)),
+)
 
-const DEJAVU = [
-  { family: DEFAULT_FAMILY, stem: 'DejaVuSans', slanted: 'Oblique' },
-  { family: 'DejaVu Serif', stem: 'DejaVuSerif', slanted: 'Italic' },
-  { family: 'DejaVu Sans Mono', stem: 'DejaVuSansMono', slanted: 'Oblique' },
-] as const
+/** react-pdf also has the single faces of the standard PDF families as families. */
+export const FACE_NAMES = [
+  ['Helvetica', 'Arimo', 'Oblique'],
+  ['Times', 'Tinos', 'Italic'],
+  ['Courier', 'Cousine', 'Oblique'],
+].flatMap(([name = '', family = '', slanted = '']) => [
+  { name: `${name}-Bold`, family, weight: 700, style: 'normal' } as const,
+  { name: `${name}-${slanted}`, family, weight: 400, style: 'italic' } as const,
+  { name: `${name}-Bold${slanted}`, family, weight: 700, style: 'italic' } as const,
+])
 
-/** The standard PDF families, by react-pdf's names. PDF readers include them. They cover only Western European letters. */
-const STANDARD_FAMILIES = [
+/** Each family that a react_pdf document can name. */
+export const FAMILIES: ReadonlySet<string> = new Set([
+  ...DEFAULT_FAMILIES,
+  ...MEANINGS.keys(),
+  ...FACE_NAMES.map(({ name }) => name),
+])
+
+/** The families that a message lists: those for text. */
+export const TEXT_FAMILIES: readonly string[] = [
+  ...DEFAULT_FAMILIES.slice(0, DEFAULT_FAMILIES.indexOf(METRIC_FAMILIES[0])),
   'Helvetica',
-  'Helvetica-Bold',
-  'Helvetica-Oblique',
-  'Helvetica-BoldOblique',
-  'Times-Roman',
-  'Times-Bold',
-  'Times-Italic',
-  'Times-BoldItalic',
+  'Times',
   'Courier',
-  'Courier-Bold',
-  'Courier-Oblique',
-  'Courier-BoldOblique',
+  'sans-serif',
+  'serif',
+  'monospace',
 ]
-
-export const FAMILIES: ReadonlySet<string> = new Set([...DEJAVU.map(({ family }) => family), ...STANDARD_FAMILIES])
-
-/** The folder of the DejaVu files, for code that configures fonts by folder. */
-export function fontFolder(): string {
-  return join(dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')), 'ttf')
-}
-
-/** The DejaVu faces: three families in regular, bold, and their italic forms. */
-export function fontFaces(): readonly FontFace[] {
-  const folder = fontFolder()
-  return DEJAVU.flatMap(({ family, stem, slanted }) => [
-    { family, file: join(folder, `${stem}.ttf`), weight: 400, style: 'normal' },
-    { family, file: join(folder, `${stem}-Bold.ttf`), weight: 700, style: 'normal' },
-    { family, file: join(folder, `${stem}-${slanted}.ttf`), weight: 400, style: 'italic' },
-    { family, file: join(folder, `${stem}-Bold${slanted}.ttf`), weight: 700, style: 'italic' },
-  ])
-}
 
 /** Maps the family names of a template's author to the names that react-pdf knows. No author can write the latter. */
 export type Families = ReadonlyMap<string, string>
@@ -63,13 +55,12 @@ export type Families = ReadonlyMap<string, string>
 export const LAST_RESORT = 'last resort'
 
 /**
- * A family and its fallbacks for missing letters, those of its own kind first. A template's own family hides a default family of the same
- * name.
+ * A family and its fallbacks for missing letters. A template's own family hides a default family of the same name. `LAST_RESORT` asks the
+ * families of other scripts.
  */
 export function withFallback(names: readonly string[], families: Families): readonly string[] {
-  const [first = ''] = names
-  const kin = first.startsWith('Times') ? ['DejaVu Serif'] : first.startsWith('Courier') ? ['DejaVu Sans Mono'] : []
-  return [...new Set([...names.map((name) => families.get(name) ?? name), ...kin, DEFAULT_FAMILY, LAST_RESORT])]
+  const known = names.map((name) => families.get(name) ?? MEANINGS.get(name) ?? name)
+  return [...new Set([...known, DEFAULT_FAMILY, LAST_RESORT])]
 }
 
 /** The face of a family that CSS would choose. */

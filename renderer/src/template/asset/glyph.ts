@@ -1,6 +1,8 @@
 /** The warning about characters that no font of a document has. Pure. */
 import type { Warning } from '@platen/contract/warning.ts'
 import { MISSING_GLYPHS_NAMED_MAX } from '../limit.ts'
+import { EMOJI_FAMILY } from './font/default-fonts.ts'
+import { fallbackFamilies } from './font/script.ts'
 
 /** Controls, blanks, and what Unicode calls ignorable (joiners, variation selectors, soft hyphens). They are invisible. */
 const INVISIBLE = /[\p{Cc}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
@@ -10,13 +12,30 @@ export function isVisible(character: string): boolean {
   return !INVISIBLE.test(character)
 }
 
+/** The fonts and the language of a document. */
+export interface GlyphSource {
+  readonly faces: readonly { readonly family: string }[]
+  readonly locale?: string | undefined
+}
+
 /** The warning about `characters`: each is one code point, in document order. Undefined if there is nothing to warn about. */
-export function missingGlyphs(characters: Iterable<string>): Warning | undefined {
+export function missingGlyphs(characters: Iterable<string>, { faces, locale }: GlyphSource): Warning | undefined {
   const distinct = Array.from(new Set(characters)).filter(isVisible)
   if (distinct.length === 0) return undefined
   const named = distinct.slice(0, MISSING_GLYPHS_NAMED_MAX).map((character) => `${character} (${nameOf(character)})`)
   const more = distinct.length > named.length ? ` and ${distinct.length - named.length} more` : ''
-  return { code: 'missing_glyph', message: `no font of the document has ${named.join(', ')}${more}` }
+  const message = `no font of the document has ${named.join(', ')}${more}`
+  const present = new Set(faces.map(({ family }) => family))
+  const [absent] = distinct.flatMap((character) => absentFamily(character, present, locale) ?? [])
+  const remedy = absent === undefined ? '' : `; this installation lacks the font ${absent} (see PLATEN_FONTS)`
+  return { code: 'missing_glyph', message: `${message}${remedy}` }
+}
+
+/** The first family that is for such characters, if it is not there. */
+function absentFamily(character: string, present: ReadonlySet<string>, locale: string | undefined): string | undefined {
+  const isEmoji = /^\p{Emoji_Presentation}/u.test(character)
+  const [first] = isEmoji ? [EMOJI_FAMILY] : fallbackFamilies(character, locale)
+  return first === undefined || present.has(first) ? undefined : first
 }
 
 /** The Unicode notation: `U+1F600`. */

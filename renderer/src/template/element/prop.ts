@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '@platen/contract/brand.ts'
 import type { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
-import { FAMILIES, type Families, withFallback } from '../asset/fonts.ts'
+import { FAMILIES, type Families, TEXT_FAMILIES, withFallback } from '../asset/fonts.ts'
 import { LOGICAL_STYLES, physicalName } from './direction.ts'
 import { type PropKind, STYLES } from './primitive.ts'
 import { ignoredFault, styleFault, TRANSFORM } from './style-form.ts'
@@ -184,7 +184,8 @@ function familiesOf(value: Json, { faults, families }: PropScope): readonly stri
   const names = asked.map((family) => {
     if (typeof family === 'string' && known.has(family)) return family
     const hint = typeof family === 'string' ? suggestion(family, known) : ''
-    throw faults(`there is no such font family${hint}; there are ${[...known].join(', ')}`)
+    const listed = [...new Set([...families.keys(), ...TEXT_FAMILIES])].join(', ')
+    throw faults(`there is no such font family${hint}; there are ${listed} and families of other scripts`)
   })
   return withFallback(names, families)
 }

@@ -3,14 +3,13 @@
  * character is missing only if neither the service's fonts nor the fonts that the text names have it. Characters that no font has are rare.
  * One regular expression recognises documents that cannot have any, and they cost no more than that.
  */
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
 import type { Asset, TenantId } from '@platen/contract/tenant.ts'
 import * as fontkit from 'fontkit'
 import { MISSING_GLYPHS_COUNTED_MAX } from '../../limit.ts'
 import type { RenderWork } from '../../port/engine.ts'
-import { fontFolder } from '../asset/fonts.ts'
+import { defaultFaces, EMOJI_FAMILY, type FontFace } from '../asset/font/default-fonts.ts'
+import { readTable } from '../asset/font/table-file.ts'
 import { FONT_COVERAGE_CHARS_MAX, FONT_COVERAGES_MAX } from '../limit.ts'
 
 /** Sets of characters. Each is the inside of a character class in a regular expression with the flag `u`. */
@@ -37,19 +36,24 @@ export const PLAIN =
 
 const NOT_PLAIN = new RegExp(`[^${PLAIN}]|&#(?:0*[1-9]\\d{3}|[xX]0*[1-9a-fA-F][\\da-fA-F]{2})`, 'u')
 
+/** Whether all characters of `html` are of Latin, Greek and Cyrillic text and of common symbols. */
+export function isPlain(html: string): boolean {
+  return !NOT_PLAIN.test(html)
+}
+
 /** Opens a scan. It reads no font before the first document that has something to look for. */
-export function openGlyphScan(): GlyphScan {
+export function openGlyphScan(faces: readonly FontFace[] = defaultFaces()): GlyphScan {
   const known = openLruCache<string>(FONT_COVERAGES_MAX)
   let defaults: string | undefined
   let outside: RegExp | undefined
 
   const ofDefaults = () => {
-    defaults ??= classOf(defaultCharacters())
+    defaults ??= classOf(defaultCharacters(faces))
     return defaults
   }
   const strangers = (html: string): ReadonlySet<string> => {
     const found = new Set<string>()
-    if (!NOT_PLAIN.test(html)) return found
+    if (isPlain(html)) return found
     outside ??= new RegExp(`[^${ofDefaults()}]`, 'gu')
     for (const [character] of decodeEntities(html).matchAll(outside)) {
       if (found.size === MISSING_GLYPHS_COUNTED_MAX) break
@@ -90,11 +94,12 @@ function decodeEntities(html: string): string {
   })
 }
 
-/** Without the math font, which Chromium does not see either. See `font-config.ts`. */
-function defaultCharacters(): number[] {
-  const folder = fontFolder()
-  const files = readdirSync(folder).filter((file) => file.startsWith('DejaVu') && !file.includes('Math'))
-  return files.flatMap((file) => charactersOf(readFileSync(join(folder, file))))
+/** Only of the families that Chromium sees. See `font-config.ts`. If a bold face lacks a character, Chromium takes the regular one. */
+function defaultCharacters(faces: readonly FontFace[]): number[] {
+  const regular = faces.filter(
+    ({ family, weight, style }) => family !== EMOJI_FAMILY && weight === 400 && style === 'normal',
+  )
+  return regular.flatMap(({ file }) => charactersOf(readTable(file, 'cmap')))
 }
 
 /** A font that cannot be read has no characters. Chromium will report what is wrong with it. */

@@ -11,11 +11,12 @@ import { suggestion } from '@platen/contract/suggestion.ts'
 import type { Warning } from '@platen/contract/warning.ts'
 import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
 import type { RenderWork } from '../../port/engine.ts'
+import type { FontFace } from '../asset/font/default-fonts.ts'
 import { type RemoteImages, remoteImagesOf, requireFetched } from '../asset/remote-images.ts'
 import { FigureFault } from '../figure/figure.ts'
 import { registerFigures } from '../figure/tag.ts'
 import { HTML_BYTES_MAX, LIQUID_ALLOCATIONS_MAX, LIQUID_MS_MAX } from '../limit.ts'
-import { type Coverage, openGlyphScan } from './coverage.ts'
+import { type Coverage, isPlain, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
 import { watchAbsent } from './liquid/absent.ts'
 import { marginFaultOf } from './page-css.ts'
@@ -43,6 +44,8 @@ export interface FilledHtml {
 export interface ScannedHtml extends FilledHtml {
   /** Absent if no character of the document can be missing. */
   readonly coverage?: Coverage
+  /** Whether its text may need fonts for other scripts. */
+  readonly isMultiscript: boolean
   /** The characters of header and footer that no font has. */
   readonly missing: string
   /** About the variables that were printed and had no value. */
@@ -61,8 +64,8 @@ export type FillHtml = (work: RenderWork) => ScannedHtml
  * Returns a function that fills as `fillHtml` does, and finds characters that no font has. The function caches what it read of fonts. It
  * throws `FilesNeeded` if header or footer have images that must be fetched.
  */
-export function openHtmlFiller(): FillHtml {
-  const scan = openGlyphScan()
+export function openHtmlFiller(faces?: readonly FontFace[]): FillHtml {
+  const scan = openGlyphScan(faces)
   return (work) => {
     const parts = fillParts(work)
     const remote = remoteImagesOf(work)
@@ -71,7 +74,14 @@ export function openHtmlFiller(): FillHtml {
     const coverage = scan.coverageFor(parts.body.html, work)
     const missing = parts.edges.map(({ html }) => scan.missingIn(html)).join('')
     const unloaded = [filled.header, filled.footer].flatMap((edge) => (edge === undefined ? [] : unloadedIn(edge)))
-    return { ...filled, missing, absent: parts.absent, unloaded, ...(coverage === undefined ? {} : { coverage }) }
+    return {
+      ...filled,
+      isMultiscript: !isPlain(parts.body.html),
+      missing,
+      absent: parts.absent,
+      unloaded,
+      ...(coverage === undefined ? {} : { coverage }),
+    }
   }
 }
 

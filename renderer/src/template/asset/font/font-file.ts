@@ -48,7 +48,40 @@ export function inspectFont(sfnt: Buffer): FontFacts {
 export function openFont(sfnt: Buffer): Font {
   const font = create(sfnt)
   if ('fonts' in font) throw refusal(DAMAGED)
+  // On an object over it: a font keeps the engine of its first layout, and with it the glyphs of all renders.
+  skipMissingAnchors(Object.create(font))
   return font
+}
+
+/** What fontkit has inside of a font. Its types leave this out. */
+interface LayoutParts {
+  readonly _layoutEngine?: { readonly engine?: { readonly GPOSProcessor?: MarkPlacer | null } | null }
+}
+type AnchorPlace = readonly [mark: { readonly markAnchor: object | null }, base: object | null, index: number]
+interface MarkPlacer {
+  applyAnchor: (...place: AnchorPlace) => void
+}
+
+/**
+ * Makes fontkit leave a mark where it is if the letter has no place for it. OpenType allows such letters, Noto Sans Gurmukhi has some, and
+ * fontkit fails at them. All fonts share the method, so it is replaced once.
+ */
+function skipMissingAnchors(font: Font & LayoutParts): void {
+  const placer = font._layoutEngine?.engine?.GPOSProcessor
+  if (!placer) return
+  const shared: MarkPlacer = Object.getPrototypeOf(placer)
+  if (SKIPS in shared.applyAnchor) return
+  shared.applyAnchor = Object.assign(skipping(shared.applyAnchor), { [SKIPS]: true })
+}
+
+/** Marks the method that was replaced. */
+const SKIPS = Symbol('skips missing anchors')
+
+function skipping(apply: MarkPlacer['applyAnchor']): MarkPlacer['applyAnchor'] {
+  return function (this: MarkPlacer, ...place) {
+    const [{ markAnchor }, base] = place
+    if (markAnchor !== null && base !== null) apply.apply(this, place)
+  }
 }
 
 const DAMAGED = 'the font is damaged'

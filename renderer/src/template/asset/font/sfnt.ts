@@ -3,15 +3,15 @@
 /** Tables by their tags of four characters. */
 export type Tables = ReadonlyMap<string, Buffer>
 
-const HEADER_BYTES = 12
-const ENTRY_BYTES = 16
+export const SFNT_HEADER_BYTES = 12
+export const DIRECTORY_ENTRY_BYTES = 16
 
 /** The tables of a font. Throws `RangeError` if one is outside the file. */
 export function readTables(sfnt: Buffer): Tables {
   const count = sfnt.readUInt16BE(4)
   return new Map(
     Array.from({ length: count }, (_, index) => {
-      const at = HEADER_BYTES + index * ENTRY_BYTES
+      const at = SFNT_HEADER_BYTES + index * DIRECTORY_ENTRY_BYTES
       return [sfnt.toString('latin1', at, at + 4), part(sfnt, sfnt.readUInt32BE(at + 8), sfnt.readUInt32BE(at + 12))]
     }),
   )
@@ -25,13 +25,13 @@ export function part(data: Buffer, at: number, length: number): Buffer {
 
 /** Writes a font with these tables. Leaves checksums out: they protect against old disks, and no reader checks them. */
 export function writeSfnt(flavor: number, tables: Tables): Buffer {
-  const header = Buffer.alloc(HEADER_BYTES + tables.size * ENTRY_BYTES)
+  const header = Buffer.alloc(SFNT_HEADER_BYTES + tables.size * DIRECTORY_ENTRY_BYTES)
   header.writeUInt32BE(flavor, 0)
   header.writeUInt16BE(tables.size, 4)
   const parts: Buffer[] = [header]
   let end = header.length
   for (const [index, [tag, table]] of [...tables].entries()) {
-    const at = HEADER_BYTES + index * ENTRY_BYTES
+    const at = SFNT_HEADER_BYTES + index * DIRECTORY_ENTRY_BYTES
     header.write(tag, at, 'latin1')
     header.writeUInt32BE(end, at + 8)
     header.writeUInt32BE(table.length, at + 12)
@@ -44,5 +44,5 @@ export function writeSfnt(flavor: number, tables: Tables): Buffer {
 
 /** The size of a font with tables of these lengths, in bytes. */
 export function sfntBytes(lengths: readonly number[]): number {
-  return lengths.reduce((sum, length) => sum + ENTRY_BYTES + length + 3, HEADER_BYTES)
+  return lengths.reduce((sum, length) => sum + DIRECTORY_ENTRY_BYTES + length + 3, SFNT_HEADER_BYTES)
 }
