@@ -13,7 +13,6 @@ import { PDF_PAGES_MAX } from '../limit.ts'
 import { finishPdf } from '../pdf/finish.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
 import { startPhaseTimer } from '../port/phase.ts'
-import { missingGlyphs } from '../template/asset/glyph.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
 import { EndlessPagination, openPaginationGuard } from '../template/element/pagination-guard.ts'
 import { type Translation, translate } from '../template/elements.ts'
@@ -22,7 +21,9 @@ import { remoteImagesOf, requireFetched } from '../template/remote-images.ts'
 import { type Program, transpile } from '../template/transpile.ts'
 import { drawPdf } from './layout/drawing.ts'
 import { openFontStore } from './layout/font-store.ts'
-import { type InspectedLayout, inspectLayout, type LayoutNode } from './layout/inspect-layout.ts'
+import { openLiterals } from './layout/inspect/absent-value.ts'
+import { type InspectedLayout, inspectLayout } from './layout/inspect/inspect-layout.ts'
+import type { LayoutNode } from './layout/inspect/layout-node.ts'
 import { type Instance, instancesOf } from './layout/instance.ts'
 import { wantsPlain } from './layout/pagination.ts'
 import { openTotals, type PageCounts, type Totals } from './layout/totals.ts'
@@ -74,13 +75,13 @@ export async function openDocumentRenderer(evaluate: Evaluate, monotonic: () => 
     // Functions that run during layout may show more images, so check again after it. Check also when layout fails: it may fail only
     // because stand-ins replace the images.
     const layout = await layingOut.finally(() => isTranslated && requireFetched(remote))
-    const laidOut = inspectLayout(layout, fonts.missing)
+    const isLiteral = openLiterals(() => [template.reactPdf ?? '', new TextDecoder().decode(data)])
+    const laidOut = inspectLayout(layout, { missing: fonts.missing, find: program.find, isLiteral })
     refuseUnreadableImages(laidOut, assets, remote.fetched)
-    const warning = missingGlyphs(laidOut.missing)
     timer.end('layout')
     const pdf = finishPdf(await withLayoutError(() => drawPdf(layout, date)), { isSandbox })
     timer.end('print')
-    return { pdf, warnings: warning === undefined ? [] : [warning], phases: timer.phases }
+    return { pdf, warnings: laidOut.warnings, phases: timer.phases }
   }
 }
 

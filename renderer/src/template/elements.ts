@@ -27,6 +27,7 @@ import {
   PAGE_GROUP_MARK,
   pageLayoutOf,
   pinnedFirst,
+  SOURCE_LINE,
 } from './element/page-layout.ts'
 import {
   type ParentKind,
@@ -152,6 +153,7 @@ function elementOf(node: Node, spot: ElementContext, context: TranslationContext
     throw faults(`<${type}> is not an element here${suggestion(type, Object.keys(PRIMITIVES))}`)
   if (!primitive.within.includes(spot.parentKind)) throw faults(`<${type}> cannot be ${PARENT_NAMES[spot.parentKind]}`)
   const props = { ...propsOf(node, primitive, { faults, context }), ...spot.mark }
+  if (node.line !== undefined && HAVE_BOXES.includes(spot.parentKind)) props[SOURCE_LINE] = node.line
   Object.assign(props, drawingProps(props, primitive, spot))
   if (context.page !== undefined) props['style'] = sizedStyle(primitive.tag, props)
   const isLate = context.isLate === true || context.page !== undefined
@@ -177,6 +179,9 @@ function elementOf(node: Node, spot: ElementContext, context: TranslationContext
   }
   return createElement(primitive.tag, { ...props, ...contentOf(node, primitive, { spot, inner, context }) })
 }
+
+/** What is in these has a box of its own. */
+const HAVE_BOXES: readonly ParentKind[] = ['document', 'flow', 'link']
 
 function faultsOf({ type, line }: Node, { find }: Pick<TranslationContext, 'find'>): Faults {
   return (message, prop) => {
