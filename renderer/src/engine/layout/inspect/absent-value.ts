@@ -2,12 +2,15 @@
 
 /** The name of a printed non-value in a text. `isMeant` says whether the source or the data have a part of that text literally. */
 export function absentValue(text: string, isMeant: (part: string) => boolean): string | undefined {
-  const found = NON_VALUE.exec(text)
+  const found = ANYWHERE.test(text) ? NON_VALUE.exec(text) : null
   if (found === null) return undefined
   const [name] = found
   const part = text.slice(Math.max(0, found.index - CONTEXT_CHARS), found.index + name.length + CONTEXT_CHARS)
   return isMeant(part.trim()) ? undefined : name
 }
+
+/** Rules most texts out, faster than a pattern that looks behind. */
+const ANYWHERE = /NaN|undefined|Invalid Date|\[object Object\]/
 
 /** What JavaScript makes of a missing or wrong value in a text. */
 const NON_VALUE = /(?<![\p{L}\p{N}_])(?:NaN|undefined|Invalid Date|\[object Object\])(?![\p{L}\p{N}_])/u

@@ -91,7 +91,8 @@ const MOVES = ['top', 'left', 'right', 'bottom', 'marginTop', 'marginLeft', 'mar
 /** A margin moves it out of its place only if it is negative. */
 function isMoved(name: string, value: unknown): boolean {
   if (value === undefined || value === 0) return false
-  return !name.startsWith('margin') || (typeof value === 'number' ? value < 0 : String(value).startsWith('-'))
+  if (!name.startsWith('margin')) return true
+  return typeof value === 'string' ? value.startsWith('-') : lengthOf(value) < 0
 }
 
 /** Whether a style holds its height, and the layout did not press it below that. */
