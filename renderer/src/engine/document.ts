@@ -14,7 +14,6 @@ import { finishPdf } from '../pdf/finish.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
 import { startPhaseTimer } from '../port/phase.ts'
 import type { FontFace } from '../template/asset/font/default-fonts.ts'
-import { missingGlyphs } from '../template/asset/glyph.ts'
 import { remoteImagesOf, requireFetched } from '../template/asset/remote-images.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
 import { EndlessPagination, openPaginationGuard } from '../template/element/pagination/pagination-guard.ts'
@@ -23,7 +22,9 @@ import type { Evaluate } from '../template/evaluate.ts'
 import { type Program, transpile } from '../template/tsx/transpile.ts'
 import { drawPdf } from './layout/drawing.ts'
 import { openFontStore } from './layout/font-store.ts'
-import { type InspectedLayout, inspectLayout, type LayoutNode } from './layout/inspect-layout.ts'
+import { openLiterals } from './layout/inspect/absent-value.ts'
+import { type InspectedLayout, inspectLayout } from './layout/inspect/inspect-layout.ts'
+import type { LayoutNode } from './layout/inspect/layout-node.ts'
 import { type Instance, instancesOf } from './layout/instance.ts'
 import { wantsPlain } from './layout/pagination/plain.ts'
 import { openTotals, type PageCounts, type Totals } from './layout/pagination/totals.ts'
@@ -80,13 +81,18 @@ export async function openDocumentRenderer(
     // Functions that run during layout may show more images, so check again after it. Check also when layout fails: it may fail only
     // because stand-ins replace the images.
     const layout = await layingOut.finally(() => isTranslated && requireFetched(remote))
-    const laidOut = inspectLayout(layout, fonts.missing)
+    const isLiteral = openLiterals(() => [template.reactPdf ?? '', new TextDecoder().decode(data)])
+    const laidOut = inspectLayout(layout, {
+      fonts: { faces, locale: template.locale },
+      missing: fonts.missing,
+      find: program.find,
+      isLiteral,
+    })
     refuseUnreadableImages(laidOut, assets, remote.fetched)
-    const warning = missingGlyphs(laidOut.missing, { faces, locale: template.locale })
     timer.end('layout')
     const pdf = finishPdf(await withLayoutError(() => drawPdf(layout, date)), { isSandbox })
     timer.end('print')
-    return { pdf, pages: pagesOf(layout), warnings: warning === undefined ? [] : [warning], phases: timer.phases }
+    return { pdf, pages: pagesOf(layout), warnings: laidOut.warnings, phases: timer.phases }
   }
 }
 

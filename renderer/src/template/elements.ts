@@ -29,6 +29,7 @@ import {
   PAGE_GROUP_MARK,
   pageLayoutOf,
   pinnedFirst,
+  SOURCE_LINE,
 } from './element/pagination/page-layout.ts'
 import {
   type ParentKind,
@@ -164,6 +165,7 @@ function elementOf(node: Node, spot: ElementContext, context: TranslationContext
     throw faults(`<${type}> is not an element here${suggestion(type, Object.keys(PRIMITIVES))}`)
   if (!primitive.within.includes(spot.parentKind)) throw faults(`<${type}> cannot be ${PARENT_NAMES[spot.parentKind]}`)
   const props = { ...propsOf(node, primitive, { faults, context }), ...spot.mark }
+  if (node.line !== undefined && HAVE_BOXES.includes(spot.parentKind)) props[SOURCE_LINE] = node.line
   Object.assign(props, drawingProps(props, primitive, spot))
   const { content, direction, style } = directed(node, props, { ...spot, isInline: isInline(spot) })
   if (style !== undefined) props['style'] = style
@@ -197,6 +199,9 @@ function elementOf(node: Node, spot: ElementContext, context: TranslationContext
 function isInline(spot: ElementContext): boolean {
   return spot.isWithinText || spot.parentKind === 'text'
 }
+
+/** What is in these has a box of its own. */
+const HAVE_BOXES: readonly ParentKind[] = ['document', 'flow', 'link']
 
 function faultsOf({ type, line }: Node, { find }: Pick<TranslationContext, 'find'>): Faults {
   return (message, prop) => {

@@ -196,7 +196,7 @@ describe('characters no font has', () => {
     ['beyond the first plane', 'a𐎀', '𐎀 (U+10380)'],
   ] as const)('are reported once: %s', async ([, text, named]) => {
     const message = `no font of the document has ${named}`
-    const expected = named === undefined ? [] : [{ code: 'missing_glyph', message }]
+    const expected = named === undefined ? [] : [{ code: 'missing_glyph', place: 'template.tsx:3:86', message }]
     for (const family of ['DejaVu Sans', 'Helvetica', 'Courier']) {
       const document = aPage(`<Text style={{ fontFamily: '${family}' }}>{data.text}</Text>`)
       expect((await rendering({ document, data: { text } })).warnings).toEqual(expected)
@@ -208,7 +208,11 @@ describe('characters no font has', () => {
     const work = inFonts(aPage(`${drawing}${brandText('𒀀')}<Text render={() => '𒀁'} />`), regular)
     const { warnings } = await rendering(work)
     expect(warnings).toEqual([
-      { code: 'missing_glyph', message: 'no font of the document has 𒀂 (U+12002), 𒀀 (U+12000), 𒀁 (U+12001)' },
+      {
+        code: 'missing_glyph',
+        place: 'template.tsx:3:86',
+        message: 'no font of the document has 𒀂 (U+12002), 𒀀 (U+12000), 𒀁 (U+12001)',
+      },
     ])
   })
 

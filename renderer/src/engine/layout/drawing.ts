@@ -8,7 +8,7 @@ import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import draw from '@react-pdf/render'
 import PdfDocument, { type PdfReference } from 'pdfkit'
 import type { Props } from '../../template/element/prop.ts'
-import type { LayoutNode } from './inspect-layout.ts'
+import type { LayoutNode } from './inspect/layout-node.ts'
 import { PackedFont } from './subset-cache.ts'
 
 /** Draws a document that react-pdf has laid out, with `date` as the date of its creation and last change. Throws `template_error` if the PDF is too large. */

@@ -5,7 +5,7 @@
  */
 import { DYNAMIC_MARK, FOOTER_MARK, PAGE_GROUP_MARK } from '../../../template/element/pagination/page-layout.ts'
 import { PLAIN_LAYOUT_NODES_MAX } from '../../limit.ts'
-import type { LayoutNode } from '../inspect-layout.ts'
+import type { LayoutNode } from '../inspect/layout-node.ts'
 
 /** Whether a document from the fast pagination needs the plain one, and is small enough for it. */
 export function wantsPlain(document: LayoutNode): boolean {

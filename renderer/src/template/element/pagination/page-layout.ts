@@ -40,6 +40,8 @@ const OVERLAY = 'isOverlay'
 export const DYNAMIC_MARK = 'isDynamic'
 /** Marks a page that reserves space for a footer. */
 export const FOOTER_MARK = 'hasFooter'
+/** The line in the source of an element with a box, so that a warning about its layout can name it. */
+export const SOURCE_LINE = 'sourceLine'
 /** Marks all pages of one `<Page>`. The value is an object that they share. */
 export const PAGE_GROUP_MARK = 'pageGroup'
 

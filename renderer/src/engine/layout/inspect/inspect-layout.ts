@@ -1,0 +1,186 @@
+/** Finds what is known about a document only after its layout: what cannot be drawn, and what would look wrong. */
+import type { Warning } from '@platen/contract/warning.ts'
+import { type GlyphSource, isVisible, missingGlyphs } from '../../../template/asset/glyph.ts'
+import type { Program } from '../../../template/tsx/transpile.ts'
+import type { FontStore } from '../font-store.ts'
+import { absentValue } from './absent-value.ts'
+import { isOpaque, isOpaqueImage } from './color.ts'
+import type { LayoutNode } from './layout-node.ts'
+import { COMPARISONS_MAX } from './limit.ts'
+import { overflowOf, squashedBlock } from './overflow.ts'
+import { type Mark, overlaps } from './overlap.ts'
+import { intersection, type Rectangle } from './rectangle.ts'
+import { pageSurroundings, type Surroundings, surroundingsOf } from './surroundings.ts'
+import { inkedLines, isCutOff, lettersIn, quoted } from './text-ink.ts'
+import { openWarningList, placeOf, type Spot, type WarningList } from './warning-list.ts'
+
+export interface InspectedLayout {
+  readonly warnings: readonly Warning[]
+  /** Digests of images that react-pdf could not read. It leaves a gap for them. */
+  readonly unreadableImages: readonly string[]
+}
+
+export interface InspectionTools {
+  /** The fonts and the language of the document. */
+  readonly fonts: GlyphSource
+  /** Finds the characters that no font has. */
+  readonly missing: FontStore['missing']
+  /** Finds the position of an element in the source. */
+  readonly find?: Program['find']
+  /** Says whether the source or the data have a text literally. */
+  readonly isLiteral: (text: string) => boolean
+}
+
+/** Inspects a layout. */
+export function inspectLayout(layout: LayoutNode, tools: InspectionTools): InspectedLayout {
+  const list = openWarningList(tools.find)
+  const lacking: Lacking = { characters: [] }
+  const inspection = { ...tools, list, lacking, unreadableImages: [], budget: { comparisons: COMPARISONS_MAX } }
+  for (const [at, page] of (layout.children ?? []).entries()) inspectPage(page, at + 1, inspection)
+  const missing = missingGlyphs(lacking.characters, tools.fonts)
+  const place = lacking.first === undefined ? {} : { place: placeOf(lacking.first, tools.find) }
+  return {
+    warnings: [...(missing === undefined ? [] : [{ ...missing, ...place }]), ...list.warnings()],
+    unreadableImages: inspection.unreadableImages,
+  }
+}
+
+interface Inspection extends InspectionTools {
+  readonly list: WarningList
+  readonly lacking: Lacking
+  readonly unreadableImages: string[]
+  readonly budget: { comparisons: number }
+}
+
+interface Lacking {
+  /** Characters that no font has, in document order, each as often as it is drawn. */
+  readonly characters: string[]
+  /** Where the first one is. */
+  first?: Spot
+}
+
+/** One page while its nodes are visited. */
+interface PageInspection extends Inspection {
+  readonly page: number
+  readonly paper: Rectangle
+  readonly marks: Mark[]
+  /** Blocks that were warned of. */
+  readonly squashed: Set<LayoutNode>
+}
+
+function inspectPage(page: LayoutNode, number: number, inspection: Inspection): void {
+  const around = pageSurroundings(page)
+  const marks: Mark[] = []
+  const pageInspection = { ...inspection, page: number, paper: around.box, marks, squashed: new Set<LayoutNode>() }
+  for (const child of page.children ?? []) inspectBox(child, around, pageInspection)
+  for (const { under, over } of overlaps(marks, inspection.budget)) {
+    inspection.list.add('text_overlap', over.spot, () => {
+      const covering = over.kind === 'text' ? quoted(lettersIn(over.owner)) : COVERS[over.kind]
+      return `${covering} is drawn over ${quoted(lettersIn(under.owner))} on page ${number}`
+    })
+  }
+}
+
+const COVERS = { box: 'a box with a background', image: 'an image' } as const
+
+/** Inspects a node that has a box, and all in it. */
+function inspectBox(node: LayoutNode, parent: Surroundings, inspection: PageInspection): void {
+  const { type = '', image, props, children } = node
+  const around = surroundingsOf(node, parent)
+  if (IMAGES.includes(type) && image === undefined)
+    inspection.unreadableImages.push(String((props?.['src'] as ImageProps | undefined)?.data))
+  inspectCover(node, around, inspection)
+  if (type === 'TEXT') inspectText(node, around, inspection)
+  const inspectChild = LETTERS.includes(type) ? inspectLetters : inspectBox
+  for (const child of children ?? []) inspectChild(child, around, inspection)
+}
+
+const IMAGES = ['IMAGE', 'IMAGE_BACKGROUND']
+
+/** Nodes whose content has no boxes. */
+const LETTERS = ['TEXT', 'SVG', 'NOTE']
+
+/** What `element/image.ts` returns for an address. */
+interface ImageProps {
+  readonly data?: unknown
+}
+
+/** Inspects the content of a text or drawing. */
+function inspectLetters(node: LayoutNode, around: Surroundings, inspection: PageInspection): void {
+  const { type = '', image, props, value, children } = node
+  if (IMAGES.includes(type) && image === undefined)
+    inspection.unreadableImages.push(String((props?.['src'] as ImageProps | undefined)?.data))
+  if (value !== undefined) inspectValue(value, around, inspection)
+  inspectGlyphs(node, around, inspection)
+  for (const child of children ?? []) inspectLetters(child, around, inspection)
+}
+
+function inspectValue(value: string, { source }: Surroundings, { list, page, isLiteral }: PageInspection): void {
+  const name = absentValue(value, isLiteral)
+  if (name === undefined) return
+  const where = value.trim() === name ? '' : ` in ${quoted(value)}`
+  list.add('variable_absent', { page, source }, () => `${name} is printed${where} on page ${page}`)
+}
+
+function inspectGlyphs({ lines }: LayoutNode, { source }: Surroundings, inspection: PageInspection): void {
+  const { lacking, missing, page } = inspection
+  for (const { runs = [] } of lines ?? []) {
+    for (const { attributes, glyphs = [] } of runs) {
+      const font = attributes?.font?.[0]
+      for (const glyph of glyphs) {
+        const character = missing(font, glyph)
+        if (character === undefined) continue
+        lacking.characters.push(character)
+        if (isVisible(character)) lacking.first ??= { page, source }
+      }
+    }
+  }
+}
+
+/** Remembers what may hide text that was drawn before it. */
+function inspectCover(
+  { type = '', style, image }: LayoutNode,
+  around: Surroundings,
+  { marks, page }: PageInspection,
+): void {
+  if (around.isTransformed || around.isTransparent) return
+  const hasPixels = IMAGES.includes(type) && isOpaqueImage(image) && FILLING.includes(style?.['objectFit'])
+  const kind = hasPixels ? 'image' : isOpaque(style?.['backgroundColor']) ? 'box' : undefined
+  const core = kind && intersection(around.box, around.clip)
+  if (kind && core) marks.push({ kind, core, spot: { page, source: around.source } })
+}
+
+/** How an image fills its whole box. */
+const FILLING: readonly unknown[] = [undefined, 'fill', 'cover']
+
+/** Inspects where the lines of a text are. Warns of each text once. */
+function inspectText(node: LayoutNode, around: Surroundings, inspection: PageInspection): void {
+  inspectGlyphs(node, around, inspection)
+  if (around.isTransformed) return
+  const { list, page, paper, marks, squashed } = inspection
+  const spot = { page, source: around.source }
+  const block = squashedBlock(node, around, paper)
+  if (block !== undefined) {
+    if (squashed.has(block.node)) return
+    squashed.add(block.node)
+    return list.add('block_squashed', { page, source: block.source }, () => {
+      const text = quoted(lettersIn(node))
+      return `a block that must not break is higher than page ${page}, so it was pressed together, for example ${text}`
+    })
+  }
+  // Who clips a box does not miss what is outside of it.
+  if (around.clip === undefined && isCutOff(node))
+    return list.add('text_overflow', spot, () => {
+      return `the end of ${quoted(lettersIn(node))} on page ${page} is cut off, because its box is too low`
+    })
+  const lines = inkedLines(node, around)
+  for (const line of lines) {
+    const overflow = overflowOf(line, around, paper)
+    if (overflow === undefined) continue
+    const length = Math.ceil(overflow.length)
+    return list.add('text_overflow', spot, () => {
+      return `${quoted(lettersIn(node))} is ${length} pt outside ${overflow.of} on page ${page}`
+    })
+  }
+  if (!around.isTransparent) for (const line of lines) marks.push({ ...line, kind: 'text', owner: node, spot })
+}

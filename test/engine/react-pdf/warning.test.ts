@@ -1,0 +1,355 @@
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { JsonObject } from '@platen/contract/brand.ts'
+import type { Warning } from '@platen/contract/warning.ts'
+import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
+import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { aDisc, anAsset, aPhoto } from '../../fixture/asset.ts'
+import { aWork } from './react-pdf-fixture.ts'
+
+const pool = openThreadPool({ size: 1, clock: systemClock() })
+const engine = openReactPdfEngine({ pool, slots: 1 })
+afterAll(() => pool[Symbol.asyncDispose]())
+
+/** Past it a render hangs: most of these take a fraction of a second. */
+const DEADLINE_MS = 60_000
+
+const assets = [anAsset('photo.jpg', aPhoto()), anAsset('disc.png', aDisc({ bits: 8, transparency: [0, 255] }))]
+
+async function warningsOf(document: string, data: JsonObject = {}): Promise<readonly Warning[]> {
+  return (await engine.render(aWork({ document, data, assets }), AbortSignal.timeout(DEADLINE_MS))).warnings
+}
+
+/** A page of A4, whose content begins in line 4 of the template. */
+function aPage(content: string, props = 'style={{ padding: 30, fontSize: 12 }}'): string {
+  return `<Page ${props}>\n${content}\n</Page>`
+}
+
+const LONG = 'max.mustermann@donaudampfschifffahrtsgesellschaft.example'
+const WORDS = 'many words of a text '
+
+describe('text outside of its box', () => {
+  test.for<readonly [string, string, Warning['place'], RegExp]>([
+    [
+      'in a column that is too narrow',
+      '<View style={{ flexDirection: "row" }}>\n<Text style={{ width: 60, fontSize: 40 }}>WWW</Text><Text>b</Text></View>',
+      'template.tsx:5:1',
+      /^"W+" is \d+ pt outside its box on page 1$/,
+    ],
+    [
+      'outside of the page',
+      `<Text style={{ position: 'absolute', left: 500, width: 300 }}>${WORDS}</Text>`,
+      'template.tsx:4:1',
+      /^"many words of a text" is \d+ pt outside the page on page 1$/,
+    ],
+    [
+      'below the page',
+      "<View>\n<Text style={{ position: 'absolute', top: 825 }}>low</Text></View>",
+      'template.tsx:5:1',
+      /^"low" is \d+ pt outside the page on page 1$/,
+    ],
+    [
+      'outside of a visible box around it',
+      `<View style={{ width: 60, border: '1 solid red' }}>\n<Text style={{ width: 200 }}>${WORDS}</Text></View>`,
+      'template.tsx:5:1',
+      /^"many words of a text" is \d+ pt outside the box around it on page 1$/,
+    ],
+    [
+      'that a row of a fixed height presses together',
+      `<View style={{ height: 20 }}><View>\n<Text style={{ flex: 1 }}>${WORDS.repeat(20)}</Text></View></View><Text>b</Text>`,
+      'template.tsx:5:1',
+      /^"many words of a text many word…" is \d+ pt outside its box on page 1$/,
+    ],
+    [
+      'that is cut off, and gets an ellipsis nobody asked for',
+      `<View style={{ height: 20 }}><Text>${WORDS.repeat(20)}</Text></View>`,
+      'template.tsx:4:30',
+      /^the end of "many words of a text many word…" on page 1 is cut off, because its box is too low$/,
+    ],
+    [
+      'that is lost as a whole',
+      '<View style={{ height: 8 }}><Text>lost</Text></View>',
+      'template.tsx:4:29',
+      /^the end of "lost" on page 1 is cut off, because its box is too low$/,
+    ],
+  ])('%s', async ([, content, place, message]) => {
+    expect(await warningsOf(aPage(content))).toEqual([
+      { code: 'text_overflow', place, message: expect.stringMatching(message) },
+    ])
+  })
+
+  test.for([
+    ['within its box', `<Text>${WORDS.repeat(100)}</Text>`],
+    ['that ends in blanks', `<Text style={{ width: 104 }}>{'many words    '}</Text>`],
+    ['that is justified, indented and spaced', spaced('justify')],
+    ['that is centred', spaced('center')],
+    ['that is set to the right', spaced('right')],
+    [
+      'that its author cut off',
+      `<Text style={{ width: 100, maxLines: 1, textOverflow: 'ellipsis' }}>${WORDS.repeat(9)}</Text>`,
+    ],
+    ['that ends with an ellipsis of its own', '<View style={{ height: 60 }}><Text>and so on…</Text></View>'],
+    [
+      'that a box clips',
+      `<View style={{ width: 50, overflow: 'hidden' }}><Text style={{ width: 200 }}>${WORDS}</Text></View>`,
+    ],
+    ['out of sight', `<Text style={{ position: 'absolute', left: -2000, width: 300 }}>${WORDS}</Text>`],
+    ['turned', `<Text style={{ transform: 'rotate(-45)', position: 'absolute', top: -20, width: 10 }}>${LONG}</Text>`],
+    [
+      'pale across the page',
+      `<Text style={{ opacity: 0.1, fontSize: 200, position: 'absolute', left: -50 }}>DRAFT</Text>`,
+    ],
+    [
+      'upon the border of a box',
+      "<View style={{ border: 1, padding: 8 }}><Text style={{ position: 'absolute', top: -7 }}>Title</Text></View>",
+    ],
+    ['pulled out of its box', '<View style={{ border: 1 }}><Text style={{ marginLeft: -20 }}>Title</Text></View>'],
+    [
+      'in a box of no height',
+      '<View style={{ height: 0 }}><View style={{ position: "absolute", width: 99 }}><Text>over</Text></View></View>',
+    ],
+    ['with lines closer than its letters', `<Text style={{ lineHeight: 0.7, width: 90 }}>${WORDS}</Text>`],
+    ['in a row that is as high as a line', '<View style={{ height: 15, border: 0.5 }}><Text>row</Text></View>'],
+    [
+      'from right to left',
+      "<View style={{ width: 90, border: 1 }}><Text style={{ direction: 'rtl' }}>שלום עולם, טקסט ארוך יותר</Text></View>",
+    ],
+    ['over many pages', `<Text>${WORDS.repeat(1500)}</Text>`],
+    [
+      'in columns over many pages',
+      `<View style={{ flexDirection: 'row' }}><Text style={{ width: '50%' }}>${WORDS.repeat(500)}</Text><Text style={{ width: '50%' }}>${WORDS.repeat(400)}</Text></View>`,
+    ],
+  ] as const)('is not reported of text %s', async ([, content]) => {
+    expect(await warningsOf(aPage(content))).toEqual([])
+  })
+})
+
+function spaced(textAlign: string): string {
+  const style = `{ textAlign: '${textAlign}', textIndent: 20, letterSpacing: 3, width: 120, border: '1 solid red' }`
+  return `<Text style={${style}}>${WORDS.repeat(5)}</Text>`
+}
+
+describe('something over text', () => {
+  const under = '<Text>Subtotal 12.00</Text>'
+  test.for([
+    ['a text', `${under}<Text style={{ marginTop: -12 }}>Total 10.00</Text>`, '"Total 10.00"'],
+    [
+      'a placed text',
+      `${under}<View style={{ position: 'absolute', top: 32, left: 50 }}><Text>Total</Text></View>`,
+      '"Total"',
+    ],
+    [
+      'a box with a background',
+      `${under}<View style={{ position: 'absolute', top: 30, left: 40, width: 40, height: 15, backgroundColor: '#fff' }} />`,
+      'a box with a background',
+    ],
+    [
+      'an image',
+      `${under}<Image src="asset:photo.jpg" style={{ width: 60, height: 20, marginTop: -14 }} />`,
+      'an image',
+    ],
+    [
+      'text after one of a higher index, which react-pdf draws first',
+      `<Text style={{ zIndex: 2, marginBottom: -14 }}>Total 10.00</Text>${under}`,
+      '"Subtotal 12.00"',
+    ],
+  ])('is reported of %s', async ([, content, covering]) => {
+    const [warning, ...others] = await warningsOf(aPage(content ?? ''))
+    expect(warning).toMatchObject({ code: 'text_overlap', message: expect.stringContaining('"Subtotal 12.00"') })
+    expect(warning?.message.startsWith(`${covering} is drawn over "`)).toBe(true)
+    expect(others).toEqual([])
+  })
+
+  test.for([
+    [
+      'a pale word across the page',
+      `<Text style={{ position: 'absolute', top: 30, opacity: 0.2 }}>DRAFT</Text>${under}`,
+    ],
+    [
+      'a pale word by its colour',
+      `${under}<Text style={{ position: 'absolute', top: 30, color: '#00000033' }}>DRAFT</Text>`,
+    ],
+    [
+      'a pale word by a function',
+      `${under}<Text style={{ position: 'absolute', top: 30, color: 'rgba(0, 0, 0, 0.2)' }}>DRAFT</Text>`,
+    ],
+    [
+      'a turned word',
+      `${under}<Text style={{ position: 'absolute', top: 30, transform: 'rotate(-5deg)' }}>DRAFT</Text>`,
+    ],
+    [
+      'a large letter behind',
+      `<Text style={{ position: 'absolute', top: 10, fontSize: 60, color: '#eee' }}>A</Text>${under}`,
+    ],
+    [
+      'the shadow of a text',
+      `${under}<Text style={{ position: 'absolute', top: 31, left: 31, color: 'grey' }}>Subtotal 12.00</Text>`,
+    ],
+    [
+      'a badge on an image',
+      '<Image src="asset:photo.jpg" style={{ width: 90, height: 60 }} /><Text style={{ position: "absolute", top: 40, left: 40 }}>NEW</Text>',
+    ],
+    [
+      'a stamp with transparent pixels',
+      `${under}<Image src="asset:disc.png" style={{ position: 'absolute', top: 20, left: 30, width: 60 }} />`,
+    ],
+    [
+      'text in coloured boxes',
+      "<View style={{ backgroundColor: 'gold', padding: 4 }}><View style={{ backgroundColor: '#fff' }}><Text>in</Text></View></View>",
+    ],
+    [
+      'striped rows with borders',
+      Array.from(
+        { length: 9 },
+        (_, at) =>
+          `<View style={{ flexDirection: 'row', borderBottom: 1, backgroundColor: '${at % 2 ? '#eee' : '#fff'}' }}><Text style={{ width: 50, borderRight: 1 }}>gjpq</Text><Text>Ágy</Text></View>`,
+      ).join(''),
+    ],
+    ['lines that touch by negative margins', `<Text>gjpqy</Text><Text style={{ marginTop: -5 }}>ÁÖÜH</Text>`],
+    [
+      'text on a line to fill in',
+      "<Text>Name: ____________</Text><Text style={{ position: 'absolute', top: 30, left: 90 }}>Ada</Text>",
+    ],
+    ['a cross in a box', "<Text>☐ agreed</Text><Text style={{ position: 'absolute', top: 30, left: 31 }}>X</Text>"],
+    [
+      'a fixed head',
+      `<View fixed style={{ height: 20, backgroundColor: '#eee' }}><Text>Head</Text></View><Rows count={120} /><View fixed style={{ backgroundColor: '#eee' }}><Text>Foot</Text></View>`,
+    ],
+    [
+      'a transparent box',
+      `${under}<View style={{ position: 'absolute', top: 30, left: 30, width: 40, height: 15, backgroundColor: '#ff000040' }} />`,
+    ],
+    [
+      'an edge of a box',
+      `${under}<View style={{ position: 'absolute', top: 43, left: 30, width: 40, height: 15, backgroundColor: 'red' }} />`,
+    ],
+    [
+      'a box that is clipped away',
+      `${under}<View style={{ position: 'absolute', top: 60, left: 30, width: 40, height: 15, overflow: 'hidden' }}><View style={{ position: 'absolute', top: -30, width: 40, height: 20, backgroundColor: 'red' }} /></View>`,
+    ],
+    [
+      'text within a text',
+      '<Text>one <Text style={{ backgroundColor: "yellow" }}>two</Text> three<Text style={{ fontSize: 6, verticalAlign: "super" }}>4</Text></Text>',
+    ],
+  ] as const)('is not reported of %s', async ([, content]) => {
+    expect(await warningsOf(aPage(content))).toEqual([])
+  })
+})
+
+describe('a block that must not break', () => {
+  const lines = (count: number) => `{Array.from({ length: ${count} }, (_, at) => <Text key={at}>line {at}</Text>)}`
+
+  test.for([
+    ['text', lines(80)],
+    [
+      'rows',
+      '{Array.from({ length: 80 }, (_, at) => <View key={at} style={{ flexDirection: "row", height: 16 }}><Text>row {at}</Text></View>)}',
+    ],
+  ])('and is higher than a page is reported once: %s', async ([, content]) => {
+    const document = aPage(`<Text>before</Text>\n<View wrap={false}>${content}</View>\n<Text>after</Text>`)
+    expect(await warningsOf(document)).toEqual([
+      {
+        code: 'block_squashed',
+        place: 'template.tsx:5:1',
+        message: expect.stringMatching(
+          /^a block that must not break is higher than page 1, so it was pressed together, for example "[a-z]+ 0"$/,
+        ),
+      },
+    ])
+  })
+
+  test.for([
+    ['has room', `<View wrap={false}>${lines(40)}</View>`],
+    ['breaks', `<View>${lines(80)}</View>`],
+    [
+      'is high by its style and has room for its text',
+      `<View wrap={false} style={{ height: 1000 }}>${lines(9)}</View>`,
+    ],
+  ])('is not reported if it %s', async ([, content]) => {
+    expect(await warningsOf(aPage(content ?? ''))).toEqual([])
+  })
+})
+
+describe('a value that was not there', () => {
+  test.for([
+    ['a sum', '<Text>Total {data.a * 2} EUR</Text>', 'NaN is printed on page 1'],
+    [
+      'an amount',
+      "<Text>{new Intl.NumberFormat('en-US', { style: 'currency', currency: 'EUR' }).format(data.a)}</Text>",
+      'NaN is printed in "€NaN" on page 1',
+    ],
+    ['a salutation', '<Text>{`Dear ${data.name}`},</Text>', 'undefined is printed in "Dear undefined" on page 1'],
+    [
+      'an object',
+      '<Text>{`to ${data.address}`}</Text>',
+      '[object Object] is printed in "to [object Object]" on page 1',
+    ],
+    ['a date', '<Text>{String(new Date(data.a))}</Text>', 'Invalid Date is printed on page 1'],
+    [
+      'a drawing',
+      '<Svg width={90} height={30}><Text x={1} y={20}>{`${data.a}`}</Text></Svg>',
+      'undefined is printed on page 1',
+    ],
+    [
+      'a render function',
+      '<Text render={({ pageNumber, totalPages }) => `${pageNumber} of ${totalPages}, ${data.a}`} />',
+      'undefined is printed in "1 of 1, undefined" on page 1',
+    ],
+  ])('is reported where it is printed: %s', async ([, content, message]) => {
+    expect(await warningsOf(aPage(content ?? ''), { address: { city: 'Hamburg' } })).toEqual([
+      { code: 'variable_absent', place: 'template.tsx:4:1', message },
+    ])
+  })
+
+  test.for([
+    ['prose of the template', '<Text>The result\nis undefined if b is 0, and NaN in\nsome languages.</Text>'],
+    ['prose of the data', '<Text>{data.prose}</Text>'],
+    ['quoted prose of the data', '<Text>{data.quoted}</Text>'],
+    ['prose in brackets', '<Text>It may be absent (undefined).</Text>'],
+    ['a word of its own', '<Text>It is <Text>undefined</Text> here</Text>'],
+    ['a part of a word', '<Text>{`NaNo${1}`} undefinedness</Text>'],
+    [
+      'page totals',
+      '<Text render={({ pageNumber, totalPages }) => `${pageNumber} of ${totalPages}`} fixed /><Rows count={200} />',
+    ],
+  ])('is not reported of %s', async ([, content]) => {
+    expect(
+      await warningsOf(aPage(content ?? ''), { prose: 'what is undefined', quoted: 'the "x" undefined "y"' }),
+    ).toEqual([])
+  })
+})
+
+describe('warnings', () => {
+  test('of one place are one, with their number', async () => {
+    const document = aPage(
+      '{Array.from({ length: 9 }, (_, at) =>\n<Text key={at} style={{ width: 9 }}>WWW</Text>)}',
+      'size="A6"',
+    )
+    const warnings = await warningsOf(document)
+    expect(warnings.map(({ place }) => place)).toEqual(['template.tsx:5:1'])
+    expect(warnings[0]?.message).toMatch(/, and 8 more of this place$/)
+  })
+
+  test('of many places are few, and the last one says so', async () => {
+    const document = aPage('<Text style={{ width: 5, fontSize: 20 }}>WW</Text>\n'.repeat(30))
+    const warnings = await warningsOf(document)
+    expect(warnings.map(({ place }) => place)).toEqual(
+      Array.from({ length: 20 }, (_, at) => `template.tsx:${at + 4}:1`),
+    )
+    expect(warnings.map(({ message }) => message.endsWith('; further places are not listed'))).toEqual(
+      Array.from({ length: 20 }, (_, at) => at === 19),
+    )
+  })
+
+  test('quote a text briefly and without controls', async () => {
+    const document = aPage('<View style={{ height: 20 }}><Text>{data.text}</Text></View>')
+    const [warning] = await warningsOf(document, { text: `\u202ea\u0007 ${'word '.repeat(1000)}` })
+    expect(warning?.message).toMatch(/^the end of "a word word word word word wor…" on page 1 is cut off/)
+  })
+
+  test('of thousands of texts at one place come in time', async () => {
+    const text = '<Text key={at} style={{ position: "absolute", top: 9 }}>text {at}</Text>'
+    const warnings = await warningsOf(aPage(`{Array.from({ length: 20000 }, (_, at) =>\n${text})}`))
+    expect(warnings.map(({ code, place }) => [code, place])).toEqual([['text_overlap', 'template.tsx:5:1']])
+  })
+})
