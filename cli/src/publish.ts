@@ -61,7 +61,7 @@ export async function publishFolder(
     await using target = await openTarget(ports.variables, ports, signal)
     const { clock } = ports
     // These threads check templates. They render nothing.
-    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor('check') })
+    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor(['check']) })
     await using threads = openCheckThreads({ open, clock })
     using checks = openOwnChecks(threads.check, clock)
     // Opened before anything is read, so that no change is missed.

@@ -163,7 +163,7 @@ const CHECK_WAIT_MS = { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_
 /** Opens the publish checks on their own threads, so that a template that hangs takes no thread from renders. */
 function openChecks(clock: Clock): FolderChecks & AsyncDisposable {
   const threads = openCheckThreads({
-    open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor('check') }),
+    open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor(['check']) }),
     clock,
   })
   const turns = openCheckScheduler({ check: threads.check, clock })

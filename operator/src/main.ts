@@ -43,7 +43,7 @@ async function serve(base: Process<Config>): Promise<void> {
   }
   const threads = stack.use(
     openCheckThreads({
-      open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor('check') }),
+      open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor(['check']) }),
       clock,
     }),
   )

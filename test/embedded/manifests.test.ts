@@ -131,7 +131,7 @@ describe('a change', () => {
 
   test('of a tenant or key is in force while templates hang in their check', async () => {
     const clock = systemClock()
-    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor('check') })
+    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor(['check']) })
     await using threads = openCheckThreads({ open, clock })
     await write('all.yaml', [PLATFORM, GLOBEX, template('Dear')].join('---\n'))
     await using service = await folder.follow(dir, { check: threads.check })

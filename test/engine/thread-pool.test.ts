@@ -142,7 +142,7 @@ describe('a task', () => {
 })
 
 describe('a thread for checks', () => {
-  const checking = () => aPool({ spawn: spawnThreadFor('check') })
+  const checking = () => aPool({ spawn: spawnThreadFor(['check']) })
 
   test('checks, the first of them and those after it', async () => {
     const pool = checking()
@@ -159,7 +159,7 @@ describe('a thread for checks', () => {
 })
 
 test('a thread for fills fills, and loads nothing to render with', async () => {
-  const pool = aPool({ spawn: spawnThreadFor('fill') })
+  const pool = aPool({ spawn: spawnThreadFor(['fill']) })
   const work = aWork({ source: '' })
   const filling = {
     ...work,

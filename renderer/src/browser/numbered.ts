@@ -18,13 +18,15 @@ export interface NumberedPrint {
   readonly findings: readonly Finding[]
 }
 
-/** Prints the document with the pages of its links. Throws as `print` does. */
+type NumberedDocument = PrintedBeside & Pick<LoadedDocument, 'run'> & { readonly hasTargetPages?: boolean }
+
+/** Prints the document, with the pages of its links if it names them. Throws as `print` does. */
 export async function printNumbered(
   session: CDPSession,
-  { run }: Pick<LoadedDocument, 'run'>,
-  beside: PrintedBeside,
+  { run, hasTargetPages = false, ...beside }: NumberedDocument,
   ended: AbortSignal,
 ): Promise<NumberedPrint> {
+  if (!hasTargetPages) return { pdf: await print(session, beside, ended), findings: [] }
   // The width of most page numbers, so that the first print breaks lines as the last one.
   await run(fillIn({}, '00'))
   let pdf = await print(session, beside, ended)

@@ -15,7 +15,6 @@ import type { BrowserContext, CDPSession, Page } from 'puppeteer'
 import { type Finding, findingsOf } from './document/finding.ts'
 import { type Inspection, load, nextLoad, type PrintDocument } from './document/load.ts'
 import type { PageMemory } from './document/memory.ts'
-import { print } from './document/print.ts'
 import { answerRequests, type Requests } from './document/request.ts'
 import { shrinkage } from './document/shrinkage.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
@@ -134,12 +133,8 @@ function printPage(parts: PageParts): PrintPage {
         await raceAbort(beginDocument(document, ended), ended)
         const loaded = await load(parts, document, ended)
         // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
-        const beside = { ...document, sides: loaded.sides }
         const loadedAt = clock.monotonic()
-        const printing =
-          document.hasTargetPages === true
-            ? raceAbort(printNumbered(session, loaded, beside, ended), ended)
-            : print(session, beside, ended).then((pdf) => ({ pdf, findings: [] }))
+        const printing = raceAbort(printNumbered(session, { ...document, ...loaded }, ended), ended)
         const [inspection, { pdf, findings: lost }] = await Promise.all([raceAbort(loaded.inspect(), ended), printing])
         const findings = [...findingsOf(inspection, requests.refused()), ...lost]
         const shrunk = await raceAbort(shrinkage(session, loaded, pdf), ended)

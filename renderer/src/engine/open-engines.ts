@@ -14,7 +14,7 @@ import { type HtmlEngineSettings, openHtmlEngine } from './html.ts'
 import { openReactPdfEngine } from './react-pdf.ts'
 import { openRemoteFiles, type RemoteFiles } from './remote-files.ts'
 import type { TaskKind } from './thread-message.ts'
-import { openThreadPool, spawnThreadWith, type ThreadPool } from './thread-pool.ts'
+import { openThreadPool, spawnThreadFor, type ThreadPool } from './thread-pool.ts'
 
 export interface EnginesOptions {
   /** Renders at the same time, per engine. */
@@ -55,7 +55,7 @@ export async function openEngines(options: EnginesOptions): Promise<Engines> {
     launching: (launch, signal) => late.meter?.launching(launch, signal) ?? launch(),
   }
   const faces = defaultFaces(options.fonts)
-  const spawn = spawnThreadWith(
+  const spawn = spawnThreadFor(
     kinds.filter((kind) => kind !== 'fill' || executablePath !== undefined),
     withMemory(faces),
   )

@@ -1,8 +1,9 @@
 /** The messages between a pool and its threads. */
-import type { FailureCode } from '@platen/contract/error.ts'
+import { type FailureCode, ServiceError } from '@platen/contract/error.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import type { ConsoleLine, Rendering, RenderWork } from '../port/engine.ts'
 import type { FontFace } from '../template/asset/font/default-fonts.ts'
+import { FilesNeeded } from '../template/asset/remote-images.ts'
 import type { ScannedHtml } from '../template/html/fill.ts'
 
 export type RenderTask =
@@ -38,3 +39,16 @@ export type ThreadReply =
   | { readonly kind: 'wanting'; readonly urls: readonly string[] }
   /** A failure without a code is a defect of the service. */
   | { readonly kind: 'failed'; readonly code?: FailureCode; readonly message: string; readonly stack?: string }
+
+/** The error that a thread reports. */
+export function errorOf(reply: Extract<ThreadReply, { kind: 'failed' | 'wanting' }>): Error {
+  if (reply.kind === 'wanting') return new FilesNeeded(reply.urls)
+  const { code, message, stack } = reply
+  if (code !== undefined) return new ServiceError(code, message)
+  return Object.assign(new Error(message), stack === undefined ? {} : { stack })
+}
+
+/** Whether a thread ended because its heap was full. */
+export function isOutOfMemory(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
+}

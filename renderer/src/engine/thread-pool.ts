@@ -13,14 +13,21 @@ import { threadEnv } from '@platen/contract/thread-env.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
 import type { ConsoleLine } from '../port/engine.ts'
 import { defaultFaces, type FontFace } from '../template/asset/font/default-fonts.ts'
-import { FilesNeeded } from '../template/asset/remote-images.ts'
 import {
   RENDER_THREAD_AGE_MS_MAX,
   RENDER_THREAD_HEAP_MIB_MAX,
   RENDER_THREAD_KEPT_MIB_MAX,
   RENDER_THREAD_RENDERS_MAX,
 } from './limit.ts'
-import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadReply } from './thread-message.ts'
+import {
+  errorOf,
+  isOutOfMemory,
+  type RenderTask,
+  type TaskKind,
+  type TaskResults,
+  type ThreadData,
+  type ThreadReply,
+} from './thread-message.ts'
 
 /** It is available when a thread is ready, busy or not. */
 export interface ThreadPool extends AsyncDisposable, Availability {
@@ -58,17 +65,12 @@ export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
   return new RenderThreadPool(options)
 }
 
-/** For `spawn`: starts threads that do only tasks of these kinds. Without react_pdf they are a hundred MiB smaller, and start sooner. */
-export function spawnThreadFor(...kinds: readonly TaskKind[]): (heapMibMax: number) => PoolWorker {
-  return spawnThreadWith(kinds, defaultFaces())
-}
-
-/** The same, for threads that have these fonts. */
-export function spawnThreadWith(
-  kinds: readonly TaskKind[],
-  faces: readonly FontFace[],
-): (heapMibMax: number) => PoolWorker {
-  return (heapMibMax) => spawnThread(heapMibMax, { kinds, faces })
+/**
+ * For `spawn`: starts threads that do only tasks of these kinds, with these fonts. Without react_pdf they are a hundred MiB smaller, and
+ * start sooner.
+ */
+export function spawnThreadFor(kinds: readonly TaskKind[], faces: readonly FontFace[] = defaultFaces()) {
+  return (heapMibMax: number): PoolWorker => spawnThread(heapMibMax, { kinds, faces })
 }
 
 /** Wait before restarting a thread that died before it was ready. */
@@ -136,7 +138,7 @@ class RenderThreadPool implements ThreadPool {
     this.#clock = clock
     this.#rendersMax = rendersMax ?? RENDER_THREAD_RENDERS_MAX
     this.#heapMibMax = heapMibMax ?? RENDER_THREAD_HEAP_MIB_MAX
-    this.#spawn = spawn ?? spawnThreadFor('react_pdf', 'fill', 'check')
+    this.#spawn = spawn ?? spawnThreadFor(['react_pdf', 'fill', 'check'])
     this.#availability = trackAvailability(clock)
     this.#meter = meter
     this.#start()
@@ -384,10 +386,6 @@ class RenderThreadPool implements ThreadPool {
   }
 }
 
-function isOutOfMemory(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
-}
-
 function spawnThread(heapMibMax: number, workerData: ThreadData): PoolWorker {
   const isChecking = workerData.kinds.every((kind) => kind === 'check')
   const maxYoungGenerationSizeMb = isChecking ? CHECK_YOUNG_GENERATION_MIB : YOUNG_GENERATION_MIB
@@ -399,11 +397,4 @@ function spawnThread(heapMibMax: number, workerData: ThreadData): PoolWorker {
     // objects.
     resourceLimits: { maxOldGenerationSizeMb: heapMibMax, maxYoungGenerationSizeMb },
   })
-}
-
-function errorOf(reply: Extract<ThreadReply, { kind: 'failed' | 'wanting' }>): Error {
-  if (reply.kind === 'wanting') return new FilesNeeded(reply.urls)
-  const { code, message, stack } = reply
-  if (code !== undefined) return new ServiceError(code, message)
-  return Object.assign(new Error(message), stack === undefined ? {} : { stack })
 }

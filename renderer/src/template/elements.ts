@@ -156,7 +156,8 @@ function spendElement({ faults }: Pick<ElementContext, 'faults'>, { budget }: Tr
 function elementOf(node: Node, spot: ElementContext, context: TranslationContext): ReactElement<Props> {
   const { type } = node
   const faults = faultsOf(node, context)
-  if (isFigureName(type)) return elementOf(figureElement(type, node, faults, context.template.locale), spot, context)
+  if (isFigureName(type))
+    return elementOf(figureElement(type, node, { faults, locale: context.template.locale }), spot, context)
   spendElement({ faults }, context)
   const drawing = type === 'Image' ? drawingOf(node, context.image, faults) : undefined
   if (drawing !== undefined) return elementOf(drawing, spot, context)

@@ -1,7 +1,7 @@
 /** Text that is made to confuse the choice of fonts, in react_pdf: a document each time, the same each time, and nothing left behind. */
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool, spawnThreadWith } from '@platen/renderer/engine/thread-pool.ts'
+import { openThreadPool, spawnThreadFor } from '@platen/renderer/engine/thread-pool.ts'
 import { defaultFaces } from '@platen/renderer/template/asset/font/default-fonts.ts'
 import { withMemory } from '@platen/renderer/template/asset/font/shared-font.ts'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ import { aWork, type WorkFields } from '../react-pdf/react-pdf-fixture.ts'
 
 /** Which files the threads have read: their memory is shared with this thread. */
 const faces = withMemory(defaultFaces())
-const pool = openThreadPool({ size: 2, clock: systemClock(), spawn: spawnThreadWith(['react_pdf'], faces) })
+const pool = openThreadPool({ size: 2, clock: systemClock(), spawn: spawnThreadFor(['react_pdf'], faces) })
 const engine = openReactPdfEngine({ pool, slots: 2 })
 afterAll(() => pool[Symbol.asyncDispose]())
 

@@ -2,8 +2,8 @@
 import type { Warning } from '@platen/contract/warning.ts'
 import { FINDINGS_MAX, QUOTE_CHARS_MAX } from '../limit.ts'
 import type { Inspection } from './load.ts'
-import type { Report } from './preface.ts'
 import type { Refusal } from './request.ts'
+import type { Report } from './script/preface.ts'
 
 /** A warning whose place in the source is not known yet. */
 export interface Finding extends Pick<Warning, 'code' | 'message'> {

@@ -18,10 +18,10 @@ import {
 } from '../../template/html/page-css.ts'
 import { assetNamed } from '../../template/html/reference.ts'
 import { METADATA_CHARS_MAX } from '../limit.ts'
-import { fallbackScript } from './fallback.ts'
-import { mayStyleRelatively } from './fault-script.ts'
-import { READY, REPORTS, type Report, reportsOf, withPreface } from './preface.ts'
-import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './script.ts'
+import { fallbackScript } from './script/fallback.ts'
+import { mayStyleRelatively } from './script/fault-script.ts'
+import { READY, REPORTS, type Report, reportsOf, withPreface } from './script/preface.ts'
+import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './script/script.ts'
 
 export interface PrintDocument extends FilledHtml {
   readonly options: RenderOptions

@@ -196,8 +196,10 @@ const ALMOST_ZERO = 1e-9
 
 /** The ends of a gradient that are 0. react-pdf takes 0 for absent, so a gradient from top to bottom came out diagonal. */
 export function gradientZeros(props: Props): Props {
-  const zeros = GRADIENT_ENDS.filter(
-    (name) => props[name] !== undefined && Number.parseFloat(String(props[name])) === 0,
-  )
+  const zeros = GRADIENT_ENDS.filter((name) => {
+    // `propValue` leaves numbers and texts.
+    const value = props[name] as string | number | undefined
+    return value !== undefined && Number.parseFloat(String(value)) === 0
+  })
   return Object.fromEntries(zeros.map((name) => [name, ALMOST_ZERO]))
 }

@@ -47,7 +47,7 @@ export function chart(properties: Properties, locale: string | undefined): Figur
     percent: percentOf(locale),
   }
   const hasLegend = properties.flag('legend') ?? (type === 'pie' || rows.series.length > 1)
-  const shapes = type === 'pie' ? pieShapes(rows, frame, hasLegend) : axesShapes(type, rows, frame, hasLegend)
+  const shapes = type === 'pie' ? pieShapes(rows, frame, hasLegend) : axesShapes(rows, frame, { type, hasLegend })
   return { width, height, printed: { width, height }, label: `${type} chart`, shapes }
 }
 
@@ -171,7 +171,12 @@ interface Plot {
   readonly y: ScaleLinear<number, number>
 }
 
-function axesShapes(type: 'bar' | 'line', rows: Rows, frame: Frame, hasLegend: boolean): readonly Shape[] {
+interface AxesOptions {
+  readonly type: 'bar' | 'line'
+  readonly hasLegend: boolean
+}
+
+function axesShapes(rows: Rows, frame: Frame, { type, hasLegend }: AxesOptions): readonly Shape[] {
   const { width, height, size } = frame
   const values = rows.series.flatMap(({ values: own }) => own.filter((value) => value !== undefined))
   const scale = scaleLinear().domain([Math.min(0, ...values), Math.max(0, ...values)])

@@ -186,7 +186,7 @@ function pathDrawing(): DrawingContext<Drawn> {
       size = { width, height }
     },
     // Bars are upright or level, and a line has no ends that stand out. An odd width lies half a unit to the left, as bwip-js counts.
-    line(x0, y0, x1, y1, lineWidth) {
+    line(...[x0, y0, x1, y1, lineWidth]) {
       const wide = Math.round(lineWidth) || 1
       const [before, after] = [Math.ceil(wide / 2), Math.floor(wide / 2)]
       const isUpright = x0 === x1
@@ -204,14 +204,14 @@ function pathDrawing(): DrawingContext<Drawn> {
     // Only kinds that we do not have draw round dots.
     ellipse: () => undefined,
     fill: () => undefined,
-    text(x, y, text, _color, font) {
+    text(...[x, y, text, , font]) {
       parts.push(...glyphPaths(text, font, { x, y }))
     },
     end: () => ({ ...size, path: parts.join('') }),
   }
 }
 
-function measureText(text: string, font: string, width: number, height: number) {
+function measureText(...[text, font, width, height]: Parameters<DrawingContext<Drawn>['measure']>) {
   const { FontLib } = library()
   const glyphs = codesOf(text).map((code) => FontLib.getpaths(FontLib.lookup(font), code, width, height))
   return {

@@ -17,8 +17,13 @@ const FRAME_PROPS: ReadonlySet<string> = new Set([
   'bookmark',
 ])
 
+interface FigureContext {
+  readonly faults: Faults
+  readonly locale: string | undefined
+}
+
 /** The `<Svg>` in place of a figure. Throws the errors of `faults` for props that it does not have, or that cannot be drawn. */
-export function figureElement(name: FigureName, node: Node, faults: Faults, locale: string | undefined): Node {
+export function figureElement(name: FigureName, node: Node, { faults, locale }: FigureContext): Node {
   const { properties } = FIGURES[name]
   for (const prop of Object.keys(node.props)) {
     if (properties.has(prop) || FRAME_PROPS.has(prop)) continue

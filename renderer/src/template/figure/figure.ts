@@ -162,7 +162,8 @@ function isTextList(value: unknown, itemsMax: number): value is readonly string[
 }
 
 function lengthOf(value: Json): number | undefined {
-  const [, number, unit = 'pt'] = LENGTH.exec(String(value)) ?? []
+  const [, number, unit = 'pt'] =
+    LENGTH.exec(typeof value === 'number' ? String(value) : typeof value === 'string' ? value : '') ?? []
   const points = Number(number) * (POINTS[unit] ?? Number.NaN)
   return points > 0 && points <= LENGTH_POINTS_MAX ? points : undefined
 }

@@ -137,8 +137,7 @@ function required(properties: Properties, name: string, charsMax: number): strin
 
 /** A line break in a value would begin the next field. */
 function refuseBreaks(lines: readonly string[]): void {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-  if (lines.some((line) => /[\x00-\x1f\x7f\u2028\u2029]/.test(line)))
+  if (lines.some((line) => /[\p{Cc}\p{Zl}\p{Zp}]/u.test(line)))
     throw new FigureFault('a value of the payment has a line break or another control character')
 }
 

@@ -68,6 +68,7 @@ export const SIGNATURES: ReadonlyMap<string, Signature> = new Map([
   ...of('json jsonify inspect', { args: [0, 1], gives: 'text' }),
   ...of('currency', { args: [1, 2], takes: AMOUNT, gives: 'text' }),
   ...of('number', { args: [0, 2], takes: AMOUNT, gives: 'text' }),
+  ...of('hyphenate', { args: [0, 1], takes: TEXT, gives: 'text' }),
   ...of('date', { args: [0, 3], takes: DATE, gives: 'text' }),
 ])
 

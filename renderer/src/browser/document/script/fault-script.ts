@@ -1,5 +1,5 @@
 /** Finds what of a document was not printed as its source means it. Like `script.ts`: expressions for the page, on the prototypes. */
-import { FINDINGS_MAX, QUOTE_CHARS_MAX } from '../limit.ts'
+import { FINDINGS_MAX, QUOTE_CHARS_MAX } from '../../limit.ts'
 
 /** What the page knows of its own faults. Each text is cut. */
 export interface DocumentFaults {

@@ -1,6 +1,6 @@
 /** What a reader of a PDF sees of a page: its words with their places, line by line, and its picture. */
 import { execFileSync } from 'node:child_process'
-import { inspect } from '../html/html-fixture.ts'
+import { inspect } from '../../html/html-fixture.ts'
 
 /** A word as it is drawn, in points from the upper left corner. The letters of a Hebrew or Arabic word are in the order of reading. */
 export interface Word {

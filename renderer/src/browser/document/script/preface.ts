@@ -4,9 +4,9 @@
  * the document, so it is bounded here in the page: the protocol would carry gigabytes.
  */
 import type { Asset } from '@platen/contract/tenant.ts'
-import { isScriptName } from '../../template/asset/script.ts'
-import { ASSET_ORIGIN, withFirst } from '../../template/html/reference.ts'
-import { REPORT_CHARS_MAX, REPORTS_MAX } from '../limit.ts'
+import { isScriptName } from '../../../template/asset/script.ts'
+import { ASSET_ORIGIN, withFirst } from '../../../template/html/reference.ts'
+import { REPORT_CHARS_MAX, REPORTS_MAX } from '../../limit.ts'
 
 /** An exception, a rejection or a `console.error` of page JavaScript. */
 export interface Report {

@@ -2,9 +2,9 @@
  * Names the families of scripts in a document. Chromium would find a font for each character by itself, but it finds only regular faces,
  * which it makes bold itself. And it keeps the first font for a Han character for all later documents, whatever their language.
  */
-import { DEFAULT_FAMILY } from '../../template/asset/font/default-fonts.ts'
-import { FALLBACKS, HAN_LANGUAGES, hanFamilies } from '../../template/asset/font/script.ts'
-import { PLAIN } from '../../template/html/coverage.ts'
+import { DEFAULT_FAMILY } from '../../../template/asset/font/default-fonts.ts'
+import { FALLBACKS, HAN_LANGUAGES, hanFamilies } from '../../../template/asset/font/script.ts'
+import { PLAIN } from '../../../template/html/coverage.ts'
 
 /** Returns a script for the page. `locale` is the language of what has none in the document. It does not see text that CSS makes. */
 export function fallbackScript(locale: string | undefined): string {

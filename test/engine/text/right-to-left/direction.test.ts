@@ -4,8 +4,8 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, describe, expect, test } from 'vitest'
-import { colourAt } from '../html/html-fixture.ts'
-import { aWork } from '../react-pdf/react-pdf-fixture.ts'
+import { colourAt } from '../../html/html-fixture.ts'
+import { aWork } from '../../react-pdf/react-pdf-fixture.ts'
 import { fromTheRight, linesOf, wordOf } from './page-view.ts'
 
 const pool = openThreadPool({ size: 1, clock: systemClock() })

@@ -3,8 +3,8 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, expect, test } from 'vitest'
-import { anEngine, aWork as anHtmlWork } from '../html/html-fixture.ts'
-import { aWork } from '../react-pdf/react-pdf-fixture.ts'
+import { anEngine, aWork as anHtmlWork } from '../../html/html-fixture.ts'
+import { aWork } from '../../react-pdf/react-pdf-fixture.ts'
 import { differenceOf, pictureOf } from './page-view.ts'
 
 const pool = openThreadPool({ size: 1, clock: systemClock() })

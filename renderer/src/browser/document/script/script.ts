@@ -2,10 +2,10 @@
  * Our scripts for the page of a document, as expressions that return JSON text. They call methods of the prototypes: on the document, an
  * image named "title" would replace `document.title`.
  */
-import { MISSING_GLYPHS_COUNTED_MAX } from '../../limit.ts'
-import type { Coverage } from '../../template/html/coverage.ts'
-import { ASSET_ORIGIN } from '../../template/html/reference.ts'
-import { METADATA_CHARS_MAX } from '../limit.ts'
+import { MISSING_GLYPHS_COUNTED_MAX } from '../../../limit.ts'
+import type { Coverage } from '../../../template/html/coverage.ts'
+import { ASSET_ORIGIN } from '../../../template/html/reference.ts'
+import { METADATA_CHARS_MAX } from '../../limit.ts'
 import { type DocumentFaults, FIND_FAULTS } from './fault-script.ts'
 
 /** Calls a function with every rule of every style sheet. */
