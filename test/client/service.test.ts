@@ -1,6 +1,7 @@
 /** The client and the real service: every method, and the errors by their codes. */
 import { randomBytes } from 'node:crypto'
 import { EVENT_ID_RANDOM_BYTES, TEST_EVENT, testEventOf, webhookBodyOf } from '@platen/contract/event.ts'
+import type { Manifest } from '@platen/contract/render.ts'
 import { signatureHeaders } from '@platen/events/webhook/sign.ts'
 import { describe, expect, test } from 'vitest'
 import {
@@ -255,12 +256,18 @@ describe('an error', () => {
   })
 })
 
+/** Renderers of this version count the pages. */
+function ofTwoPages(manifest: Manifest): Manifest {
+  const { outcome } = manifest
+  return outcome.status === 'succeeded' ? { ...manifest, outcome: { ...outcome, pages: 2 } } : manifest
+}
+
 describe('what the service sends to receivers', () => {
   const labels = { reference: 'order_7', metadata: { customer_id: 'c-17', customerName: 'Żółć' } }
   const events = [
-    ['a render that succeeded', anEvent(aManifest())],
+    ['a render that succeeded', anEvent(ofTwoPages(aManifest()))],
     ['a render that failed', anEvent(aManifest({ outcome: aFailure() }))],
-    ['a render with labels', anEvent(aManifest({ record: aRecord(labels) }))],
+    ['a render with labels', anEvent(ofTwoPages(aManifest({ record: aRecord(labels) })))],
   ] as const
   const secrets = { oldest: 'previous', all: ['secret', 'previous'] }
   const sentFor = (event: ReturnType<typeof anEvent>) => {

@@ -122,7 +122,7 @@ describe('a task', () => {
     const work = aWork({ data: { name: 'Zoë' } })
     const template = { ...work.template, html: { template: '<p>{{ name }}</p>', javascript: false } }
     const filled = await shared.run({ kind: 'fill', work: { ...work, template } }, NEVER)
-    expect(filled).toEqual({ html: '<p>Zoë</p>', missing: '' })
+    expect(filled).toEqual({ html: '<p>Zoë</p>', isMultiscript: false, missing: '', absent: [], unloaded: [] })
   })
 
   test('tells of what it was given no more than is shown of a failure, be it a render or a check', async () => {

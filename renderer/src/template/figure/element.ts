@@ -17,6 +17,12 @@ const FRAME_PROPS: ReadonlySet<string> = new Set([
   'bookmark',
 ])
 
+/** What is wrong with a prop that a figure does not have. Undefined if it has it. */
+export function unknownProp(name: FigureName, prop: string): string | undefined {
+  const known = [...FIGURES[name].properties, ...FRAME_PROPS]
+  return known.includes(prop) ? undefined : `<${name} ${prop}>: there is no such prop${suggestion(prop, known)}`
+}
+
 interface FigureContext {
   readonly faults: Faults
   readonly locale: string | undefined
@@ -26,9 +32,8 @@ interface FigureContext {
 export function figureElement(name: FigureName, node: Node, { faults, locale }: FigureContext): Node {
   const { properties } = FIGURES[name]
   for (const prop of Object.keys(node.props)) {
-    if (properties.has(prop) || FRAME_PROPS.has(prop)) continue
-    const hint = suggestion(prop, [...properties, ...FRAME_PROPS])
-    throw faults(`<${name} ${prop}>: there is no such prop${hint}`, prop)
+    const fault = unknownProp(name, prop)
+    if (fault !== undefined) throw faults(fault, prop)
   }
   if (node.children.length > 0) throw faults(`<${name}> takes no children`)
   if (node.render !== undefined) throw faults(`<${name} render>: there is no such prop`, 'render')

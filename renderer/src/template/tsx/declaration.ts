@@ -1,8 +1,9 @@
 /**
- * What the compiler is told of a template's surroundings: the two modules and the globals of its sandbox. Props and styles are not typed
+ * What the compiler is told of a template's surroundings: its modules and the globals of its sandbox. Props and styles are not typed
  * here, because our own tables judge their values (see `element-lint.ts`), so that the two cannot differ.
  */
 import { PRIMITIVES } from '../element/primitive.ts'
+import { FIGURE_MODULE, FIGURES } from '../figure/figures.ts'
 
 /** The namespace of the types of data, and the type of what the component gets. */
 export const DATA_NAMESPACE = 'PlatenData'
@@ -10,6 +11,10 @@ export const COMPONENT_PROPS = `${DATA_NAMESPACE}.Props`
 
 const COMPONENTS = Object.keys(PRIMITIVES)
   .map((name) => `  export const ${name}: Component`)
+  .join('\n')
+
+const FIGURE_COMPONENTS = Object.keys(FIGURES)
+  .map((name) => `  export const ${name}: Figure`)
   .join('\n')
 
 /** Members that code for other runtimes may name in a type stay untyped. */
@@ -66,6 +71,13 @@ declare module '@react-pdf/renderer' {
   export const Font: any
 ${COMPONENTS}
   const module: typeof import('@react-pdf/renderer')
+  export default module
+}
+
+declare module '${FIGURE_MODULE}' {
+  type Figure = (props: { [prop: string]: any }) => JSX.Element
+${FIGURE_COMPONENTS}
+  const module: typeof import('${FIGURE_MODULE}')
   export default module
 }
 `

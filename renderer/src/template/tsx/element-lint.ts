@@ -7,16 +7,18 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
 import ts from 'typescript'
 import type { Families } from '../asset/fonts.ts'
+import { STYLE_NAMES } from '../element/direction.ts'
 import {
   PRIMITIVES,
   type Primitive,
   type PropKind,
   primitiveOf,
   REFUSED_PROPS,
-  STYLES,
   TEXT_PARENTS,
 } from '../element/primitive.ts'
 import { propValue } from '../element/prop.ts'
+import { unknownProp } from '../figure/element.ts'
+import { type FigureName, isFigureName } from '../figure/figures.ts'
 import { type CompiledTemplate, SANDBOX } from './compiler.ts'
 import { bareOf, type Finding, isNothing, isSchemaObject, membersOf } from './finding.ts'
 
@@ -32,6 +34,7 @@ export function elementFindings(node: ts.Node, lint: ElementLint): readonly Find
   if (!ts.isJsxOpeningElement(node) && !ts.isJsxSelfClosingElement(node)) return []
   const name = primitiveNameOf(node.tagName, lint)
   if (name === undefined) return []
+  if (isFigureName(name)) return figureFindings(node, name)
   const primitives = [primitiveOf(name, 'flow'), primitiveOf(name, 'svg')].filter((each) => each !== undefined)
   if (primitives.length === 0) {
     const message = `<${name}> is not an element here${suggestion(name, Object.keys(PRIMITIVES))}`
@@ -50,7 +53,16 @@ function primitiveNameOf(tag: ts.JsxTagNameExpression, { checker }: ElementLint)
   const isAlias = found !== undefined && (found.flags & ts.SymbolFlags.Alias) !== 0
   const symbol = isAlias ? checker.getAliasedSymbol(found) : found
   const isOurs = symbol?.declarations?.[0]?.getSourceFile().fileName === SANDBOX
-  return isOurs && Object.hasOwn(PRIMITIVES, symbol.name) ? symbol.name : undefined
+  const isKnown = isOurs && (Object.hasOwn(PRIMITIVES, symbol.name) || isFigureName(symbol.name))
+  return isKnown ? symbol.name : undefined
+}
+
+/** The values of a figure are tried where it is drawn. */
+function figureFindings(node: ts.JsxOpeningLikeElement, name: FigureName): readonly Finding[] {
+  return node.attributes.properties.filter(ts.isJsxAttribute).flatMap(({ name: prop }) => {
+    const fault = prop.getText() === 'key' ? undefined : unknownProp(name, prop.getText())
+    return fault === undefined ? [] : [{ position: prop.getStart(), message: fault }]
+  })
 }
 
 interface Attribute {
@@ -137,10 +149,10 @@ function entryFindings(entry: ts.Symbol, lint: StyleLint): readonly Finding[] {
   const { name } = entry
   const type = lint.checker.getTypeAtLocation(value)
   if (name.startsWith('@media ')) return styleFindings(value, lint)
-  if (!STYLES.has(name)) {
+  if (!STYLE_NAMES.has(name)) {
     return isNothing(type)
       ? []
-      : [{ position, message: `${lint.label}: there is no style ${name}${suggestion(name, STYLES)}` }]
+      : [{ position, message: `${lint.label}: there is no style ${name}${suggestion(name, STYLE_NAMES)}` }]
   }
   return literalsOf(value, type).flatMap((literal) => {
     const message = propFault({ [name]: literal }, { kinds: ['style'], label: lint.label }, lint)

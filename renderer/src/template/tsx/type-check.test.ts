@@ -39,7 +39,7 @@ function check(source: string, schema: JsonObject = SCHEMA): readonly string[] {
   )
 }
 
-const HEAD = `import React, { memo } from 'react'
+const HEAD = `import React, { memo } from 'react'; import * as PDF from '@platen/template'
 import { Document, Link, Page, Rect, StyleSheet, Svg, Text, View } from '@react-pdf/renderer'
 export default function Invoice({ data, options }) {
 `
@@ -103,6 +103,7 @@ describe('it is a fault of an element', () => {
     ['to have a refused prop', '<Text onRender={() => 1}>a</Text>', '<Text onRender>: nothing of the template runs'],
     ['to have a prop of another kind', '<View wrap="no" />', '<View wrap>: must be true or false'],
     ['to have an unknown style', '<View style={{ colour: "red" }} />', 'no style colour \\(did you mean color\\?\\)'],
+    ['to be a code with an unknown prop', '<PDF.QrCode widht={1} />', '<QrCode widht>: .* \\(did you mean width\\?\\)'],
     ['to have a word for a choice', '<View style={{ flexDirection: "rows" }} />', 'must be one of row, .*mean row\\?'],
     ['to be aligned nowhere', '<Text style={{ textAlign: "centre" }}>a</Text>', 'textAlign must be .*mean center\\?'],
     [
@@ -168,6 +169,11 @@ describe('finds nothing wrong with', () => {
     ['props that are absent', '<Text onRender={undefined} foo={null}>a</Text>'],
     ['a name that is asked for first', '{typeof window === "undefined" ? 1 : window.x}'],
     ['a drawing', '<Svg><Text x={1}>a</Text><Rect x="1" width="50%" fill="url(#a)" /></Svg>'],
+    [
+      'styles that follow the direction',
+      '<Text style={{ marginStart: 1, textAlign: "start", hyphens: "auto" }}>a</Text>',
+    ],
+    ['a chart of data', '<PDF.Chart type="bar" data={data.lines} style={{ margin: 1 }} fixed />'],
     ['a link to what data say', '<Link src={data.note}>a</Link>'],
   ] as const)('%s', ([, child]) => {
     const body = `const sumOf = (row, more) => row.x + more.y, Row = ({ n, missing }) => <Text>{n}{missing}</Text>
