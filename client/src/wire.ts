@@ -140,6 +140,7 @@ export type WarningCode =
   | 'page_shrunk'
   | 'file_refused'
   | 'file_damaged'
+  | 'style_ignored'
   | 'script_error'
   | 'target_absent'
   | 'variable_absent'

@@ -16,6 +16,7 @@ export const WARNINGS = {
   page_shrunk: 'The document is wider than its page, so all of it was printed smaller.',
   file_refused: 'An image, font, style sheet, script or frame was not loaded, because its address is not allowed.',
   file_damaged: 'An image, font, style sheet or script was loaded and cannot be used.',
+  style_ignored: 'A style has a value that react_pdf does not know, so it has no effect.',
   script_error: 'JavaScript of the page threw an error or wrote one to its console.',
   target_absent: 'A link names the page of a place in the document that is not there.',
   variable_absent: 'The template prints a variable that the data does not have.',

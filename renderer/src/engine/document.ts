@@ -25,6 +25,7 @@ import { openFontStore } from './layout/font-store.ts'
 import { openLiterals } from './layout/inspect/absent-value.ts'
 import { type InspectedLayout, inspectLayout } from './layout/inspect/inspect-layout.ts'
 import type { LayoutNode } from './layout/inspect/layout-node.ts'
+import { openIgnoredStyles } from './layout/inspect/warning-list.ts'
 import { type Instance, instancesOf } from './layout/instance.ts'
 import { wantsPlain } from './layout/pagination/plain.ts'
 import { openTotals, type PageCounts, type Totals } from './layout/pagination/totals.ts'
@@ -71,7 +72,9 @@ export async function openDocumentRenderer(
     timer.end('evaluate')
     const remote = remoteImagesOf(work)
     const image = openImages(assets, tenantPart(kept, tenant), remote)
-    const translation = { template, options, call, find: program.find, image, families: own.families }
+    const ignored = openIgnoredStyles(program.find)
+    const { find } = program
+    const translation = { template, options, call, find, image, families: own.families, onIgnored: ignored.add }
     let isTranslated = false
     const onTranslated = () => {
       isTranslated = true
@@ -92,7 +95,7 @@ export async function openDocumentRenderer(
     timer.end('layout')
     const pdf = finishPdf(await withLayoutError(() => drawPdf(layout, date)), { isSandbox })
     timer.end('print')
-    return { pdf, pages: pagesOf(layout), warnings: laidOut.warnings, phases: timer.phases }
+    return { pdf, pages: pagesOf(layout), warnings: [...laidOut.warnings, ...ignored.warnings()], phases: timer.phases }
   }
 }
 

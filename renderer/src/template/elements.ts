@@ -43,7 +43,7 @@ import { type Faults, gradientZeros, type Props, propValue } from './element/pro
 import { figureElement } from './figure/element.ts'
 import { isFigureName } from './figure/figures.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from './limit.ts'
-import { type Program, TEMPLATE_FILE } from './tsx/transpile.ts'
+import { type ElementPosition, type Program, TEMPLATE_FILE } from './tsx/transpile.ts'
 
 export interface Translation {
   /** The render's page options, and the template whose metadata goes into the document. */
@@ -53,6 +53,8 @@ export interface Translation {
   readonly families: Families
   /** Whether the document is only checked. See `PropScope`. */
   readonly isCheck?: boolean
+  /** Told of each style whose value react-pdf ignores, and of its position. */
+  readonly onIgnored?: (source: ElementPosition | undefined, message: string) => void
   /** Runs a `render` function of the tree. Called during layout. */
   readonly call: (id: number, page: PageNumbers) => Json
   /** Finds the position of an element in the source. */
@@ -212,6 +214,10 @@ function faultsOf({ type, line }: Node, { find }: Pick<TranslationContext, 'find
   }
 }
 
+function positionOf({ type, line }: Node, prop: string): ElementPosition | undefined {
+  return line === undefined ? undefined : { line, element: type, prop }
+}
+
 const PARENT_NAMES: Readonly<Record<ParentKind, string>> = {
   root: 'at the root: a component returns a <Document>',
   document: 'in <Document>: it holds <Page> only',
@@ -242,6 +248,7 @@ function propsOf(
         faults: named,
         families: context.families,
         isCheck: context.isCheck === true,
+        onIgnored: (fault) => context.onIgnored?.(positionOf(node, name), `<${node.type} ${name}>: ${fault}`),
       })
   }
   if (primitive.tag.endsWith('_GRADIENT')) Object.assign(props, gradientZeros(props))

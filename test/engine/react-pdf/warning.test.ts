@@ -32,7 +32,7 @@ describe('text outside of its box', () => {
   test.for<readonly [string, string, Warning['place'], RegExp]>([
     [
       'in a column that is too narrow',
-      '<View style={{ flexDirection: "row" }}>\n<Text style={{ width: 60, fontSize: 40 }}>WWW</Text><Text>b</Text></View>',
+      '<View style={{ flexDirection: "row" }}>\n<Text style={{ width: 60, fontSize: 40, overflowWrap: "normal" }}>WWW</Text><Text>b</Text></View>',
       'template.tsx:5:1',
       /^"W+" is \d+ pt outside its box on page 1$/,
     ],
@@ -351,5 +351,27 @@ describe('warnings', () => {
     const text = '<Text key={at} style={{ position: "absolute", top: 9 }}>text {at}</Text>'
     const warnings = await warningsOf(aPage(`{Array.from({ length: 20000 }, (_, at) =>\n${text})}`))
     expect(warnings.map(({ code, place }) => [code, place])).toEqual([['text_overlap', 'template.tsx:5:1']])
+  })
+})
+
+describe('a style whose value has no effect', () => {
+  test('is named once for each place, however often it is drawn, and the document is printed', async () => {
+    const rows = '{[1, 2, 3].map((row) => <View key={row} style={{ flexDirection: data.way }}><Text>a</Text></View>)}'
+    expect(await warningsOf(aPage(`${rows}\n<Text style={{ color: 'redd' }}>b</Text>`), { way: 'rows' })).toEqual([
+      {
+        code: 'style_ignored',
+        place: 'template.tsx:4:41',
+        message: expect.stringMatching(
+          /^<View style>: the style flexDirection must be one of row, .* \(did you mean row\?\)$/,
+        ),
+      },
+      {
+        code: 'style_ignored',
+        place: 'template.tsx:5:7',
+        message: expect.stringMatching(
+          /^<Text style>: the style color must be a color such as .* \(did you mean red\?\)$/,
+        ),
+      },
+    ])
   })
 })

@@ -128,6 +128,7 @@ WarningCode = Literal[
     "page_shrunk",
     "file_refused",
     "file_damaged",
+    "style_ignored",
     "script_error",
     "target_absent",
     "variable_absent",

@@ -18,6 +18,8 @@ export interface PropScope {
   readonly families: Families
   /** Whether values that react-pdf ignores are refused, too. What was published must print. */
   readonly isCheck?: boolean
+  /** Told of a style whose value react-pdf ignores, if that is not refused. */
+  readonly onIgnored?: (message: string) => void
 }
 
 /** The value of a prop, checked by its kind. For images see `image.ts`. Throws the errors of `faults`. */
@@ -157,8 +159,11 @@ function styleValue(name: string, value: Json, scope: PropScope): unknown {
   if (name.startsWith('@media ') && name.length <= 100) return styleOf(value, scope)
   if (!STYLE_NAMES.has(name)) throw faults(`there is no style ${name}${suggestion(name, STYLE_NAMES)}`)
   const plain = physicalName(name, 'ltr')
-  const fault = styleFault(plain, value) ?? (scope.isCheck === true ? ignoredFault(plain, value) : undefined)
+  const fault = styleFault(plain, value)
   if (fault !== undefined) throw faults(`the style ${name} ${fault}`)
+  const ignored = ignoredFault(plain, value)
+  if (ignored !== undefined && scope.isCheck === true) throw faults(`the style ${name} ${ignored}`)
+  if (ignored !== undefined) scope.onIgnored?.(`the style ${name} ${ignored}`)
   if (name === 'fontFamily') return familiesOf(value, scope)
   // react-pdf knows only italic, not oblique.
   if (name === 'fontStyle' && value === 'oblique') return 'italic'

@@ -1,4 +1,4 @@
-/** The warnings of one layout: one for each place in the source, however often it is drawn there, and few of each code. Pure. */
+/** The warnings of one document: one for each place in the source, however often it is drawn there, and few of each code. Pure. */
 import type { Warning, WarningCode } from '@platen/contract/warning.ts'
 import type { ElementPosition, Program } from '../../../template/tsx/transpile.ts'
 import { PLACES_WARNED_MAX } from './limit.ts'
@@ -53,4 +53,28 @@ interface Entry {
 /** The position in the source if it is known, else the page. */
 export function placeOf({ page, source }: Spot, find?: Program['find']): string {
   return source === undefined || find === undefined ? `page ${page}` : find(source)
+}
+
+/** The styles of a document whose values react-pdf ignores. A document is translated several times, and each is one warning. */
+export interface IgnoredStyles {
+  /** Called for each element that has such a style. The position is absent if the source has it nowhere. */
+  add(source: ElementPosition | undefined, message: string): void
+  readonly warnings: () => readonly Warning[]
+}
+
+/** `find` finds the position of an element in the source. */
+export function openIgnoredStyles(find: Program['find']): IgnoredStyles {
+  const found = new Map<string, Omit<Warning, 'code' | 'place'> & { readonly source: ElementPosition | undefined }>()
+  return {
+    add(source, message) {
+      const key = `${source?.line} ${message}`
+      if (found.size < PLACES_WARNED_MAX && !found.has(key)) found.set(key, { source, message })
+    },
+    warnings: () =>
+      Array.from(found.values(), ({ source, message }) => ({
+        code: 'style_ignored',
+        ...(source !== undefined && { place: find(source) }),
+        message,
+      })),
+  }
 }
