@@ -1,6 +1,7 @@
 import { deflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { countPages, firstPageScale, setDates } from './pdf.ts'
+import { pageCountOf } from '../pdf/page-count.ts'
+import { destinationPages, firstPageScale, setDates } from './pdf.ts'
 
 /** A file of these objects in Skia's layout. The first object is the catalog. */
 function aPdf(...objects: readonly string[]): Buffer {
@@ -26,7 +27,7 @@ test.for([
     1,
   ],
 ] as const)('counts the pages of %s', ([, objects, pages]) => {
-  expect(countPages(aPdf(...objects))).toBe(pages)
+  expect(pageCountOf(aPdf(...objects))).toBe(pages)
 })
 
 test('writes one date over those of the document, and moves nothing', () => {
@@ -70,4 +71,18 @@ describe('the scale of the first page', () => {
     const plain = `<</Length 9>> stream\n${units}${content('2.5')}\nendstream`
     expect(firstPageScale(aPdf('<</Pages 2 0 R>>', '<</Contents 3 0 R>>', plain))).toBeUndefined()
   })
+})
+
+test('finds the page of each destination, in a tree of any depth, by its name without escapes', () => {
+  const pdf = aPdf(
+    '<</Pages 2 0 R /Dests 6 0 R>>',
+    '<</Type /Pages /Count 3 /Kids [3 0 R 7 0 R]>>',
+    '<</Type /Pages /Count 2 /Kids [4 0 R 5 0 R]>>',
+    '<</Type /Page>>',
+    '<</Type /Page>>',
+    '<</a [4 0 R /XYZ 0 0 0] /two#2520b [7 0 R /XYZ 0 0 0] /b [5 0 R /XYZ 0 0 0] /lost [9 0 R /XYZ 0 0 0]>>',
+    '<</Type /Page>>',
+  )
+  expect(Object.fromEntries(destinationPages(pdf))).toEqual({ a: 1, b: 2, 'two%20b': 3 })
+  expect(destinationPages(aPdf('<</Pages 2 0 R>>', '<</Type /Page>>')).size).toBe(0)
 })

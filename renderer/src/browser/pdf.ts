@@ -6,13 +6,6 @@ import { openUpdate, type PdfUpdate } from '../pdf/update.ts'
 
 const DATE_KEYS = ['/CreationDate (D:', '/ModDate (D:']
 
-/** Counts the pages from the root of the page tree. It never searches the document's own text. */
-export function countPages(pdf: Uint8Array): number {
-  const update = openUpdate(pdf)
-  const tree = referenceOf(update.read(update.root).get('Pages') ?? '')
-  return tree === undefined ? 0 : Number(update.read(tree).get('Count'))
-}
-
 /**
  * The page of each destination that links of the document lead to, counted from 1, by the name that Chromium gave it: the part of an
  * address after its `#`, as it is written there.

@@ -4,8 +4,9 @@ import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { CDPSession } from 'puppeteer'
 import { PDF_PAGES_MAX } from '../../limit.ts'
+import { pageCountOf } from '../../pdf/page-count.ts'
 import { PAGE_DEFAULT } from '../../template/html/page-css.ts'
-import { countPages, setDates } from '../pdf.ts'
+import { setDates } from '../pdf.ts'
 import type { LoadedDocument, PrintDocument } from './load.ts'
 
 /** What is printed beside the content of the page: header and footer in its margins, and the date in the metadata. */
@@ -38,7 +39,7 @@ export async function print(session: CDPSession, beside: PrintedBeside, ended: A
   )
   if (stream === undefined) throw new Error('Chromium printed without giving a stream')
   const pdf = await readStream(session, stream, ended)
-  const pages = countPages(pdf)
+  const pages = pageCountOf(pdf)
   if (pages > PDF_PAGES_MAX) {
     throw new ServiceError('page_limit', `the document has more than the ${PDF_PAGES_MAX} pages that are allowed`)
   }
