@@ -99,6 +99,14 @@ test('draws a document of all scripts in both engines, and nothing is missing', 
   }
 })
 
+test.for(['น้ำ ทำ ป่า ต่ำ มา', 'ນ້ຳ ຄຳ ມາ'])(
+  'finds every vowel of %s again in react_pdf, where AM has a part of its own',
+  async (text) => {
+    const { react } = await printed(aText(text))
+    expect(lettersOf(react.pdf)).toBe(text.replaceAll(' ', ''))
+  },
+)
+
 describe('Han', () => {
   test.for<[string, string]>([
     ['ja', 'JP'],

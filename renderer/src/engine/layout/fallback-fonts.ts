@@ -10,6 +10,7 @@ import { fallbackFamilies } from '../../template/asset/font/script.ts'
 import { readFont } from '../../template/asset/font/shared-font.ts'
 import { faceFor } from '../../template/asset/fonts.ts'
 import { isVisible } from '../../template/asset/glyph.ts'
+import { composeAm } from './shaping.ts'
 import { cacheSubsets } from './subset-cache.ts'
 
 /** The last font of every chain. It has each character: a font of its script is asked first, and then it is a box. */
@@ -100,11 +101,13 @@ export function withoutGlyphs(file: Font): Font {
  */
 export function prepared(font: Font): Font {
   font.layout('')
-  font.hasGlyphForCodePoint(0x20)
+  if (AM_LETTERS.some((letter) => font.hasGlyphForCodePoint(letter))) composeAm(font)
   assert(font.bbox !== undefined, 'a font has a box')
   for (const measure of MEASURES) Object.defineProperty(font, measure, { value: font[measure], configurable: true })
   return font
 }
+
+const AM_LETTERS = [0xe33, 0xeb3]
 
 const MEASURES = ['unitsPerEm', 'ascent', 'descent', 'lineGap'] as const
 

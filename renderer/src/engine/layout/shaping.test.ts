@@ -3,7 +3,7 @@ import { assert, constantFrom, integer, oneof, property, string } from 'fast-che
 import { describe, expect, test } from 'vitest'
 import { DEJAVU_FAMILIES, defaultFaces, METRIC_FAMILIES } from '../../template/asset/font/default-fonts.ts'
 import { openFont } from '../../template/asset/font/font-file.ts'
-import { cachePairs } from './shaping.ts'
+import { cachePairs, composeAm } from './shaping.ts'
 
 /** The families whose pairs are cached. */
 const families = [...DEJAVU_FAMILIES, ...METRIC_FAMILIES]
@@ -51,4 +51,17 @@ describe.for(defaultFaces().filter(({ family }) => families.includes(family)))('
   test('goes by the features a style asks for', () => {
     expect(set(remembering, 'AVATAR', ['-kern'])).toEqual(set(font, 'AVATAR', ['-kern']))
   })
+})
+
+test('sets the Thai vowel AM as one glyph, and a tone mark in its form over the ring', () => {
+  const face = defaultFaces().find(({ family }) => family === 'Noto Sans Thai')
+  const font = openFont(readFileSync(face?.file ?? ''))
+  const ring = font.layout('น\u0e4d้')
+  composeAm(font)
+  const { glyphs, positions, advanceWidth } = font.layout('น้ำ ทำ')
+  const letters = glyphs.map(({ codePoints }) => String.fromCodePoint(...codePoints))
+  expect(letters.join('')).toBe('น้ำ ทำ')
+  expect([glyphs[1]?.id, positions[1]]).toEqual([ring.glyphs[2]?.id, ring.positions[2]])
+  expect(glyphs[1]?.id).not.toBe(font.glyphForCodePoint('้'.charCodeAt(0)).id)
+  expect(advanceWidth).toBe(glyphs.reduce((sum, glyph) => sum + glyph.advanceWidth, 0))
 })

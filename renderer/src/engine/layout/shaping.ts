@@ -99,3 +99,47 @@ function isAt(position: GlyphPosition | undefined, advance: number): boolean {
   const { xAdvance, yAdvance, xOffset, yOffset } = position
   return xAdvance === advance && yAdvance === 0 && xOffset === 0 && yOffset === 0
 }
+
+/** The vowel AM of Thai and of Lao: a ring over the letter before it, and the vowel AA. Tone marks stand over the ring. */
+const AMS = [
+  { am: '\u0e33', aa: '\u0e32', ring: '\u0e4d', tone: /[\u0e48-\u0e4b]/ },
+  { am: '\u0eb3', aa: '\u0eb2', ring: '\u0ecd', tone: /[\u0ec8-\u0ecb]/ },
+] as const
+const HAS_AM = /[\u0e33\u0eb3]/
+
+/**
+ * Makes a font set AM as one glyph. By the rules of most fonts it becomes two, a ring and an AA without a character. Then no AA of the
+ * document can be copied, and a tone mark, which is written first, stands below the ring. HarfBuzz moves the ring; fontkit does not.
+ */
+export function composeAm(font: Font): void {
+  const layout = font.layout.bind(font)
+  Object.assign(font, {
+    layout(...args: Parameters<Font['layout']>) {
+      const [text, ...rest] = args
+      if (!HAS_AM.test(text)) return layout(...args)
+      const run = layout(
+        AMS.reduce((written, { am, aa }) => written.replaceAll(am, aa), text),
+        ...rest,
+      )
+      const letters = Array.from(text)
+      let next = 0
+      for (const [at, { codePoints, advanceWidth }] of run.glyphs.entries()) {
+        const letter = next
+        next += codePoints.length
+        const kind = codePoints.length === 1 ? AMS.find(({ am }) => am === letters[letter]) : undefined
+        const position = run.positions[at]
+        if (kind === undefined || position === undefined) continue
+        const glyph = font.glyphForCodePoint(kind.am.charCodeAt(0))
+        run.glyphs[at] = glyph
+        position.xAdvance += glyph.advanceWidth - advanceWidth
+        const [base = '', tone = ''] = letters.slice(Math.max(0, letter - 2), letter)
+        if (!kind.tone.test(tone)) continue
+        // The form and the place of the tone mark over a ring.
+        const { glyphs, positions } = layout(`${base}${kind.ring}${tone}`)
+        run.glyphs[at - 1] = glyphs.at(-1) ?? glyph
+        Object.assign(run.positions[at - 1] ?? {}, positions.at(-1))
+      }
+      return run
+    },
+  })
+}
