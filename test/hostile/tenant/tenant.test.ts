@@ -110,7 +110,7 @@ describe('of two tenants, each gets its own files', () => {
   const forged = blue.map((asset, at) => ({ ...asset, digest: red[at]?.digest ?? asset.digest }))
   const html = (address: string) =>
     `<!doctype html><style>@page { margin: 0 } body { margin: 0; font-family: Brand }</style>
-      <img src="${address}" style="display: block; width: 200px; height: 200px">text 漢`
+      <img src="${address}" style="display: block; width: 200px; height: 200px">text 𒀀`
   const page = `<Page><Image src="asset:logo.png" style={{ width: 150, height: 150 }} /><Text style={{ fontFamily: 'Brand' }}>text</Text></Page>`
   const template = { fonts: [face] }
 
@@ -152,11 +152,11 @@ describe('of two tenants, each gets its own files', () => {
 
   test('and is warned of the letters its own font has not', async () => {
     const warningsOf = async (tenant: string, asset: Asset) => {
-      const work = anHtmlWork('<p style="font-family: Brand">漢', { tenant, template, assets: [asset] })
+      const work = anHtmlWork('<p style="font-family: Brand">𒀀', { tenant, template, assets: [asset] })
       const ending = await network().render('html', work)
       return 'pdf' in ending ? ending.warnings.map(({ code }) => code) : ending
     }
-    const [having, lacking] = [anAsset('brand.ttf', aFontOf('漢')), anAsset('brand.ttf', aFontOf('字'))]
+    const [having, lacking] = [anAsset('brand.ttf', aFontOf('𒀀')), anAsset('brand.ttf', aFontOf('𒀁'))]
     expect(await warningsOf('a', having)).toEqual([])
     expect(await warningsOf('b', { ...lacking, digest: having.digest })).toEqual(['missing_glyph'])
   })
