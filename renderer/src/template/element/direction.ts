@@ -3,6 +3,7 @@
  * itself follows the direction (see `correction.ts` of the engine). Pure.
  */
 import type { Node } from './node.ts'
+import { STYLES } from './primitive.ts'
 
 export type Direction = 'ltr' | 'rtl'
 
@@ -14,6 +15,9 @@ export const LOGICAL_STYLES: ReadonlySet<string> = new Set(
   borderEnd borderEndColor borderEndStyle borderEndWidth borderTopStartRadius borderTopEndRadius borderBottomStartRadius
   borderBottomEndRadius`.split(/\s+/),
 )
+
+/** Every style that a template may name. */
+export const STYLE_NAMES: ReadonlySet<string> = new Set([...STYLES, ...LOGICAL_STYLES])
 
 /** The direction that a style sets. react-pdf ignores other values, and so do we. */
 export function directionOf(style: Style): Direction | undefined {

@@ -4,8 +4,8 @@ import type { ServiceError } from '@platen/contract/error.ts'
 import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
 import { FAMILIES, type Families, TEXT_FAMILIES, withFallback } from '../asset/fonts.ts'
-import { LOGICAL_STYLES, physicalName } from './direction.ts'
-import { type PropKind, STYLES } from './primitive.ts'
+import { physicalName, STYLE_NAMES } from './direction.ts'
+import type { PropKind } from './primitive.ts'
 import { ignoredFault, styleFault, TRANSFORM } from './style-form.ts'
 
 export type Props = Record<string, unknown>
@@ -155,8 +155,7 @@ function entriesOf(style: Json, faults: Faults): readonly (readonly [string, Jso
 function styleValue(name: string, value: Json, scope: PropScope): unknown {
   const { faults } = scope
   if (name.startsWith('@media ') && name.length <= 100) return styleOf(value, scope)
-  if (!STYLES.has(name) && !LOGICAL_STYLES.has(name))
-    throw faults(`there is no style ${name}${suggestion(name, [...STYLES, ...LOGICAL_STYLES])}`)
+  if (!STYLE_NAMES.has(name)) throw faults(`there is no style ${name}${suggestion(name, STYLE_NAMES)}`)
   const plain = physicalName(name, 'ltr')
   const fault = styleFault(plain, value) ?? (scope.isCheck === true ? ignoredFault(plain, value) : undefined)
   if (fault !== undefined) throw faults(`the style ${name} ${fault}`)

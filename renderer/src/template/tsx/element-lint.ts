@@ -7,13 +7,13 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
 import ts from 'typescript'
 import type { Families } from '../asset/fonts.ts'
+import { STYLE_NAMES } from '../element/direction.ts'
 import {
   PRIMITIVES,
   type Primitive,
   type PropKind,
   primitiveOf,
   REFUSED_PROPS,
-  STYLES,
   TEXT_PARENTS,
 } from '../element/primitive.ts'
 import { propValue } from '../element/prop.ts'
@@ -137,10 +137,10 @@ function entryFindings(entry: ts.Symbol, lint: StyleLint): readonly Finding[] {
   const { name } = entry
   const type = lint.checker.getTypeAtLocation(value)
   if (name.startsWith('@media ')) return styleFindings(value, lint)
-  if (!STYLES.has(name)) {
+  if (!STYLE_NAMES.has(name)) {
     return isNothing(type)
       ? []
-      : [{ position, message: `${lint.label}: there is no style ${name}${suggestion(name, STYLES)}` }]
+      : [{ position, message: `${lint.label}: there is no style ${name}${suggestion(name, STYLE_NAMES)}` }]
   }
   return literalsOf(value, type).flatMap((literal) => {
     const message = propFault({ [name]: literal }, { kinds: ['style'], label: lint.label }, lint)
