@@ -265,7 +265,12 @@ function sampleOf(code: string, engine: Engine): Promise<Rendered> {
 /** Without the marks of direction, which pdftotext also adds. */
 const plain = (text: string) => text.replaceAll(/[\u200e\u200f\u202a-\u202e]/g, '').replace(/\s+/g, ' ')
 /** As which of two a mirrored bracket is copied depends on the engine. */
-const wordsOf = ({ text }: PdfFacts) => plain(text).replaceAll(/[()«»]/g, '|').trim().split(' ').sort()
+const wordsOf = ({ text }: PdfFacts) =>
+  plain(text)
+    .replaceAll(/[()«»]/g, '|')
+    .trim()
+    .split(' ')
+    .sort()
 
 /** Every field, each as long or large as the schema allows, in letters of the sample. A list has ten items at most. */
 function longest(schema: JsonObject, sample: Json | undefined, root = schema): Json {
