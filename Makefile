@@ -113,6 +113,10 @@ pictures: node_modules/.package-lock.json ## make the pictures of the README aga
 	pdftoppm -r 80 -png -singlefile -f 1 out/invoice.pdf docs/picture/invoice
 	npx --no platen preview examples report --engine html -o out/report.pdf
 	pdftoppm -r 80 -png -singlefile -f 2 out/report.pdf docs/picture/report
+	for name in invoice-ar invoice-ja letter-th certificate-hi; do \
+	  npx --no platen preview examples $$name -o out/$$name.pdf && \
+	  pdftoppm -r 64 -png -singlefile out/$$name.pdf docs/picture/$$name || exit 1; \
+	done
 
 # npm writes this file last, so it is as old as the last installation that went through.
 node_modules/.package-lock.json: package-lock.json

@@ -54,7 +54,17 @@ describe('at start', () => {
     const { tenants, templates, keys } = service.current()
     expect([...tenants.keys()]).toEqual(['acme', 'globex'])
     const codes = [...templates.values()].flatMap((codes) => [...codes.keys()])
-    expect(codes.sort()).toEqual(['certificate', 'delivery-note', 'invoice', 'letter', 'report'])
+    expect(codes.sort()).toEqual([
+      'certificate',
+      'certificate-hi',
+      'delivery-note',
+      'invoice',
+      'invoice-ar',
+      'invoice-ja',
+      'letter',
+      'letter-th',
+      'report',
+    ])
     expect([...keys.values()].map(({ environment }) => environment).sort()).toEqual(['live', 'live', 'test'])
   })
 

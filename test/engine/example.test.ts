@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
@@ -150,6 +150,60 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     }),
     everyPage: (page, pages) => [...numbered(page, pages), 'Acme Print & Paper', 'Business report'],
   },
+  'invoice-ar': {
+    engines: ENGINES,
+    pages: 1,
+    size: A4,
+    texts: [['ضريبية', 'النخيل', 'نوفمبر', '٥٣٬٤٠٣٫٩٠', 'ج.م', '412-873-095', 'Bluebird', 'EG38 0019 0005']],
+    one: (data) => ({ ...without(data, 'note', 'link'), rows: [oneRow], taxes: [] }),
+    many: (data) => ({ ...data, rows: repeated(data['rows'], MANY) }),
+    everyPage: (page) => ['صفحة', page.toLocaleString('ar-EG'), 'النخيل'],
+  },
+  'invoice-ja': {
+    engines: ['react_pdf'],
+    pages: 1,
+    size: A4,
+    texts: [
+      [
+        '青空書房株式会社 御中',
+        '登録番号 T1234567890123',
+        '682,214円（税込）',
+        '8％対象 75,060円 6,004円',
+        '2026年12月31日',
+      ],
+    ],
+    one: ({ rows, taxes, ...data }) => ({
+      ...without(data, 'note'),
+      rows: repeated(rows, 1),
+      taxes: repeated(taxes, 1),
+    }),
+    many: (data) => ({ ...data, rows: repeated(data['rows'], MANY) }),
+    everyPage: (page, pages) => [`${pages}ページ中${page}ページ`, '株式会社みなと活版所'],
+  },
+  'letter-th': {
+    engines: ['react_pdf'],
+    pages: 2,
+    size: A4,
+    texts: [
+      ['0417/2569', '25 พฤศจิกายน 2569', 'หอสมุด', 'กระดาษปลอดกรด', 'เดือนมกราคม', 'จาก 2'],
+      ['1,026,000 บาท', 'ขอแสดงความ', 'ศรีวารี', 'จาก 2'],
+    ],
+    one: (data) => ({ ...without(data, 'reference', 'enclosures'), paragraphs: [{ text: 'ครับ' }] }),
+    many: (data) => ({ ...data, paragraphs: repeated(data['paragraphs'], MANY) }),
+    everyPage: (page, pages) => [`${page} จาก ${pages}`, 'โรงพิมพ์ดอกบัว'],
+  },
+  'certificate-hi': {
+    engines: ['html'],
+    pages: 1,
+    size: [842, 595],
+    texts: [['प्रमाणपत्र', 'मृणालिनी द्विवेदी', 'पाठ्यक्रम सफलतापूर्वक', '27 नवंबर 2026', 'समुवि/2026/014']],
+    one: (data) => ({ ...without(data, 'motto'), recipients: [{ name: 'अ' }], signers: [{ name: 'क', role: 'ख' }] }),
+    many: (data) => ({
+      ...data,
+      recipients: Array.from({ length: MANY }, (_, index) => ({ name: `नाम ${index + 1}` })),
+    }),
+    everyPage: (page) => ['प्रमाणपत्र', `नाम ${page}`],
+  },
   'delivery-note': {
     engines: ['react_pdf'],
     pages: 1,
@@ -208,8 +262,41 @@ function sampleOf(code: string, engine: Engine): Promise<Rendered> {
   return rendered
 }
 
-const plain = (text: string) => text.replace(/\s+/g, ' ')
-const wordsOf = ({ text }: PdfFacts) => plain(text).trim().split(' ').sort()
+/** Without the marks of direction, which pdftotext also adds. */
+const plain = (text: string) => text.replaceAll(/[\u200e\u200f\u202a-\u202e]/g, '').replace(/\s+/g, ' ')
+/** As which of two a mirrored bracket is copied depends on the engine. */
+const wordsOf = ({ text }: PdfFacts) =>
+  plain(text)
+    .replaceAll(/[()«»]/g, '|')
+    .trim()
+    .split(' ')
+    .sort()
+
+/** Every field, each as long or large as the schema allows, in letters of the sample. A list has ten items at most. */
+function longest(schema: JsonObject, sample: Json | undefined, root = schema): Json {
+  const { $ref, properties, items, maxItems, maxLength, maximum, type } = schema
+  if (typeof $ref === 'string') return longest(at(root, $ref.split('/').slice(1)), sample, root)
+  if (type === 'object') {
+    const known = isJsonObject(sample) ? sample : {}
+    const fields = Object.entries(objectOf(properties))
+    return Object.fromEntries(fields.map(([name, field]) => [name, longest(objectOf(field), known[name], root)]))
+  }
+  if (type === 'array') {
+    const whole = Array.isArray(sample) ? sample.reduceRight(merged) : undefined
+    return Array.from({ length: Math.min(10, Number(maxItems)) }, () => longest(objectOf(items), whole, root))
+  }
+  if (type === 'boolean') return true
+  if (typeof maximum === 'number') return maximum
+  const text = typeof sample === 'string' ? sample : 'M'
+  return typeof maxLength === 'number' ? text.repeat(maxLength).slice(0, maxLength).trimEnd() : text
+}
+
+const merged = (one: Json, other: Json): Json =>
+  isJsonObject(one) && isJsonObject(other) ? { ...one, ...other } : other
+
+function at(root: JsonObject, path: readonly string[]): JsonObject {
+  return path.reduce((found, name) => objectOf(found[name]), root)
+}
 
 test('every example is looked at here', () => {
   expect([...examples.keys()].sort()).toEqual(Object.keys(EXPECTED).sort())
@@ -245,9 +332,21 @@ describe.for(cases)('$code by $engine', ({ code, engine, expected }) => {
   })
 })
 
-test.for(['invoice', 'letter', 'certificate', 'report'])('%s says the same in both engines', async (code) => {
-  expect(wordsOf(await sampleOf(code, 'html'))).toEqual(wordsOf(await sampleOf(code, 'react_pdf')))
-})
+test.for(cases.filter(({ code }) => /-(?:ar|hi|ja|th)$/.test(code)))(
+  '$code has room for the longest of everything, by $engine',
+  async ({ code, engine }) => {
+    const schema = JSON.parse(examples.get(code)?.variablesSchema ?? '{}')
+    const { pages } = await render(code, engine, (data) => objectOf(longest(schema, data)))
+    expect(pages).toBeGreaterThan(0)
+  },
+)
+
+test.for(['invoice', 'letter', 'certificate', 'report', 'invoice-ar'])(
+  '%s says the same in both engines',
+  async (code) => {
+    expect(wordsOf(await sampleOf(code, 'html'))).toEqual(wordsOf(await sampleOf(code, 'react_pdf')))
+  },
+)
 
 test.for(ENGINES)('the letter shows the logo of its tenant and is set in its type, by %s', async (engine) => {
   const { pdf, fonts } = await sampleOf('letter', engine)

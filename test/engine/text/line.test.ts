@@ -157,6 +157,19 @@ describe('in react_pdf', () => {
     expect(wordsOf(pdf).filter(({ text, right }) => text !== 'next' && right > 130 + TOLERANCE)).toEqual([])
   })
 
+  test('a letter that its font draws in parts, as ำ of ํ and า, counts as one, and is copied', async () => {
+    const text = 'ตามหนังสือที่อ้างถึง บริษัทได้รับคำสั่งพิมพ์หนังสือจำนวนมากบนกระดาษปลอดกรดน้ำหนัก 120 แกรม และจะนำส่งในเดือนมกราคม 2570'
+    for (const first of ['จำ', 'ตา']) {
+      const document = `${pageOf(90)}<Text>${first}</Text><Text style={{ fontSize: 9 }}>${text}</Text></Page>`
+      const lines = inspect(await render({ document }), 'pdftotext', '-raw', 'FILE', '-')
+        .trim()
+        .split('\n')
+      expect(solid(lines.join(''))).toBe(solid(first + text))
+      const parts = Array.from(breakOpportunities(text), (kind, end) => (kind === 1 ? solid(text.slice(0, end)) : '-'))
+      for (const at of lines.keys()) if (at > 0) expect(parts).toContain(solid(lines.slice(1, at + 1).join('')))
+    }
+  })
+
   test('overflowWrap: normal keeps it whole, on the page, a view or the text', async () => {
     const word = 'x'.repeat(40)
     const document = `<Page size={[260, 200]} style={{ padding: 30, fontSize: 6, overflowWrap: 'normal' }}>
@@ -205,6 +218,11 @@ describe('in react_pdf', () => {
 
 async function render(fields: WorkFields): Promise<Uint8Array> {
   return (await engine.render(aWork(fields), AbortSignal.timeout(DEADLINE_MS))).pdf
+}
+
+/** A text without blanks, its letters in their parts. */
+function solid(text: string): string {
+  return text.normalize('NFKD').replaceAll(/\s/g, '')
 }
 
 function pageOf(width: number): string {

@@ -3,7 +3,7 @@
  * They are large and have many glyphs, so a thread keeps only the opened file, and glyphs last for one render.
  */
 import assert from 'node:assert/strict'
-import type { Font } from 'fontkit'
+import type { Font, Glyph } from 'fontkit'
 import { EMOJI_FAMILY, type FontFace } from '../../template/asset/font/default-fonts.ts'
 import { openFont } from '../../template/asset/font/font-file.ts'
 import { fallbackFamilies } from '../../template/asset/font/script.ts'
@@ -92,7 +92,30 @@ function openScript(face: FontFace): Font {
  * document would leave traces in the next. The kept font itself is never laid out.
  */
 export function withoutGlyphs(file: Font): Font {
-  return prepared(Object.assign(Object.create(file), { _glyphs: {} }))
+  return prepared(withEachUse(Object.assign(Object.create(file), { _glyphs: {} })))
+}
+
+/**
+ * Gives a glyph the characters of each use. The glyph of Thai า is also the second part of ำ, and has no character there. fontkit keeps the
+ * characters of the first use, so one of the two counted wrongly from then on, and lines broke beside their words and lost letters.
+ */
+function withEachUse(font: Font): Font {
+  const getGlyph = font.getGlyph.bind(font)
+  const others = new Map<string, Glyph>()
+  return Object.assign(font, {
+    getGlyph(id: number, characters?: readonly number[]): Glyph {
+      const glyph = getGlyph(id, characters as number[])
+      if (characters === undefined || isSame(glyph.codePoints, characters)) return glyph
+      const key = `${id} ${characters.join()}`
+      const other: Glyph = others.get(key) ?? Object.create(glyph, { codePoints: { value: characters } })
+      others.set(key, other)
+      return other
+    },
+  })
+}
+
+function isSame(some: readonly number[], others: readonly number[]): boolean {
+  return some.length === others.length && some.every((one, at) => one === others[at])
 }
 
 /**

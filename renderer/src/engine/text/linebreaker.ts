@@ -18,7 +18,7 @@ export function linebreaker(
     const contentEnd = segments.contentEnds[segments.count - 1] ?? 0
     const end = keptEnd(text, contentEnd)
     if ((reach[contentEnd] ?? 0) <= (widths[0] ?? 0) || segments.count === 0) {
-      const isWhole = end === attributed.string.length
+      const isWhole = end === attributed.string.length && !paragraph.runs.some(({ hasParts }) => hasParts)
       return isWhole ? [attributed] : sliceLines(paragraph, [{ start: 0, end, isHyphenated: false }])
     }
     const isJustified = attributed.runs[0]?.attributes.align === 'justify'

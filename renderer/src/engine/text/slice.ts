@@ -66,6 +66,7 @@ function sliceRun(text: string, measured: MeasuredRun, line: Span): Run {
   const start = Math.max(run.start, line.start)
   const end = Math.max(start, Math.min(measured.end, line.end))
   const { glyphs, positions, starts } = shapeBetween(text, measured, { start, end })
+  const isFromTheRight = (run.attributes.bidiLevel ?? 0) % 2 === 1
   const stringIndices: number[] = []
   for (const [glyph, from] of starts.entries()) {
     const to = starts[glyph + 1] ?? end
@@ -75,7 +76,8 @@ function sliceRun(text: string, measured: MeasuredRun, line: Span): Run {
     ...run,
     start: start - line.start,
     end: end - line.start,
-    glyphs,
+    // react-pdf counts the characters of glyphs once more to turn a run around.
+    glyphs: measured.hasParts && !isFromTheRight ? withOwnCharacters(glyphs) : glyphs,
     positions,
     glyphIndices: starts.map((at) => at - start),
     stringIndices,
@@ -106,6 +108,32 @@ function shapeBetween(text: string, { run, glyphStarts, end: runEnd }: MeasuredR
     positions: shapes.flatMap(({ positions }) => positions),
     starts: shapes.flatMap(({ starts }) => starts),
   }
+}
+
+/**
+ * A font may draw a letter in parts: ำ as ํ and า. The first one has the character and the others have none, but a PDF knows one character
+ * for each glyph. So each part is written as what it is by itself; otherwise every า of the document could not be copied.
+ */
+function withOwnCharacters(glyphs: Glyph[]): Glyph[] {
+  const isPart = (at: number) => glyphs[at]?.codePoints.length === 0
+  return glyphs.map((glyph, at) => (isPart(at) || isPart(at + 1) ? alone(glyph) : glyph))
+}
+
+const characters = new WeakMap<Glyph, Glyph>()
+
+function alone(glyph: Glyph): Glyph {
+  const known = characters.get(glyph)
+  if (known !== undefined) return known
+  const { _font: font, id } = glyph as Glyph & { readonly _font: OpenFont }
+  const [codePoint] = font._cmapProcessor.codePointsForGlyph(id)
+  const own: Glyph = codePoint === undefined ? glyph : Object.create(glyph, { codePoints: { value: [codePoint] } })
+  characters.set(glyph, own)
+  return own
+}
+
+/** What the types of fontkit lack. */
+interface OpenFont {
+  readonly _cmapProcessor: { codePointsForGlyph(id: number): readonly number[] }
 }
 
 /** The first of the sorted numbers that is not less. */
