@@ -237,7 +237,7 @@ describe('nothing is said of', () => {
       { assets: [anAsset('red.png', aSquare(RED))] },
     ],
     ['drawings without a size', svg('') + svg("viewBox='0 0 1 1'") + svg("width='100%'")],
-    ['images without an address', '<img><img src=""><img src=" "><img src="{{ absent }}">'],
+    ['images without an address', '<img><img src=""><img src=" "><img src="{{ absent | default: "" }}">'],
     [
       'damaged images that are not shown',
       `<img hidden src="${DAMAGED}"><p style="display:none"><img src="${DAMAGED}">`,
