@@ -53,6 +53,7 @@ const OF_OTHER_SYSTEMS = [
   // Chromium's margin boxes.
   'keeps 15 points between header or footer',
   'width="49%"',
+  'width="24%"',
 ]
 
 /** From the calendar, or from how retention counts in whole days of UTC. */
