@@ -13,6 +13,9 @@ const guide = readText('docs/api.md')
 /** Begins the output of a section. */
 const MARK = '\n@@ '
 
+/** The templates of the example tenant. */
+const EXAMPLES = 'certificate certificate-hi invoice invoice-ar invoice-ja letter letter-th report'.split(' ')
+
 test('the commands of the guide do what it says', async () => {
   const receiver = ofTest(await aReceiver())
   const service = ofTest(await startExamples(LOOPBACK_ALLOWED))
@@ -29,7 +32,7 @@ test('the commands of the guide do what it says', async () => {
   )
   const file = (name: string) => readFile(join(folder, name), 'latin1')
 
-  expect(templatesIn(outputs.get('Keys'))).toEqual(['certificate', 'invoice', 'letter', 'report'])
+  expect(templatesIn(outputs.get('Keys'))).toEqual(EXAMPLES)
 
   expect(await file('invoice.pdf')).toMatch(/^%PDF-/)
   const headers = await file('headers.txt')

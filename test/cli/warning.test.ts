@@ -21,7 +21,7 @@ test.for([
   const resource = 'Template team-acme/letter'
   const expected = [
     expect.stringMatching(
-      new RegExp(`letter.yaml:\\d+:\\d+: warning: ${resource}: missing_glyph: template\.tsx:4:5: .*U\\+10FFFD`),
+      new RegExp(`letter.yaml:\\d+:\\d+: warning: ${resource}: missing_glyph: template.tsx:4:5: .*U\\+10FFFD`),
     ),
     ...(code === 0 ? [] : [expect.stringMatching(new RegExp(`:\\d+: ${resource}: document_warnings: react_pdf: `))]),
   ]

@@ -135,8 +135,12 @@ const ULID = '[0-9A-Z]{26}'
 const README_OUTPUT = [
   `^${ULID} invoice-2026-0042\\.pdf$`,
   '^certificate 1$',
+  '^certificate-hi 1$',
   '^invoice 1$',
+  '^invoice-ar 1$',
+  '^invoice-ja 1$',
   '^letter 1$',
+  '^letter-th 1$',
   '^report 1$',
   `^${ULID} \\w+$`,
   '^2 2 0$',

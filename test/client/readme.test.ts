@@ -37,7 +37,7 @@ test('renders PDFs, lists templates and tells what is wrong', async () => {
   const env = { PATH: process.env['PATH'], PLATEN_URL: service().url(), PLATEN_API_KEY: service().key }
   const { stdout } = await run(await machineNode(), ['caller.mjs'], { cwd: folder, env })
   expect(stdout).toMatch(
-    /^2 0\n[0-9A-Z]{26} \w+\ncertificate 1\ninvoice 1\nletter 1\nreport 1\nundefined\nexhausted \w+\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
+    /^2 0\n[0-9A-Z]{26} \w+\n(?:[a-z-]+ 1\n){8}undefined\nexhausted \w+\nVALIDATION_FAILED 422 \[[^]*\/data\/number[^]*\]\n$/,
   )
   expect((await readdir(folder)).filter((name) => name.startsWith('.'))).toEqual([])
   for (const name of ['invoice.pdf', 'invoice-2.pdf', 'invoice-3.pdf', '2026-0046.pdf', '2026-0047.pdf']) {

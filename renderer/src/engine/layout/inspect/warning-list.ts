@@ -58,7 +58,7 @@ export function placeOf({ page, source }: Spot, find?: Program['find']): string 
 /** The styles of a document whose values react-pdf ignores. A document is translated several times, and each is one warning. */
 export interface IgnoredStyles {
   /** Called for each element that has such a style. The position is absent if the source has it nowhere. */
-  add(source: ElementPosition | undefined, message: string): void
+  readonly add: (source: ElementPosition | undefined, message: string) => void
   readonly warnings: () => readonly Warning[]
 }
 
