@@ -2,7 +2,7 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { CHART_PROPERTIES, chart } from './chart.ts'
 import { BARCODE_PROPERTIES, barcode, QR_PROPERTIES, qrCode } from './code.ts'
-import { type Figure, FigureFault, type Properties, propertiesOf } from './figure.ts'
+import { type Figure, type Properties, propertiesOf } from './figure.ts'
 import { PAYMENT_PROPERTIES, paymentCode } from './payment.ts'
 
 interface FigureKind {
@@ -36,5 +36,3 @@ export function drawFigure(name: FigureName, values: JsonObject, locale: string 
   const kind: FigureKind = FIGURES[name]
   return kind.draw(propertiesOf(values), locale)
 }
-
-export { FigureFault }
