@@ -6,7 +6,8 @@ import { IMAGES, imageOf, megabytes, sizeOf, userOf, withImage } from './machine
 
 /** Without compression. */
 const MEGABYTES_MAX = { 'platen-renderer': 750, platen: 750 } as const
-const OTHERS_MEGABYTES_MAX = 320
+/** Of the operator a tenth is the compiler that checks templates, and what Node keeps of it. */
+const OTHERS_MEGABYTES_MAX = 330
 
 describe.for(IMAGES)('the image %s', (name) => {
   test('is no larger than it need be', () => {
