@@ -13,6 +13,7 @@ import { OutOfSteps, Steps, Weight } from './budget.ts'
 import { compareByText, compareByValue } from './compare.ts'
 import { countKeywords, weighReferences } from './count.ts'
 import { compilePattern, weightOfPattern } from './pattern.ts'
+import { decodedPart } from './reference.ts'
 
 /**
  * Compiles a `variables_schema`. Throws an `Error` that says what is wrong if it is no schema, refers to something outside or endlessly to
@@ -98,15 +99,7 @@ const REFERRING = ['$ref', '$dynamicRef', '$schema', '$id', '$anchor', '$dynamic
 
 /** Whether a part of the reference is a property that every object inherits. ajv would take that property for a schema, and call it. */
 function namesInherited(reference: string): boolean {
-  return reference.split(/[#/]/).some((part) => decoded(part) in Object.prototype)
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
+  return reference.split(/[#/]/).some((part) => decodedPart(part) in Object.prototype)
 }
 
 /** Refuses schemas that are too large, and counts the entries of `type` lists: ajv has no rule for them that could count. */

@@ -3,6 +3,7 @@
  * what is one sign to a reader (a letter and its marks, an emoji and its modifiers), and asks for the fonts of scripts at the end of a
  * chain. See `layout/fallback-fonts.ts`.
  */
+
 /** A font of a chain, as `font-store.ts` puts it there. */
 export interface ChainFont {
   readonly unitsPerEm: number

@@ -3,7 +3,9 @@
  * becomes `any`, so that the types refuse no use of valid data. Each part of the schema is written once and a reference is a name, so the
  * text grows no faster than the schema. Pure.
  */
+
 import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
+import { referencedPart } from '@platen/contract/schema/variable/reference.ts'
 import { COMPONENT_PROPS, DATA_NAMESPACE } from './declaration.ts'
 
 /** Values of an `enum` that become literal types. A longer list is for a machine. */
@@ -58,7 +60,7 @@ class TypeWriter {
     const known = this.#named.get(pointer)
     // What refers to itself counts as a union of many, so that nothing multiplies it.
     if (known !== undefined) return { text: known.name, members: known.written?.members ?? MEMBERS_MAX }
-    const schema = targetOf(this.#root, pointer)
+    const schema = referencedPart(this.#root, pointer)
     if (schema === undefined) return ANY
     const entry: { readonly name: string; written?: Written } = { name: `Type${this.#named.size}` }
     this.#named.set(pointer, entry)
@@ -161,23 +163,4 @@ function intersection(parts: readonly Written[]): Written {
 function hasId(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return false
   return '$id' in value || Object.values(value).some(hasId)
-}
-
-/** The part of the schema at a JSON pointer in a reference. */
-function targetOf(root: JsonObject, pointer: string): Json | undefined {
-  let target: Json | undefined = root
-  for (const part of pointer.split('/').slice(1)) {
-    const name = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~')
-    if (typeof target !== 'object' || target === null || !Object.hasOwn(target, name)) return undefined
-    target = (target as { readonly [key: string]: Json })[name]
-  }
-  return target
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
 }

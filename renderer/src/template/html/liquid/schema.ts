@@ -2,7 +2,9 @@
  * Answers what values a part of `variablesSchema` allows. An answer that excludes something is certain: whatever the reader does not
  * understand, or has no steps left for, allows everything. So no template is refused because of a keyword that nobody thought of.
  */
+
 import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
+import { referencedPart } from '@platen/contract/schema/variable/reference.ts'
 import { VALUE_KINDS, type ValueKind } from './value-kind.ts'
 
 export type Schema = JsonObject | boolean
@@ -190,22 +192,7 @@ const NOTHING: JsonObject = { enum: [] }
 
 /** What a reference into the same schema names. Undefined for any other reference. */
 function targetOf(root: JsonObject, reference: string): Json | undefined {
-  if (!/^#(?:\/|$)/.test(reference)) return undefined
-  let target: Json | undefined = root
-  for (const part of reference.split('/').slice(1)) {
-    if (typeof target !== 'object' || target === null) return undefined
-    const name = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~')
-    target = Object.hasOwn(target, name) ? (target as JsonObject)[name] : undefined
-  }
-  return target
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
+  return /^#(?:\/|$)/.test(reference) ? referencedPart(root, reference) : undefined
 }
 
 function typesOf({ type, nullable }: JsonObject): ReadonlySet<ValueKind> | undefined {
