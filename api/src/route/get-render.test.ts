@@ -115,20 +115,19 @@ describe('GET /render/:id', () => {
     expect((await api.get(`/api/v1/render/${record.id}`)).json()).toMatchObject({ status, template: 'invoice' })
   })
 
-  test('says how a render ended that runs again after the ledger forgot it, and running while it has not', async () => {
-    const ledger = memoryRenderLedger(manualClock(NOON))
-    const find: RenderLedger['find'] = async (id, signal) => {
-      const view = await ledger.find(id, signal)
-      return view && { ...view, mayHaveEnded: true }
-    }
-    const api = anApi({ ports: { ledger: { ...ledger, find } } })
-    const record = accepted(api)
-    await ledger.claim(record, { owner: 'renderer', leaseMs: 1000 }, NEVER)
-    const path = `/api/v1/render/${record.id}`
-    expect((await api.get(path)).json()).toMatchObject({ status: 'running', template: 'invoice' })
-    await finish(api, record)
-    expect((await api.get(path)).json()).toMatchObject({ status: 'succeeded', template: 'invoice' })
-  })
+  test.for([
+    ['waits', (ledger, record) => ledger.markQueued(record, NEVER)],
+    ['runs', (ledger, record) => ledger.claim(record, { owner: 'renderer', leaseMs: 1000 }, NEVER)],
+  ] as const satisfies readonly [string, (ledger: RenderLedger, record: RenderRecord) => Promise<unknown>][])(
+    'says how a render ended of which a ledger that was set back says that it %s',
+    async ([, setBack]) => {
+      const api = anApi()
+      const record = accepted(api)
+      await setBack(api.ports.ledger, record)
+      await finish(api, record)
+      expect((await api.get(`/api/v1/render/${record.id}`)).json()).toMatchObject({ status: 'succeeded' })
+    },
+  )
 
   test.for([
     ['waits', undefined],
@@ -171,12 +170,25 @@ describe('GET /render/:id', () => {
     )
   })
 
-  test('answers 503 when the manifest is needed and cannot be read', async () => {
-    const get = () => Promise.reject(new Unavailable('connection refused'))
-    const api = anApi({ ports: { artifacts: { ...memoryArtifactStore(), get } } })
-    const answer = await api.get(`/api/v1/render/${accepted(api).id}`)
-    expect([answer.statusCode, codeOf(answer), answer.headers['retry-after']]).toEqual([503, 'RENDER_UNAVAILABLE', '2'])
-  })
+  test.for([
+    ['nothing', async () => undefined],
+    ['that it waits', (ledger, record) => ledger.markQueued(record, NEVER)],
+    ['that it succeeded', (ledger, record) => ledger.complete(aManifest({ record }), NEVER)],
+  ] as const satisfies readonly [string, (ledger: RenderLedger, record: RenderRecord) => Promise<void>][])(
+    'answers 503 when the manifest cannot be read and the ledger says %s',
+    async ([, tell]) => {
+      const get = () => Promise.reject(new Unavailable('connection refused'))
+      const api = anApi({ ports: { artifacts: { ...memoryArtifactStore(), get } } })
+      const record = accepted(api)
+      await tell(api.ports.ledger, record)
+      const answer = await api.get(`/api/v1/render/${record.id}`)
+      expect([answer.statusCode, codeOf(answer), answer.headers['retry-after']]).toEqual([
+        503,
+        'RENDER_UNAVAILABLE',
+        '2',
+      ])
+    },
+  )
 
   test('answers 503 when only a process of a newer version can read the manifest', async () => {
     const api = anApi()

@@ -1,6 +1,7 @@
 /**
  * GET /render/:id: the status of a render. The id itself proves whether it was issued to this caller, so an invented or foreign id calls
- * no store. The ledger says how far a render has come, the manifest how it ended.
+ * no store. The manifest says how a render ended, and the ledger how far one has come that has no manifest: the ledger may have missed an
+ * end that a caller was shown, or have lost it.
  *
  * A render is shown for as long as its plan said when it was accepted, whatever the plan says now, and no longer. Its removal may come up
  * to a day later. If nothing is found, the render still waits. After the day in which every render ends, it is no longer kept.
@@ -74,15 +75,25 @@ export function getRenderRoute(app: FastifyInstance, given: ApiPorts, places: Wa
   })
 }
 
-/** Returns the status when the render has ended, or else the present one when `over` aborts. */
+/**
+ * Returns the status when the render has ended, or else the present one when `over` aborts. While the ledger says that the render waits or
+ * runs, the manifest is not asked for: many callers may wait, for long.
+ */
 async function statusAtEnd(id: RenderId, ports: ApiPorts, over: AbortSignal): Promise<StatusRecord> {
   using pending = ports.ends.expect(id)
   for (;;) {
     const step = AbortSignal.any([over, ports.clock.timeout(WAIT_LOOK_MS)])
     await pending.mayHaveEnded(step).catch(throwUnlessAborted(step))
+    const view = over.aborted ? undefined : await viewInLedger(id, ports)
+    if (isOpen(view) && view?.mayHaveEnded !== true) continue
     const record = await statusOf(id, ports)
     if (isTerminal(record.status) || over.aborted) return record
   }
+}
+
+/** Whether the render waits or runs, as far as the ledger knows. */
+function isOpen(view: RenderView | undefined): boolean {
+  return view !== undefined && !isTerminal(view.state.status)
 }
 
 /** Returns the render id in a path. Throws `RENDER_NOT_FOUND` when it was not issued to the caller. */
@@ -94,23 +105,22 @@ export function renderOf(request: FastifyRequest, text: string, { keys }: Pick<A
 }
 
 async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
-  const isYoung = mayWait(id, ports)
-  const view = await viewInLedger(id, ports)
-  // The ledger may have missed the end of a render, and does not know how long it is kept. Every render ends within a day and is kept for
-  // at least that day. After it, only the manifest counts.
-  if (view !== undefined && isYoung && isViewEnough(view)) return recordOf(view)
+  // Every render ends within a day and is kept for at least that day. After it, only the manifest counts.
+  const view = mayWait(id, ports) ? await viewInLedger(id, ports) : undefined
   const failed = view?.state.status === 'failed' && view.state.error.code !== 'canceled' ? view : undefined
+  // After the ledger, so that no end can come between the two.
   const manifest = await readManifest(id, ports).catch((error: unknown) => {
     // It is damaged or away. The view says how the render failed, or that nobody can know that any more.
     if (failed === undefined) throw error
     return undefined
   })
-  if (manifest !== undefined && isDeleted(manifest)) throw notKept()
-  if (manifest !== undefined && !isExpired(manifest, ports)) return await recordOfManifest(manifest, ports)
-  if (isYoung && failed !== undefined) return recordOf(failed)
-  if (isYoung && view?.mayHaveEnded === true) return recordOf(view)
-  if (isYoung) return { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
-  throw notKept()
+  if (manifest !== undefined) {
+    if (isDeleted(manifest) || isExpired(manifest, ports)) throw notKept()
+    return await recordOfManifest(manifest, ports)
+  }
+  if (!mayWait(id, ports)) throw notKept()
+  const shown = failed ?? (isOpen(view) ? view : undefined)
+  return shown ? recordOf(shown) : { render_id: id, status: 'queued', created_at: timeOf(issuedAt(id)) }
 }
 
 /** Whether a render of this id may wait or run. After a day every render has ended. */
@@ -121,11 +131,6 @@ export function mayWait(id: RenderId, { clock }: Pick<ApiPorts, 'clock'>): boole
 /** Does not tell whether the render was erased, removed, expired or never finished: its data is gone either way. */
 export function notKept(): ServiceError {
   return new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
-}
-
-/** Whether the view is the answer. Only the manifest says where the PDF is, whether the ledger missed an end, and what was deleted. */
-function isViewEnough({ state, mayHaveEnded }: RenderView): boolean {
-  return mayHaveEnded !== true && !isTerminal(state.status)
 }
 
 /** The ledger is only a view. Without it, the manifest still has the answer. */

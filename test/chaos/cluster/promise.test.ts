@@ -20,6 +20,11 @@ function groupNamed(name: string): Group {
   return group
 }
 
+/** The broken promises in words: an assertion alone prints only how many there are. */
+function told({ violations }: Row): string {
+  return violations.map(({ promise, what }) => `${promise}: ${what}`).join('\n')
+}
+
 function some(faults: readonly Fault[], count: number): readonly Fault[] {
   return shuffled(faults, random).slice(0, count)
 }
@@ -59,7 +64,7 @@ describe('two processes of each deployable', () => {
   test(`all promises are kept while they are restarted one after the other (seed ${SEED})`, async ({ signal }) => {
     const row = await tryFaults(ROLLING, { rig: rig(), seed: SEED, signal })
     rows.push(row)
-    expect(row.violations).toEqual([])
+    expect(row.violations, told(row)).toEqual([])
     expect(row.silent).toEqual([])
   })
 })
@@ -70,7 +75,7 @@ describe('one process of each deployable', () => {
   test.for(SINGLE)(`all promises are kept under: $name (seed ${SEED})`, async (group, { signal }) => {
     const row = await tryFaults(group, { rig: rig(), seed: SEED, signal })
     rows.push(row)
-    expect(row.violations).toEqual([])
+    expect(row.violations, told(row)).toEqual([])
     expect(row.silent).toEqual([])
   })
 })
