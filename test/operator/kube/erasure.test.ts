@@ -108,7 +108,6 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
     const foreign = await submit(service, GLOBEX, aRequest('babbage'))
     const renders = [...ids, foreign]
     for (const id of ids) expect((await ended(service, ACME, id)).status).toBe('succeeded')
-    const { pdf_url: kept } = await ended(service, GLOBEX, foreign)
     // Recorded, too, which is later than received.
     const isDelivered = async () =>
       (await Promise.all(ids.map(deliveriesOf))).every((text) => text.includes('"status":"delivered"'))
@@ -134,6 +133,7 @@ describe.skipIf(!hasServer('kafka'))('an Erasure', () => {
     })
     expect(await healthNow('gdpr')).toEqual(['Current', 'Healthy'])
     expect(await statusesOf(ids)).toEqual([410, 410, 410])
+    const { pdf_url: kept } = await ended(service, GLOBEX, foreign)
     expect((await fetch(String(kept))).status).toBe(200)
     await kafka.start()
     await first?.start()
