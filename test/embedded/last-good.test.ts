@@ -167,10 +167,10 @@ describe('the next start', () => {
     const read = resourceReader()
     const kept = await loadLastGood(folder.dataDir, read)
     if (kept === undefined || kept === 'damaged') throw new Error('nothing was kept')
-    const places: string[] = []
+    const places: unknown[] = []
     const state = await readFolder(folder.dir, kept.folder, {
       read(value) {
-        places.push(`${value['kind']}`)
+        places.push(value['kind'])
         return read(value)
       },
     })
