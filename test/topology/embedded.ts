@@ -140,6 +140,8 @@ export function spawnService(
     env: {
       ...Object.fromEntries(inherited),
       NODE_OPTIONS: scaledTimeOptions(),
+      // As `npm start` and the images have it: compiled code is kept beside the code, and a new data folder does not begin without it.
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(ROOT, 'node_modules/.cache/compile'),
       ...(chromium && { PLATEN_CHROMIUM: chromium }),
       ...settings,
     },
