@@ -19,7 +19,7 @@ help: ## list the targets
 
 run: node_modules/.package-lock.json ## start the service and render an invoice (PORT=8081: another port, ONCE=1: stop then)
 	@renderer/install-chromium.sh
-	@exec $(NODE) embedded/src/first-run.ts --data "$(PLATEN_DATA_DIR)" $(if $(ONCE),--once)
+	@NODE_COMPILE_CACHE=$${NODE_COMPILE_CACHE:-node_modules/.cache/compile} exec $(NODE) embedded/src/first-run.ts --data "$(PLATEN_DATA_DIR)" $(if $(ONCE),--once)
 
 cluster: node_modules/.package-lock.json ## start every process of a cluster on this machine, on a real Kafka, Redis and S3
 	@renderer/install-chromium.sh

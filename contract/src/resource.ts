@@ -17,6 +17,9 @@ export interface Metadata {
   readonly createdAt: Instant
 }
 
+/** Namespace of a resource that names none, as with kubectl. */
+export const NAMESPACE_DEFAULT = 'default'
+
 export interface NamespacedMetadata extends Metadata {
   readonly namespace: string
 }

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { type Health, openProbes } from '@platen/adapters/http/probe-server.ts'
-import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
+import type { WebhookSenderOptions } from '@platen/adapters/http/webhook-sender.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { memoryRenderEnds } from '@platen/adapters/memory/render-ledger/render-ends.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
@@ -15,7 +15,7 @@ import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { openTracer } from '@platen/adapters/otel/open-tracer.ts'
 import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
-import { openDatabase } from '@platen/adapters/sqlite/database.ts'
+import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { sqliteDeliveryList } from '@platen/adapters/sqlite/delivery-log/delivery-list.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
@@ -29,6 +29,7 @@ import { type ApiPorts, buildApp } from '@platen/api/app.ts'
 import { openBodyChecks } from '@platen/api/body/check/body-checks.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
+import type { WebhookSender } from '@platen/contract/port/webhook-sender.ts'
 import type { KeyRing } from '@platen/contract/render-id.ts'
 import type { SealKeys } from '@platen/contract/seal.ts'
 import { openBatches, openWebhooks, type Webhooks } from '@platen/events/service.ts'
@@ -48,7 +49,6 @@ import type { Config } from './config.ts'
 import { openManifests } from './manifests.ts'
 import { openMeters } from './meter.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
-import { openDataFolder } from './store/data-folder.ts'
 import { type DiskSpace, watchDiskSpace } from './store/disk-space.ts'
 import { recover } from './store/recovery.ts'
 import { keepRetention } from './store/retention.ts'
@@ -60,8 +60,10 @@ export interface EmbeddedService extends AsyncDisposable {
   readonly failed: AbortSignal
 }
 
-/** What exists before the data folder is opened. The caller of `compose` closes it. */
+/** What exists before the rest is loaded. The caller of `compose` closes it. */
 export interface ComposeOptions {
+  /** The database of the data folder. Its lock says that the folder belongs to this process. */
+  readonly database: Database
   readonly config: Config
   readonly clock: Clock
   readonly log: ServiceLog
@@ -75,7 +77,7 @@ const KEY_BYTES = 32
 
 /** Starts the service. Resolves when it accepts requests. When it cannot start, it closes what it had opened and throws. */
 export async function compose(options: ComposeOptions): Promise<EmbeddedService> {
-  const { config, log, engines, forceStop } = options
+  const { config, log, engines, forceStop, database } = options
   await using stack = new AsyncDisposableStack()
   const starting = new AbortController().signal
   let url = config.publicUrl ?? ''
@@ -84,7 +86,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   const running: { renderer?: Renderer } = {}
   const meters = metersOf(options, { directory, running })
   const probes = stack.use(await openProbes({ host, port: metricsPort, metrics: meters.metrics, log }))
-  const { ports, database, ledger, sealKeys } = await openPorts({
+  const { ports, ledger, sealKeys } = await openPorts({
     ...options,
     stack,
     directory,
@@ -186,15 +188,12 @@ interface PortsOptions extends ComposeOptions {
 }
 
 /** Opens the adapters of the embedded topology. */
-async function openPorts({ config, clock, log, stack, directory, meters, publicUrl }: PortsOptions) {
+async function openPorts({ config, clock, log, stack, database, directory, meters, publicUrl }: PortsOptions) {
   const { dataDir, traces } = config
   const tracing = { traces, deployable: 'embedded', messagingSystem: 'platen', clock, log }
   const tracer = stack.use(await openTracer(tracing))
   const ids = systemIds()
-  await openDataFolder(dataDir, log)
-  // Opened first, because its lock says which process owns the folder.
   const starting = new AbortController().signal
-  const database = stack.use(await openDatabase({ path: join(dataDir, 'platen.db'), signal: starting }))
   await removeTemporaryFiles(dataDir)
   const urlKey = await loadOrCreateKeyFile(join(dataDir, 'url-key'), KEY_BYTES, ids)
   const sealKeys: SealKeys = [await loadOrCreateKeyFile(join(dataDir, 'seal-key'), KEY_BYTES, ids)]
@@ -205,7 +204,7 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
   const limiter = await openSqliteLimiter(database, clock, starting)
   const deliveries = await openSqliteDeliveryLog(database, clock, starting)
   const { policy, ca } = config.webhooks
-  const sender = stack.use(webhookSender({ clock, policy, ca: () => ca }))
+  const sender = stack.use(senderAtFirstCall({ clock, policy, ca: () => ca }))
   stack.use(
     keepRetention({
       ledger,
@@ -239,7 +238,20 @@ async function openPorts({ config, clock, log, stack, directory, meters, publicU
     replies: memoryReplyChannel(),
     directory,
   }
-  return { ports, database, ledger, sealKeys }
+  return { ports, ledger, sealKeys }
+}
+
+/** The sender of webhooks. Its client has a hundred modules, and is loaded when there is something to send. */
+function senderAtFirstCall(options: WebhookSenderOptions): WebhookSender {
+  let opening: Promise<WebhookSender> | undefined
+  const open = async () => (await import('@platen/adapters/http/webhook-sender.ts')).webhookSender(options)
+  return {
+    async post(request, signal) {
+      opening ??= open()
+      return await (await opening).post(request, signal)
+    },
+    [Symbol.asyncDispose]: async () => await (await opening)?.[Symbol.asyncDispose](),
+  }
 }
 
 interface HealthInput {

@@ -5,7 +5,7 @@ import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { readLogSettings } from '@platen/adapters/setting/process.ts'
 import { unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
-import { DataFolderLocked } from '@platen/adapters/sqlite/database.ts'
+import { DataFolderLocked, openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { logEverything, reportFailure } from '@platen/adapters/system/report.ts'
@@ -13,6 +13,7 @@ import { exitCrashed, forceStopSignal, stopSignal, untilAborted } from '@platen/
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { type Config, SETTINGS } from './config.ts'
+import { openDataFolder } from './store/data-folder.ts'
 
 const COMPILED_KEPT_AFTER_MS = 2000
 
@@ -28,9 +29,12 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
     warnOfMissingLimits(config.renderSlots, log)
     const clock = systemClock()
+    const { dataDir } = config
+    await openDataFolder(dataDir, log)
+    const profiles = Promise.withResolvers<string>()
     await using engines = await openEngines({
       slots: config.renderSlots.count + SYNC_SLOTS,
-      profileDir: join(config.dataDir, 'chromium'),
+      profileDir: profiles.promise,
       chromium: config.chromium,
       fonts: config.fonts,
       // Publish checks have threads of their own.
@@ -39,10 +43,25 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
       clock,
       log,
     })
-    // Meanwhile another core loads the first thread.
+    // Its lock says which process owns the folder. Until then no file of it may be touched, such as the profile of a browser.
+    const opening = openDatabase({ path: join(dataDir, 'platen.db'), signal: new AbortController().signal })
+    opening.then(() => profiles.resolve(join(dataDir, 'chromium')), profiles.reject)
+    const html = engines.openHtml?.() ?? profiles.promise
+    // The worker of the engine tells what fails here.
+    html.catch(() => undefined)
+    await using database = await opening
+    // Meanwhile other cores start the browser and load the first thread.
     const { compose } = await import('./compose.ts')
     const forceStop = forceStopSignal(stop, { drainMs: config.drainMs, log })
-    await using service = await compose({ config, clock, log, engines, forceStop, isDraining: () => stop.aborted })
+    await using service = await compose({
+      config,
+      clock,
+      log,
+      database,
+      engines,
+      forceStop,
+      isDraining: () => stop.aborted,
+    })
     process.stdout.write(`ready ${service.url}\n`)
     log.info({ url: service.url }, 'process started')
     const end = AbortSignal.any([stop, service.failed])

@@ -22,7 +22,7 @@ import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import { beginWithSettings, type DataPlane, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { type Config, SETTINGS } from './config.ts'
-import { openEngines } from './engine/open-engines.ts'
+import { type Engines, openEngines } from './engine/open-engines.ts'
 import { openRenderer, type Renderer } from './service.ts'
 import { syncSlotsOf } from './worker/slots.ts'
 
@@ -33,14 +33,11 @@ if (import.meta.main) await runProcess({ deployable: 'renderer', settings: SETTI
 
 /** Renders until the stop. Then the running renders end, or the drain time is over, and the queue gives the rest to others. */
 async function serve(own: Process<Config>): Promise<void> {
+  // First: browser and threads start while this process connects to Kafka.
+  const engines = await beginEngines(own)
   const base = await openDataPlane(own)
   const { config, log, redis, kafka, topics, directory, metrics, dependencies, serviceBucket, starting, stop, stack } =
     base
-  const kinds = config.engines.map((engine) => TASK_OF[engine])
-  const engines = stack.use(await openEngines({ ...base, ...(await engineSettings(base)), kinds }))
-  if (config.engines.includes('html') && engines.openHtml === undefined) {
-    throw new Error('PLATEN_ENGINES has html, but no Chromium was found: set PLATEN_CHROMIUM to its path')
-  }
   const replyLine = stack.use(await redis.duplicate(REPLY_CALL_MS_MAX, starting))
   const running: { renderer?: Renderer } = {}
   const isChromiumUp = () => running.renderer?.states().html === 'running'
@@ -90,6 +87,19 @@ async function serve(own: Process<Config>): Promise<void> {
     isAlive: () => queue.isAlive() && statesOf().every(([, state]) => state !== 'dead'),
   }
   await serveUntilStopped(base, health, { engines: config.engines, lanes: config.lanes })
+}
+
+async function beginEngines(own: Process<Config>): Promise<Engines> {
+  const { config, stack } = own
+  const kinds = config.engines.map((engine) => TASK_OF[engine])
+  const engines = stack.use(await openEngines({ ...own, ...(await engineSettings(own)), kinds }))
+  if (!config.engines.includes('html')) return engines
+  if (engines.openHtml === undefined) {
+    throw new Error('PLATEN_ENGINES has html, but no Chromium was found: set PLATEN_CHROMIUM to its path')
+  }
+  // The worker of the engine tells what fails here.
+  engines.openHtml().catch(() => undefined)
+  return engines
 }
 
 function openQueue({ kafka, topics, config, metrics }: DataPlane<Config>, meter: RendererMeter) {

@@ -55,7 +55,7 @@ interface EngineService {
 
 const MISSING: EngineService = { state: () => 'missing', stop: async () => undefined }
 
-/** Runs the worker of one engine. Begins when the engine is open and `started` has resolved, ends at `stop`. */
+/** Opens an engine and runs its worker. The worker begins when `started` has resolved, and ends at `stop`. */
 function serveEngine(
   options: RendererOptions,
   started: Promise<void>,
@@ -66,9 +66,9 @@ function serveEngine(
   let engine: RenderEngine | undefined
   let hasFailed = false
   const run = async () => {
-    await started
     await using opened = await open()
     engine = opened
+    await started
     const { signal } = stopping
     if (!signal.aborted) await runWorker(ports, opened, { settings, signal, forceStop })
   }

@@ -1,14 +1,9 @@
 /** What is measured, case by case, and what each figure is held against. */
-import { execFile, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import type { Engine } from '@platen/contract/render-options.ts'
 import { schema } from '../fuzz/schema/case.ts'
 import { timing } from '../hostile/timing/case.ts'
-import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
-import { ended, render, submit } from '../topology/service.ts'
 import { contend } from './child.ts'
 import { clusterAcceptance, clusterRenderers, clusterSync } from './cluster/case.ts'
 import { directory } from './cluster/directory/case.ts'
@@ -23,8 +18,10 @@ import { projection } from './cluster/view/projection.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
 import { traces } from './raw/trace.ts'
-import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
-import { slots } from './slots.ts'
+import { MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
+import { slots } from './single/slots.ts'
+import { podStart, start } from './single/start.ts'
+import { firstRenders, steadiness } from './single/steadiness.ts'
 import { webhooks } from './webhook/case.ts'
 
 type Case = (scale: number) => AsyncGenerator<Figure>
@@ -96,93 +93,6 @@ async function* reactPdfThroughput(scale: number): AsyncGenerator<Figure> {
   yield { name, detail: `${ms(large)} ÷ ${ms(small)}`, value: large / small, target: { atMost: 4.5 } }
 }
 
-async function* steadiness(scale: number): AsyncGenerator<Figure> {
-  await using service = await startMeasured(SLOTS)
-  for (const engine of ['html', 'react_pdf'] as const) {
-    const [own] = await race([syncRenders(service, engine)], {
-      rows: 10,
-      concurrency: 1,
-      count: Math.ceil(1000 * scale),
-      rounds: 1,
-      warmUp: 300,
-    })
-    const [p95, worst] = [quantile(own.latenciesMs, 0.95), Math.max(...own.latenciesMs)]
-    yield {
-      name: `${engine}: worst of ${own.latenciesMs.length} documents ÷ p95`,
-      detail: `${ms(worst)} ÷ ${ms(p95)}`,
-      value: worst / p95,
-      target: { atMost: 2 },
-    }
-  }
-  for (const engine of ['html', 'react_pdf'] as const) yield await crowded(service, engine, scale)
-}
-
-/** Sync renders of one tenant while another's async renders wait in their hundreds. */
-async function crowded(
-  service: Awaited<ReturnType<typeof startMeasured>>,
-  engine: Engine,
-  scale: number,
-): Promise<Figure> {
-  const batch = { rows: 10, concurrency: 1, count: Math.ceil(100 * scale), rounds: 1, warmUp: 50 }
-  const [solo] = await race([syncRenders(service, engine)], batch)
-  const body = { template: 'invoice', engine, data: invoiceData(50) }
-  const queued = await Promise.all(Array.from({ length: 500 }, () => submit(service, CROWDING_LIVE, body)))
-  const [beside] = await race([syncRenders(service, engine)], { ...batch, warmUp: 1 })
-  // The next case must be alone on the machine again.
-  for (const id of queued) await ended(service, CROWDING_LIVE, id)
-  const [quiet, busy] = [solo, beside].map(({ latenciesMs }) => quantile(latenciesMs, 0.95))
-  return {
-    name: `${engine}: sync p95 beside 500 queued async renders ÷ alone`,
-    detail: `${ms(busy)} ÷ ${ms(quiet)}`,
-    value: (busy ?? 0) / (quiet ?? 0),
-    target: { atMost: 2 },
-  }
-}
-
-const run = promisify(execFile)
-
-/** Between a start and a stop. */
-const START_REST_MS = 3000
-
-async function* start(): AsyncGenerator<Figure> {
-  const imports: number[] = []
-  const firsts: number[] = []
-  const others: number[] = []
-  for (let round = 0; round < 5; round += 1) {
-    const importedAt = performance.now()
-    await run(process.execPath, ['--input-type=module', '-e', "await import('@react-pdf/renderer')"], {
-      cwd: import.meta.dirname,
-    })
-    imports.push(performance.now() - importedAt)
-    const startedAt = performance.now()
-    await using service = await startEmbedded({ PLATEN_LOG_LEVEL: 'warn' })
-    await renderOne(service)
-    firsts.push(performance.now() - startedAt)
-    // The last thread to start is warm by then, and has kept what it compiled.
-    await sleep(START_REST_MS)
-    await service.stop()
-    const restartedAt = performance.now()
-    await service.start()
-    await renderOne(service)
-    others.push(performance.now() - restartedAt)
-  }
-  const [imported, first, later] = [imports, firsts, others].map((times) => quantile(times, 0.5))
-  const figure = (which: string, time = Number.NaN) => ({
-    name: `${which} of the process to the first PDF ÷ importing @react-pdf/renderer`,
-    detail: `${ms(time)} ÷ ${ms(imported)}`,
-    value: time / (imported ?? 0),
-    target: { atMost: 4 },
-  })
-  yield figure('first start', first)
-  yield figure('later start', later)
-}
-
-async function renderOne(service: EmbeddedService): Promise<void> {
-  const invoice = { template: 'invoice', data: { number: '1', rows: [] } }
-  const answer = await render(service, `service_live_${'A'.repeat(43)}`, invoice)
-  if (answer.status !== 200) throw new Error('the first render succeeds')
-}
-
 async function* acceptance(scale: number): AsyncGenerator<Figure> {
   await using service = await startMeasured(1)
   const bare = fork(new URL('raw/accept.ts', import.meta.url), { env: { ...process.env, NODE_ENV: 'production' } })
@@ -217,7 +127,9 @@ export const CASES = {
   slots,
   react_pdf: reactPdfThroughput,
   steadiness,
+  'first-render': firstRenders,
   start,
+  'start-renderer': podStart,
   acceptance,
   webhooks,
   fairness,

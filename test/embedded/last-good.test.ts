@@ -2,7 +2,10 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '@platen/contract/canonical-json.ts'
+import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
+import { readFolder } from '@platen/settings/manifest/folder.ts'
+import { loadLastGood } from '@platen/settings/manifest/last-good.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
 import { KEY, PLAN, TENANT, templateHead } from '../fixture/manifests.ts'
@@ -152,5 +155,66 @@ describe('after a restart', () => {
     expect(kept).toContain('starter')
     expect(kept).not.toContain('hunter2')
     expect(kept).not.toContain(key.slice(13))
+  })
+})
+
+describe('the next start', () => {
+  const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: hook, namespace: team-acme}\n'
+  /** The names of the resources that a start reads again, after `change`. */
+  const readAgain = async (change: () => Promise<unknown> = async () => undefined) => {
+    await (await folder.follow())[Symbol.asyncDispose]()
+    await change()
+    const read = resourceReader()
+    const kept = await loadLastGood(folder.dataDir, read)
+    if (kept === undefined || kept === 'damaged') throw new Error('nothing was kept')
+    const places: unknown[] = []
+    const state = await readFolder(folder.dir, kept.folder, {
+      read(value) {
+        places.push(value['kind'])
+        return read(value)
+      },
+    })
+    return { places, files: [...state.files.keys()], documents: state.documents.map(({ place }) => place) }
+  }
+  beforeEach(async () => {
+    await folder.write('a.yaml', PLATFORM)
+    await folder.write('b.yaml', letter('one'))
+  })
+
+  test('parses no file that has not changed', async () => {
+    expect(await readAgain()).toEqual({
+      places: [],
+      files: ['a.yaml', 'b.yaml'],
+      documents: ['Plan starter', 'Tenant acme', 'ApiKey team-acme/ci', 'Template team-acme/letter'],
+    })
+  })
+
+  test('parses a changed file, and no other', async () => {
+    const { places } = await readAgain(() => folder.write('b.yaml', letter('two')))
+    expect(places).toEqual(['Template'])
+  })
+
+  test('parses a file with a Secret, of which nothing was kept', async () => {
+    await folder.write('b.yaml', secret)
+    expect(await readAgain()).toMatchObject({
+      places: ['Secret'],
+      documents: expect.arrayContaining(['Secret team-acme/hook']),
+    })
+  })
+
+  test('parses all of a folder with a fault, to say so again', async () => {
+    await folder.write('b.yaml', letter('one').replace('spec:', 'spec: ['))
+    expect((await readAgain()).places).toEqual(['Plan', 'Tenant', 'ApiKey'])
+  })
+
+  test('parses all that was read by other schemas', async () => {
+    const reread = readAgain(async () => {
+      const path = join(folder.dataDir, 'last-good')
+      const [digest, json = ''] = (await readFile(path, 'utf8')).split('\n', 2)
+      const version = Array.from({ length: 100 }, (_, i) => i).find((i) => sha256(`${i} ${json}`) === digest)
+      const other = json.replace(/"reader":"\w+"/, '"reader":"other"')
+      await writeFile(path, `${sha256(`${version} ${other}`)}\n${other}\n`)
+    })
+    expect((await reread).places).toEqual(['Plan', 'Tenant', 'ApiKey', 'Template'])
   })
 })

@@ -86,6 +86,20 @@ test.for<[string, Record<string, string>, string]>([
   })
 })
 
+test('a service whose folder belongs to another one is refused, and leaves the browser of that one its profile', async () => {
+  await using service = await startEmbedded()
+  const { dataDir, manifestsDir } = service
+  const html = () => render(service, ACME_LIVE, { template: 'invoice', engine: 'html', data: invoice(1) })
+  expect((await html()).status).toBe(200)
+  const kept = () => readdir(join(dataDir, 'chromium'))
+  const before = await kept()
+  const { code, err } = await refusal({ PLATEN_DATA_DIR: dataDir, PLATEN_MANIFESTS_DIR: manifestsDir })
+  expect([code, err]).toEqual([1, expect.stringContaining(`the data folder ${dataDir} is in use`)])
+  expect(before).toContainEqual(expect.stringMatching(/^browser-/))
+  expect(await kept()).toEqual(before)
+  expect((await html()).status).toBe(200)
+})
+
 function linesOf(log: string): readonly unknown[] {
   return log
     .split('\n')

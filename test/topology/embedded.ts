@@ -18,6 +18,9 @@ import { type Stores, type TestedService } from './service.ts'
 const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')
 
+/** As `npm start` and the images have it: compiled code is kept beside the code, and a new data folder does not begin without it. */
+export const COMPILED = process.env['NODE_COMPILE_CACHE'] ?? join(ROOT, 'node_modules/.cache/compile')
+
 export interface EmbeddedService extends TestedService {
   pid(): number
   /** Address of probes and metrics, if `PLATEN_METRICS_PORT` is set. */
@@ -140,6 +143,7 @@ export function spawnService(
     env: {
       ...Object.fromEntries(inherited),
       NODE_OPTIONS: scaledTimeOptions(),
+      NODE_COMPILE_CACHE: COMPILED,
       ...(chromium && { PLATEN_CHROMIUM: chromium }),
       ...settings,
     },

@@ -39,8 +39,8 @@ export interface HtmlEngineSettings {
   readonly clock: Clock
   readonly log: Log
   readonly meter: EngineMeter
-  /** A folder that only this engine uses. What browsers of an earlier process left there is removed. */
-  readonly profileDir: string
+  /** A folder that only this engine uses, once it resolves. What browsers of an earlier process left there is removed. */
+  readonly profileDir: string | Promise<string>
   /** False if Chromium cannot use its own sandbox: as root, or without user namespaces. */
   readonly isSandboxed: boolean
   /** Documents after which a browser or a page retires. Absent means the default. */
@@ -53,16 +53,14 @@ const WARM_PAGES_PER_SLOT = 2
 
 /** Opens the engine and begins to start Chromium, without waiting for it. If Chromium does not start, logs it and tries again. */
 export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<RenderEngine> {
-  const { slots, faces = defaultFaces(), remote = NO_REMOTE_FILES, clock, log, profileDir, meter } = settings
-  const [{ default: puppeteer }, fontConfigFile] = await Promise.all([
+  const { slots, faces = defaultFaces(), remote = NO_REMOTE_FILES, clock, log, meter } = settings
+  const [{ default: puppeteer }, profiles] = await Promise.all([
     import('puppeteer'),
-    writeFontConfig(join(profileDir, 'font'), faces),
-    removeStaleProfiles(profileDir),
+    openProfiles(settings.profileDir, faces),
   ])
   const usageOf = openUsages(clock)
   const source = openBrowserSource({
-    launch: (signal) =>
-      meter.launching(() => launchBrowser({ ...settings, puppeteer, fontConfigFile }, signal), signal),
+    launch: (signal) => meter.launching(() => launchBrowser({ ...settings, ...profiles, puppeteer }, signal), signal),
     rendersOf: (browser) => usageOf(browser).renders,
     clock,
     log,
@@ -106,12 +104,22 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
       const ended = AbortSignal.any([signal, closing.signal])
       return raceAbort(fillAndPrint(work, ended), ended)
     },
+    // May be called twice.
     async [Symbol.asyncDispose]() {
       closing.abort(new ServiceError('render_crashed', 'the html engine was closed'))
       await source[Symbol.asyncDispose]()
       await cluster[Symbol.asyncDispose]()
     },
   }
+}
+
+async function openProfiles(folder: string | Promise<string>, faces: readonly FontFace[]) {
+  const profileDir = await folder
+  const [fontConfigFile] = await Promise.all([
+    writeFontConfig(join(profileDir, 'font'), faces),
+    removeStaleProfiles(profileDir),
+  ])
+  return { profileDir, fontConfigFile }
 }
 
 function documentOf(work: RenderWork, filled: ScannedHtml, files: RemoteFiles): PrintDocument {

@@ -19,8 +19,8 @@ import { openThreadPool, spawnThreadFor, type ThreadPool } from './thread-pool.t
 export interface EnginesOptions {
   /** Renders at the same time, per engine. */
   readonly slots: number
-  /** The folder of browser profiles. */
-  readonly profileDir: string
+  /** The folder of browser profiles. Those of an earlier process are removed there once it resolves. */
+  readonly profileDir: string | Promise<string>
   /** Path of the browser to use. `none` means no html engine, absent means the one that is found. */
   readonly chromium: string | undefined
   /** The kinds of tasks that will come; absent means all. Others fail. */
@@ -33,12 +33,12 @@ export interface EnginesOptions {
   readonly log: Log
 }
 
-/** Closing it ends the threads. Callers must close the engines that they opened first. */
+/** Closing it ends the threads, and the browser if nobody did. */
 export interface Engines extends AsyncDisposable {
   /** The publish check of a template. */
   readonly check: (request: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
   readonly openReactPdf: () => RenderEngine
-  /** Starts a browser. Absent if there is none. */
+  /** Starts a browser at the first call, and returns the same engine at each. Absent if there is none. */
   readonly openHtml?: () => Promise<RenderEngine>
   /** Counts from now on. The engines start before there are metrics. */
   readonly measure: (meter: EngineMeter) => void
@@ -61,16 +61,24 @@ export async function openEngines(options: EnginesOptions): Promise<Engines> {
   )
   const pool = openThreadPool({ size: slots + 1, clock, meter, spawn })
   const remote = openRemoteFiles(options)
+  let html: Promise<RenderEngine> | undefined
   return {
     check: (check, signal) => pool.run({ kind: 'check', check }, signal),
     openReactPdf: () => openReactPdfEngine({ pool, slots, remote }),
     ...(executablePath !== undefined && {
-      openHtml: () => openHtml(options, { executablePath, faces, pool, remote, meter }),
+      openHtml() {
+        html ??= openHtml(options, { executablePath, faces, pool, remote, meter })
+        return html
+      },
     }),
     measure(measuring) {
       late.meter = measuring
     },
-    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      const opened = await html?.catch(() => undefined)
+      await opened?.[Symbol.asyncDispose]()
+      await pool[Symbol.asyncDispose]()
+    },
   }
 }
 

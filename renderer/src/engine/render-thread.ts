@@ -3,7 +3,7 @@
 import { Console } from 'node:console'
 import { flushCompileCache } from 'node:module'
 import { Writable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
@@ -81,9 +81,13 @@ async function warmUp(port: MessagePort, { renderDocument }: Tools): Promise<voi
   // A thread that makes no documents needs no warm-up.
   await renderDocument?.(WARM_UP)
   post(port, { kind: 'warm' })
-  // Write the compile cache now: threads are terminated, so Node never reaches its own exit code that writes it.
+  // Threads are terminated, so Node never reaches its own exit code that writes the cache. Writing takes as long as a few documents. So it
+  // waits until the first ones are made.
+  await setTimeout(COMPILED_KEPT_AFTER_MS)
   flushCompileCache()
 }
+
+const COMPILED_KEPT_AFTER_MS = 1000
 
 function runTask(
   { renderDocument, checkTemplate, fillHtml }: Tools,

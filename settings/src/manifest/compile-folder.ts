@@ -1,6 +1,6 @@
 /** Compiles the documents of a folder: runs the publish checks of their templates, then the same `compile` as in a cluster. */
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Resource } from '@platen/contract/resource.ts'
+import { NAMESPACE_DEFAULT, type Resource } from '@platen/contract/resource.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import type { FoundKeys } from '../compile/api-key.ts'
 import { type Compiled, compile, type Previous } from '../compile/compile.ts'
@@ -11,7 +11,7 @@ import { type AccountRefusals } from '../compile/tenant/account.ts'
 import type { FoundSecrets, Reseal } from '../compile/tenant.ts'
 import type { CheckResult } from '../publish/run-check.ts'
 import type { FolderChecks, WantedCheck } from './folder-checks.ts'
-import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
+import type { ManifestDocument } from './text/parse.ts'
 
 /** Bucket of manifests, templates and, unless a tenant names another, PDFs. */
 export const SERVICE_BUCKET = 'platen'

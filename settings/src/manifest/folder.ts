@@ -13,9 +13,8 @@ import { raceAbort } from '@platen/contract/race.ts'
 import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
 import { brokenChanges } from '@platen/contract/schema/resource/rule.ts'
 import { MANIFEST_DEBOUNCE_MS, MANIFEST_DEBOUNCES_MAX, MANIFEST_FILE_BYTES_MAX } from './limit.ts'
-import { type ManifestDocument, type ManifestFault, type ParsedParts, parseManifests } from './text/parse.ts'
+import type { ManifestDocument, ManifestFault, ParsedParts } from './text/parse.ts'
 import type { ReadAhead } from './text/read-ahead.ts'
-import { splitText } from './text/yaml-text.ts'
 
 interface FileState {
   /** SHA-256 of the bytes; absent for a file that could not be read. */
@@ -37,10 +36,19 @@ export interface FolderState {
 
 export const EMPTY_FOLDER: FolderState = { files: new Map(), documents: [], faults: [] }
 
-/** A folder state with these documents and nothing else, each place once. */
-export function folderFromDocuments(documents: readonly ManifestDocument[]): FolderState {
+/**
+ * A folder state with these documents and nothing else, each place once. `digests`: SHA-256 of the files that have no others. They are not
+ * parsed until they change.
+ */
+export function folderFromDocuments(
+  documents: readonly ManifestDocument[],
+  digests: ReadonlyMap<string, string> = new Map(),
+): FolderState {
   const byFile = Map.groupBy(documents, ({ file }) => file)
-  const files = [...byFile].map(([name, documents]): [string, FileState] => [name, { documents, faults: [] }])
+  const files = [...byFile].map(([name, documents]): [string, FileState] => {
+    const digest = digests.get(name)
+    return [name, { documents, faults: [], ...(digest !== undefined && { digest }) }]
+  })
   return { files: new Map(files), documents, faults: [] }
 }
 
@@ -132,6 +140,11 @@ async function parseFile(
     const fault = { file: name, message: 'is not UTF-8' }
     return { digest, documents: before?.documents ?? [], faults: [fault] }
   }
+  // Loaded here, because a start whose files have not changed parses none.
+  const [{ parseManifests }, { splitText }] = await Promise.all([
+    import('./text/parse.ts'),
+    import('./text/yaml-text.ts'),
+  ])
   const last: ParsedParts = before?.parts ?? new Map()
   const unknown = new Set(splitText(text).map(({ part }) => part)).difference(last)
   const known = new Map([...last, ...((await readAhead?.([...unknown])) ?? [])])

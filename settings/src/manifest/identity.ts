@@ -5,13 +5,13 @@
 import { join } from 'node:path'
 import type { Instant } from '@platen/contract/brand.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
-import { type Metadata, type Resource, type Uid } from '@platen/contract/resource.ts'
+import { type Metadata, NAMESPACE_DEFAULT, type Resource, type Uid } from '@platen/contract/resource.ts'
 import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
 import type { Tenant } from '@platen/contract/tenant.ts'
 import { canonicalJson, sha256 } from '../compile/digest.ts'
 import { readText, writePrivateFile } from '../secrets.ts'
-import { type ManifestDocument, NAMESPACE_DEFAULT } from './text/parse.ts'
+import type { ManifestDocument } from './text/parse.ts'
 
 export interface Identity {
   readonly uid: Uid

@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import type { Uid } from '@platen/contract/resource.ts'
-import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
+import { type ReadResource, resourceSchemasDigest } from '@platen/contract/schema/resource/reader.ts'
+import { brokenRules } from '@platen/contract/schema/resource/rule.ts'
 import { type ApiKey, DEFAULT_LIMITS, type Limits, type Template, type Tenant } from '@platen/contract/tenant.ts'
 import { NO_PREVIOUS, type Previous } from '../compile/compile.ts'
 import type { CheckFaults } from '../compile/template.ts'
@@ -19,9 +20,16 @@ import type { ManifestDocument } from './text/parse.ts'
 /** Increases with the stored form, including settings except their limits, and when a publish check covers more. */
 const VERSION = 5
 
+/** Increases when the same text is parsed to other documents. */
+const PARSER_VERSION = 1
+
 interface Kept {
   /** Without Secrets: secrets are kept only where they are declared. */
   readonly documents: readonly ManifestDocument[]
+  /** The files that have nothing but these documents, with the SHA-256 of their bytes. Absent if an older version stored this. */
+  readonly files?: readonly (readonly [name: string, digest: string])[]
+  /** What read the documents. */
+  readonly reader?: string
   readonly plans: readonly (readonly [Uid, Limits])[]
   readonly tenants: readonly (readonly [Uid, Tenant])[]
   readonly templates: readonly (readonly [Uid, Template])[]
@@ -43,10 +51,14 @@ export async function loadLastGood(dataDir: string, read: ReadResource): Promise
   const [digest, json = ''] = text.split('\n', 2)
   if (digest !== digestOf(json)) return 'damaged'
   // The digest shows that a version with this form wrote it.
-  const { documents, plans, tenants, templates, apiKeys, sound } = JSON.parse(json) as Kept
-  const isStillGood = ({ written }: ManifestDocument) => 'written' in read(written as unknown as JsonObject)
+  const { documents, files = [], reader, plans, tenants, templates, apiKeys, sound } = JSON.parse(json) as Kept
+  const isSameReader = reader === readerDigest()
+  const isStillGood = ({ written }: ManifestDocument) =>
+    isSameReader ? brokenRules(written).length === 0 : 'written' in read(written as unknown as JsonObject)
+  const good = documents.filter(isStillGood)
+  const isKnown = isSameReader && good.length === documents.length
   return {
-    folder: folderFromDocuments(documents.filter(isStillGood)),
+    folder: folderFromDocuments(good, new Map(isKnown ? files : [])),
     previous: {
       ...NO_PREVIOUS,
       plans: inForce(plans.map(([uid, limits]) => [uid, complete(limits)])),
@@ -69,7 +81,9 @@ function complete(limits: Limits): Limits {
 /** Stores what is in force now. It is on disk when it resolves. */
 export async function storeLastGood(dataDir: string, { folder, previous, checks }: LastGood): Promise<void> {
   const kept: Kept = {
-    documents: folder.documents.filter(({ written }) => written.kind !== 'Secret'),
+    documents: folder.documents.filter((document) => !isSecret(document)),
+    files: parsedFiles(folder),
+    reader: readerDigest(),
     plans: settingsOf(previous.plans),
     tenants: settingsOf(previous.tenants),
     templates: settingsOf(previous.templates),
@@ -78,6 +92,23 @@ export async function storeLastGood(dataDir: string, { folder, previous, checks 
   }
   const json = JSON.stringify(kept)
   await writePrivateFile(pathIn(dataDir), `${digestOf(json)}\n${json}\n`, { isReplacing: true })
+}
+
+/** None if anything is refused: then a start parses all files again, to say so. */
+function parsedFiles({ files, faults }: FolderState): readonly (readonly [string, string])[] {
+  if (faults.length > 0) return []
+  return [...files].flatMap(([name, { digest, documents }]) =>
+    digest === undefined || documents.some(isSecret) ? [] : [[name, digest] as const],
+  )
+}
+
+function isSecret({ written }: ManifestDocument): boolean {
+  return written.kind === 'Secret'
+}
+
+/** Not of the rules between fields, which are quick to check again. */
+function readerDigest(): string {
+  return sha256(`${PARSER_VERSION} ${resourceSchemasDigest()}`)
 }
 
 function pathIn(dataDir: string): string {

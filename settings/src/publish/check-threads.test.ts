@@ -5,7 +5,7 @@ import { NEVER } from '../../../test/fixture/build.ts'
 import { aTemplateResource } from '../../../test/fixture/resource.ts'
 import { checkRequestsOf } from '../compile/template.ts'
 import { openCheckThreads } from './check-threads.ts'
-import { CHECK_THREADS_IDLE_MS } from './limit.ts'
+import { CHECK_ONE_THREAD_MS, CHECK_THREADS_IDLE_MS } from './limit.ts'
 
 const [REQUEST] = checkRequestsOf([aTemplateResource()], new Map()).values().toArray() as [CheckRequest]
 
@@ -32,6 +32,7 @@ test('no thread is there before anything is checked, nor when nothing was for a 
   expect(threads).toEqual({ opened: 0, closed: 0 })
   const [one, other] = [checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER)]
   expect(threads).toEqual({ opened: 1, closed: 0 })
+  await clock.advance(CHECK_ONE_THREAD_MS)
   asked[0]?.resolve([])
   await one
   await clock.advance(2 * CHECK_THREADS_IDLE_MS)
@@ -61,4 +62,26 @@ test('a check in between keeps them, and one afterwards has them opened anew', a
   expect(threads).toEqual({ opened: 2, closed: 1 })
   await checks[Symbol.asyncDispose]()
   expect(threads).toEqual({ opened: 2, closed: 2 })
+})
+
+test('checks follow each other on one thread, and run beside each other once they have taken a while', async () => {
+  const { clock, asked, checks } = counted()
+  const [one] = [checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER)]
+  expect(asked).toHaveLength(1)
+  asked[0]?.resolve([])
+  await one
+  await clock.advance(CHECK_ONE_THREAD_MS - 1)
+  expect(asked).toHaveLength(2)
+  await clock.advance(1)
+  expect(asked).toHaveLength(3)
+  void checks.check(REQUEST, NEVER)
+  await clock.advance(0)
+  expect(asked).toHaveLength(4)
+})
+
+test('a check that is no longer wanted does not wait for its turn', async () => {
+  const { asked, checks } = counted()
+  void checks.check(REQUEST, NEVER)
+  await expect(checks.check(REQUEST, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
+  expect(asked).toHaveLength(1)
 })

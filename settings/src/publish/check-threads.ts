@@ -1,9 +1,11 @@
 /**
  * The threads of the publish check. They exist only while templates are checked: they take a hundred MiB, and most hours bring no template.
+ * There is one until the checks have taken a while: it costs as much to open a thread as to check twenty templates.
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
+import { raceAbort, raceFirst } from '@platen/contract/race.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
-import { CHECK_THREADS_IDLE_MS } from './limit.ts'
+import { CHECK_ONE_THREAD_MS, CHECK_THREADS_IDLE_MS } from './limit.ts'
 import type { PublishCheck } from './run-check.ts'
 
 export interface CheckThreads extends AsyncDisposable {
@@ -20,13 +22,17 @@ interface CheckPool extends AsyncDisposable {
 
 export interface CheckThreadsOptions {
   readonly open: () => CheckPool
-  readonly clock: Pick<Clock, 'sleep'>
+  readonly clock: Pick<Clock, 'sleep' | 'monotonic'>
 }
 
 /** Opens the threads at the first check, and closes them when idle for a while. Closing cancels running checks. */
 export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThreads {
   let threads: CheckPool | undefined
   let running = 0
+  /** When checks began to run without a pause. */
+  let busySince = 0
+  /** Resolves when the check that began last has ended. */
+  let last: Promise<void> = Promise.resolve()
   let idle = new AbortController()
   const close = async () => {
     const last = threads
@@ -41,14 +47,25 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
     )
     if (isOver) await close()
   }
+  const awaitTurn = async (before: Promise<void>, signal: AbortSignal) => {
+    const leftMs = busySince + CHECK_ONE_THREAD_MS - clock.monotonic()
+    if (leftMs <= 0) return
+    await raceFirst([(until) => raceAbort(before, until), (until) => clock.sleep(leftMs, until)], signal)
+  }
   return {
     async check(request, signal) {
       idle.abort()
       threads ??= open()
+      const opened = threads
+      const [before, over] = [last, Promise.withResolvers<void>()]
+      last = over.promise
       running++
+      if (running === 1) busySince = clock.monotonic()
       try {
-        return await threads.run({ kind: 'check', check: request }, signal)
+        if (running > 1) await awaitTurn(before, signal)
+        return await opened.run({ kind: 'check', check: request }, signal)
       } finally {
+        over.resolve()
         running--
         if (running === 0) void closeWhenIdle()
       }

@@ -6,6 +6,9 @@ const SECOND_MS = 1000
 /** How long idle threads of the publish check are kept. Opening them takes half a second, as long as a few checks. */
 export const CHECK_THREADS_IDLE_MS = 30 * SECOND_MS
 
+/** How long checks share one thread before a second one may start: twice as long as opening it. A check that hangs delays others no longer. */
+export const CHECK_ONE_THREAD_MS = 2 * SECOND_MS
+
 /** Publish checks at once, one per tenant. Each has a thread of its own, of a hundred MiB. */
 export const CHECKS_AT_ONCE = 2
 

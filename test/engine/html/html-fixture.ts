@@ -18,7 +18,7 @@ export function temporaryFolder(): string {
 }
 
 /** An engine on its own folder. To be disposed of. */
-export async function anEngine(settings: Partial<HtmlEngineSettings> = {}) {
+export async function anEngine(settings: Partial<HtmlEngineSettings> & { readonly profileDir?: string } = {}) {
   const profileDir = settings.profileDir ?? temporaryFolder()
   const executablePath = settings.executablePath ?? (await findChromium({}))
   if (executablePath === undefined) throw new Error('these tests need Chromium')

@@ -1,5 +1,6 @@
 /** Reads the manifests of the four kinds, and of the ConfigMaps and Secrets beside them. */
 import type { JsonObject } from '../../brand.ts'
+import { sha256 } from '../../canonical-json.ts'
 import type { ErrorDetail } from '../../error.ts'
 import { type Kind, type ResourceManifest, SPEC_SCHEMAS } from '../resource.ts'
 import { compileValidator } from '../validator.ts'
@@ -63,6 +64,11 @@ function coreShape(kind: 'ConfigMap' | 'Secret', fields: object): object {
     required: ['apiVersion', 'kind', 'metadata'],
     properties: { apiVersion: { enum: ['v1'] }, kind: { enum: [kind] }, metadata: namespacedMetadata, ...fields },
   }
+}
+
+/** Differs when a manifest may be read in another way: from that of a version with other schemas. */
+export function resourceSchemasDigest(): string {
+  return sha256(JSON.stringify(SHAPES))
 }
 
 export type ReadResource = (

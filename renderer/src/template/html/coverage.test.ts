@@ -4,7 +4,8 @@ import { aRenderWork } from '../../../../test/fixture/render-work.ts'
 import { defaultFaces } from '../asset/font/default-fonts.ts'
 import { isVisible } from '../asset/glyph.ts'
 import { FONT_COVERAGE_CHARS_MAX } from '../limit.ts'
-import { openGlyphScan, PLAIN } from './coverage.ts'
+import { openGlyphScan } from './coverage.ts'
+import { PLAIN } from './plain.ts'
 
 /** Without the large fonts, so that Han is missing. */
 const scan = openGlyphScan(defaultFaces([]))

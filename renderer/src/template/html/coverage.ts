@@ -11,6 +11,7 @@ import type { RenderWork } from '../../port/engine.ts'
 import { defaultFaces, EMOJI_FAMILY, type FontFace } from '../asset/font/default-fonts.ts'
 import { readTable } from '../asset/font/table-file.ts'
 import { FONT_COVERAGE_CHARS_MAX, FONT_COVERAGES_MAX } from '../limit.ts'
+import { isPlain } from './plain.ts'
 
 /** Sets of characters. Each is the inside of a character class in a regular expression with the flag `u`. */
 export interface Coverage {
@@ -25,20 +26,6 @@ export interface GlyphScan {
   missingIn(html: string): string
   /** The data to find missing characters in the page. Undefined if no character of `html` can be missing. */
   coverageFor(html: string, work: RenderWork): Coverage | undefined
-}
-
-/**
- * DejaVu has every assigned character in these ranges, and most documents contain no others. Larger numeric entities do not count as plain;
- * named entities do.
- */
-export const PLAIN =
-  '\\0-\\u024f\\u0370-\\u03ff\\u0400-\\u0525\\u2000-\\u206f\\u20a0-\\u20b5\\u2116\\u2122\\u2190-\\u2315\\u2500-\\u269c\\u2706-\\u2709\\u270c-\\u2727\\ufeff'
-
-const NOT_PLAIN = new RegExp(`[^${PLAIN}]|&#(?:0*[1-9]\\d{3}|[xX]0*[1-9a-fA-F][\\da-fA-F]{2})`, 'u')
-
-/** Whether all characters of `html` are of Latin, Greek and Cyrillic text and of common symbols. */
-export function isPlain(html: string): boolean {
-  return !NOT_PLAIN.test(html)
 }
 
 /** Opens a scan. It reads no font before the first document that has something to look for. */

@@ -16,10 +16,11 @@ import { type RemoteImages, remoteImagesOf, requireFetched } from '../asset/remo
 import { FigureFault } from '../figure/figure.ts'
 import { registerFigures } from '../figure/tag.ts'
 import { HTML_BYTES_MAX, LIQUID_ALLOCATIONS_MAX, LIQUID_MS_MAX } from '../limit.ts'
-import { type Coverage, isPlain, openGlyphScan } from './coverage.ts'
+import { type Coverage, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
 import { watchAbsent } from './liquid/absent.ts'
 import { marginFaultOf } from './page-css.ts'
+import { isPlain } from './plain.ts'
 import {
   type Part,
   refuseLoading,

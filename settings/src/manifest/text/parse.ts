@@ -4,6 +4,7 @@
  */
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
 import { JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
+import { NAMESPACE_DEFAULT } from '@platen/contract/resource.ts'
 import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
 import type { ResourceManifest } from '@platen/contract/schema/resource.ts'
 import type { Document, LineCounter } from 'yaml'
@@ -51,9 +52,6 @@ export interface FileToParse {
 
 /** By the text from the start of one document to the start of the next. */
 export type ParsedParts = ReadonlyMap<string, readonly DocumentResult[]>
-
-/** Namespace of a resource that names none, as with kubectl. */
-export const NAMESPACE_DEFAULT = 'default'
 
 /** Parses every document of a file. Never throws. */
 export function parseManifests({ text, file, read, known }: FileToParse): ParsedFile {

@@ -4,7 +4,7 @@
  */
 import { DEFAULT_FAMILY } from '../../../template/asset/font/default-fonts.ts'
 import { FALLBACKS, HAN_LANGUAGES, hanFamilies } from '../../../template/asset/font/script.ts'
-import { PLAIN } from '../../../template/html/coverage.ts'
+import { PLAIN } from '../../../template/html/plain.ts'
 
 /** Returns a script for the page. `locale` is the language of what has none in the document. It does not see text that CSS makes. */
 export function fallbackScript(locale: string | undefined): string {
