@@ -35,6 +35,21 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
   const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
   const run = (keys: readonly string[], request: object, signal: AbortSignal) =>
     script.run({ keys, request: { ...fixed, ...request } }, signal)
+  const completeAll: AuditableLimiter['completeAll'] = async (manifests, signal) => {
+    const groups = new Map<string, Ends>()
+    for (const manifest of manifests) {
+      const { account, id, period } = manifest.render
+      const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
+      const keys = [...keysOf(account, period), endedKey(account, id), ...buckets]
+      const name = keys.join(' ')
+      const group: Ends = groups.get(name) ?? { keys, ends: [] }
+      groups.set(name, group)
+      const { units, template, day } = chargeOf(manifest) ?? {}
+      group.ends.push({ id, units, template, day })
+    }
+    const completing = { operation: 'complete', templatesMax: CHARGED_TEMPLATES_MAX }
+    await Promise.all([...groups.values()].map(({ keys, ends }) => run(keys, { ...completing, ends }, signal)))
+  }
   return {
     async reserve(request, signal) {
       const { account, id, others, period, engine, mode, units, limits, revision } = request
@@ -60,16 +75,8 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
       const holding = { id, engine, heldMode: heldModeOf(record), units, period, holdMs: QUEUE_AGE_MS_MAX }
       await run(keys, { operation: 'confirm', ...holding }, signal)
     },
-    async complete(manifest, signal) {
-      const { account, id, period } = manifest.render
-      const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
-      const keys = [...keysOf(account, period), endedKey(account, id), ...buckets]
-      await run(
-        keys,
-        { operation: 'complete', id, charge: chargeOf(manifest), templatesMax: CHARGED_TEMPLATES_MAX },
-        signal,
-      )
-    },
+    complete: (manifest, signal) => completeAll([manifest], signal),
+    completeAll,
     async usage(account, period, signal) {
       // The script returns the type of the port.
       return (await run(keysOf(account, period), { operation: 'usage', period }, signal)) as Usage
@@ -90,6 +97,12 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
       return (await run(keysOf(account, period), { operation: 'chargeTotal' }, signal)) as ChargeTotal
     },
   }
+}
+
+/** What one call of the script ends. */
+interface Ends {
+  readonly keys: readonly string[]
+  readonly ends: object[]
 }
 
 function keyed(buckets: readonly RateBucket[], account: string) {

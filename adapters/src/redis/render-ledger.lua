@@ -58,12 +58,17 @@ function operations.isCanceled()
   return get('canceled') ~= false
 end
 
+-- Of each key, ARGV has the view and the outcome.
 function operations.complete()
-  if get('outcome') then return nil end
-  redis.call('HSET', RENDER, 'view', request.view, 'outcome', request.outcome)
-  redis.call('HDEL', RENDER, 'owner', 'lapse')
-  redis.call('PEXPIRE', RENDER, request.keptMs)
-  redis.call('PUBLISH', request.channel, request.id)
+  for i, key in ipairs(KEYS) do
+    RENDER = key
+    if not get('outcome') then
+      redis.call('HSET', RENDER, 'view', ARGV[2 * i], 'outcome', ARGV[2 * i + 1])
+      redis.call('HDEL', RENDER, 'owner', 'lapse')
+      redis.call('PEXPIRE', RENDER, request.keptMs)
+      redis.call('PUBLISH', request.channel, request.ids[i])
+    end
+  end
 end
 
 function operations.find()
