@@ -38,13 +38,16 @@ local function release(id)
   return holding
 end
 
-local function hold(id, entry, holdMs)
+local function hold(id, render, entry)
   local holding = {
-    engine = request.engine, mode = request.heldMode, units = request.units, period = request.period, entry = entry,
+    engine = render.engine, mode = render.heldMode, units = render.units, period = render.period, entry = entry,
   }
   redis.call('HSET', HOLDINGS, id, cjson.encode(holding))
-  redis.call('ZADD', LAPSES, now + holdMs, id)
+  redis.call('ZADD', LAPSES, now + request.holdMs, id)
   addToSums(holding, 1)
+end
+
+local function keepHoldings()
   for _, key in ipairs({HOLDINGS, LAPSES, SUMS}) do redis.call('PEXPIRE', key, request.keptMs) end
 end
 
@@ -164,10 +167,11 @@ local function admit(rates, buckets, limits)
   -- The renders of a batch are one request, so only the first of them was counted in buckets.
   for _, id in ipairs(request.others) do
     release(id)
-    hold(id, nil, request.holdMs)
+    hold(id, request)
   end
   release(request.id)
-  hold(request.id, {decision = decision, second = second, buckets = keys}, request.holdMs)
+  hold(request.id, request, {decision = decision, second = second, buckets = keys})
+  keepHoldings()
   return decision
 end
 
@@ -274,12 +278,17 @@ local function hasEnded(id)
   return isCharged(id) or redis.call('SISMEMBER', ENDED, id) == 1
 end
 
--- The confirmation from the queue may arrive after the render has ended.
+-- The confirmation from the queue may arrive after the render has ended. What its reservation holds stays as it is.
+local function confirm(render)
+  if hasEnded(render.id) then return nil end
+  if redis.call('HEXISTS', HOLDINGS, render.id) == 0 then return hold(render.id, render) end
+  redis.call('ZADD', LAPSES, now + request.holdMs, render.id)
+end
+
 function operations.confirm()
   releaseExpired()
-  if hasEnded(request.id) then return nil end
-  local before = release(request.id)
-  hold(request.id, before and before.entry, request.holdMs)
+  for _, render in ipairs(request.renders) do confirm(render) end
+  keepHoldings()
 end
 
 -- Without `units` the render is free.

@@ -14,8 +14,11 @@ end
 
 local operations = {}
 
+-- Of each key, ARGV has the view.
 function operations.markQueued()
-  if redis.call('HSETNX', RENDER, 'view', request.view) == 1 then redis.call('PEXPIRE', RENDER, request.keptMs) end
+  for i, key in ipairs(KEYS) do
+    if redis.call('HSETNX', key, 'view', ARGV[i + 1]) == 1 then redis.call('PEXPIRE', key, request.keptMs) end
+  end
 end
 
 -- Every claim is an attempt, so the number of the attempt is the fence. A render without `view` may have ended before Redis lost it.

@@ -7,6 +7,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { ClaimResult, ErasableRenderLedger, RestorableRenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { type Manifest, type RenderRecord, type RenderView, shownOf, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { gathered } from './connect/gather.ts'
 import type { RedisConnection } from './connect.ts'
 import { ENDS_CHANNEL } from './render-ledger/render-ends.ts'
 import { openScript } from './script.ts'
@@ -32,9 +33,14 @@ export function redisRenderLedger(
     await script.run({ keys: ids.map(keyOf), request, texts }, signal)
   }
   return {
-    async markQueued(record, signal) {
-      await run(record.id, { operation: 'markQueued', view: queuedView(record), keptMs: VIEW_KEPT_MS }, signal)
-    },
+    markQueued: gathered({
+      // In a Cluster the keys of two renders may be on two servers.
+      nameOf: ({ id }: RenderRecord) => (redis.isCluster ? id : ''),
+      async call(records, signal) {
+        const request = { operation: 'markQueued', keptMs: VIEW_KEPT_MS }
+        await script.run({ keys: records.map(({ id }) => keyOf(id)), request, texts: records.map(queuedView) }, signal)
+      },
+    }),
     async claim(record, { owner, leaseMs }, signal) {
       const kept = { view: queuedView(record), keptMs: VIEW_KEPT_MS }
       const claiming = { operation: 'claim', ...kept, owner, leaseMs, attemptsMax: RENDER_ATTEMPTS_MAX }
@@ -57,7 +63,6 @@ export function redisRenderLedger(
     complete: (manifest, signal) => completeAll([manifest], signal),
     async completeAll(manifests, signal) {
       if (manifests.length === 0) return
-      // In a Cluster the keys of two renders may be on two servers.
       const groups = redis.isCluster ? manifests.map((manifest) => [manifest]) : [manifests]
       await Promise.all(groups.map((each) => completeAll(each, signal)))
     },

@@ -52,7 +52,7 @@ export async function* projection(scale: number): AsyncGenerator<Figure> {
   }
   yield {
     name: `filling an emptied Redis from ${count} events of two days: events a second`,
-    detail: `${rate(own)}`,
+    detail: rate(own),
     value: (count * 1000) / own,
     target: { atLeast: 20_000 },
   }
