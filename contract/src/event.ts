@@ -1,6 +1,7 @@
 /** Events: what happened to a render. Webhooks and quota are computed from them. They are kept longer than a month of quota. */
-import { createHmac } from 'node:crypto'
+
 import type { Instant } from './brand.ts'
+import { hmacSha256 } from './hmac.ts'
 import { labelsOf, type Manifest } from './render.ts'
 import { type BatchId, issuedAt, renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
 import { manifestOfEvent } from './stored-request.ts'
@@ -61,7 +62,7 @@ function uuidWith(
   at: Instant,
   { type, of, key }: { readonly type: WebhookType; readonly of: Uint8Array; readonly key: EventKey },
 ): string {
-  const tag = createHmac('sha256', key).update(`event:${type}:`).update(of).digest()
+  const tag = hmacSha256(key).update(`event:${type}:`).update(of).digest()
   return uuidV7Of(at, tag)
 }
 

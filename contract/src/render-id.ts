@@ -10,8 +10,10 @@
  * 34 random bits per millisecond: two ids issued in the same millisecond collide with probability 6e-11. A guessed tag is right once in
  * 10^12, behind a rate-limited endpoint, and even then the guess must name a render that exists.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+
+import { timingSafeEqual } from 'node:crypto'
 import type { Brand, Instant } from './brand.ts'
+import { hmacSha256 } from './hmac.ts'
 import type { Environment } from './tenant.ts'
 
 /** 26 characters of Crockford's base32. */
@@ -165,7 +167,7 @@ function writeRandom(bytes: Buffer, number: number): void {
 }
 
 function tagOf(bytes: Buffer, { kind, scope, key }: Omit<Tagging, 'keys'> & { readonly key: Uint8Array }): Buffer {
-  return createHmac('sha256', key)
+  return hmacSha256(key)
     .update(`${kind}:${scope.environment}:${scope.incarnation}:`)
     .update(bytes.subarray(0, TAG_OFFSET))
     .digest()

@@ -4,8 +4,10 @@
  * and how long a secret is. The nonce is a keyed hash of everything that is sealed, as in SIV modes (RFC 5297). Two texts share one only
  * with a probability of 2^-96.
  */
+
 import assert from 'node:assert/strict'
-import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { hmacSha256 } from './hmac.ts'
 
 /** 32 bytes. */
 export type SealKey = Uint8Array
@@ -28,7 +30,7 @@ const TAG_BYTES = 16
 /** Seals a secret: `v1.<base64url>`. */
 export function seal(secret: string, { name, keys: [key] }: Seal): string {
   // As JSON: texts that are simply joined could be split in two ways, and a nonce would be used for both.
-  const nonce = createHmac('sha256', subkey(key, 'nonce'))
+  const nonce = hmacSha256(subkey(key, 'nonce'))
     .update(JSON.stringify([name, secret]))
     .digest()
     .subarray(0, NONCE_BYTES)
@@ -90,5 +92,5 @@ function associated(name: string): Uint8Array {
 /** Derives one key per use. */
 function subkey(key: SealKey, use: string): Uint8Array {
   assert.equal(key.length, KEY_BYTES, 'a key that seals has 32 bytes')
-  return createHmac('sha256', key).update(`platen ${use}`).digest()
+  return hmacSha256(key).update(`platen ${use}`).digest()
 }

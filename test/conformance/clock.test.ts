@@ -23,3 +23,25 @@ test('the manual clock arms what a woken sleeper starts before it goes on', asyn
   expect(ticks).toStrictEqual([10, 20, 30])
   expect([clock.now(), clock.armed()]).toStrictEqual([35, 0])
 })
+
+test('the clock of the system shares timeouts that begin together, and none of them is early', async () => {
+  const clock = systemClock()
+  const hour = 3600 * 1000
+  expect(clock.timeout(hour)).toBe(clock.timeout(hour))
+  expect(clock.timeout(hour)).not.toBe(clock.timeout(2 * hour))
+  const lengthMs = 400
+  const signals = new Set<AbortSignal>()
+  const lasted: Promise<number>[] = []
+  for (let i = 0; i < 20; i++) {
+    const begunAt = clock.monotonic()
+    const timeout = clock.timeout(lengthMs)
+    signals.add(timeout)
+    const { promise, resolve } = Promise.withResolvers<number>()
+    timeout.addEventListener('abort', () => resolve(clock.monotonic() - begunAt))
+    lasted.push(promise)
+    await clock.sleep(1, new AbortController().signal)
+  }
+  // Timers count whole milliseconds, and read their clock at a different moment than this test.
+  expect(Math.min(...(await Promise.all(lasted)))).toBeGreaterThanOrEqual(lengthMs - 1)
+  expect(signals.size).toBeGreaterThan(1)
+})

@@ -153,7 +153,8 @@ function openPair({ model, limiter, connection }: Pair) {
       const isNewer = newest !== undefined && newest.revision > asked.revision
       if (isNewer && operation.kind === 'reserve') see('newer')
       const actual = apply(limiter, operation, asked)
-      if (operation.kind === 'abandon') await actual
+      // A confirmation is sent at the end of its turn, after the calls that would follow it.
+      if (operation.kind === 'abandon' || operation.kind === 'confirm') await actual
       const expected = await apply(model, operation, isNewer ? { ...asked, limits: newest.limits } : asked)
       const usage = await model.usage(account, period, NEVER)
       batch.push({ operation, expected, actual })

@@ -173,6 +173,38 @@ describeOnRedis('the limiter in Redis', (redis) => {
     }
   })
 
+  test('completes many renders in few calls as it does one after the other', async ({ signal }) => {
+    await using connection = await redis.emptied()
+    const limiter = redisLimiter(connection, manualClock(NOON))
+    const reservations = Array.from({ length: 40 }, (_, i) => {
+      const limits = { ...LIMIT, rateLimitPerMinute: 60 }
+      return aReservation({ account: `account-${Math.floor(i / 10)}`, units: i % 3, limits })
+    })
+    for (const request of reservations) await limiter.reserve(request, signal)
+    const canceled = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
+    const ends = reservations.map((request, i) => {
+      const record = recordOf(request)
+      if (i % 5 === 4) return aManifest({ record, attempt: 0, outcome: canceled })
+      return aManifest({ record, ...(i % 5 === 3 && { outcome: aFailure() }) })
+    })
+    // Some are there twice, and some are completed already.
+    for (const manifest of ends.slice(0, 10)) await limiter.complete(manifest, signal)
+    await limiter.completeAll([...ends, ...ends.slice(20)], signal)
+    await limiter.completeAll(ends, signal)
+    await limiter.completeAll([], signal)
+
+    for (let at = 0; at < 40; at += 10) {
+      const [first, ...others] = reservations.slice(at, at + 10) as [Reservation, ...Reservation[]]
+      const charged = [first, ...others].reduce((sum, { units }, i) => sum + (i % 5 < 3 ? units : 0), 0)
+      const report = await limiter.report(first, signal)
+      expect(report.usage).toEqual({ charged, reserved: 0 })
+      expect(report.templates.reduce((sum, { units }) => sum + units, 0)).toBe(charged)
+      expect(report.days.reduce((sum, { units }) => sum + units, 0)).toBe(charged)
+      // Two of the ten were abandoned, and gave their places in the rate back.
+      expect(report.rates.map(({ limit, remaining }) => limit - remaining)).toContain(8)
+    }
+  })
+
   test('takes few bytes for a render that was charged', async ({ signal }) => {
     await using connection = await redis.emptied()
     const limiter = redisLimiter(connection, manualClock(NOON))

@@ -275,7 +275,7 @@ async function walk(scene: Scene, steps: readonly Step[]): Promise<void> {
       await scene.append(endOf(render))
       render.isReported = true
     },
-    settle: async (render) => scene.ports.limiter.complete(endOf(render), signal),
+    settle: async (render) => scene.limiter.complete(endOf(render), signal),
     wipe: () => scene.wipe(),
     async keep() {
       await scene.keep()

@@ -58,6 +58,23 @@ describeOnRedis('on a real server', (redis) => {
     expect(await ledger.renew(claim, lease, signal)).toBe(false)
   })
 
+  test('the ledger in Redis completes many renders in one call, and keeps outcomes that it has', async ({ signal }) => {
+    const ledger = await opened(redis.harness((connection) => redisRenderLedger(connection)))
+    const [before, claimed, unknown] = [aRecord(), aRecord(), aRecord()]
+    await ledger.complete(aManifest({ record: before, outcome: aFailure() }), signal)
+    await ledger.claim(claimed, { owner: 'a', leaseMs: DAY_MS }, signal)
+    await ledger.completeAll(
+      [before, claimed, unknown, claimed].map((record) => aManifest({ record })),
+      signal,
+    )
+    await ledger.completeAll([], signal)
+    const states = await Promise.all([before, claimed, unknown].map(({ id }) => ledger.find(id, signal)))
+    expect(states.map((view) => view?.state.status)).toEqual(['failed', 'succeeded', 'succeeded'])
+    expect(await ledger.renew({ id: claimed.id, fence: 1, attempt: 1 }, { owner: 'a', leaseMs: DAY_MS }, signal)).toBe(
+      false,
+    )
+  })
+
   test('the ledger in Redis is not sure of a render that it knows only by a claim, because its end may be lost', async ({
     signal,
   }) => {

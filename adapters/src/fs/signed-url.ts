@@ -1,6 +1,8 @@
 /** URLs that carry their own permission. Path and query name an object, a file name and an expiry; a signature covers all three. */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+
+import { timingSafeEqual } from 'node:crypto'
 import type { Instant } from '@platen/contract/brand.ts'
+import { hmacSha256 } from '@platen/contract/hmac.ts'
 import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
 
 interface Grant {
@@ -46,5 +48,5 @@ function sign(signed: { address: ArtifactAddress; filename: string; expires: str
   const { address, filename, expires } = signed
   // JSON separates the fields, whatever characters they hold.
   const text = JSON.stringify(['artifact', address.bucket, address.key, expires, filename])
-  return createHmac('sha256', key).update(text).digest()
+  return hmacSha256(key).update(text).digest()
 }

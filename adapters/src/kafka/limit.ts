@@ -47,6 +47,9 @@ export const KAFKA_HEARTBEAT_MS = 500
 /** How long the broker may hold a fetch that finds nothing. A resumed partition joins the next fetch, so this is its longest delay. */
 export const KAFKA_FETCH_WAIT_MS = 100
 
+/** Partitions of a fetch that are received at a time: more than any of our topics has. */
+export const KAFKA_PARTITIONS_AT_ONCE = 64
+
 /** Maximum bytes of one fetch, per partition and in all. A larger single record comes alone. */
 export const KAFKA_FETCH_PARTITION_BYTES = 64 * KIB
 export const KAFKA_FETCH_BYTES = 1024 * KIB

@@ -47,8 +47,8 @@ function operations.advance()
   if request.isCaughtUp then redis.call('HSET', CHECKPOINTS, 'caughtUp:' .. request.partition, server()) end
   for account, units in pairs(request.charged) do
     if units > tonumber(redis.call('HGET', CHARGED, account) or 0) then redis.call('HSET', CHARGED, account, units) end
-    redis.call('PEXPIRE', CHARGED, request.keptMs)
   end
+  if next(request.charged) then redis.call('PEXPIRE', CHARGED, request.keptMs) end
   return {partition = request.partition, offset = request.to, fingerprint = request.fingerprint, fence = request.fence}
 end
 

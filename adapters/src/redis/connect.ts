@@ -58,6 +58,8 @@ export interface RedisSettings {
 export interface RedisConnection extends AsyncDisposable {
   /** Runs a command. Rejects with the signal's reason or `Unavailable`. An error of the command itself is a defect and stays as it is. */
   call<T>(command: (client: Client) => Promise<T>, signal: AbortSignal): Promise<T>
+  /** Do keys of several hash slots need several calls, because they may be on different servers? */
+  readonly isCluster: boolean
   /** The health of Redis, as seen by this connection and its duplicates. */
   readonly health: HealthCheck
   /**
@@ -112,6 +114,7 @@ function connectionBy(
   })
   let underWay = 0
   return {
+    isCluster: settings.location.kind === 'cluster',
     health,
     async call(command, callSignal) {
       callSignal.throwIfAborted()

@@ -4,7 +4,7 @@
 --       4 charges of the month: `units` (their sum), the charged renders in buckets, `count` (a name of this count; a count that
 --         begins after a loss has another name), and sums by template and by day      5 renders that ended without a charge
 --       to reserve or report: 6 settings: a revision, and its limits as JSON      from 7 on rate buckets: second -> renders admitted in it
---       to complete: from 6 on the rate buckets in which the render was counted
+--       to complete one render: from 6 on the rate buckets in which it was counted
 -- All keys belong to one account and are in one hash slot. All expire by the clock of Redis, while `now` may come from the caller.
 local HOLDINGS, LAPSES, SUMS, CHARGES, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local SECOND_MS = 1000
@@ -38,13 +38,16 @@ local function release(id)
   return holding
 end
 
-local function hold(id, entry, holdMs)
+local function hold(id, render, entry)
   local holding = {
-    engine = request.engine, mode = request.heldMode, units = request.units, period = request.period, entry = entry,
+    engine = render.engine, mode = render.heldMode, units = render.units, period = render.period, entry = entry,
   }
   redis.call('HSET', HOLDINGS, id, cjson.encode(holding))
-  redis.call('ZADD', LAPSES, now + holdMs, id)
+  redis.call('ZADD', LAPSES, now + request.holdMs, id)
   addToSums(holding, 1)
+end
+
+local function keepHoldings()
   for _, key in ipairs({HOLDINGS, LAPSES, SUMS}) do redis.call('PEXPIRE', key, request.keptMs) end
 end
 
@@ -164,10 +167,11 @@ local function admit(rates, buckets, limits)
   -- The renders of a batch are one request, so only the first of them was counted in buckets.
   for _, id in ipairs(request.others) do
     release(id)
-    hold(id, nil, request.holdMs)
+    hold(id, request)
   end
   release(request.id)
-  hold(request.id, {decision = decision, second = second, buckets = keys}, request.holdMs)
+  hold(request.id, request, {decision = decision, second = second, buckets = keys})
+  keepHoldings()
   return decision
 end
 
@@ -203,8 +207,8 @@ local function bucketOf(id)
   return string.sub(id, 12, 13), string.sub(id, 14) .. ','
 end
 
-local function isCharged()
-  local bucket, entry = bucketOf(request.id)
+local function isCharged(id)
+  local bucket, entry = bucketOf(id)
   local entries = redis.call('HGET', CHARGES, bucket)
   return entries and string.find(entries, entry, 1, true) ~= nil
 end
@@ -216,20 +220,27 @@ local function countedTemplates()
   return codes
 end
 
-local function countUnder(name)
-  redis.call('HINCRBY', CHARGES, 'renders ' .. name, 1)
-  redis.call('HINCRBY', CHARGES, 'units ' .. name, request.charge.units)
+-- What this call adds to the sums. They are written once, because charges of many renders add to the same ones.
+local added = {}
+
+local function addTo(field, amount)
+  added[field] = (added[field] or 0) + amount
 end
 
-local function countTemplate(code)
+local function countUnder(name, units)
+  addTo('renders ' .. name, 1)
+  addTo('units ' .. name, units)
+end
+
+local function countTemplate(code, units)
   local name = 'template ' .. code
-  if redis.call('HEXISTS', CHARGES, 'renders ' .. name) == 0 then
+  if not added['renders ' .. name] and redis.call('HEXISTS', CHARGES, 'renders ' .. name) == 0 then
     local codes = countedTemplates()
     if #codes >= request.templatesMax then return end
     codes[#codes + 1] = code
     redis.call('HSET', CHARGES, 'templates', table.concat(codes, ' '))
   end
-  countUnder(name)
+  countUnder(name, units)
 end
 
 -- What is charged under each of these names, of a template or a day. Leaves out those without a charge.
@@ -249,40 +260,55 @@ local function daysOfMonth()
   return days
 end
 
-local function charge()
-  local bucket, entry = bucketOf(request.id)
+local function charge(ended)
+  local bucket, entry = bucketOf(ended.id)
   redis.call('HSET', CHARGES, bucket, (redis.call('HGET', CHARGES, bucket) or '') .. entry)
-  redis.call('HINCRBY', CHARGES, 'units', request.charge.units)
-  countTemplate(request.charge.template)
-  countUnder('day ' .. request.charge.day)
-  redis.call('HSETNX', CHARGES, 'count', request.id .. '-' .. now)
+  addTo('units', ended.units)
+  countTemplate(ended.template, ended.units)
+  countUnder('day ' .. ended.day, ended.units)
+end
+
+local function writeSums(id)
+  for field, amount in pairs(added) do redis.call('HINCRBY', CHARGES, field, amount) end
+  redis.call('HSETNX', CHARGES, 'count', id .. '-' .. now)
   redis.call('PEXPIRE', CHARGES, request.chargeKeptMs)
 end
 
-local function hasEnded()
-  return isCharged() or redis.call('SISMEMBER', ENDED, request.id) == 1
+local function hasEnded(id)
+  return isCharged(id) or redis.call('SISMEMBER', ENDED, id) == 1
 end
 
--- The confirmation from the queue may arrive after the render has ended.
+-- The confirmation from the queue may arrive after the render has ended. What its reservation holds stays as it is.
+local function confirm(render)
+  if hasEnded(render.id) then return nil end
+  if redis.call('HEXISTS', HOLDINGS, render.id) == 0 then return hold(render.id, render) end
+  redis.call('ZADD', LAPSES, now + request.holdMs, render.id)
+end
+
 function operations.confirm()
   releaseExpired()
-  if hasEnded() then return nil end
-  local before = release(request.id)
-  hold(request.id, before and before.entry, request.holdMs)
+  for _, render in ipairs(request.renders) do confirm(render) end
+  keepHoldings()
 end
 
-function operations.complete()
-  releaseExpired()
-  if hasEnded() then return nil end
-  local holding = release(request.id)
+-- Without `units` the render is free.
+local function complete(ended)
+  if hasEnded(ended.id) then return nil end
+  local holding = release(ended.id)
   for i = 6, #KEYS do
     if holding and holding.entry and redis.call('HINCRBY', KEYS[i], holding.entry.second, -1) <= 0 then
       redis.call('HDEL', KEYS[i], holding.entry.second)
     end
   end
-  if request.charge then return charge() end
-  redis.call('SADD', ENDED, request.id)
+  if ended.units then return charge(ended) end
+  redis.call('SADD', ENDED, ended.id)
   redis.call('PEXPIRE', ENDED, request.keptMs)
+end
+
+function operations.complete()
+  releaseExpired()
+  for _, ended in ipairs(request.ends) do complete(ended) end
+  if next(added) then writeSums(request.ends[1].id) end
 end
 
 function operations.usage()

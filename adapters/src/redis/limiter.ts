@@ -18,6 +18,7 @@ import type { AuditableLimiter, ChargeTotal, Decision, LimitReport, Usage } from
 import { isAbandoned, type RenderRecord } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import { gathered } from './connect/gather.ts'
 import type { RedisConnection } from './connect.ts'
 import { CHARGES_KEPT_MS } from './limit.ts'
 import { limiterPrefix, settingsKey } from './limiter-settings.ts'
@@ -33,8 +34,8 @@ const NO_RENDER = ''
 export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLimiter {
   const script = openScript(redis, { file: './limiter.lua', clock })
   const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
-  const run = (keys: readonly string[], request: object, signal: AbortSignal) =>
-    script.run({ keys, request: { ...fixed, ...request } }, signal)
+  const run: Run = (keys, request, signal) => script.run({ keys, request: { ...fixed, ...request } }, signal)
+  const completeAll = completing(redis, run)
   return {
     async reserve(request, signal) {
       const { account, id, others, period, engine, mode, units, limits, revision } = request
@@ -54,22 +55,9 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
       // The script returns the type of the port.
       return decision as Decision
     },
-    async confirm(record, signal) {
-      const { account, id, engine, units, period } = record
-      const keys = [...keysOf(account, period), endedKey(account, id)]
-      const holding = { id, engine, heldMode: heldModeOf(record), units, period, holdMs: QUEUE_AGE_MS_MAX }
-      await run(keys, { operation: 'confirm', ...holding }, signal)
-    },
-    async complete(manifest, signal) {
-      const { account, id, period } = manifest.render
-      const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
-      const keys = [...keysOf(account, period), endedKey(account, id), ...buckets]
-      await run(
-        keys,
-        { operation: 'complete', id, charge: chargeOf(manifest), templatesMax: CHARGED_TEMPLATES_MAX },
-        signal,
-      )
-    },
+    confirm: confirming(run),
+    complete: (manifest, signal) => completeAll([manifest], signal),
+    completeAll,
     async usage(account, period, signal) {
       // The script returns the type of the port.
       return (await run(keysOf(account, period), { operation: 'usage', period }, signal)) as Usage
@@ -92,6 +80,46 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
   }
 }
 
+/** Runs the script on keys of an account. */
+type Run = (keys: readonly string[], request: object, signal: AbortSignal) => Promise<unknown>
+
+function confirming(run: Run): AuditableLimiter['confirm'] {
+  return gathered({
+    nameOf: (record: RenderRecord) => keysToEnd(record).join(' '),
+    async call(records, signal) {
+      const renders = records.map((record) => {
+        const { id, engine, units, period } = record
+        return { id, engine, units, period, heldMode: heldModeOf(record) }
+      })
+      await run(keysToEnd(records[0]), { operation: 'confirm', renders, holdMs: QUEUE_AGE_MS_MAX }, signal)
+    },
+  })
+}
+
+function completing(redis: RedisConnection, run: Run): AuditableLimiter['completeAll'] {
+  return async (manifests, signal) => {
+    const groups = new Map<string, Ends>()
+    for (const manifest of manifests) {
+      const { id } = manifest.render
+      const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
+      const keys = [...keysToEnd(manifest.render), ...buckets]
+      const name = keys.join(' ')
+      const group: Ends = groups.get(name) ?? { keys, ends: [] }
+      groups.set(name, group)
+      const { units, template, day } = chargeOf(manifest) ?? {}
+      group.ends.push({ id, units, template, day })
+    }
+    const completing = { operation: 'complete', templatesMax: CHARGED_TEMPLATES_MAX }
+    await Promise.all([...groups.values()].map(({ keys, ends }) => run(keys, { ...completing, ends }, signal)))
+  }
+}
+
+/** What one call of the script ends. */
+interface Ends {
+  readonly keys: readonly string[]
+  readonly ends: object[]
+}
+
 function keyed(buckets: readonly RateBucket[], account: string) {
   return buckets.map(({ name, ...bucket }) => ({ ...bucket, key: bucketKey(account, name) }))
 }
@@ -108,6 +136,10 @@ async function bucketsHeld(
   // Only the script writes this value.
   const { entry } = JSON.parse(text) as { entry?: { buckets: readonly string[] } }
   return entry?.buckets ?? []
+}
+
+function keysToEnd({ account, period, id }: Pick<RenderRecord, 'account' | 'period' | 'id'>): readonly string[] {
+  return [...keysOf(account, period), endedKey(account, id)]
 }
 
 function keysOf(account: string, period: string): readonly string[] {

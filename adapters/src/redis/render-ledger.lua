@@ -14,8 +14,11 @@ end
 
 local operations = {}
 
+-- Of each key, ARGV has the view.
 function operations.markQueued()
-  if redis.call('HSETNX', RENDER, 'view', request.view) == 1 then redis.call('PEXPIRE', RENDER, request.keptMs) end
+  for i, key in ipairs(KEYS) do
+    if redis.call('HSETNX', key, 'view', ARGV[i + 1]) == 1 then redis.call('PEXPIRE', key, request.keptMs) end
+  end
 end
 
 -- Every claim is an attempt, so the number of the attempt is the fence. A render without `view` may have ended before Redis lost it.
@@ -58,12 +61,17 @@ function operations.isCanceled()
   return get('canceled') ~= false
 end
 
+-- Of each key, ARGV has the view and the outcome.
 function operations.complete()
-  if get('outcome') then return nil end
-  redis.call('HSET', RENDER, 'view', request.view, 'outcome', request.outcome)
-  redis.call('HDEL', RENDER, 'owner', 'lapse')
-  redis.call('PEXPIRE', RENDER, request.keptMs)
-  redis.call('PUBLISH', request.channel, request.id)
+  for i, key in ipairs(KEYS) do
+    RENDER = key
+    if not get('outcome') then
+      redis.call('HSET', RENDER, 'view', ARGV[2 * i], 'outcome', ARGV[2 * i + 1])
+      redis.call('HDEL', RENDER, 'owner', 'lapse')
+      redis.call('PEXPIRE', RENDER, request.keptMs)
+      redis.call('PUBLISH', request.channel, request.ids[i])
+    end
+  end
 end
 
 function operations.find()

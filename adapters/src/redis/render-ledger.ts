@@ -4,9 +4,10 @@
  */
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX, VIEW_KEPT_MS } from '@platen/contract/limit.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import type { ClaimResult, ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { type RenderRecord, type RenderView, shownOf, viewOf } from '@platen/contract/render.ts'
+import type { ClaimResult, ErasableRenderLedger, RestorableRenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { type Manifest, type RenderRecord, type RenderView, shownOf, viewOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { gathered } from './connect/gather.ts'
 import type { RedisConnection } from './connect.ts'
 import { ENDS_CHANNEL } from './render-ledger/render-ends.ts'
 import { openScript } from './script.ts'
@@ -15,14 +16,31 @@ import { openScript } from './script.ts'
 const ENDED_KEPT_MS = QUEUE_AGE_MS_MAX
 
 /** Makes the ledger in Redis. Without a clock it uses the time of Redis, so that a lease is the same to every process. */
-export function redisRenderLedger(redis: RedisConnection, clock?: Clock): ErasableRenderLedger {
+export function redisRenderLedger(
+  redis: RedisConnection,
+  clock?: Clock,
+): ErasableRenderLedger & RestorableRenderLedger {
   const script = openScript(redis, { file: './render-ledger.lua', clock })
   const run = (id: RenderId, request: object, signal: AbortSignal) =>
     script.run({ keys: [keyOf(id)], request: { id, ...request } }, signal)
+  const completeAll = async (manifests: readonly Manifest[], signal: AbortSignal) => {
+    const ids = manifests.map(({ render }) => render.id)
+    const texts = manifests.flatMap((manifest) => {
+      const { state, ...view } = viewOf(manifest)
+      return [JSON.stringify(view), JSON.stringify(state)]
+    })
+    const request = { operation: 'complete', ids, keptMs: ENDED_KEPT_MS, channel: ENDS_CHANNEL }
+    await script.run({ keys: ids.map(keyOf), request, texts }, signal)
+  }
   return {
-    async markQueued(record, signal) {
-      await run(record.id, { operation: 'markQueued', view: queuedView(record), keptMs: VIEW_KEPT_MS }, signal)
-    },
+    markQueued: gathered({
+      // In a Cluster the keys of two renders may be on two servers.
+      nameOf: ({ id }: RenderRecord) => (redis.isCluster ? id : ''),
+      async call(records, signal) {
+        const request = { operation: 'markQueued', keptMs: VIEW_KEPT_MS }
+        await script.run({ keys: records.map(({ id }) => keyOf(id)), request, texts: records.map(queuedView) }, signal)
+      },
+    }),
     async claim(record, { owner, leaseMs }, signal) {
       const kept = { view: queuedView(record), keptMs: VIEW_KEPT_MS }
       const claiming = { operation: 'claim', ...kept, owner, leaseMs, attemptsMax: RENDER_ATTEMPTS_MAX }
@@ -42,10 +60,11 @@ export function redisRenderLedger(redis: RedisConnection, clock?: Clock): Erasab
     async isCanceled(id, signal) {
       return (await run(id, { operation: 'isCanceled' }, signal)) === true
     },
-    async complete(manifest, signal) {
-      const { state, ...view } = viewOf(manifest)
-      const ending = { view: JSON.stringify(view), outcome: JSON.stringify(state), keptMs: ENDED_KEPT_MS }
-      await run(view.id, { operation: 'complete', ...ending, channel: ENDS_CHANNEL }, signal)
+    complete: (manifest, signal) => completeAll([manifest], signal),
+    async completeAll(manifests, signal) {
+      if (manifests.length === 0) return
+      const groups = redis.isCluster ? manifests.map((manifest) => [manifest]) : [manifests]
+      await Promise.all(groups.map((each) => completeAll(each, signal)))
     },
     async find(id, signal) {
       // Only the script writes this value, from the requests `markQueued`, `claim` and `complete`.

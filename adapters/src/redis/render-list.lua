@@ -84,26 +84,32 @@ end
 
 local operations = {}
 
-function operations.put()
-  if request.expiresAt <= now or redis.call('ZSCORE', REMOVED, request.id) then return end
-  local known, fields = find(request.id), request.fields
+local function put(listed)
+  if listed.expiresAt <= now or redis.call('ZSCORE', REMOVED, listed.id) then return end
+  local known, fields = find(listed.id), listed.fields
   if known then
     local status = string.sub(known, ID + 1, ID + 1)
-    if RANK[status] >= RANK[request.status] then return end
+    if RANK[status] >= RANK[listed.status] then return end
     -- A record that comes from the queue may lack what it was accepted with.
-    if RANK[request.status] < RANK.s then fields = string.sub(known, ID + 3) end
+    if RANK[listed.status] < RANK.s then fields = string.sub(known, ID + 3) end
     drop(known)
   end
-  add(request.id .. request.status .. request.engine .. fields)
-  keep(request.expiresAt)
+  add(listed.id .. listed.status .. listed.engine .. fields)
+  keep(listed.expiresAt)
   sweep()
 end
 
--- Shows it as it is now, whatever was shown.
+function operations.put()
+  for _, listed in ipairs(request.listed) do put(listed) end
+end
+
+-- Shows each as it is now, whatever was shown.
 function operations.replace()
-  local known = find(request.id)
-  if known and not redis.call('ZSCORE', REMOVED, request.id) then drop(known) end
-  operations.put()
+  for _, listed in ipairs(request.listed) do
+    local known = find(listed.id)
+    if known and not redis.call('ZSCORE', REMOVED, listed.id) then drop(known) end
+    put(listed)
+  end
 end
 
 function operations.cancel()

@@ -16,6 +16,7 @@ import { type IdScope, issuedAt, type RenderId } from '@platen/contract/render-i
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { TemplateCode } from '@platen/contract/tenant.ts'
 import { redisCheckpoints } from './checkpoint.ts'
+import { gathered } from './connect/gather.ts'
 import type { RedisConnection } from './connect.ts'
 import { LIST_BYTES_MAX, LIST_REMOVED_KEPT_MS } from './limit.ts'
 import { openScript } from './script.ts'
@@ -89,6 +90,13 @@ export function openRedisList(
 /** Makes the list of renders in Redis. */
 export function redisRenderList(redis: RedisConnection, options: RenderListOptions = {}): RenderListView {
   const list = openRedisList(redis, options, 'list')
+  const put = gathered({
+    nameOf: ({ scope: { incarnation, environment } }: Put) => `${incarnation} ${environment}`,
+    async call(puts, signal) {
+      const listed = puts.map(({ render }) => entryOf(render))
+      await list.run(puts[0].scope, { operation: 'put', listed }, signal)
+    },
+  })
   return {
     async count(scope, batch, signal) {
       // The script answers with the counts of these letters, in their order.
@@ -98,12 +106,7 @@ export function redisRenderList(redis: RedisConnection, options: RenderListOptio
       const [queued = 0, running = 0, succeeded = 0, failed = 0] = counts
       return { queued, running, succeeded, failed }
     },
-    async put(scope, render, signal) {
-      const { id, engine, state, expiresAt } = render
-      const letters = { status: STATUS_LETTERS[state.status], engine: ENGINE_LETTERS[engine] }
-      const entry = { id, ...letters, expiresAt, fields: JSON.stringify(fieldsOf(render)) }
-      await list.run(scope, { operation: 'put', ...entry }, signal)
-    },
+    put: (scope, render, signal) => put({ scope, render }, signal),
     async cancel(scope, { id, finishedAt, expiresAt }, signal) {
       const fields = { x: expiresAt, f: finishedAt, c: 'canceled' } satisfies Partial<Fields>
       await list.run(scope, { operation: 'cancel', id, status: STATUS_LETTERS.failed, fields }, signal)
@@ -121,6 +124,17 @@ export function redisRenderList(redis: RedisConnection, options: RenderListOptio
       return { renders: entries, ...next }
     },
   }
+}
+
+interface Put {
+  readonly scope: IdScope
+  readonly render: ListedRender
+}
+
+function entryOf(render: ListedRender): object {
+  const { id, engine, state, expiresAt } = render
+  const letters = { status: STATUS_LETTERS[state.status], engine: ENGINE_LETTERS[engine] }
+  return { id, ...letters, expiresAt, fields: JSON.stringify(fieldsOf(render)) }
 }
 
 /** The pairs of status and engine that a query allows; undefined if it has no filter but time. */

@@ -13,6 +13,8 @@ export interface ScriptCall {
   readonly keys: readonly string[]
   /** Passed to the script as JSON in `ARGV[1]`. */
   readonly request: object
+  /** Passed to the script as they are, from `ARGV[2]` on. */
+  readonly texts?: readonly string[]
 }
 
 export interface ScriptSource {
@@ -37,8 +39,8 @@ export function openScript(redis: RedisConnection, { file, clock }: ScriptSource
   const lua = PRELUDE + readFileSync(new URL(file, import.meta.url), 'utf8')
   const digest = createHash('sha1').update(lua).digest('hex')
   return {
-    async run({ keys, request }, signal) {
-      const values = [...keys, JSON.stringify({ ...request, ...(clock && { now: clock.now() }) })]
+    async run({ keys, request, texts = [] }, signal) {
+      const values = [...keys, JSON.stringify({ ...request, ...(clock && { now: clock.now() }) }), ...texts]
       const answer = await redis.call(async (client) => {
         try {
           return await client.evalsha(digest, keys.length, ...values)

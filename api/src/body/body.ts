@@ -85,12 +85,17 @@ async function readBytes(
     }
   }
   const onClose = () => reject(invalidBody('The body ended before it was complete.'))
-  request.on('data', onData).once('end', resolve).once('close', onClose).once('error', onClose)
+  const onEnd = () => {
+    // The request closes before the promise is looked at, and making an error that nobody reads takes a while.
+    request.off('close', onClose)
+    resolve()
+  }
+  request.on('data', onData).once('end', onEnd).once('close', onClose).once('error', onClose)
   try {
     await promise
   } finally {
     // Not `for await`, which would destroy the request, and with it the connection its refusal must go through.
-    request.off('data', onData).off('end', resolve).off('close', onClose).off('error', onClose).pause()
+    request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose).pause()
   }
   return body.bytes()
 }

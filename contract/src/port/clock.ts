@@ -7,6 +7,6 @@ export interface Clock {
   monotonic(): number
   /** Resolves after `ms`. Rejects with the signal's reason if it aborts first. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
-  /** A signal that aborts with a `TimeoutError` after `ms`. It does not keep the process alive. */
+  /** A signal that aborts with a `TimeoutError` after `ms`, or little later. It does not keep the process alive, and may be shared. */
   timeout(ms: number): AbortSignal
 }

@@ -102,6 +102,8 @@ export interface QuotaState {
 
 /** A limiter whose charges may be lost, as a whole or for one account alone. Every method throws `Unavailable` like those of `Limiter`. */
 export interface AuditableLimiter extends Limiter {
+  /** Completes each of these renders, in few calls. After a failure, some of them may be completed. */
+  completeAll(manifests: readonly Manifest[], signal: AbortSignal): Promise<void>
   /** What an account is charged in a month. */
   chargeTotal(account: string, period: string, signal: AbortSignal): Promise<ChargeTotal>
 }

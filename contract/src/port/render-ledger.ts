@@ -46,6 +46,12 @@ export interface ErasableRenderLedger extends RenderLedger {
   forget(id: RenderId, signal: AbortSignal): Promise<void>
 }
 
+/** A ledger that may lose what it knows, and is told again. */
+export interface RestorableRenderLedger extends RenderLedger {
+  /** Completes each of these renders, in few calls. After a failure, some of them may be completed. */
+  completeAll(manifests: readonly Manifest[], signal: AbortSignal): Promise<void>
+}
+
 export interface Lease {
   /** Identifies one renderer process and one start of it. */
   readonly owner: string

@@ -22,6 +22,8 @@ const VERSION_CHARS_MAX = 32
 /** Makes the codec of a type that the schema describes. */
 export function codecOf<T>(schema: object): Codec<T> {
   const faultsOf = compileValidator(schema)
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const textOf = (bytes: Uint8Array) => decoder.decode(bytes)
   return {
     encode(value) {
       const faults = faultsOf(value)
@@ -35,7 +37,7 @@ export function codecOf<T>(schema: object): Codec<T> {
       // Each format so far has the same schema.
       if (!/^[1-9]\d{0,8}$/.test(found))
         return { fault: `version ${JSON.stringify(found.slice(0, VERSION_CHARS_MAX))} is unknown` }
-      const value = parse(bytes)
+      const value = parse(bytes, textOf)
       if (value === undefined) return { fault: 'it is not JSON' }
       const faults = faultsOf(value)
       // The schema has checked it; a brand names what the schema checks of a string.
@@ -44,10 +46,10 @@ export function codecOf<T>(schema: object): Codec<T> {
   }
 }
 
-function parse(bytes: Uint8Array | null): unknown {
+function parse(bytes: Uint8Array | null, textOf: (bytes: Uint8Array) => string): unknown {
   if (bytes === null) return undefined
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+    return JSON.parse(textOf(bytes))
   } catch {
     return undefined
   }

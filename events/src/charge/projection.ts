@@ -13,16 +13,16 @@ import { VIEW_KEPT_MS } from '@platen/contract/limit.ts'
 import type { EventBatch } from '@platen/contract/port/event-log.ts'
 import type { AuditableLimiter, ChargeTotal } from '@platen/contract/port/limiter.ts'
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
-import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { RestorableRenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
-import { monthOf } from '@platen/contract/render.ts'
+import { type Manifest, monthOf } from '@platen/contract/render.ts'
 import { type AppliedBatch, applyEvents, type ReplayPorts } from '../replay.ts'
 import { CHARGES_AUDITED_EVERY_MS, PROJECTED_AT_ONCE } from './limit.ts'
 
 export interface ProjectionPorts extends ReplayPorts {
-  readonly limiter: Pick<AuditableLimiter, 'complete' | 'chargeTotal'>
-  readonly ledger: Pick<RenderLedger, 'complete'>
+  readonly limiter: Pick<AuditableLimiter, 'completeAll' | 'chargeTotal'>
+  readonly ledger: Pick<RestorableRenderLedger, 'completeAll'>
   readonly meter: ProjectionMeter
 }
 
@@ -52,7 +52,9 @@ async function applyAll(
   const now = clock.now()
   const period = monthOf(now)
   const events = batches.flatMap((batch) => batch.events)
-  await forEachConcurrently(events, PROJECTED_AT_ONCE, (event) => apply(ports, event, { now, signal }))
+  for (let from = 0; from < events.length; from += PROJECTED_AT_ONCE) {
+    await apply(ports, events.slice(from, from + PROJECTED_AT_ONCE), { now, signal })
+  }
   const totals = new Map<string, Promise<ChargeTotal>>()
   const totalOf = (account: string) => {
     const known = totals.get(account) ?? limiter.chargeTotal(account, period, signal)
@@ -76,17 +78,24 @@ async function applyAll(
 }
 
 /**
- * Applies an event to the views that can still use it. Skips renders older than `VIEW_KEPT_MS`, except for charges of the current month.
+ * Applies events to the views that can still use them. Skips renders older than `VIEW_KEPT_MS`, except for charges of the current month.
  */
 async function apply(
   { limiter, ledger }: ProjectionPorts,
-  event: RenderEvent,
+  events: readonly RenderEvent[],
   { now, signal }: { readonly now: Instant; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { manifest } = event
-  const isRecent = manifest.outcome.finishedAt > now - VIEW_KEPT_MS
-  const charging = isRecent || isCharged(event, monthOf(now)) ? limiter.complete(manifest, signal) : undefined
-  await Promise.all([charging, isRecent ? ledger.complete(manifest, signal) : undefined])
+  const isRecent = ({ manifest }: RenderEvent) => manifest.outcome.finishedAt > now - VIEW_KEPT_MS
+  const recent = events.filter(isRecent)
+  const charged = events.filter((event) => isRecent(event) || isCharged(event, monthOf(now)))
+  await Promise.all([
+    limiter.completeAll(charged.map(manifestOf), signal),
+    ledger.completeAll(recent.map(manifestOf), signal),
+  ])
+}
+
+function manifestOf({ manifest }: RenderEvent): Manifest {
+  return manifest
 }
 
 function isCharged({ manifest: { render, outcome } }: RenderEvent, period: string): boolean {

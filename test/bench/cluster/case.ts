@@ -107,7 +107,7 @@ export async function* clusterAcceptance(scale: number): AsyncGenerator<Figure> 
     name: 'async acceptance of one API process: × producing the same records by kafkajs',
     detail: `${mine.toFixed(0)}/s, ${its.toFixed(0)}/s`,
     value: mine / its,
-    target: { atLeast: 0.5 },
+    target: { atLeast: 0.7 },
   }
 }
 

@@ -74,7 +74,6 @@ export function batchSends(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>):
     queues.set(topic, queue)
     if (isUnresponsive && queue.isSending) throw new Unavailable('Kafka does not answer')
     const deadline = clock.timeout(KAFKA_SEND_MS_MAX)
-    const signal = AbortSignal.any([sendSignal, deadline])
     const sent = Promise.withResolvers<void>()
     sent.promise.catch(() => undefined)
     const waiting = { messages, bytes: bytesOf(messages), sent }
@@ -82,7 +81,8 @@ export function batchSends(sendBatch: SendBatch, clock: Pick<Clock, 'timeout'>):
     void pump(topic, queue)
     underWay++
     try {
-      await raceAbort(sent.promise, signal)
+      // Not by `AbortSignal.any`: a listener on its signal costs seven times as much.
+      await raceAbort(raceAbort(sent.promise, sendSignal), deadline)
     } catch (error) {
       sendSignal.throwIfAborted()
       throw deadline.aborted ? new Unavailable(`Kafka did not answer within ${KAFKA_SEND_MS_MAX} ms`) : error

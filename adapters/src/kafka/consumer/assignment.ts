@@ -1,5 +1,6 @@
 /** The partitions that a member of a group has at the moment, and where each of them is read next. Knows nothing of Kafka's protocol. */
-import { openPartition, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
+import type { ConsumerCommitOffsetsEvent } from 'kafkajs'
+import { type Lag, openPartition, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
 import { openWatermark, type Position, type Watermark } from '../partition/watermark.ts'
 import type { ConsumerSettings } from './group-consumer.ts'
 
@@ -30,6 +31,10 @@ export class Assignment {
 
   all(): readonly Partition[] {
     return [...this.#partitions.values()]
+  }
+
+  lag(): readonly Lag[] {
+    return this.all().map((each) => ({ topic: each.topic, partition: each.partition, records: each.lag() }))
   }
 
   find(place: Place): Partition | undefined {
@@ -87,6 +92,28 @@ export class Assignment {
       const isSafe = partition.isKnown() && this.nextOffset(partition) !== undefined
       return position === undefined ? [] : [{ ...position, partition, isSafe }]
     })
+  }
+
+  /** What to commit now, as kafkajs takes it. */
+  offsetsToCommit() {
+    return this.uncommitted().flatMap(({ isSafe, partition: { topic, partition }, offset, fingerprint = null }) =>
+      isSafe ? [{ topic, partition, offset: String(offset), metadata: fingerprint }] : [],
+    )
+  }
+
+  /** Is a position of a partition that is still ours not committed yet? */
+  isLeft({ partition, offset }: Position & { readonly partition: Partition }): boolean {
+    return this.has(partition) && (partition.committed ?? 0) < offset
+  }
+
+  /** Takes note of what was committed, as kafkajs reports it. */
+  committed(topics: ConsumerCommitOffsetsEvent['payload']['topics']): void {
+    for (const { topic, partitions } of topics) {
+      for (const { partition, offset } of partitions) {
+        const assigned = this.find({ topic, partition })
+        if (assigned !== undefined) assigned.committed = Number(offset)
+      }
+    }
   }
 
   /** Opens a partition again: what was buffered is dropped. */

@@ -7,11 +7,13 @@
  * that offset are delivered again after a crash. Within one process no record is handed out twice at a time, even if a rebalance
  * fetches it again: see `watermark.ts`.
  */
+
+import { openNotifier } from '@platen/contract/notifier.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
 import { openSerialQueue } from '@platen/contract/serial-queue.ts'
-import type { Consumer, ConsumerCommitOffsetsEvent, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
+import type { Consumer, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
 import type { Witness } from '../client/fingerprint.ts'
 import { groupMember } from '../client/member.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
@@ -20,6 +22,7 @@ import {
   KAFKA_COMMIT_EVERY_MS,
   KAFKA_FETCH_WAIT_MS,
   KAFKA_JOIN_MS_MAX,
+  KAFKA_PARTITIONS_AT_ONCE,
   KAFKA_REQUEST_MS_MAX,
   KAFKA_SILENCE_MS_MAX,
 } from '../limit.ts'
@@ -59,6 +62,8 @@ class Member implements GroupConsumer {
   #isStarting = false
   readonly #joined = Promise.withResolvers<void>()
   readonly #runCommit = openSerialQueue()
+  /** Notified when a poll finds nothing. */
+  readonly #drained = openNotifier()
 
   constructor(connection: KafkaConnection, settings: ConsumerSettings) {
     this.#connection = connection
@@ -100,12 +105,20 @@ class Member implements GroupConsumer {
     signal.throwIfAborted()
     await this.#consumer.subscribe({ topics: [...topics], fromBeginning: true })
     signal.throwIfAborted()
-    await this.#consumer.run({ autoCommit: false, eachBatch: async (payload) => this.#receive(payload) })
+    await this.#consumer.run({
+      autoCommit: false,
+      // All partitions of a fetch wait for room, none behind another.
+      ...(this.#settings.isSeeking && { partitionsConsumedConcurrently: KAFKA_PARTITIONS_AT_ONCE }),
+      eachBatch: (payload) => this.#receive(payload),
+    })
   }
 
   poll(topic: string): ConsumedRecord | undefined {
     const taken = this.#assignment.take(topic)
-    if (taken === undefined) return undefined
+    if (taken === undefined) {
+      this.#drained.notify()
+      return undefined
+    }
     this.#resumeIfRoom(taken.partition)
     return this.#deliver(taken.record, taken.partition)
   }
@@ -132,10 +145,8 @@ class Member implements GroupConsumer {
       return throwUnavailable(cause)
     })
     // kafkajs reports no error if it skips a commit because it is about to restart.
-    const left = moved.filter(
-      ({ partition, offset }) => this.#assignment.has(partition) && (partition.committed ?? 0) < offset,
-    )
-    if (left.length > 0) throw new Unavailable(`the group ${this.#settings.group} did not commit all offsets`)
+    if (moved.some((position) => this.#assignment.isLeft(position)))
+      throw new Unavailable(`the group ${this.#settings.group} did not commit all offsets`)
   }
 
   isAlive(): boolean {
@@ -143,11 +154,7 @@ class Member implements GroupConsumer {
   }
 
   lag(): readonly Lag[] {
-    return this.#assignment.all().map((partition) => ({
-      topic: partition.topic,
-      partition: partition.partition,
-      records: partition.lag(),
-    }))
+    return this.#assignment.lag()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -180,7 +187,7 @@ class Member implements GroupConsumer {
     this.#consumer.on(events.STOP, () => {
       this.#isRunning = false
     })
-    this.#consumer.on(events.COMMIT_OFFSETS, (event) => this.#committed(event))
+    this.#consumer.on(events.COMMIT_OFFSETS, ({ payload }) => this.#assignment.committed(payload.topics))
     this.#consumer.on(events.CRASH, (event) => this.#crashed(event))
   }
 
@@ -195,17 +202,16 @@ class Member implements GroupConsumer {
     if (this.#closing.signal.aborted) return
     this.#isRunning = true
     const before = this.#assignment.all().length
-    const places = Object.entries(assignment).flatMap(([topic, numbers]) =>
-      numbers.map((partition) => ({ topic, partition })),
+    this.#assignment.assign(
+      Object.entries(assignment).flatMap(([topic, numbers]) => numbers.map((partition) => ({ topic, partition }))),
     )
-    this.#assignment.assign(places)
     for (const partition of this.#assignment.all()) {
       // The commits of this generation are not known.
       partition.committed = undefined
       this.#await(partition)
     }
     const { group } = this.#settings
-    this.#connection.log.info({ group, partitions: places.length, before }, 'partitions assigned')
+    this.#connection.log.info({ group, partitions: this.#assignment.all().length, before }, 'partitions assigned')
     this.#joined.resolve()
   }
 
@@ -269,7 +275,7 @@ class Member implements GroupConsumer {
     return this.#assignment.replace(before)
   }
 
-  #receive({ batch }: EachBatchPayload): void {
+  async #receive({ batch }: EachBatchPayload): Promise<void> {
     const partition = this.#assignment.find(batch)
     // Fetched before the partition went to another member.
     if (partition === undefined || this.#closing.signal.aborted) return
@@ -278,8 +284,19 @@ class Member implements GroupConsumer {
     const missing = partition.missing(batch.messages, end)
     if (missing !== undefined) return this.#startOver(partition, missing)
     const count = partition.add(batch.messages, end)
-    if (partition.isFull()) this.#pause(partition)
     if (count > 0) this.#settings.onRecords()
+    if (this.#settings.isSeeking) await this.#waitForRoom(partition)
+    if (partition.isFull()) this.#pause(partition)
+  }
+
+  /**
+   * Lets a reader that takes all at once take what was fetched, before kafkajs fetches more. If all partitions were paused until then,
+   * kafkajs would sleep for the time of an empty fetch.
+   */
+  async #waitForRoom(partition: Partition): Promise<void> {
+    if (!partition.isFull()) return
+    const over = AbortSignal.any([this.#closing.signal, this.#connection.clock.timeout(KAFKA_FETCH_WAIT_MS)])
+    while (partition.isFull() && !over.aborted) await this.#drained.wait(over).catch(() => undefined)
   }
 
   /** Does the batch begin at the next offset expected of its partition? */
@@ -356,30 +373,15 @@ class Member implements GroupConsumer {
 
   async #commitPositions(): Promise<void> {
     // Read again, as revoked partitions must not be committed. kafkajs adds the generation in the same turn of the event loop.
-    const safe = this.#assignment.uncommitted().filter(({ isSafe }) => isSafe)
-    const offsets = safe.map(({ partition, offset, fingerprint = null }) => ({
-      topic: partition.topic,
-      partition: partition.partition,
-      offset: String(offset),
-      metadata: fingerprint,
-    }))
+    const offsets = this.#assignment.offsetsToCommit()
     if (offsets.length > 0) await this.#consumer.commitOffsets(offsets)
-  }
-
-  #committed({ payload }: ConsumerCommitOffsetsEvent): void {
-    for (const { topic, partitions } of payload.topics) {
-      for (const { partition, offset } of partitions) {
-        const assigned = this.#assignment.find({ topic, partition })
-        if (assigned !== undefined) assigned.committed = Number(offset)
-      }
-    }
   }
 
   #crashed({ payload: { error, restart } }: ConsumerCrashEvent): void {
     this.#touch()
     const [{ log, isNews }, { group }, isClosing] = [this.#connection, this.#settings, this.#closing.signal.aborted]
-    const isRepeated = !isNews(`${group} ${error.message}`)
-    if (!isRepeated && (restart || !isClosing)) log.warn({ group, err: error }, 'consumer crashed, restarting')
+    if (isNews(`${group} ${error.message}`) && (restart || !isClosing))
+      log.warn({ group, err: error }, 'consumer crashed, restarting')
     if (restart) return
     // For a caller that waits for the join; after that nobody waits.
     this.#joined.reject(error)

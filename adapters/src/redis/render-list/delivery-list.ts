@@ -26,8 +26,9 @@ export function redisDeliveryList(redis: RedisConnection, options: RenderListOpt
     signal: AbortSignal,
   ) => {
     const { render: id, status, expiresAt } = delivery
-    const entry = { id, status: STATUS_LETTERS[status], engine: NO_ENGINE, expiresAt }
-    await list.run(scope, { operation, ...entry, fields: JSON.stringify(fieldsOf(delivery)) }, signal)
+    const letters = { status: STATUS_LETTERS[status], engine: NO_ENGINE }
+    const entry = { id, ...letters, expiresAt, fields: JSON.stringify(fieldsOf(delivery)) }
+    await list.run(scope, { operation, listed: [entry] }, signal)
   }
   return {
     put: (scope, delivery, signal) => show('replace', [scope, delivery], signal),

@@ -2,7 +2,9 @@
  * The cursor of a list: where a page ended, in a form that only this service makes. It is bound to the caller and the filters, so that a page
  * never continues another list.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+
+import { timingSafeEqual } from 'node:crypto'
+import { hmacSha256 } from '@platen/contract/hmac.ts'
 import { type IdScope, type KeyRing, type RenderId, renderIdBytes, renderIdOf } from '@platen/contract/render-id.ts'
 
 /** The list that a cursor continues. */
@@ -34,5 +36,5 @@ export function readCursor(text: string, list: CursorScope, keys: KeyRing): Rend
 function tagOf(id: RenderId, { scope, filters }: CursorScope, key: Uint8Array): Uint8Array {
   const { incarnation, environment } = scope
   const list = JSON.stringify([incarnation, environment, ...filters.map((filter) => filter ?? null)])
-  return createHmac('sha256', key).update(`cursor:${list}:`).update(renderIdBytes(id)).digest().subarray(0, TAG_BYTES)
+  return hmacSha256(key).update(`cursor:${list}:`).update(renderIdBytes(id)).digest().subarray(0, TAG_BYTES)
 }
