@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { schema } from '../fuzz/schema/case.ts'
 import { timing } from '../hostile/timing/case.ts'
+import { peers } from '../peer/case.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { ended, render, submit } from '../topology/service.ts'
@@ -235,6 +236,7 @@ export const CASES = {
   schema,
   traces,
   timing,
+  peers,
 } as const satisfies Record<string, Case>
 
 function throughput(name: string, [own, raw]: readonly [Result, Result], atLeast: number): Figure {
