@@ -79,7 +79,7 @@ e2e: node_modules/.package-lock.json ## install the chart on a real node, and se
 servers: node_modules/.package-lock.json ## install the real servers of the tests, or build them into the cache, once
 	@$(NODE) test/topology/server/install.ts
 
-bench: node_modules/.package-lock.json ## measure the service beside the bare libraries under it (ONLY=html,start SCALE=0.2: a part, a fifth)
+bench: node_modules/.package-lock.json ## measure the service beside the bare libraries under it (ONLY=html,start SCALE=0.2: a part, a fifth; ONLY=peers: beside other products)
 	@renderer/install-chromium.sh
 	@exec $(NODE) test/bench/main.ts
 

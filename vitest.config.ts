@@ -32,7 +32,7 @@ const STARTING: readonly Project[] = [
   {
     name: 'service',
     include: [
-      'test/{api,embedded,cli,client,client-python,webhook,postman,openapi,topology,image,time,run,fuzz,audit}/**/*.test.ts',
+      'test/{api,embedded,cli,client,client-python,webhook,postman,openapi,topology,image,time,run,fuzz,audit,peer}/**/*.test.ts',
     ],
   },
   { name: 'scenario', include: ['test/scenario/*.test.ts'], topology: 'embedded' },

@@ -31,6 +31,8 @@ const UNMEASURED = [
   'test/postman/package-lock.json',
   'test/openapi/package-lock.json',
   'test/openapi/requirements.txt',
+  'test/peer/package/',
+  'test/peer/result.json',
   'LICENSE',
   'api/openapi.json',
   'test/scenario/upgrade/openapi.json',

@@ -3,6 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { schema } from '../fuzz/schema/case.ts'
 import { timing } from '../hostile/timing/case.ts'
+import { peers } from '../peer/case.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { contend } from './child.ts'
 import { clusterAcceptance, clusterRenderers, clusterSync } from './cluster/case.ts'
@@ -147,6 +148,7 @@ export const CASES = {
   schema,
   traces,
   timing,
+  peers,
 } as const satisfies Record<string, Case>
 
 function throughput(name: string, [own, raw]: readonly [Result, Result], atLeast: number): Figure {

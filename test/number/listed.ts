@@ -4,6 +4,10 @@
 export const LISTED_SECTIONS: readonly { readonly path: string; readonly heading: string }[] = [
   { path: 'README.md', heading: '## Measured' },
   { path: 'CONTRIBUTING.md', heading: '## From clone to a green check' },
+  { path: 'docs/benchmarks.md', heading: '## Other products' },
+  { path: 'docs/benchmarks.md', heading: '## How each is set' },
+  { path: 'docs/benchmarks.md', heading: '## Where others are better' },
+  { path: 'docs/benchmarks.md', heading: '## The bare libraries' },
   { path: 'docs/disaster.md', heading: '## Figures' },
   { path: 'docs/sizing.md', heading: '## Your own figures first' },
   { path: 'docs/sizing.md', heading: '## When ten times as many come' },

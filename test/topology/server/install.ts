@@ -104,11 +104,13 @@ function install(name: ServerName, environment: Environment): void {
   const packages = [...lacking.map((tool) => tools[tool] ?? tool), ...(debian === undefined ? [] : [debian])]
   // The script itself prints the command to type when it has no permission to install.
   if (packages.length > 0) run('.ci/apt-install', packages)
-  if (build !== undefined) buildInCache(name, build, cacheFolder(environment))
+  if (build === undefined) return
+  const home = SERVERS[name].cached ?? raise(`${name} has no place in the cache`)
+  buildInCache(home, build, cacheFolder(environment))
 }
 
-function buildInCache(name: ServerName, build: (folder: string) => void, cache: string): void {
-  const home = SERVERS[name].cached ?? raise(`${name} has no place in the cache`)
+/** Builds into an empty folder, which becomes `home` of the cache when the build has succeeded. */
+export function buildInCache(home: string, build: (folder: string) => void, cache: string): void {
   mkdirSync(cache, { recursive: true })
   sweep(cache)
   const draft = mkdtempSync(join(cache, `.building-${process.pid}-`))
@@ -279,14 +281,14 @@ function buildGo(folder: string, build: { name: string; place: string; flags?: r
 }
 
 /** Returns the JSON output of `go`, run outside any module. */
-function goJson(args: readonly string[]): Readonly<Record<string, unknown>> {
+export function goJson(args: readonly string[]): Readonly<Record<string, unknown>> {
   return JSON.parse(
     execFileSync('go', args, { stdio: ['ignore', 'pipe', 2], cwd: tmpdir(), timeout: BUILD_MS_MAX }).toString(),
   )
 }
 
 /** Runs a command and shows its output. Throws when it fails or takes too long. */
-function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
+export function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
   const stdio = ['ignore', 2, 2] as const
   const options = { stdio: [...stdio], timeout: BUILD_MS_MAX, env: { ...process.env, ...env } }
   const { status, signal, error } = spawnSync(command, args, options)

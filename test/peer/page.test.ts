@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { readText } from '../architecture/source-tree.ts'
+import { GOTENBERG } from './install.ts'
+import { PEERS } from './list.ts'
+import { DOCUMENTS, documentWith } from './page.ts'
+import { readResults } from './result.ts'
+
+// -u writes the tables again, from the results that there are.
+test.for(DOCUMENTS)('%s has the results of the last benchmark', async (path) => {
+  await expect(documentWith(path, readResults())).toMatchFileSnapshot(`../../${path}`)
+})
+
+describe('the results', () => {
+  test('are of the contenders that there are, once for each size and number at a time', () => {
+    const { cells, absent } = readResults()
+    const names = PEERS.map(({ name }) => name)
+    expect([...cells.map(({ peer }) => peer), ...Object.keys(absent)].filter((name) => !names.includes(name))).toEqual(
+      [],
+    )
+    expect(new Set(cells.map(({ peer, rows, atATime }) => `${peer} ${rows} ${atATime}`)).size).toBe(cells.length)
+  })
+
+  test('are of the versions that the titles name', () => {
+    const packages = JSON.parse(readText('test/package.json')) as { readonly dependencies: Record<string, string> }
+    const { dependencies } = JSON.parse(readText('test/peer/package/package.json')) as typeof packages
+    const [, weasyprint] = /^weasyprint==(\S+)/m.exec(readText('test/peer/package/requirements.txt')) ?? []
+    const pinned = {
+      Gotenberg: GOTENBERG,
+      jsreport: dependencies['jsreport'],
+      'puppeteer-cluster': packages.dependencies['puppeteer-cluster'],
+      WeasyPrint: weasyprint,
+      'react-pdf': packages.dependencies['@react-pdf/renderer'],
+    }
+    for (const [name, version] of Object.entries(pinned)) {
+      const [title = ''] = PEERS.map((peer) => peer.title).filter((candidate) => candidate.startsWith(name))
+      const [, shown = 'no version'] = / (\d+(?:\.\d+)?)/.exec(title) ?? []
+      expect(`${version}.`, title).toMatch(new RegExp(`^${shown.replace('.', '\\.')}\\.`))
+    }
+  })
+})
