@@ -187,8 +187,8 @@ async function layOutOnce({ nodes, translation, onTranslated }: Tree, totals?: T
 /** With our types for parameters and result: react-pdf's own types are larger and do not include fonts. */
 const layOutNodes = layOut as unknown as (document: Instance, fonts: object) => Promise<LayoutNode>
 
-/** react-pdf's own font store, without `load`: our fonts are loaded already, and react-pdf would wait for those of each element, twice. */
-const FONTS = Object.assign(Object.create(Font) as object, { load: () => undefined })
+/** react-pdf's own font store, without `load`: our fonts are loaded already. See `correction.ts`. */
+const FONTS = Object.assign(Object.create(Font) as object, { load: undefined })
 
 /** Errors of react-pdf are caused by what the template asked for. */
 async function withLayoutError<T>(action: () => Promise<T>): Promise<T> {

@@ -16,7 +16,7 @@ import type { CheckTemplate } from '../template/check.ts'
 import { type Evaluate, openSandbox } from '../template/evaluate.ts'
 import type { FillHtml } from '../template/html/fill.ts'
 import type { RenderDocument } from './document.ts'
-import { withCorrections } from './layout/correction.ts'
+import { withCorrections } from './layout/step/correction.ts'
 import { withOwnTextLayout } from './text/install.ts'
 import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './thread-message.ts'
 

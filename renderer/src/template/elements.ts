@@ -39,7 +39,7 @@ import {
   REFUSED_PROPS,
   TEXT_PARENTS,
 } from './element/primitive.ts'
-import { type Faults, gradientZeros, type Props, propValue } from './element/prop.ts'
+import { type Faults, gradientZeros, openStyles, type Props, propValue } from './element/prop.ts'
 import { figureElement } from './figure/element.ts'
 import { isFigureName } from './figure/figures.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from './limit.ts'
@@ -84,11 +84,17 @@ export function translate(nodes: Json, translation: Translation): ReactElement<P
   const family = withFallback([DEFAULT_FAMILY], translation.families)
   const outside = { isDrawing: false, isWithinText: false, direction: 'ltr' } as const
   const spot: ElementContext = { parentKind: 'root', depth: 0, faults, family, ...outside }
-  return elementOf(root, spot, { ...translation, budget: { left: ELEMENTS_MAX }, flow: { isMoved: false } })
+  return elementOf(root, spot, {
+    ...translation,
+    budget: { left: ELEMENTS_MAX },
+    flow: { isMoved: false },
+    checkStyle: openStyles(),
+  })
 }
 
 interface TranslationContext extends Translation {
   readonly budget: { left: number }
+  readonly checkStyle: ReturnType<typeof openStyles>
   /** State of the page: whether a child of its flow was moved from its place. */
   readonly flow: { isMoved: boolean }
   /** Set while the repeating parts of a page are made for one page. `render` functions then run at once. */
@@ -242,14 +248,18 @@ function propsOf(
       const refusal = Object.hasOwn(REFUSED_PROPS, name) ? REFUSED_PROPS[name] : undefined
       throw named(refusal ?? `there is no such prop${suggestion(name, Object.keys(primitive.props))}`)
     }
-    if (kind === 'image') props['src'] = pixelImageOf(value, context.image, named)
-    else
-      props[name] = propValue(kind, value, {
-        faults: named,
-        families: context.families,
-        isCheck: context.isCheck === true,
-        onIgnored: (fault) => context.onIgnored?.(positionOf(node, name), `<${node.type} ${name}>: ${fault}`),
-      })
+    if (kind === 'image') {
+      props['src'] = pixelImageOf(value, context.image, named)
+      continue
+    }
+    const scope = { faults: named, families: context.families, isCheck: context.isCheck === true }
+    if (kind !== 'style') {
+      props[name] = propValue(kind, value, scope)
+      continue
+    }
+    const { style, ignored } = context.checkStyle(value, scope)
+    props[name] = style
+    for (const fault of ignored) context.onIgnored?.(positionOf(node, name), `<${node.type} ${name}>: ${fault}`)
   }
   if (primitive.tag.endsWith('_GRADIENT')) Object.assign(props, gradientZeros(props))
   const { required } = primitive

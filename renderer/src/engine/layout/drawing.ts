@@ -109,18 +109,8 @@ class Pdf extends PdfDocument<PdfOptions> {
     return size === undefined ? this : this.fontSize(size)
   }
 
-  /** A font that was packed for an earlier document is already compressed. */
   override ref(data?: object): PdfReference {
-    const reference = super.ref(data)
-    if (data !== undefined) return reference
-    const end = reference.end.bind(reference)
-    reference.end = (chunk) => {
-      if (!(chunk instanceof PackedFont)) return end(chunk)
-      reference.data['Filter'] = 'FlateDecode'
-      reference.compress = false
-      end(chunk.deflated())
-    }
-    return reference
+    return data === undefined ? withPackedFonts(gathering(super.ref())) : gathering(super.ref(data))
   }
 
   override _write(data: Uint8Array | string): void {
@@ -135,4 +125,40 @@ class Pdf extends PdfDocument<PdfOptions> {
     if (chunk === null) this.options.finish()
     return true
   }
+}
+
+/** Turns what is written into bytes at the end. pdfkit does so for each operation of a page, letter by letter. */
+function gathering(reference: PdfReference): PdfReference {
+  let text = ''
+  const write = reference.write.bind(reference)
+  const finalize = reference.finalize.bind(reference)
+  const flush = () => {
+    if (text !== '') write(Buffer.from(text, 'latin1'))
+    text = ''
+  }
+  reference.write = (chunk) => {
+    if (typeof chunk === 'string') {
+      text += `${chunk}\n`
+      return
+    }
+    flush()
+    write(chunk)
+  }
+  reference.finalize = () => {
+    flush()
+    finalize()
+  }
+  return reference
+}
+
+/** A font that was packed for an earlier document is already compressed. */
+function withPackedFonts(reference: PdfReference): PdfReference {
+  const end = reference.end.bind(reference)
+  reference.end = (chunk) => {
+    if (!(chunk instanceof PackedFont)) return end(chunk)
+    reference.data['Filter'] = 'FlateDecode'
+    reference.compress = false
+    end(chunk.deflated())
+  }
+  return reference
 }

@@ -30,12 +30,15 @@ function nodesOf(node: ReactNode, inherited: WrappingStyle): Instance[] {
   if (!isElement(node)) return []
   const { type, props } = node
   if (type === FRAGMENT) return [props['node'] as Instance]
-  const { style = {}, children, ...others } = props
+  const { style = NO_STYLE, children, ...others } = props
   const wrapping = wrappingStyleOf(props, inherited)
   if (type === 'TEXT') others['hyphenationCallback'] = wrappingOf(wrapping)
   const instances = nodesOf(children as ReactNode, wrapping)
   return [{ type, box: {}, style, props: withInstances(others, wrapping), children: instances }]
 }
+
+/** Of all elements without one: what is computed for a style is computed once for each object. */
+const NO_STYLE = Object.freeze({})
 
 /** Translation makes only such elements: no components, and only types that are names. */
 function isElement(node: ReactNode): node is ReactElement<Props, string> {

@@ -4,7 +4,10 @@ declare module 'pdfkit' {
   export interface PdfReference {
     data: Record<string, unknown>
     compress: boolean
+    write(chunk: Uint8Array | string): void
     end(chunk?: Uint8Array | string): void
+    /** Writes it into the file. */
+    finalize(): void
   }
 
   /** A document that writes itself while it is drawn. Its constructor calls methods that a subclass overrides. */

@@ -146,6 +146,30 @@ function styleOf(style: Json, scope: PropScope): Props {
   return flat
 }
 
+/** An ordinary style has a few hundred characters. */
+const SHARED_STYLE_CHARS_MAX = 2000
+
+/** A style that was checked, and what react-pdf ignores of it. */
+export interface CheckedStyle {
+  /** Equal styles of a document are one object, so that its layout can work once for all of them. It must not be changed. */
+  readonly style: Props
+  readonly ignored: readonly string[]
+}
+
+/** Returns a function that checks a style as `propValue` does. It checks equal ones only once. For one document. */
+export function openStyles(): (style: Json, scope: Omit<PropScope, 'onIgnored'>) => CheckedStyle {
+  const checked = new Map<string, CheckedStyle>()
+  return (style, scope) => {
+    const key = JSON.stringify(style)
+    const known = checked.get(key)
+    if (known !== undefined) return known
+    const ignored: string[] = []
+    const found = { style: styleOf(style, { ...scope, onIgnored: (message) => ignored.push(message) }), ignored }
+    if (key.length <= SHARED_STYLE_CHARS_MAX) checked.set(key, found)
+    return found
+  }
+}
+
 function entriesOf(style: Json, faults: Faults): readonly (readonly [string, Json])[] {
   // Lists of styles contain `condition && style`.
   if (style === null || style === false || style === '' || style === 0) return []

@@ -3,6 +3,7 @@
  * templates, and none leaves anything for the next, not even through a bug of the engine: memory that is not restored is filled with zeros.
  * Making a machine costs ten times as much as restoring one, and its memory must be garbage collected.
  */
+import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import release from '@jitl/quickjs-wasmfile-release-sync'
@@ -38,19 +39,21 @@ const BLOCK_BYTES = 4096
 const EMPTY_BLOCK = new Uint8Array(BLOCK_BYTES)
 
 // TypeScript declares this global only in its browser library.
-declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> }
+declare const WebAssembly: {
+  compile(bytes: Uint8Array): Promise<object>
+  readonly Memory: new (pages: { readonly initial: number; readonly maximum: number }) => object
+}
 
 /** Compiles QuickJS once and returns a function that makes machines. */
 export async function openMachineFactory(): Promise<() => Promise<Machine>> {
   const require = createRequire(import.meta.url)
-  const wasmModule = await WebAssembly.compile(
-    await readFile(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm')),
-  )
+  const file = await readFile(require.resolve('@jitl/quickjs-wasmfile-release-sync/wasm'))
+  const wasmModule = await WebAssembly.compile(withSmallMemory(file))
   // Its types describe the CommonJS build, where the variant is a field.
   const variant = release as unknown as QuickJSSyncVariant
-  const compiled = newVariant(variant, { wasmModule })
   return async () => {
-    const quickjs = await newQuickJSWASMModuleFromVariant(compiled)
+    const wasmMemory = new WebAssembly.Memory({ initial: PAGES_MIN, maximum: PAGES_MAX })
+    const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmModule, wasmMemory }))
     const runtime = quickjs.newRuntime()
     runtime.setMaxStackSize(SANDBOX_STACK_BYTES_MAX)
     let interruptsLeft = Number.POSITIVE_INFINITY
@@ -77,6 +80,23 @@ export async function openMachineFactory(): Promise<() => Promise<Machine>> {
       },
     }
   }
+}
+
+/**
+ * Pages of a new machine. QuickJS is compiled for 256, of which its stack takes 80, and asks for more when it needs them. A restore writes
+ * all of them, and most templates need few.
+ */
+const PAGES_MIN = 112
+const PAGES_MAX = 32_768
+
+/** The import of the memory, `a.a`, with its limits of pages in LEB128: as it is compiled, and with `PAGES_MIN` in as many bytes. */
+const MEMORY = Buffer.from('0161016102018002808002', 'hex')
+const SMALL_MEMORY = Buffer.from(MEMORY).fill(Buffer.from([PAGES_MIN | 0x80, 0]), 6, 8)
+
+function withSmallMemory(file: Buffer): Buffer {
+  const at = file.indexOf(MEMORY)
+  assert(at !== -1 && file.indexOf(MEMORY, at + 1) === -1, 'QuickJS imports its memory once')
+  return Buffer.concat([file.subarray(0, at), SMALL_MEMORY, file.subarray(at + MEMORY.length)])
 }
 
 /** A WebAssembly memory. It gets a new buffer when it grows. */

@@ -24,10 +24,10 @@ const DIRECTION_OF_BOXES: readonly Change[] = [
   },
   // Boxes are arranged in their direction.
   {
-    from: '    setYogaValues(result);\n',
-    to: `    setYogaValues(result);
-    if (node.style.direction === 'rtl') yogaNode.setDirection(Yoga.Direction.RTL);
-    if (node.style.direction === 'ltr') yogaNode.setDirection(Yoga.Direction.LTR);
+    from: 'setColumnGap(node.style.columnGap))(node);\n',
+    to: `setColumnGap(node.style.columnGap))(node);
+    if (node.style.direction === 'rtl') node.yogaNode.setDirection(Yoga.Direction.RTL);
+    if (node.style.direction === 'ltr') node.yogaNode.setDirection(Yoga.Direction.LTR);
 `,
   },
   // Text begins at the side where its direction begins.
@@ -107,9 +107,90 @@ const UNIT_OF_MARKS: readonly Change[] = [
   { from: '        xOffset: pos.xOffset,', to: '        xOffset: pos.xOffset * scale,' },
 ]
 
+const PLAIN_TEXT = new URL('./plain-text.ts', import.meta.url).href
+
+/** Steps of ours in place of react-pdf's, with the same results in less time. */
+const FASTER_STEPS: readonly Change[] = [
+  {
+    from: "import * as Yoga from 'yoga-layout/load';",
+    to: `import * as Yoga from 'yoga-layout/load';
+import { dimensionStep } from '${new URL('./dimensions.ts', import.meta.url).href}';
+import { hasNoRadius, inheritedStyle, mergedStyle, resolvedStyle } from '${new URL('./styles.ts', import.meta.url).href}';
+import { isPlain } from '${PLAIN_TEXT}';
+import { linesOf } from '${new URL('./texts.ts', import.meta.url).href}';`,
+  },
+  {
+    from: 'const layoutText = (node, width, height, fontStore) => {\n',
+    to: `const layoutText = (node, width, height, fontStore) => linesOf(node, [width, height], () => layoutNewText(node, width, height, fontStore));
+const layoutNewText = (node, width, height, fontStore) => {
+`,
+  },
+  // Our fonts are loaded already. It would ask for those of each node, twice.
+  {
+    from: 'if (fontStore && n.style?.fontFamily) {',
+    to: 'if (fontStore?.load && n.style?.fontFamily) {',
+  },
+  {
+    from: '    for (let i = 0; i < PREPROCESSORS.length; i += 1) {',
+    to: '    for (let i = 0; i < PREPROCESSORS.length && !fragments.every(isPlain); i += 1) {',
+  },
+  {
+    from: `const resolvePageDimensions = (page, fontStore, yoga) => {
+    if (isNil(page))
+        return null;
+    return compose(destroyYogaNodes, freeYogaNodes, persistDimensions, calculateLayout, createYogaNodes(page, fontStore, yoga))(page);
+};`,
+    to: `const resolvePageDimensions = dimensionStep({ setYogaValues, setMeasureFunc, measureText, isLayoutElement, persistDimensions });`,
+  },
+  {
+    from: '    const style = computeStyle(container, node);\n',
+    to: `    const style = isLink$1(node)
+        ? computeStyle(container, node)
+        : resolvedStyle(container, node.style, () => computeStyle(container, node));
+`,
+  },
+  {
+    from: 'const inheritStyles = pick(inheritableProperties, node.style || {});',
+    to: 'const inheritStyles = inheritedStyle(inheritableProperties, node.style, pick);',
+  },
+  {
+    from: 'const style = merge(inheritedStyles, node.style || {});',
+    to: 'const style = mergedStyle(inheritedStyles, node.style, merge);',
+  },
+  // Only styles that have a radius need a copy.
+  {
+    from: 'const resolvePercentRadius = (node) => {\n    const style = evolve({',
+    to: `const resolvePercentRadius = (node) => {
+    const style = hasNoRadius(node.style) ? node.style : evolve({`,
+  },
+]
+
+/** The same of text layout. */
+const FASTER_TEXTS: readonly Change[] = [
+  {
+    from: "import bidiFactory from 'bidi-js';",
+    to: `import bidiFactory from 'bidi-js';
+import { plainRuns } from '${PLAIN_TEXT}';`,
+  },
+  {
+    from: '        const { fontSubstitution, scriptItemizer, bidi } = engines;\n',
+    to: `        const { fontSubstitution, scriptItemizer, bidi } = engines;
+        const plain = plainRuns(attributedString, fontSubstitution());
+        if (plain) return plain;
+`,
+  },
+  // Brackets are mirrored in text from the right only.
+  {
+    from: '        const levels = getBidiLevels(attributedString.runs);\n        let updatedString',
+    to: `        if (!attributedString.runs.some(({ attributes }) => attributes.bidiLevel % 2 === 1)) return attributedString;
+        const levels = getBidiLevels(attributedString.runs);
+        let updatedString`,
+  },
+]
+
 const CHANGES = new Map([
-  ['/@react-pdf/layout/lib/index.js', DIRECTION_OF_BOXES],
-  ['/@react-pdf/textkit/lib/textkit.js', [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS]],
+  ['/@react-pdf/layout/lib/index.js', [...DIRECTION_OF_BOXES, ...FASTER_STEPS]],
+  ['/@react-pdf/textkit/lib/textkit.js', [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS, ...FASTER_TEXTS]],
   ['/@react-pdf/render/lib/index.js', UNIT_OF_MARKS],
 ])
 
@@ -118,7 +199,7 @@ export async function withCorrections<Module>(load: () => Promise<Module>): Prom
   const hooks = registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context)
-      const changes = [...CHANGES].find(([path]) => url.endsWith(path))?.[1]
+      const changes = [...CHANGES].find(([path]) => new URL(url).pathname.endsWith(path))?.[1]
       if (changes === undefined) return loaded
       assert(loaded.source !== undefined && loaded.source !== null, `${url} has a source`)
       const source = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source)
