@@ -60,11 +60,14 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
   const write = async (address: ArtifactAddress, bytes: Uint8Array, commit: Commit): Promise<boolean> => {
     const target = pathOf(address)
     const temporaryFile = join(temporary, `${++written}`)
+    let isMoved = false
     try {
       await writeFlushed(temporaryFile, bytes)
-      return await folders.changeIn(dirname(target), () => commit(temporaryFile, target))
+      const isWritten = await folders.changeIn(dirname(target), () => commit(temporaryFile, target))
+      isMoved = commit === replace
+      return isWritten
     } finally {
-      await rm(temporaryFile, { force: true })
+      if (!isMoved) await rm(temporaryFile, { force: true })
     }
   }
 

@@ -17,6 +17,7 @@ function aBrowser(ping: RunningBrowser['ping'] = async () => {}): RunningBrowser
     gone: gone.signal,
     exit: () => ({ exitCode: null, signal: gone.signal.aborted ? 'SIGKILL' : null }),
     kill: async () => gone.abort(new Error('killed')),
+    openTarget: () => Promise.reject(new Error('nobody opens pages here')),
     ping,
     processes: async () => [],
     memoryBytes: async () => undefined,

@@ -62,6 +62,7 @@ class FakePool extends EventEmitter implements PagePool {
         gone: NEVER,
         exit: () => ({ exitCode: null, signal: null }),
         kill: async () => {},
+        openTarget: () => Promise.reject(new Error('nobody opens pages here')),
         ping: async () => {},
         processes: async () => [],
         memoryBytes: async () => undefined,

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import type { Browser, CDPSession, PuppeteerNode } from 'puppeteer'
+import type { Browser, BrowserContext, CDPSession, PuppeteerNode, Target } from 'puppeteer'
 import { BROWSER_LAUNCH_MS_MAX } from './limit.ts'
 
 /** A document has lost its browser or must leave it. Another document in that browser may be the cause. */
@@ -34,6 +34,8 @@ export interface RunningBrowser {
   exit(): { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null }
   /** Kills the whole process group. Resolves when it is dead and its profile folder is removed. May be called twice. */
   kill(): Promise<void>
+  /** Opens a page in a context that has none, in a window that is minimized. Resolves and rejects as `ping` does. */
+  openTarget(context: BrowserContext): Promise<Target>
   /** Resolves when the browser has responded. Rejects when it has exited. Stays pending while it hangs. */
   ping(): Promise<void>
   /** Resolves and rejects as `ping` does. */
@@ -172,6 +174,12 @@ function watchBrowser(browser: Browser, profile: string): RunningBrowser {
     gone: gone.signal,
     exit: () => ({ exitCode: child.exitCode, signal: child.signalCode }),
     kill,
+    async openTarget(context) {
+      const { id: browserContextId } = context
+      const page = { url: 'about:blank', windowState: 'minimized' } as const
+      await (await session).send('Target.createTarget', { ...page, ...(browserContextId && { browserContextId }) })
+      return await context.waitForTarget(() => true)
+    },
     async ping() {
       await (await session).send('Browser.getVersion')
     },

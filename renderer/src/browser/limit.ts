@@ -36,8 +36,14 @@ export const BROWSER_PING_EVERY_MS = 2 * SECOND_MS
 /** How long a browser may take to answer a ping. It needs a millisecond, some seconds on an overloaded machine. */
 export const BROWSER_PING_MS_MAX = 5 * SECOND_MS
 
-/** Renders after which a warm page is replaced. */
-export const PAGE_RENDERS_MAX = 200
+/** Renders after which a warm page is replaced. A new page costs as much CPU as ten small documents. */
+export const PAGE_RENDERS_MAX = 1000
+
+/**
+ * Characters of HTML after which a page is cleared. Chromium keeps the address of each image that a page has shown, and a `data:` URL is a
+ * long one: a thousand documents with an image of 160 KB each made a page 160 MB larger.
+ */
+export const PAGE_KEPT_CHARS_MAX = 8 * MIB
 
 /** How long the render thread or the browser may take to end or restart after a deadline. The slot works again within it. */
 export const SLOT_RECOVERY_MS_MAX = 2 * SECOND_MS

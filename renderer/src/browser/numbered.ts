@@ -24,17 +24,16 @@ type NumberedDocument = PrintedBeside & Pick<LoadedDocument, 'run'> & { readonly
 export async function printNumbered(
   session: CDPSession,
   { run, hasTargetPages = false, ...beside }: NumberedDocument,
-  ended: AbortSignal,
 ): Promise<NumberedPrint> {
-  if (!hasTargetPages) return { pdf: await print(session, beside, ended), findings: [] }
+  if (!hasTargetPages) return { pdf: await print(session, beside), findings: [] }
   // The width of most page numbers, so that the first print breaks lines as the last one.
   await run(fillIn({}, '00'))
-  let pdf = await print(session, beside, ended)
+  let pdf = await print(session, beside)
   let pages = destinationPages(pdf)
   let lost: readonly string[] = []
   for (let prints = 1; prints < PRINTS_MAX; prints += 1) {
     lost = await run<readonly string[]>(fillIn(Object.fromEntries(pages), '?'))
-    pdf = await print(session, beside, ended)
+    pdf = await print(session, beside)
     const now = destinationPages(pdf)
     if (isEqual(now, pages)) break
     pages = now

@@ -5,20 +5,21 @@
  * it.
  *
  * A document leaves nothing behind for the next one, except what `leavesTraces` detects and the files in the page's cache. The page is
- * cleared before its next use if it has traces, or files that the next document must not see.
+ * cleared before its next use if it has traces, or files that the next document must not see, or has seen so much HTML that what Chromium
+ * keeps of it counts.
  */
 import assert from 'node:assert/strict'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import type { BrowserContext, CDPSession, Page } from 'puppeteer'
+import type { BrowserContext, CDPSession, Target } from 'puppeteer'
 import { type Finding, findingsOf } from './document/finding.ts'
 import { type Inspection, load, nextLoad, type PrintDocument } from './document/load.ts'
 import type { PageMemory } from './document/memory.ts'
 import { answerRequests, type Requests } from './document/request.ts'
 import { shrinkage } from './document/shrinkage.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
-import { PAGE_DIALOGS_MAX, SLOT_RECOVERY_MS_MAX } from './limit.ts'
+import { PAGE_DIALOGS_MAX, PAGE_KEPT_CHARS_MAX, SLOT_RECOVERY_MS_MAX } from './limit.ts'
 import { printNumbered } from './numbered.ts'
 
 /** The PDF of a document, and the facts found in it. `printMs` is without the time to load it. */
@@ -53,6 +54,9 @@ const OPEN_MS_MAX = 10_000
 /** The other half of the time is for the rest of the slot's recovery. A page of a thousand frames takes longer, but it still closes. */
 const CLOSE_MS_MAX = SLOT_RECOVERY_MS_MAX / 2
 
+/** With the default reason, a stack trace would be taken each time. */
+const OVER = 'the document has ended'
+
 interface PagePorts {
   readonly clock: Clock
   readonly memory: PageMemory
@@ -70,18 +74,19 @@ export async function openPage(running: RunningBrowser, ports: PagePorts): Promi
 
 async function open(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
   const context = await running.browser.createBrowserContext()
-  const page = await context.newPage()
+  const target = await running.openTarget(context)
   const gone = new AbortController()
   running.gone.addEventListener('abort', () => gone.abort(running.gone.reason), { signal: gone.signal })
-  page.once('error', () => gone.abort(ports.memory.causeOfCrash()))
-  const session = await page.createCDPSession()
-  const frameId = await prepare(session)
-  return printPage({ ...ports, running, context, page, session, frameId, gone })
+  const session = await target.createCDPSession()
+  session.once('Inspector.targetCrashed', () => gone.abort(ports.memory.causeOfCrash()))
+  return printPage({ ...ports, running, context, target, session, ...(await prepare(session)), gone })
 }
 
-async function prepare(session: CDPSession): Promise<string> {
-  const [{ frameTree }] = await Promise.all([
+async function prepare(session: CDPSession): Promise<Pick<PageParts, 'frameId' | 'windowId'>> {
+  const [{ frameTree }, { windowId }] = await Promise.all([
     session.send('Page.getFrameTree'),
+    session.send('Browser.getWindowForTarget'),
+    session.send('Inspector.enable'),
     session.send('Page.enable'),
     session.send('Emulation.setScriptExecutionDisabled', { value: true }),
     // Then fonts that only the print style uses load with the document, and not too late.
@@ -90,36 +95,23 @@ async function prepare(session: CDPSession): Promise<string> {
     session.send('Page.setBypassCSP', { enabled: true }),
     session.send('Fetch.enable'),
   ])
-  return frameTree.frame.id
+  return { frameId: frameTree.frame.id, windowId }
 }
 
 interface PageParts extends PagePorts {
   readonly running: RunningBrowser
   readonly context: BrowserContext
-  readonly page: Page
+  readonly target: Target
   readonly session: CDPSession
   readonly frameId: string
+  readonly windowId: number
   readonly gone: AbortController
 }
 
 function printPage(parts: PageParts): PrintPage {
   const { running, context, session, gone, clock, memory } = parts
-  const requests = answerRequests(parts, (fault) => gone.abort(fault))
-  let isNew = true
-  let isClear = true
+  const documents = openDocuments(parts)
   let closing: Promise<boolean> | undefined
-
-  async function beginDocument(document: PrintDocument, ended: AbortSignal): Promise<void> {
-    if (requests.holdsOther(document)) await clearPage(session, requests)
-    if (document.isScripted) {
-      assert(isNew, 'scripts run on a page no document has been on')
-      await Promise.all([setIntl(session, document), enableScripts(parts)])
-    }
-    isNew = false
-    isClear = !leavesTraces(document.html)
-    requests.beginDocument(document, ended)
-  }
-
   return {
     browser: running,
     gone: gone.signal,
@@ -130,30 +122,18 @@ function printPage(parts: PageParts): PrintPage {
         ended.throwIfAborted()
         // It ends with the document, with the browser it checks, or when that browser is too large.
         memory.watch(running, document, over.signal).catch((fault) => fault instanceof BrowserLost && gone.abort(fault))
-        await raceAbort(beginDocument(document, ended), ended)
-        const loaded = await load(parts, document, ended)
-        // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
-        const loadedAt = clock.monotonic()
-        const printing = raceAbort(printNumbered(session, { ...document, ...loaded }, ended), ended)
-        const [inspection, { pdf, findings: lost }] = await Promise.all([raceAbort(loaded.inspect(), ended), printing])
-        const findings = [...findingsOf(inspection, requests.refused()), ...lost]
-        const shrunk = await raceAbort(shrinkage(session, loaded, pdf), ended)
-        if (shrunk !== undefined) findings.push(shrunk)
-        return { ...inspection, pdf, findings, printMs: clock.monotonic() - loadedAt }
+        // If `ended` is first, whatever is under way ends with the page, which the caller closes.
+        return await raceAbort(documents.printNext(document, ended), ended)
       } catch (error) {
         // In a crashed page, other errors may arrive before the crash does, and they mean nothing. So ask the page: a crashed page never
         // answers.
         if (isProtocolError(error)) await raceAbort(session.send('Page.getFrameTree'), ended).catch(() => undefined)
         throw toServiceError(error, ended, document.isScripted && running.browser.connected)
       } finally {
-        over.abort()
+        over.abort(OVER)
       }
     },
-    async clear() {
-      if (isClear) return
-      await raceAbort(clearPage(session, requests), AbortSignal.any([gone.signal, clock.timeout(CLOSE_MS_MAX)]))
-      isClear = true
-    },
+    clear: () => raceAbort(documents.clear(), AbortSignal.any([gone.signal, clock.timeout(CLOSE_MS_MAX)])),
     close() {
       gone.abort(new ServiceError('render_crashed', 'the page was closed while it rendered'))
       const over = AbortSignal.any([running.gone, clock.timeout(CLOSE_MS_MAX)])
@@ -165,6 +145,76 @@ function printPage(parts: PageParts): PrintPage {
     },
   }
 }
+
+/** The documents of a page, one after the other, and what they leave behind. */
+function openDocuments(parts: PageParts): {
+  printNext(document: PrintDocument, ended: AbortSignal): Promise<PrintedDocument>
+  clear(): Promise<void>
+} {
+  const { session, gone, clock } = parts
+  const requests = answerRequests(parts, (fault) => gone.abort(fault))
+  const showWindow = openWindow(parts)
+  let isNew = true
+  let hasTraces = false
+  let keptChars = 0
+
+  async function begin(document: PrintDocument, ended: AbortSignal): Promise<void> {
+    if (requests.holdsOther(document)) await clearPage(session, requests)
+    if (document.isScripted) {
+      assert(isNew, 'scripts run on a page no document has been on')
+      await Promise.all([setIntl(session, document), enableScripts(parts)])
+    }
+    await showWindow(mayMove(document))
+    isNew = false
+    hasTraces = leavesTraces(document.html)
+    keptChars += document.html.length
+    requests.beginDocument(document, ended)
+  }
+
+  return {
+    async printNext(document, ended) {
+      await begin(document, ended)
+      const loaded = await load(parts, document, ended)
+      // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
+      const loadedAt = clock.monotonic()
+      const printing = printNumbered(session, { ...document, ...loaded })
+      const [inspection, { pdf, findings: lost }] = await Promise.all([loaded.inspect(), printing])
+      const findings = [...findingsOf(inspection, requests.refused()), ...lost]
+      const shrunk = await shrinkage(session, loaded, pdf)
+      if (shrunk !== undefined) findings.push(shrunk)
+      return { ...inspection, pdf, findings, printMs: clock.monotonic() - loadedAt }
+    },
+    async clear() {
+      if (!hasTraces && keptChars <= PAGE_KEPT_CHARS_MAX) return
+      await clearPage(session, requests)
+      hasTraces = false
+      keptChars = 0
+    },
+  }
+}
+
+/**
+ * Returns a function that shows the window of a page, or minimizes it. In a minimized window Chromium draws no frames: they are for a screen,
+ * and cost a quarter of what a small document costs. The first state is minimized.
+ */
+function openWindow({ session, windowId }: PageParts): (isShown: boolean) => Promise<void> {
+  let wasShown = false
+  return async (isShown) => {
+    if (isShown === wasShown) return
+    wasShown = isShown
+    const windowState = isShown ? 'normal' : 'minimized'
+    await session.send('Browser.setWindowBounds', { windowId, bounds: { windowState } })
+  }
+}
+
+/** Whether anything in a document may move. Where no frames are drawn, it would stay as it is at its beginning. */
+function mayMove({ html, isScripted, remote }: PrintDocument): boolean {
+  // Style sheets of hosts are not read here.
+  return isScripted || remote !== undefined || MOVES.test(html)
+}
+
+/** Linear in the length of the HTML, which is untrusted. */
+const MOVES = /animat|transition|<(?:set|marquee|video|audio)\b/i
 
 /** Clears the page and its cache. */
 async function clearPage(session: CDPSession, requests: Requests): Promise<void> {
@@ -178,7 +228,7 @@ async function clearPage(session: CDPSession, requests: Requests): Promise<void>
  * Lets the scripts of the next document run. Ends the page if they navigate away, close it, or open dialogs without end. The flags in
  * `launch.ts` prevent new pages and network access.
  */
-async function enableScripts({ running, page, session, frameId, gone }: PageParts): Promise<void> {
+async function enableScripts({ running, context, target, session, frameId, gone }: PageParts): Promise<void> {
   const end = (did: string) => gone.abort(new ServiceError('template_error', `the page’s JavaScript ${did}`))
   let dialogs = 0
   session.on('Page.javascriptDialogOpening', () => {
@@ -189,11 +239,16 @@ async function enableScripts({ running, page, session, frameId, gone }: PagePart
   session.on('Page.frameRequestedNavigation', (request) => {
     if (request.frameId === frameId) end('navigated away from the document')
   })
-  page.once('close', () => {
+  // Workers are targets, too.
+  context.on('targetdestroyed', (destroyed) => {
     // A page also closes when its browser exits.
-    if (running.browser.connected) gone.abort(closedItself())
+    if (running.browser.connected && destroyed === target) gone.abort(closedItself())
   })
-  await session.send('Emulation.setScriptExecutionDisabled', { value: false })
+  await Promise.all([
+    // Without it V8 places an exception where it was thrown, and not where it was made.
+    session.send('Runtime.enable'),
+    session.send('Emulation.setScriptExecutionDisabled', { value: false }),
+  ])
 }
 
 /** The page serves no other document, so this need not be undone. */

@@ -93,6 +93,7 @@ function aBrowser(memoryBytes: RunningBrowser['memoryBytes']): RunningBrowser {
     gone: gone.signal,
     exit: () => ({ exitCode: null, signal: null }),
     kill: async () => gone.abort(),
+    openTarget: () => Promise.reject(new Error('nobody opens pages here')),
     ping: async () => {},
     processes: async () => [],
     memoryBytes,

@@ -45,7 +45,8 @@ export function renewClaim(worker: Worker, record: RenderRecord, claim: Claim): 
     claimLost: lost.signal,
     canceled: canceled.signal,
     async [Symbol.asyncDispose]() {
-      over.abort()
+      // With the default reason, a stack trace would be taken each time.
+      over.abort('the attempt has ended')
       await Promise.all(working)
       // If the render has ended, there is no claim to release.
       if (worker.drain.aborted) await release(worker, record, claim)

@@ -68,7 +68,8 @@ export async function render(
     logVerdict(worker, verdict, { ...fields, err: error })
     return verdict.kind === 'failed' ? { ...verdict, durationMs: durationMs() } : verdict
   } finally {
-    over.abort()
+    // With the default reason, a stack trace would be taken each time.
+    over.abort('the attempt has ended')
   }
 }
 

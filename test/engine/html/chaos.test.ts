@@ -1,13 +1,19 @@
-/** Chromium killed piece by piece, stopped in the middle, or never really there: what becomes of renders, and of the next ones. */
+/**
+ * Chromium killed piece by piece, stopped in the middle, or never really there: what becomes of renders, and of the next ones. And what a
+ * browser says of itself and of its pages.
+ */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { PrintDocument } from '@platen/renderer/browser/document/load.ts'
+import { openPageMemory } from '@platen/renderer/browser/document/memory.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
-import { launchBrowser } from '@platen/renderer/browser/launch.ts'
-import { BROWSER_LAUNCH_MS_MAX } from '@platen/renderer/browser/limit.ts'
-import puppeteer from 'puppeteer'
+import { launchBrowser, type RunningBrowser } from '@platen/renderer/browser/launch.ts'
+import { BROWSER_LAUNCH_MS_MAX, PAGE_KEPT_CHARS_MAX } from '@platen/renderer/browser/limit.ts'
+import { openPage } from '@platen/renderer/browser/page.ts'
+import puppeteer, { type CDPSession } from 'puppeteer'
 import { describe, expect, test, vi } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aFolder } from '../../fixture/lifetime.ts'
@@ -137,7 +143,7 @@ describe('SIGSTOP', () => {
   })
 })
 
-test('a browser says how much memory it has, as long as it lives', async () => {
+async function aBrowser(): Promise<RunningBrowser> {
   const profileDir = aFolder()
   const settings = {
     puppeteer,
@@ -147,7 +153,11 @@ test('a browser says how much memory it has, as long as it lives', async () => {
     isSandboxed: process.getuid?.() !== 0,
     clock: systemClock(),
   }
-  const running = await launchBrowser(settings, NEVER)
+  return await launchBrowser(settings, NEVER)
+}
+
+test('a browser says how much memory it has, as long as it lives', async () => {
+  const running = await aBrowser()
   const before = (await running.memoryBytes()) ?? 0
   const page = await running.browser.newPage()
   await page.evaluate(`window.kept = new Uint8Array(${100 * MIB}).fill(1); 0`)
@@ -158,6 +168,59 @@ test('a browser says how much memory it has, as long as it lives', async () => {
   expect(grown).toBeLessThan(200 * MIB)
   // The system takes a moment to take the memory of killed processes back.
   await poll(async () => (await running.memoryBytes()) ?? 0).until((bytes) => bytes === 0)
+})
+
+describe('a page', () => {
+  const STILL = '<p>still'
+
+  /** Prints on one page, and says after each document what `look` sees of the page. */
+  async function seen<Seen>(look: (page: CDPSession) => Promise<Seen>, documents: readonly Partial<PrintDocument>[]) {
+    const clock = systemClock()
+    const running = await aBrowser()
+    const page = await openPage(running, { clock, memory: openPageMemory(clock) })
+    // The last context is that of the page, which is all it has.
+    const [target] = running.browser.browserContexts().at(-1)?.targets() ?? []
+    const session = await target?.createCDPSession()
+    const all: Seen[] = []
+    for (const document of documents) {
+      await page.print({ ...PLAIN, ...document }, NEVER)
+      await page.clear()
+      if (session !== undefined) all.push(await look(session))
+    }
+    await running.kill()
+    return all
+  }
+
+  const PLAIN = { html: STILL, options: {}, date: 0, title: '', assets: [], isScripted: false, isMultiscript: false }
+  const remote = { allowedHosts: ['a.example'], fetch: () => Promise.reject(new Error()), cached: () => undefined }
+
+  test('is in a minimized window, except for documents in which something may move', async () => {
+    const windowState = async (session: CDPSession) =>
+      (await session.send('Browser.getWindowForTarget')).bounds.windowState
+    const documents = [
+      { html: '<style>p { animation: fade 1s }</style><p>' },
+      { html: STILL },
+      { html: '<style>p { TRANSITION: opacity 1s }</style><p>' },
+      { html: STILL },
+      { html: '<svg><rect><set attributeName="width" to="9"/></rect></svg>' },
+      { html: '<marquee>moves' },
+      { html: STILL },
+      { html: STILL, remote },
+    ]
+    const states = await seen(windowState, documents)
+    const [n, m] = ['normal', 'minimized']
+    expect(states).toEqual([n, m, n, m, n, n, m, n])
+    expect(await seen(windowState, [{ html: '<script>document.title = "x"</script>', isScripted: true }])).toEqual([n])
+  })
+
+  test('is cleared when its documents were long together', async () => {
+    const text = async (session: CDPSession) => {
+      const expression = 'document.body.textContent'
+      return (await session.send('Runtime.evaluate', { expression, returnByValue: true })).result.value
+    }
+    const long = { html: `<!--${'-'.repeat(PAGE_KEPT_CHARS_MAX / 2)}-->${STILL}` }
+    expect(await seen(text, [{}, long, long, {}])).toEqual(['still', 'still', '', 'still'])
+  })
 })
 
 describe('an executable', () => {

@@ -80,7 +80,7 @@ export const LOAD_MS_MAX = 5_000
 
 /**
  * Loads in two steps: 1. scripts run, images and fonts load; 2. the options apply, and the fonts they need load. Throws `template_error`
- * and `asset_unavailable`.
+ * and `asset_unavailable`. The caller need not wait for it once `ended` aborts.
  */
 export async function load(frame: PageFrame, document: PrintDocument, ended: AbortSignal): Promise<LoadedDocument> {
   const { session, frameId, clock } = frame
@@ -89,18 +89,18 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
   const timeout = () => (document.remote === undefined ? clock.timeout(LOAD_MS_MAX) : ended)
   const timedOut = timeout()
   const loaded = nextLoad(session)
-  await raceAbort(session.send('Page.setDocumentContent', { frameId, html }), ended)
-  await unlessTimedOut(loaded, timedOut, ended)
-  const hasWaited = isScripted && (await raceAbort(askPreface(session, READY), ended)) === 'waited'
+  await session.send('Page.setDocumentContent', { frameId, html })
+  await unlessTimedOut(loaded, timedOut)
+  const hasWaited = isScripted && (await askPreface(session, READY)) === 'waited'
 
-  const world = isScripted ? await raceAbort(openIsolatedWorld(frame), ended) : undefined
+  const world = isScripted ? await openIsolatedWorld(frame) : undefined
   const run = <Result>(expression: string) => evaluate<Result>(session, expression, world)
   const hasEdges = document.header !== undefined || document.footer !== undefined
-  const source = needsSourcePage(options, hasEdges) ? await raceAbort(run<SourcePage>(SOURCE_PAGE), ended) : undefined
+  const source = needsSourcePage(options, hasEdges) ? await run<SourcePage>(SOURCE_PAGE) : undefined
   const fault = marginFaultOf(options, source?.size)
   if (fault !== undefined) throw new ServiceError('invalid_options', fault)
 
-  if (document.isMultiscript || isScripted) await raceAbort(run(fallbackScript(document.locale)), ended)
+  if (document.isMultiscript || isScripted) await run(fallbackScript(document.locale))
   const css = pageRules(options, source?.size)
   const mayNameFonts = document.remote !== undefined || NAMES_FONTS.test(html)
   const isTitled = HAS_TITLE.test(html) && !HAS_LONG_TITLE.test(html)
@@ -108,7 +108,7 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
     const hosts = document.remote?.allowedHosts ?? []
     const finish = { title, css, isScripted, hosts, hasWaited, needsAllFonts: HAS_MARGIN_BOXES.test(html) }
     const finished = run<readonly string[]>(finishScript(finish))
-    const [family] = (await unlessTimedOut(finished, hasWaited ? timeout() : timedOut, ended)) ?? []
+    const [family] = (await unlessTimedOut(finished, hasWaited ? timeout() : timedOut)) ?? []
     if (family !== undefined) throw notShown(`the font ${family.slice(0, 100)} could not be loaded`)
   }
   return {
@@ -148,15 +148,11 @@ async function openIsolatedWorld({ session, frameId }: PageFrame): Promise<numbe
 }
 
 /** Waits for `work` until the timeout, then continues without it. */
-async function unlessTimedOut<Result>(
-  work: Promise<Result>,
-  timedOut: AbortSignal,
-  ended: AbortSignal,
-): Promise<Result | undefined> {
+async function unlessTimedOut<Result>(work: Promise<Result>, timedOut: AbortSignal): Promise<Result | undefined> {
   try {
-    return await raceAbort(work, AbortSignal.any([ended, timedOut]))
+    return await raceAbort(work, timedOut)
   } catch (error) {
-    if (ended.aborted || !timedOut.aborted) throw error
+    if (!timedOut.aborted) throw error
     return undefined
   }
 }

@@ -1,7 +1,6 @@
 /** Prints the content of a page as a PDF. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
-import { raceAbort } from '@platen/contract/race.ts'
 import type { CDPSession } from 'puppeteer'
 import { PDF_PAGES_MAX } from '../../limit.ts'
 import { pageCountOf } from '../../pdf/page-count.ts'
@@ -19,26 +18,23 @@ const CHUNK_BYTES = 4 * 1024 * 1024
  * Prints the document in the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and
  * `template_error`.
  */
-export async function print(session: CDPSession, beside: PrintedBeside, ended: AbortSignal): Promise<Uint8Array> {
+export async function print(session: CDPSession, beside: PrintedBeside): Promise<Uint8Array> {
   const { header, footer, date } = beside
-  const { stream } = await raceAbort(
-    session.send('Page.printToPDF', {
-      ...PAGE_DEFAULT,
-      preferCSSPageSize: true,
-      printBackground: true,
-      generateTaggedPDF: false,
-      generateDocumentOutline: false,
-      // One page above the limit shows that there are too many. Chromium does not make the rest.
-      pageRanges: `1-${PDF_PAGES_MAX + 1}`,
-      displayHeaderFooter: header !== undefined || footer !== undefined,
-      headerTemplate: marginBox(header, beside),
-      footerTemplate: marginBox(footer, beside),
-      transferMode: 'ReturnAsStream',
-    }),
-    ended,
-  )
+  const { stream } = await session.send('Page.printToPDF', {
+    ...PAGE_DEFAULT,
+    preferCSSPageSize: true,
+    printBackground: true,
+    generateTaggedPDF: false,
+    generateDocumentOutline: false,
+    // One page above the limit shows that there are too many. Chromium does not make the rest.
+    pageRanges: `1-${PDF_PAGES_MAX + 1}`,
+    displayHeaderFooter: header !== undefined || footer !== undefined,
+    headerTemplate: marginBox(header, beside),
+    footerTemplate: marginBox(footer, beside),
+    transferMode: 'ReturnAsStream',
+  })
   if (stream === undefined) throw new Error('Chromium printed without giving a stream')
-  const pdf = await readStream(session, stream, ended)
+  const pdf = await readStream(session, stream)
   const pages = pageCountOf(pdf)
   if (pages > PDF_PAGES_MAX) {
     throw new ServiceError('page_limit', `the document has more than the ${PDF_PAGES_MAX} pages that are allowed`)
@@ -53,11 +49,11 @@ function marginBox(template: string | undefined, { sides: { left, right } }: Pri
 }
 
 /** Reads in chunks. One answer would be one string, and a hostile document can reach the maximum length of a string. */
-async function readStream(session: CDPSession, handle: string, ended: AbortSignal): Promise<Buffer> {
+async function readStream(session: CDPSession, handle: string): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for (let eof = false; !eof; ) {
-    const chunk = await raceAbort(session.send('IO.read', { handle, size: CHUNK_BYTES }), ended)
+    const chunk = await session.send('IO.read', { handle, size: CHUNK_BYTES })
     const data = Buffer.from(chunk.data, chunk.base64Encoded === true ? 'base64' : 'latin1')
     bytes += data.length
     if (bytes > PDF_BYTES_MAX) {
