@@ -20,11 +20,12 @@ import { redisAway } from './cluster/redis-away.ts'
 import { scale } from './cluster/scale/case.ts'
 import { list } from './cluster/view/list.ts'
 import { projection } from './cluster/view/projection.ts'
+import { growth } from './growth/case.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
+import { slots } from './raw/slots.ts'
 import { traces } from './raw/trace.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
-import { slots } from './slots.ts'
 import { webhooks } from './webhook/case.ts'
 
 type Case = (scale: number) => AsyncGenerator<Figure>
@@ -228,6 +229,7 @@ export const CASES = {
   'cluster-renderers': clusterRenderers,
   'cluster-directory': directory,
   operator,
+  growth,
   list,
   projection,
   'redis-away': redisAway,
