@@ -70,6 +70,10 @@ export function fillDatabase({ path, id, count, now }: Filling): void {
     for (const insert of inserts) insert.run({ ...fixed, from, to: Math.min(count, from + AT_ONCE - 1) })
     database.exec('COMMIT')
   }
+  // Their readers have read all of them.
+  database.exec('UPDATE event_reader SET position = (SELECT max(position) FROM event)')
+  // Written by now, and not while something is measured.
+  database.exec('PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
 function stepMsOf(count: number): number {
