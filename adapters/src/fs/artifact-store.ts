@@ -52,7 +52,10 @@ export interface FileArtifactStore extends ArtifactStore {
   resolve(pathAndQuery: string): Resolution
 }
 
-/** Opens the store, removes temporary files of interrupted writes, and moves manifests of an earlier version. Throws `Unavailable` when the folder cannot be used. */
+/**
+ * Opens the store, removes temporary files of interrupted writes, and moves manifests of an earlier version. Throws `Unavailable` when the
+ * folder cannot be used.
+ */
 export async function openFileArtifactStore(options: FileArtifactStoreOptions): Promise<FileArtifactStore> {
   const { root, publicUrl, urlKey, clock } = options
   assert(urlKey.length >= 32, 'the URL key has at least 32 bytes')

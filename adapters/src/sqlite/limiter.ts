@@ -29,7 +29,7 @@ export interface SqliteLimiter extends Limiter {
   prune(before: Instant, signal: AbortSignal): Promise<void>
 }
 
-/** Opens the limiter with the sums of charges and queued renders of the database. One per database, opened before the first reservation. */
+/** Opens the limiter with what the database has of charges and queued renders. One per database, opened before the first reservation. */
 export async function openSqliteLimiter(database: Database, clock: Clock, signal: AbortSignal): Promise<SqliteLimiter> {
   const [charged = [], queued = []] = await database.run([{ sql: CHARGED }, { sql: QUEUED }], signal)
   const state = openLimiterState(charged.map(sumIn))

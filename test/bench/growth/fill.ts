@@ -40,7 +40,7 @@ const RENDERS = `WITH RECURSIVE number(n) AS (SELECT :from UNION ALL SELECT n + 
   copy AS MATERIALIZED (SELECT n, at, ${TIME_CHARS.join(' || ')} || printf('%016d', n) AS id,
     printf('%08x-%04x-7000-8000-%012x', at >> 16, at & 65535, n) AS event_id FROM timed)`
 
-/** Where the first row of each table is, which copies there are, and what a copy has of its own; other columns are those of the first row. */
+/** Where the first row of each table is, which copies there are, and what a copy has of its own. Other columns are as in that row. */
 const TABLES: Readonly<
   Record<string, { readonly first: string; readonly some?: string; readonly own: Readonly<Record<string, string>> }>
 > = {

@@ -1,5 +1,5 @@
 /**
- * What a request and a start of the embedded service cost with a thousand renders kept, and with a million: `GROWTH=long` takes ten million.
+ * What requests and a start of the embedded service cost with a thousand renders kept, and with a million. `GROWTH=long` takes ten million.
  * The services of all sizes are measured in turns.
  */
 import { statSync } from 'node:fs'
