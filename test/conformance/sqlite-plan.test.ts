@@ -102,8 +102,8 @@ async function useEverything(database: Database): Promise<void> {
   await useDeliveries(database)
   const events = sqliteEventLog(database)
   await events.append(anEvent(manifest), NEVER)
-  for await (const { done } of events.follow('test', NEVER)) {
-    await done()
+  for await (const received of events.follow('test', NEVER)) {
+    await received.done()
     break
   }
   await events.prune(NOON, NEVER)

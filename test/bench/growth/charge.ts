@@ -44,8 +44,8 @@ export async function* charges(): AsyncGenerator<Figure> {
 
 /** As the script writes them: under two characters of the id, the thirteen that follow. */
 async function fill(redis: RedisConnection, key: string, count: number): Promise<void> {
-  for (const [at, first] of [...DIGITS].entries()) {
-    const fields = [...DIGITS].map((second, below) => {
+  for (const [at, first] of DIGITS.split('').entries()) {
+    const fields = DIGITS.split('').map((second, below) => {
       const entries = Math.floor(count / 1024) + (at * 32 + below < count % 1024 ? 1 : 0)
       return [`${first}${second}`, entriesOf(entries)] as const
     })
