@@ -11,13 +11,14 @@ const DECISION_LINES_MAX = 60
 
 /**
  * Where each thing there is has its entry, so that a folder in between would only hide it: the root and test/, the nouns of the
- * contract and its ports, the adapters by what they are of, the suite of each port, the documents, and decisions, of which there are
- * ever more.
+ * contract and its ports, the adapters by what they are of, the suite of each port, the documents, and decisions and migrations, of
+ * which there are ever more.
  */
 const UNCOUNTED = [
   '.',
   'test',
   'adapters/src',
+  'adapters/src/sqlite/migrations',
   'contract/src',
   'contract/src/port',
   'test/conformance',

@@ -3,23 +3,29 @@ import { CHARGED_TEMPLATES_MAX } from './limit.ts'
 import type { ChargeCount, LimitReport } from './port/limiter.ts'
 import type { Manifest } from './render.ts'
 
-/** Charges of an account in a month. A version before `template` and `day` recorded some without them. */
+/** What a render is charged. */
 export interface Charge {
   readonly account: string
   readonly period: string
-  readonly renders: number
   readonly units: number
-  readonly template?: string
+  readonly template: string
   /** Of acceptance, such as `05`. */
-  readonly day?: string
+  readonly day: string
+}
+
+/** What an account is charged in a month: in all, for a template, or on a day. The name of the sum of all is empty. */
+export interface ChargeSum extends ChargeCount {
+  readonly account: string
+  readonly period: string
+  readonly kind: 'all' | 'template' | 'day'
 }
 
 /** The charge of a render, or undefined if it is free: it failed, or it belongs to the sandbox. */
-export function chargeOf({ render, outcome }: Manifest): Required<Charge> | undefined {
+export function chargeOf({ render, outcome }: Manifest): Charge | undefined {
   if (outcome.status === 'failed' || render.units === 0) return undefined
   const { account, period, units, template, acceptedAt } = render
   const day = new Date(acceptedAt).toISOString().slice('yyyy-mm-'.length, 'yyyy-mm-dd'.length)
-  return { account, period, renders: 1, units, template: template.code, day }
+  return { account, period, units, template: template.code, day }
 }
 
 export interface ChargeSums {
@@ -28,43 +34,46 @@ export interface ChargeSums {
   counts(account: string, period: string): Pick<LimitReport, 'templates' | 'days'>
 }
 
-/** Opens sums with these charges. */
-export function openChargeSums(charged: Iterable<Charge>): ChargeSums {
+/** Opens sums that begin with these. */
+export function openChargeSums(charged: Iterable<ChargeSum>): ChargeSums {
   const months = new Map<string, Month>()
-  // No part contains a space.
+  const add = ({ account, period, kind, ...counted }: ChargeSum) => {
+    // No part contains a space.
+    const name = `${account} ${period}`
+    const month = months.get(name) ?? { units: 0, template: new Map(), day: new Map() }
+    months.set(name, month)
+    if (kind === 'all') month.units += counted.units
+    else count(month[kind], counted, MAX[kind])
+  }
   const monthOf = (account: string, period: string) => months.get(`${account} ${period}`)
-  const sums: ChargeSums = {
-    add(charge) {
-      const { account, period, template, day } = charge
-      const month = monthOf(account, period) ?? { units: 0, templates: new Map(), days: new Map() }
-      months.set(`${account} ${period}`, month)
-      month.units += charge.units
-      if (template !== undefined) count(month.templates, { ...charge, name: template, max: CHARGED_TEMPLATES_MAX })
-      if (day !== undefined) count(month.days, { ...charge, name: day, max: DAYS_MAX })
+  for (const sum of charged) add(sum)
+  return {
+    add({ template, day, ...charge }) {
+      add({ ...charge, kind: 'all', name: '', renders: 1 })
+      add({ ...charge, kind: 'template', name: template, renders: 1 })
+      add({ ...charge, kind: 'day', name: day, renders: 1 })
     },
     units: (account, period) => monthOf(account, period)?.units ?? 0,
     counts(account, period) {
-      const { templates = new Map(), days = new Map() } = monthOf(account, period) ?? {}
+      const { template = new Map(), day = new Map() } = monthOf(account, period) ?? {}
       const byName = ({ name: a }: ChargeCount, { name: b }: ChargeCount) => (a < b ? -1 : 1)
-      return { templates: listOf(templates), days: listOf(days).toSorted(byName) }
+      return { templates: listOf(template), days: listOf(day).toSorted(byName) }
     },
   }
-  for (const charge of charged) sums.add(charge)
-  return sums
 }
 
-const DAYS_MAX = 31
+const MAX = { template: CHARGED_TEMPLATES_MAX, day: 31 }
 
 interface Month {
   units: number
-  readonly templates: Counts
-  readonly days: Counts
+  readonly template: Counts
+  readonly day: Counts
 }
 
 /** Name → what is charged under it. */
 type Counts = Map<string, Omit<ChargeCount, 'name'>>
 
-function count(counts: Counts, { name, renders, units, max }: ChargeCount & { readonly max: number }): void {
+function count(counts: Counts, { name, renders, units }: ChargeCount, max: number): void {
   const before = counts.get(name)
   if (before === undefined && counts.size === max) return
   counts.set(name, { renders: (before?.renders ?? 0) + renders, units: (before?.units ?? 0) + units })

@@ -3,7 +3,7 @@
  * counters elsewhere are tested against it.
  */
 import type { Instant } from './brand.ts'
-import { type Charge, openChargeSums } from './charge-sums.ts'
+import { type Charge, type ChargeSum, openChargeSums } from './charge-sums.ts'
 import { LEDGER_ENDED_MAX, QUEUE_AGE_MS_MAX, RATE_BUCKETS_SWEPT_EVERY, RESERVATION_MS } from './limit.ts'
 import type {
   Decision,
@@ -70,7 +70,7 @@ interface Entry {
 }
 
 /** Opens a limiter state in which only `charged` was used before. */
-export function openLimiterState(charged: Iterable<Charge> = []): LimiterState {
+export function openLimiterState(charged: Iterable<ChargeSum> = []): LimiterState {
   const buckets = new Map<string, RateWindow>()
   const holdings = openHoldings()
   const charges = openChargeSums(charged)

@@ -16,6 +16,7 @@ import { redisAway } from './cluster/redis-away.ts'
 import { scale } from './cluster/scale/case.ts'
 import { list } from './cluster/view/list.ts'
 import { projection } from './cluster/view/projection.ts'
+import { growth } from './growth/case.ts'
 import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
 import { traces } from './raw/trace.ts'
@@ -142,6 +143,7 @@ export const CASES = {
   'cluster-renderers': clusterRenderers,
   'cluster-directory': directory,
   operator,
+  growth,
   list,
   projection,
   'redis-away': redisAway,

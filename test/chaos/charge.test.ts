@@ -81,15 +81,15 @@ const MOMENTS: readonly Moment[] = [
 ]
 
 function foldersOf({ dataDir }: EmbeddedService): { manifests: string; database: string } {
-  return { manifests: join(dataDir, 'artifacts/platen/manifest'), database: join(dataDir, 'platen.db') }
+  return { manifests: join(dataDir, 'artifacts/platen/manifest-by-hour'), database: join(dataDir, 'platen.db') }
 }
 
 /** Resolves right after `count` manifests were written. The steps that follow the last manifest are then still to be done. */
 async function whenWritten(service: EmbeddedService, count: number): Promise<void> {
   const seen = new Set<string | null>()
   const { promise, resolve } = Promise.withResolvers<void>()
-  const watcher = watch(foldersOf(service).manifests, (_, file) => {
-    if (seen.add(file).size === count) resolve()
+  const watcher = watch(foldersOf(service).manifests, { recursive: true }, (_, file) => {
+    if (file?.endsWith('.json') && seen.add(file).size === count) resolve()
   })
   await promise
   watcher.close()
@@ -103,7 +103,8 @@ async function untilOutcome(outcomes: Outcomes, kind: 'accepted' | 'answered' | 
 async function manifestsOf(service: EmbeddedService): Promise<Map<string, Manifest>> {
   const folder = foldersOf(service).manifests
   const read = async (file: string) => JSON.parse(await readFile(join(folder, file), 'utf8')) as Manifest
-  const manifests = await Promise.all((await readdir(folder)).map(read))
+  const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.json'))
+  const manifests = await Promise.all(files.map(read))
   return new Map(manifests.map((manifest) => [manifest.render.id, manifest]))
 }
 

@@ -108,7 +108,7 @@ test.skipIf(!isMountable)(
     expect(service.log()).not.toMatch(/failed by a defect|render not completed/)
     expect(await readdir(join(dataDir, 'artifacts', '.tmp'))).toEqual([])
     // Refused renders are in no queue: `acme` has only its first and last render.
-    const manifests = await readdir(join(dataDir, 'artifacts', 'platen', 'manifest'))
-    expect(manifests).toHaveLength(accepted.length + 2)
+    const stored = await readdir(join(dataDir, 'artifacts', 'platen', 'manifest-by-hour'), { recursive: true })
+    expect(stored.filter((name) => name.endsWith('.json'))).toHaveLength(accepted.length + 2)
   },
 )

@@ -1,7 +1,7 @@
 /** kill -9 at any moment: no render answered 202 is lost, no render ends twice, and no process or file is left. */
 import { EventEmitter, once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, invoice, manifestOf, PATIENT_LIVE } from '../fixture/manifests.ts'
@@ -40,10 +40,10 @@ async function submitMixed(service: EmbeddedService, { ids, news }: Accepted, co
 }
 
 async function manifestsOf(service: EmbeddedService): Promise<Map<string, { outcome: { status: string } }>> {
-  const folder = join(service.dataDir, 'artifacts', 'platen', 'manifest')
-  const files = await readdir(folder)
+  const folder = join(service.dataDir, 'artifacts', 'platen', 'manifest-by-hour')
+  const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.json'))
   const entries = files.map(
-    async (file) => [file.replace('.json', ''), JSON.parse(await readFile(join(folder, file), 'utf8'))] as const,
+    async (file) => [basename(file, '.json'), JSON.parse(await readFile(join(folder, file), 'utf8'))] as const,
   )
   return new Map(await Promise.all(entries))
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,8 +8,9 @@ import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { type ArtifactAddress, manifestAddress } from '@platen/contract/render.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { NOON } from '../fixture/build.ts'
+import { aRenderId, NOON } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { type ArtifactStoreHarness, describeArtifactStore } from './artifact-store.suite.ts'
@@ -46,6 +47,70 @@ test('a folder that becomes empty is removed, and written to again', async ({ si
   expect(await readdir(join(harness.root, 'platen', 'acme', 'one'))).toStrictEqual(['a.pdf'])
 })
 
+/** A manifest of each of these hours of 26 November, by the hour. */
+function manifestsOf(hours: readonly number[]): ReadonlyMap<number, ArtifactAddress> {
+  const idAt = (hour: number) => aRenderId(Date.UTC(2026, 10, 26, hour, 30))
+  return new Map(hours.map((hour) => [hour, manifestAddress(idAt(hour), 'platen')]))
+}
+
+const NOWHERE = { bucket: '', key: '' }
+
+const keysIn = async (listed: AsyncIterable<ArtifactAddress>) =>
+  (await Array.fromAsync(listed, ({ key }) => key)).toSorted()
+
+test('manifests are listed from an hour on, and all of them under their prefix', async ({ signal }) => {
+  await using harness = await fileHarness()
+  const store = await harness.open()
+  const manifests = manifestsOf([1, 8, 9, 23])
+  for (const address of manifests.values()) await store.create(address, Buffer.from('{}'), signal)
+  const keys = [...manifests.values()].map(({ key }) => key)
+  expect(await keysIn(store.list('platen', 'manifest/', signal))).toEqual(keys)
+  expect(await keysIn(store.list('platen', '', signal))).toEqual(keys)
+  const since = (hour: number, minute: number) =>
+    keysIn(store.listManifests('platen', Date.UTC(2026, 10, 26, hour, minute), signal))
+  expect(await since(0, 0)).toEqual(keys)
+  expect(await since(8, 59)).toEqual(keys.slice(1))
+  expect(await since(9, 0)).toEqual(keys.slice(2))
+  expect(await since(24, 0)).toEqual([])
+  expect(await keysIn(store.listManifests('other', 0, signal))).toEqual([])
+  // So a start reads no other names than those of these hours.
+  expect(await readdir(join(harness.root, 'platen', 'manifest-by-hour', '2026-11-26T08'))).toHaveLength(1)
+  for (const address of manifests.values()) await store.delete(address, signal)
+  expect(await readdir(join(harness.root, 'platen'))).toEqual([])
+})
+
+test('manifests of a version without these folders are moved, also by a start after a kill', async ({ signal }) => {
+  await using harness = await fileHarness()
+  const store = await harness.open()
+  const [older = NOWHERE, moved = NOWHERE] = manifestsOf([1, 2]).values()
+  const other = { bucket: 'platen', key: 'manifest/other' }
+  await store.create(moved, Buffer.from('moved'), signal)
+  await store.put(other, Buffer.from('no manifest'), signal)
+  await writeFile(join(harness.root, 'platen', older.key), 'older')
+  const later = await harness.reopen()
+  expect(await later.get(older, signal)).toEqual(Buffer.from('older'))
+  expect(await later.get(moved, signal)).toEqual(Buffer.from('moved'))
+  expect(await later.create(older, Buffer.from('again'), signal)).toBe(false)
+  expect(await later.get(other, signal)).toEqual(Buffer.from('no manifest'))
+  expect(await readdir(join(harness.root, 'platen', 'manifest'))).toEqual(['other'])
+  await later.delete(other, signal)
+  await mkdir(join(harness.root, 'platen', 'manifest'))
+  await writeFile(join(harness.root, 'platen', older.key), 'as by a restore')
+  await harness.reopen()
+  expect(await readdir(join(harness.root, 'platen'))).toEqual(['manifest-by-hour'])
+})
+
+test('a tenant whose folder has the name of that of manifests has its own objects', async ({ signal }) => {
+  await using harness = await fileHarness()
+  const store = await harness.open()
+  const [manifest = NOWHERE] = manifestsOf([1]).values()
+  const own = { bucket: 'platen', key: `manifest-by-hour/${aRenderId()}/a.pdf` }
+  for (const address of [manifest, own]) await store.put(address, Buffer.from('1'), signal)
+  expect(await keysIn(store.list('platen', 'manifest-by-hour/', signal))).toEqual([own.key])
+  expect(await keysIn(store.list('platen', 'manifest/', signal))).toEqual([manifest.key])
+  expect(await keysIn(store.listManifests('platen', 0, signal))).toEqual([manifest.key])
+})
+
 test('nothing is left in the draft folder after any write', async ({ signal }) => {
   await using harness = await fileHarness()
   const store = await harness.open()
@@ -64,6 +129,7 @@ test('what the file system refuses is Unavailable', async ({ signal }) => {
 
 interface FileHarness extends ArtifactStoreHarness {
   readonly root: string
+  open(): Promise<FileArtifactStore>
   reopen(): Promise<FileArtifactStore>
 }
 

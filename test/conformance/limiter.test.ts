@@ -8,6 +8,7 @@ import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { LEDGER_ENDED_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { RenderRecord } from '@platen/contract/render.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
 import { memoryHarness, opened, sqliteHarness, timed } from './harness.ts'
@@ -162,15 +163,27 @@ describe('the limiter in SQLite', () => {
     expect(await limiter.usage(account, period, NEVER)).toEqual({ charged: 5, reserved: 0 })
   })
 
-  test('forgets the charges of renders that ended before then, however many', async () => {
+  test('forgets the charges of renders that ended before then and the sums of earlier months, however many', async () => {
     await using harness = await sqliteHarness((database) => database)
-    const limiter = await limiterIn(await harness.open())
+    const database = await harness.open()
+    const limiter = await limiterIn(database)
     const { outcome } = aManifest()
-    const manifestAt = (finishedAt: number) => aManifest({ outcome: { ...outcome, finishedAt } })
-    const old = Array.from({ length: PRUNE_ROWS_MAX + 1 }, () => manifestAt(NOON - 1))
-    await Promise.all([...old, manifestAt(NOON)].map((manifest) => limiter.complete(manifest, NEVER)))
+    const manifestAt = (finishedAt: number, fields: Partial<RenderRecord>) =>
+      aManifest({ record: aRecord(fields), outcome: { ...outcome, finishedAt } })
+    const accounts = Array.from({ length: PRUNE_ROWS_MAX + 1 }, (_, at) => `account-${at}`)
+    const old = accounts.map((account) => manifestAt(NOON - 1, { account, period: '2026-10' }))
+    const young = [manifestAt(NOON - 1, {}), manifestAt(NOON, {})]
+    await Promise.all([...old, ...young].map((manifest) => limiter.complete(manifest, NEVER)))
     await limiter.prune(NOON, NEVER)
+    const [charges, [sums] = []] = await database.run([
+      { sql: 'SELECT dated FROM charge' },
+      { sql: 'SELECT count(*) AS rows FROM charge_sum' },
+    ])
+    expect(charges).toEqual([{ dated: NOON }])
+    // In all, by template and by day.
+    expect(sums).toEqual({ rows: 3 })
     const reopened = await limiterIn(await harness.open())
-    expect(await reopened.usage(account, period, NEVER)).toEqual({ charged: 1, reserved: 0 })
+    expect(await reopened.usage(account, period, NEVER)).toEqual({ charged: 2, reserved: 0 })
+    expect(await reopened.usage('account-7', '2026-10', NEVER)).toEqual({ charged: 0, reserved: 0 })
   })
 })

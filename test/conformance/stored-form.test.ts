@@ -158,6 +158,22 @@ const MIGRATED_SINCE = [
   'CREATE INDEX delivery_by_reference ON delivery (scope, reference, status, render) WHERE reference IS NOT NULL',
   'CREATE INDEX delivery_by_both ON delivery (scope, reference, template, status, render) WHERE reference IS NOT NULL',
   'CREATE INDEX render_by_batch ON render (scope, batch, status, engine, id) WHERE batch IS NOT NULL',
+  `CREATE TABLE charge_sum (
+  account TEXT NOT NULL,
+  period TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('all', 'template', 'day')),
+  name TEXT NOT NULL,
+  renders INTEGER NOT NULL,
+  units INTEGER NOT NULL,
+  PRIMARY KEY (account, period, kind, name)
+) STRICT, WITHOUT ROWID`,
+  'CREATE INDEX charge_sum_period ON charge_sum (period)',
+  `CREATE TRIGGER charge_added AFTER INSERT ON charge BEGIN
+  INSERT INTO charge_sum
+  SELECT new.account, new.period, column1, column2, 1, new.units
+  FROM (VALUES ('all', ''), ('template', new.template), ('day', new.day)) WHERE column2 IS NOT NULL
+  ON CONFLICT DO UPDATE SET renders = renders + 1, units = units + excluded.units;
+END`,
 ]
 const COLUMNS_SINCE = [
   ', template TEXT, day TEXT',

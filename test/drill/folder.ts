@@ -103,12 +103,13 @@ async function readFacts(service: EmbeddedService, posts: readonly Post[]): Prom
     const [database, stored] = [join(folder, 'platen.db'), join(folder, 'manifest')]
     service.signal('SIGSTOP')
     try {
-      await cp(join(service.dataDir, 'artifacts', SERVICE_BUCKET, 'manifest'), stored, { recursive: true })
+      await cp(join(service.dataDir, 'artifacts', SERVICE_BUCKET, 'manifest-by-hour'), stored, { recursive: true })
       for (const end of ['', '-wal']) await cp(join(service.dataDir, `platen.db${end}`), `${database}${end}`)
     } finally {
       service.signal('SIGCONT')
     }
-    const texts = (await readdir(stored)).map((name) => readFile(join(stored, name), 'utf8'))
+    const names = (await readdir(stored, { recursive: true })).filter((name) => name.endsWith('.json'))
+    const texts = names.map((name) => readFile(join(stored, name), 'utf8'))
     // The service wrote them.
     const endings = (await Promise.all(texts)).map((text) => JSON.parse(text) as Ending)
     return { ...readDatabase(database), manifests: new Map(endings.map((each) => [each.render.id, each])), posts }

@@ -11,6 +11,7 @@ export const LISTED_SECTIONS: readonly { readonly path: string; readonly heading
   { path: 'docs/disaster.md', heading: '## Figures' },
   { path: 'docs/sizing.md', heading: '## Your own figures first' },
   { path: 'docs/sizing.md', heading: '## When ten times as many come' },
+  { path: 'docs/sizing.md', heading: '## Growth' },
   { path: 'docs/sizing.md', heading: '## From no renderer, on a real node' },
 ]
 

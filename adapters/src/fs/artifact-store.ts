@@ -1,5 +1,6 @@
 /**
- * Objects as files below one folder, `<root>/<bucket>/<key>`, and the signed URLs under which the service itself serves them.
+ * Objects as files below one folder, `<root>/<bucket>/<key>`, and the signed URLs under which the service itself serves them. Manifests
+ * are in folders of their hour: see `manifest-folder.ts`.
  *
  * An object appears whole and durable. It is written and flushed under `<root>/.tmp/`, then renamed (put) or linked (create) to its
  * name; then the folder that holds the name is flushed. One process has one store on a root at a time.
@@ -11,6 +12,7 @@ import {
   mkdir,
   open,
   opendir,
+  readdir,
   readFile,
   rename,
   rm,
@@ -19,11 +21,13 @@ import {
   unlink,
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { Instant } from '@platen/contract/brand.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
+import { type ArtifactAddress, isArtifactAddress, MANIFEST_PREFIX } from '@platen/contract/render.ts'
 import { durableFolders, flushFolder, isErrno, makeDurableFolder, NOT_THERE } from './durable-folder.ts'
+import { keyOfPath, MANIFEST_FOLDER, manifestsSince, moveOlderManifests, pathOfKey } from './manifest-folder.ts'
 import { type Resolution, resolveUrl, signUrl } from './signed-url.ts'
 
 export interface FileArtifactStoreOptions {
@@ -39,11 +43,19 @@ export interface FileArtifactStoreOptions {
 export interface FileArtifactStore extends ArtifactStore {
   /** Opens the file of an object; the caller reads it in pieces and closes it. Undefined when there is none. Throws `Unavailable`. */
   open(address: ArtifactAddress): Promise<FileHandle | undefined>
+  /**
+   * Lists the manifests of renders that were accepted at `since` or later, and a few older ones. How many are kept does not matter to it.
+   * Throws `Unavailable`.
+   */
+  listManifests(bucket: string, since: Instant, signal: AbortSignal): AsyncIterable<ArtifactAddress>
   /** Checks a signed URL, given its path and query as received. Takes any text. Does not check whether the object exists. */
   resolve(pathAndQuery: string): Resolution
 }
 
-/** Opens the store and removes temporary files of interrupted writes. Throws `Unavailable` when the folder cannot be used. */
+/**
+ * Opens the store, removes temporary files of interrupted writes, and moves manifests of an earlier version. Throws `Unavailable` when the
+ * folder cannot be used.
+ */
 export async function openFileArtifactStore(options: FileArtifactStoreOptions): Promise<FileArtifactStore> {
   const { root, publicUrl, urlKey, clock } = options
   assert(urlKey.length >= 32, 'the URL key has at least 32 bytes')
@@ -52,9 +64,10 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
     await rm(temporary, { recursive: true, force: true })
     await makeDurableFolder(root)
     await mkdir(temporary, { mode: 0o700 })
+    for (const bucket of await readdir(root)) await moveOlderManifests(join(root, bucket))
   })
   const folders = durableFolders(root)
-  const pathOf = (address: ArtifactAddress) => join(root, requireAddress(address).bucket, address.key)
+  const pathOf = (address: ArtifactAddress) => join(root, requireAddress(address).bucket, pathOfKey(address.key))
   let written = 0
 
   const write = async (address: ArtifactAddress, bytes: Uint8Array, commit: Commit): Promise<boolean> => {
@@ -82,15 +95,12 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
     async *list(bucket, prefix, signal) {
       // The prefix is safe to walk if it becomes a valid address with a name appended.
       requireAddress({ bucket, key: `${prefix}name` })
-      try {
-        for await (const key of walk(join(root, bucket), prefix)) {
-          signal.throwIfAborted()
-          if (isArtifactAddress({ bucket, key })) yield { bucket, key }
-        }
-      } catch (cause) {
-        throw asUnavailable(cause)
-      }
+      const folders = prefix === MANIFEST_PREFIX ? [prefix, MANIFEST_FOLDER] : [prefix]
+      const keys = inTurn(folders.map((folder) => walk(join(root, bucket), folder)))
+      // A folder of manifests may be below that of a tenant.
+      for await (const address of addressed(bucket, keys, signal)) if (address.key.startsWith(prefix)) yield address
     },
+    listManifests: (bucket, since, signal) => addressed(bucket, manifestsSince(join(root, bucket), since), signal),
     async presign(address, { expiresAt, filename }, signal) {
       signal.throwIfAborted()
       return (
@@ -152,12 +162,32 @@ async function remove(path: string, bucket: string): Promise<void> {
   }
 }
 
-/** Lists the keys of the files below `prefix`. Leaves out files that disappear meanwhile. */
-async function* walk(bucket: string, prefix: string): AsyncGenerator<string> {
-  const folder = await orUndefined(opendir(join(bucket, prefix)))
+/** Lists the keys of the files below a folder of a bucket. Leaves out files that disappear meanwhile. */
+async function* walk(bucket: string, path: string): AsyncGenerator<string> {
+  const folder = await orUndefined(opendir(join(bucket, path)))
   for await (const entry of folder ?? []) {
-    if (entry.isDirectory()) yield* walk(bucket, `${prefix}${entry.name}/`)
-    if (entry.isFile()) yield prefix + entry.name
+    if (entry.isDirectory()) yield* walk(bucket, `${path}${entry.name}/`)
+    if (entry.isFile()) yield keyOfPath(path + entry.name)
+  }
+}
+
+async function* inTurn(all: readonly AsyncIterable<string>[]): AsyncGenerator<string> {
+  for (const each of all) yield* each
+}
+
+/** The addresses of these keys in a bucket. Leaves out files that are no objects. */
+async function* addressed(
+  bucket: string,
+  keys: AsyncIterable<string>,
+  signal: AbortSignal,
+): AsyncGenerator<ArtifactAddress> {
+  try {
+    for await (const key of keys) {
+      signal.throwIfAborted()
+      if (isArtifactAddress({ bucket, key })) yield { bucket, key }
+    }
+  } catch (cause) {
+    throw asUnavailable(cause)
   }
 }
 

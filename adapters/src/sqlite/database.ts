@@ -161,7 +161,7 @@ function openError({ name, message }: { name: string; message: string }): Error 
 /** Runs a statement that deletes a batch of rows dated before `before` and returns them, until no row is left to delete. */
 export async function prune(
   database: Database,
-  statement: { readonly sql: string; readonly before: Instant },
+  statement: { readonly sql: string; readonly before: Instant | string },
   signal: AbortSignal,
 ): Promise<void> {
   const { sql, before } = statement

@@ -1,18 +1,19 @@
 /**
  * The limiter of the embedded service. One process decides, so memory is authoritative and no decision waits for a disk. The database keeps
- * what must survive the process: a row for each charge, and the queue, whose records are the reservations.
+ * what must survive the process: a row for each charge, from which a trigger makes the sums, and the queue, whose records are the
+ * reservations.
  */
 import type { Instant } from '@platen/contract/brand.ts'
-import { chargeOf } from '@platen/contract/charge-sums.ts'
+import { type ChargeSum, chargeOf } from '@platen/contract/charge-sums.ts'
 import { type LimiterState, openLimiterState } from '@platen/contract/limiter-state.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+import { monthOf } from '@platen/contract/render.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 
-const CHARGES = `SELECT account, period, template, day, count(*) AS renders, sum(units) AS units FROM charge
-  GROUP BY account, period, template, day`
+const CHARGED = `SELECT account, period, kind, name, renders, units FROM charge_sum`
 /** Leaves out the data of the records. A render that is charged already is only waiting for its `done`. */
 const QUEUED = `SELECT json_object('id', id, 'account', record -> '$.account', 'engine', engine, 'mode', record -> '$.mode',
   'batch', record -> '$.batch', 'units', record -> '$.units', 'period', record -> '$.period') AS record FROM queue
@@ -20,24 +21,18 @@ const QUEUED = `SELECT json_object('id', id, 'account', record -> '$.account', '
 const CHARGE = `INSERT INTO charge (id, account, period, units, dated, template, day) VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO NOTHING RETURNING id`
 const PRUNE = `DELETE FROM charge WHERE id IN (SELECT id FROM charge WHERE dated < ? LIMIT ?) RETURNING id`
+const PRUNE_SUMS = `DELETE FROM charge_sum WHERE (account, period, kind, name) IN (
+    SELECT account, period, kind, name FROM charge_sum WHERE period < ? LIMIT ?) RETURNING period`
 
 export interface SqliteLimiter extends Limiter {
   /** Removes the charges of renders that ended before `before`, in months that are over. Safe to interrupt. */
   prune(before: Instant, signal: AbortSignal): Promise<void>
 }
 
-/** Opens the limiter with the charges and queued renders of the database. One per database, opened before the first reservation. */
+/** Opens the limiter with what the database has of charges and queued renders. One per database, opened before the first reservation. */
 export async function openSqliteLimiter(database: Database, clock: Clock, signal: AbortSignal): Promise<SqliteLimiter> {
-  const [charges = [], queued = []] = await database.run([{ sql: CHARGES }, { sql: QUEUED }], signal)
-  const state = openLimiterState(
-    charges.map((row) => ({
-      account: textIn(row, 'account'),
-      period: textIn(row, 'period'),
-      renders: integerIn(row, 'renders'),
-      units: integerIn(row, 'units'),
-      ...(row['template'] !== null && { template: textIn(row, 'template'), day: textIn(row, 'day') }),
-    })),
-  )
+  const [charged = [], queued = []] = await database.run([{ sql: CHARGED }, { sql: QUEUED }], signal)
+  const state = openLimiterState(charged.map(sumIn))
   for (const row of queued) state.confirm(queuedIn(row), clock.now())
   return {
     async reserve(request, signal) {
@@ -71,7 +66,22 @@ export async function openSqliteLimiter(database: Database, clock: Clock, signal
       signal.throwIfAborted()
       return state.report(query, clock.now())
     },
-    prune: (before, signal) => prune(database, { sql: PRUNE, before }, signal),
+    async prune(before, signal) {
+      await prune(database, { sql: PRUNE, before }, signal)
+      await prune(database, { sql: PRUNE_SUMS, before: monthOf(before) }, signal)
+    },
+  }
+}
+
+function sumIn(row: Row): ChargeSum {
+  return {
+    account: textIn(row, 'account'),
+    period: textIn(row, 'period'),
+    // The table constrains it.
+    kind: textIn(row, 'kind') as ChargeSum['kind'],
+    name: textIn(row, 'name'),
+    renders: integerIn(row, 'renders'),
+    units: integerIn(row, 'units'),
   }
 }
 

@@ -90,6 +90,32 @@ test('deliveries from before they were listed are listed by what their render ha
   })
 })
 
+test('charges from before there were sums are counted by month, template and day, and those after them too', () => {
+  const files = readdirSync(new URL('migrations/', import.meta.url))
+    .sort()
+    .slice(0, 10)
+  for (const file of files) connection.exec(readFileSync(new URL(`migrations/${file}`, import.meta.url), 'utf8'))
+  connection.exec('PRAGMA user_version = 10')
+  const charge = () =>
+    connection.prepare(
+      `INSERT INTO charge (id, account, period, units, dated, template, day) VALUES (?, 'a', '2026-11', ?, 1, ?, ?) ON CONFLICT DO NOTHING`,
+    )
+  charge().run('01KA', 1, 'invoice', '05')
+  charge().run('01KB', 2, null, null)
+  charge().run('01KC', 4, 'letter', '05')
+  migrate(connection)
+  charge().run('01KC', 4, 'letter', '05')
+  charge().run('01KD', 8, 'letter', '06')
+  const sums = connection.prepare('SELECT account, period, kind, name, renders, units FROM charge_sum').all()
+  expect(sums.map((row) => Object.values(row))).toEqual([
+    ['a', '2026-11', 'all', '', 4, 15],
+    ['a', '2026-11', 'day', '05', 2, 5],
+    ['a', '2026-11', 'day', '06', 1, 8],
+    ['a', '2026-11', 'template', 'invoice', 1, 1],
+    ['a', '2026-11', 'template', 'letter', 2, 12],
+  ])
+})
+
 test('a database that is up to date is left as it is', () => {
   migrate(connection)
   const schema = connection.prepare('SELECT sql FROM sqlite_schema').all()

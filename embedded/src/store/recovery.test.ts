@@ -6,7 +6,13 @@ import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { encodeManifest, type Manifest, manifestKey, UnreadableManifest } from '@platen/contract/render.ts'
+import {
+  encodeManifest,
+  MANIFEST_PREFIX,
+  type Manifest,
+  manifestKey,
+  UnreadableManifest,
+} from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent, aRecord, aRenderId, logTo, NEVER, NOON } from '../../../test/fixture/build.ts'
 import { RECOVERY_WINDOW_MS } from './limit.ts'
@@ -30,7 +36,11 @@ async function aStart(manifests: readonly Manifest[]) {
     await artifacts.create({ bucket: BUCKET, key: manifestKey(manifest.render.id) }, encodeManifest(manifest), NEVER)
   }
   const recovery: Recovery = {
-    artifacts,
+    // It may list manifests from before `since`, and this one lists all of them.
+    artifacts: {
+      ...artifacts,
+      listManifests: (bucket, _since, signal) => artifacts.list(bucket, MANIFEST_PREFIX, signal),
+    },
     ledger,
     events,
     limiter,

@@ -3,9 +3,9 @@
  * durable. Sync renders are in memory, so a sync render that was killed right after its manifest is never delivered again. Its manifest is
  * complete, so recovery publishes the outcome as the renderer would have done.
  */
+import type { FileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { type EventKey, eventOf } from '@platen/contract/event.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { Log } from '@platen/contract/port/log.ts'
@@ -24,7 +24,7 @@ import { issuedAt, leastIdSince, type RenderId } from '@platen/contract/render-i
 import { RECOVERIES_AT_ONCE, RECOVERY_WINDOW_MS } from './limit.ts'
 
 export interface Recovery {
-  readonly artifacts: ArtifactStore
+  readonly artifacts: Pick<FileArtifactStore, 'get' | 'listManifests'>
   readonly ledger: Pick<RenderLedger, 'find' | 'complete'>
   readonly events: Pick<EventLog, 'append'>
   readonly limiter: Pick<Limiter, 'complete'>
@@ -51,12 +51,13 @@ export async function recover(recovery: Recovery, signal: AbortSignal): Promise<
 }
 
 async function endedInWindow({ artifacts, serviceBucket, newest }: Recovery, signal: AbortSignal): Promise<RenderId[]> {
-  const since = leastIdSince(newest === undefined ? 0 : issuedAt(newest) - RECOVERY_WINDOW_MS)
+  const since = newest === undefined ? 0 : issuedAt(newest) - RECOVERY_WINDOW_MS
+  const least = leastIdSince(since)
   const ids: RenderId[] = []
-  for await (const { key } of artifacts.list(serviceBucket, MANIFEST_PREFIX, signal)) {
+  for await (const { key } of artifacts.listManifests(serviceBucket, since, signal)) {
     const id = key.slice(MANIFEST_PREFIX.length, -'.json'.length)
-    // This prefix holds manifests only, each named by the id of its render.
-    if (id >= since) ids.push(id as RenderId)
+    // Each manifest is named by the id of its render.
+    if (id >= least) ids.push(id as RenderId)
   }
   return ids
 }
