@@ -26,6 +26,7 @@ import { traces } from './raw/trace.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
 import { slots } from './slots.ts'
 import { webhooks } from './webhook/case.ts'
+import { clusterWebhooks } from './webhook/cluster.ts'
 
 type Case = (scale: number) => AsyncGenerator<Figure>
 
@@ -220,6 +221,7 @@ export const CASES = {
   start,
   acceptance,
   webhooks,
+  'webhooks-cluster': clusterWebhooks,
   fairness,
   neighbours,
   'kafka-away': kafkaAway,
