@@ -41,6 +41,8 @@ export class UnreadableObject extends Error {
 export interface DeliveryStore {
   /** Creates a delivery, unless it exists. Resolves when it can be read and found. */
   create(delivery: Delivery, now: Instant, signal: AbortSignal): Promise<void>
+  /** Makes a delivery known that is not stored yet. Returns false if it was known. */
+  announce(delivery: Delivery, signal: AbortSignal): Promise<boolean>
   write(progress: Progress, signal: AbortSignal): Promise<void>
   read(id: string, render: RenderId, signal: AbortSignal): Promise<Progress | undefined>
   find(id: string, signal: AbortSignal): Promise<Progress | undefined>
@@ -86,12 +88,15 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
     (await get(address, progressFaults, signal)) as Progress | undefined
   const read: DeliveryStore['read'] = (id, render, signal) => progressIn(progressAt({ id, render }), signal)
 
+  const announce: DeliveryStore['announce'] = ({ id, render }, signal) =>
+    artifacts.create(at('by-id', id), bytesOf({ version: format, render }), signal)
+
   return {
     read,
+    announce,
     async create(delivery, now, signal) {
-      const { id, render } = delivery
       await Promise.all([
-        artifacts.create(at('by-id', id), bytesOf({ version: format, render }), signal),
+        announce(delivery, signal),
         artifacts.create(progressAt(delivery), bytesOf(initialProgress(delivery, now)), signal),
       ])
     },
