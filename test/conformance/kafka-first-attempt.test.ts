@@ -53,10 +53,8 @@ describeOnKafka('the first attempt at a delivery on Kafka', (kafka) => {
     await (await taking).record(OK, DELIVERED)
     await scheduling
     const stop = new AbortController()
-    const none = log
-      .consume(AbortSignal.any([signal, stop.signal]))
-      [Symbol.asyncIterator]()
-      .next()
+    const given = log.consume(AbortSignal.any([signal, stop.signal]))[Symbol.asyncIterator]()
+    const none = given.next()
     await log.schedule([delivery], signal)
     stop.abort()
     expect((await none).done).toBe(true)

@@ -148,7 +148,7 @@ export class DeliveryConsumer {
       if (record === undefined) return
       const read = this.#read(record.value)
       if (!('value' in read)) {
-        this.#start(this.#remove(record, read))
+        void this.#start(this.#remove(record, read))
         continue
       }
       const held = { reminder: read.value, record }
@@ -161,18 +161,16 @@ export class DeliveryConsumer {
   #hold(held: HeldReminder): void {
     const { id } = held.reminder
     if (!this.#held.has(id)) this.#held.set(id, [])
-    this.#start(this.#lookUp(held))
+    void this.#start(this.#lookUp(held))
   }
 
   /** Takes a look-up in its order. It never rejects. */
-  #start(finding: Promise<DueDelivery | undefined>): void {
+  async #start(finding: Promise<DueDelivery | undefined>): Promise<void> {
     const lookup: Lookup = { hasEnded: false }
     this.#lookups.push(lookup)
-    void finding.then((due) => {
-      lookup.due = due
-      lookup.hasEnded = true
-      this.#changed.notify()
-    })
+    lookup.due = await finding
+    lookup.hasEnded = true
+    this.#changed.notify()
   }
 
   /** Starts the next waiting reminder of the same delivery. */

@@ -70,9 +70,7 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
   const requestFaults = compileValidator(REQUEST_SCHEMA)
   const indexFaults = compileValidator(INDEX_SCHEMA)
   const bytesOf = (value: object) => Buffer.from(JSON.stringify({ ...value, version: format }))
-  const at = (...names: readonly string[]): ArtifactAddress => ({ bucket, key: [ROOT, ...names].join('/') })
-  const progressAt = ({ id, render }: Pick<Delivery, 'id' | 'render'>) => at('of', render, id)
-  const requestAt = (id: string, number: number) => at('ask', id, String(number))
+  const { indexAt, progressAt, requestAt } = addressesIn(bucket)
 
   async function get(address: ArtifactAddress, faultsOf: Validator, signal: AbortSignal): Promise<unknown> {
     const bytes = await artifacts.get(address, signal)
@@ -89,7 +87,7 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
   const read: DeliveryStore['read'] = (id, render, signal) => progressIn(progressAt({ id, render }), signal)
 
   const announce: DeliveryStore['announce'] = ({ id, render }, signal) =>
-    artifacts.create(at('by-id', id), bytesOf({ version: format, render }), signal)
+    artifacts.create(indexAt(id), bytesOf({ version: format, render }), signal)
 
   return {
     read,
@@ -102,7 +100,7 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
     },
     write: (progress, signal) => artifacts.put(progressAt(progress.delivery), bytesOf(progress), signal),
     async find(id, signal) {
-      const index = (await get(at('by-id', id), indexFaults, signal)) as { readonly render: RenderId } | undefined
+      const index = (await get(indexAt(id), indexFaults, signal)) as { readonly render: RenderId } | undefined
       return index && (await read(id, index.render, signal))
     },
     async listByRender(render, signal) {
@@ -127,9 +125,18 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
         const id = address.key.slice(address.key.lastIndexOf('/') + 1)
         const asks = Array.from({ length: WEBHOOK_REDELIVERIES_MAX }, (_, number) => requestAt(id, number))
         // The object that `list` finds goes last, so that an interrupted removal can be repeated.
-        for (const other of [...asks, at('by-id', id), address]) await artifacts.delete(other, signal)
+        for (const other of [...asks, indexAt(id), address]) await artifacts.delete(other, signal)
       }
     },
+  }
+}
+
+function addressesIn(bucket: string) {
+  const at = (...names: readonly string[]): ArtifactAddress => ({ bucket, key: [ROOT, ...names].join('/') })
+  return {
+    indexAt: (id: string) => at('by-id', id),
+    progressAt: ({ id, render }: Pick<Delivery, 'id' | 'render'>) => at('of', render, id),
+    requestAt: (id: string, number: number) => at('ask', id, String(number)),
   }
 }
 
