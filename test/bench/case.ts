@@ -17,7 +17,7 @@ import { kafkaAway } from './cluster/kafka-away.ts'
 import { neighbours } from './cluster/neighbours.ts'
 import { operator } from './cluster/operator/case.ts'
 import { redisAway } from './cluster/redis-away.ts'
-import { clusterRenderers } from './cluster/renderer/case.ts'
+import { eightRenderers, twoRenderers } from './cluster/renderer/case.ts'
 import { scale } from './cluster/scale/case.ts'
 import { list } from './cluster/view/list.ts'
 import { projection } from './cluster/view/projection.ts'
@@ -228,7 +228,8 @@ export const CASES = {
   'kafka-away': kafkaAway,
   'cluster-sync': clusterSync,
   'cluster-acceptance': clusterAcceptance,
-  'cluster-renderers': clusterRenderers,
+  'cluster-renderers-two': twoRenderers,
+  'cluster-renderers-eight': eightRenderers,
   'cluster-directory': directory,
   operator,
   list,

@@ -116,10 +116,10 @@ export class DeliveryConsumer {
    * Gives out a delivery before it is stored, if it is new and somebody consumes. Returns undefined when its result is stored. Otherwise
    * returns after how many milliseconds a reminder of the stored delivery is due. Throws `Unavailable`.
    */
-  async attemptFirst(delivery: Delivery, signal: AbortSignal): Promise<number | undefined> {
+  async attemptFirst(delivery: Delivery): Promise<number | undefined> {
     const { id, render } = delivery
     if (this.#held.has(id)) return FIRST_ATTEMPT_CHECKED_AFTER_MS
-    const isNew = this.#isConsumed && (await this.#ports.store.announce(delivery, signal))
+    const isNew = this.#isConsumed && (await this.#ports.store.announce(delivery, neverAborted()))
     if (!isNew || !this.#isConsumed || this.#held.has(id)) return 0
     this.#held.set(id, [])
     const { clock, connection } = this.#ports

@@ -60,7 +60,7 @@ export interface DeliveryLogSettings {
 export interface DeliveryReader extends Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'> {
   /**
    * Removes the deliveries of a render, delivered or not. Safe to repeat. The progress of a delivery in hand may be written once more;
-   * nobody then finds it by its id.
+   * nobody then finds it by its id, unless it was at its first attempt.
    */
   forget(render: RenderId, signal: AbortSignal): Promise<void>
 }
@@ -160,12 +160,12 @@ export async function openKafkaDeliveryLog(
     ...deliveryReaderOn(store, ports, settings),
     async schedule(deliveries, scheduling) {
       scheduling.throwIfAborted()
+      // From here on it goes on while stopping: calls that are under way must not be made again.
       const due: StoredSchedule['due'][number][] = []
       await forEachConcurrently(deliveries, FIRST_ATTEMPTS_MAX, async (delivery) => {
-        const waitMs = await dueConsumer.attemptFirst(delivery, scheduling)
+        const waitMs = await dueConsumer.attemptFirst(delivery)
         if (waitMs !== undefined) due.push({ delivery, waitMs })
       })
-      // Also while stopping: calls that are under way must not be made again.
       const { signal: never } = new AbortController()
       await storeScheduled(store, { ...ports, ...settings, due }, never)
     },

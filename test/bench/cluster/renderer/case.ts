@@ -24,25 +24,30 @@ interface Held {
   readonly cores: number
 }
 
-export async function* clusterRenderers(scale: number): AsyncGenerator<Figure> {
+export function twoRenderers(scale: number): AsyncGenerator<Figure> {
+  return heldRenderers({ renderers: 2, cores: 1 / 2 }, { share: 'half a core', atLeast: 1.9, scale })
+}
+
+export function eightRenderers(scale: number): AsyncGenerator<Figure> {
+  return heldRenderers({ renderers: 8, cores: 1 / 8 }, { share: 'an eighth of a core', atLeast: 7, scale })
+}
+
+interface Goal {
+  readonly share: string
+  readonly atLeast: number
+  readonly scale: number
+}
+
+async function* heldRenderers(many: Held, { share, atLeast, scale }: Goal): AsyncGenerator<Figure> {
+  const name = `async renders of 50 rows: ${many.renderers} renderers × one, ${share} each`
   const reason = whyNotHeld()
   if (reason !== undefined) {
-    process.stdout.write(`skipped ${' '.repeat(15)} renderers that are held to a share of a core: ${reason}\n`)
+    process.stdout.write(`skipped                ${name}: ${reason}\n`)
     return
   }
-  for (const { renderers, cores, share, atLeast } of [
-    { renderers: 2, cores: 1 / 2, share: 'half a core', atLeast: 1.9 },
-    { renderers: 8, cores: 1 / 8, share: 'an eighth of a core', atLeast: 7 },
-  ]) {
-    const one = await perSecond({ renderers: 1, cores }, scale)
-    const many = await perSecond({ renderers, cores }, scale)
-    yield {
-      name: `async renders of 50 rows: ${renderers} renderers × one, ${share} each`,
-      detail: `${many.toFixed(1)}/s, ${one.toFixed(1)}/s`,
-      value: many / one,
-      target: { atLeast },
-    }
-  }
+  const [alone, together] = [await perSecond({ ...many, renderers: 1 }, scale), await perSecond(many, scale)]
+  const detail = `${together.toFixed(1)}/s, ${alone.toFixed(1)}/s`
+  yield { name, detail, value: together / alone, target: { atLeast } }
 }
 
 /** Renders a second of all renderers together. */
