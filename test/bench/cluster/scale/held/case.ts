@@ -1,13 +1,13 @@
 /** What more renderer processes bring when each has a fixed share of a core, as pods have, so that they do not take it from each other. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { scrape, sumOf } from '../../../chaos/cluster/signal/exposition.ts'
-import type { ClusterService } from '../../../topology/cluster/service.ts'
-import { startKafka } from '../../../topology/server/kafka.ts'
-import { ended, submit } from '../../../topology/service.ts'
-import { invoiceData } from '../../invoice.ts'
-import type { Figure } from '../../measure.ts'
-import { MEASURED_LIVE } from '../../service.ts'
-import { startMeasuredCluster } from '../case.ts'
+import { scrape, sumOf } from '../../../../chaos/cluster/signal/exposition.ts'
+import type { ClusterService } from '../../../../topology/cluster/service.ts'
+import { startKafka } from '../../../../topology/server/kafka.ts'
+import { ended, submit } from '../../../../topology/service.ts'
+import { invoiceData } from '../../../invoice.ts'
+import type { Figure } from '../../../measure.ts'
+import { MEASURED_LIVE } from '../../../service.ts'
+import { startMeasuredCluster } from '../../case.ts'
 import { holdTo, whyNotHeld } from './cgroup.ts'
 
 /** Renders that each renderer makes before it is held: V8 compiles for hundreds of them. */
