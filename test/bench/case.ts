@@ -6,7 +6,7 @@ import { timing } from '../hostile/timing/case.ts'
 import { peers } from '../peer/case.ts'
 import { inspectPdf } from '../topology/oracle.ts'
 import { contend } from './child.ts'
-import { clusterAcceptance, clusterRenderers, clusterSync } from './cluster/case.ts'
+import { clusterAcceptance, clusterSync } from './cluster/case.ts'
 import { directory } from './cluster/directory/case.ts'
 import { fairness } from './cluster/fairness.ts'
 import { kafkaAway } from './cluster/kafka-away.ts'
@@ -14,6 +14,7 @@ import { neighbours } from './cluster/neighbours.ts'
 import { operator } from './cluster/operator/case.ts'
 import { redisAway } from './cluster/redis-away.ts'
 import { scale } from './cluster/scale/case.ts'
+import { eightRenderers, twoRenderers } from './cluster/scale/held/case.ts'
 import { list } from './cluster/view/list.ts'
 import { projection } from './cluster/view/projection.ts'
 import { growth } from './growth/case.ts'
@@ -25,6 +26,7 @@ import { slots } from './single/slots.ts'
 import { podStart, start } from './single/start.ts'
 import { firstRenders, steadiness } from './single/steadiness.ts'
 import { webhooks } from './webhook/case.ts'
+import { clusterWebhooks } from './webhook/cluster.ts'
 
 type Case = (scale: number) => AsyncGenerator<Figure>
 
@@ -135,12 +137,14 @@ export const CASES = {
   'start-renderer': podStart,
   acceptance,
   webhooks,
+  'webhooks-cluster': clusterWebhooks,
   fairness,
   neighbours,
   'kafka-away': kafkaAway,
   'cluster-sync': clusterSync,
   'cluster-acceptance': clusterAcceptance,
-  'cluster-renderers': clusterRenderers,
+  'cluster-renderers-two': twoRenderers,
+  'cluster-renderers-eight': eightRenderers,
   'cluster-directory': directory,
   operator,
   growth,

@@ -63,9 +63,9 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       const stop = new AbortController()
       const given = log.consume(AbortSignal.any([signal, stop.signal]))[Symbol.asyncIterator]()
       for (let round = 0; round < 40; round++) {
-        const next = given.next()
+        const next = nextOf(given)
         const id = await scheduled(log, signal)
-        expect((await next).value?.delivery.id).toBe(id)
+        expect((await next)?.delivery.id).toBe(id)
       }
       stop.abort()
       expect((await given.next()).done).toBe(true)
@@ -76,16 +76,17 @@ export function describeDeliveryLog(name: string, makeHarness: (clock: Clock) =>
       await (await take(log, signal)).record(FAILED, { status: 'scheduled', waitMs: 5000 })
       expect(await log.find('a', signal)).toMatchObject({ status: 'scheduled', dueAt: NOON + 5000, attempts: [FAILED] })
       const given = log.consume(signal)[Symbol.asyncIterator]()
-      const next = given.next()
+      const next = nextOf(given)
       await scheduled(log, signal, 'b')
-      expect((await next).value?.delivery.id).toBe('b')
+      expect((await next)?.delivery.id).toBe('b')
       await clock.advance(4999)
+      const later = nextOf(given)
       await scheduled(log, signal, 'c')
-      expect((await given.next()).value?.delivery.id).toBe('c')
-      const again = given.next()
+      expect((await later)?.delivery.id).toBe('c')
+      const again = nextOf(given)
       await untilArmed(clock)
       await clock.advance(1)
-      expect((await again).value).toMatchObject({ attempts: 1, dueAt: NOON + 5000, delivery: { id: 'a' } })
+      expect(await again).toMatchObject({ attempts: 1, dueAt: NOON + 5000, delivery: { id: 'a' } })
     })
 
     test.for(['delivered', 'exhausted', 'gone', 'blocked'] as const)('ends one as %s', async (status, { signal }) => {
@@ -243,8 +244,20 @@ export async function take(log: DeliveryLog, signal: AbortSignal): Promise<DueDe
 /** Takes `count` due deliveries. Deliveries fetched beyond them are given back when the iteration ends. */
 export async function takeMany(log: DeliveryLog, count: number, signal: AbortSignal): Promise<DueDelivery[]> {
   const taken: DueDelivery[] = []
-  for await (const due of log.consume(signal)) if (taken.push(due) === count) break
+  for await (const due of log.consume(signal)) if (taken.push(begun(due)) === count) break
   return taken
+}
+
+/** Takes the next due delivery when it comes. */
+async function nextOf(given: AsyncIterator<DueDelivery>): Promise<DueDelivery | undefined> {
+  const { value } = await given.next()
+  return begun(value)
+}
+
+/** Begins with a due delivery, as the dispatcher does before it calls. */
+function begun<Due extends DueDelivery | undefined>(due: Due): Due {
+  assert(due?.begin?.() !== false, 'the log has not taken it back')
+  return due
 }
 
 /** Resolves when the consumer waits for a timer. */

@@ -4,7 +4,10 @@ import type { RenderId } from '../render-id.ts'
 
 /** The deliveries: when each is due, and the results of its attempts. They are kept as long as the render they belong to. */
 export interface DeliveryLog {
-  /** Resolves when the deliveries are durable, each due at once. A delivery whose id is known stays as it is. */
+  /**
+   * Resolves when the deliveries are durable, each due at once. A delivery whose id is known stays as it is. A new one may go to the consumer
+   * of this process before it is durable; then it is known by its id when its first attempt is recorded, or a moment later.
+   */
   schedule(deliveries: readonly Delivery[], signal: AbortSignal): Promise<void>
   /**
    * Due deliveries until the signal aborts; the iteration then ends. The earliest comes first within one partition. One consumer per
@@ -36,6 +39,8 @@ export interface DueDelivery {
   /** Whether this attempt was requested. It does not count as a scheduled one. */
   readonly isRedelivery: boolean
   readonly dueAt: Instant
+  /** To be called before the receiver is. False = the log has taken it back: do nothing with it. Absent = it never does. */
+  begin?(): boolean
   /** Records an attempt and the status that follows; without `next` the status stays. Resolves when durable. */
   record(attempt: Attempt, next?: NextStatus): Promise<void>
   /** Postpones it by `waitMs` without an attempt. Resolves when durable. */

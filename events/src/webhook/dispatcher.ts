@@ -129,8 +129,9 @@ function originOf({ url }: Delivery): string {
   return URL.parse(url)?.origin ?? url
 }
 
-/** What must be recorded for a delivery that was handled. */
+/** What must be recorded for a delivery that was handled. Nothing, if the log has taken it back. */
 type DeliveryResult =
+  | { readonly kind: 'taken_back' }
   | { readonly kind: 'deferred'; readonly deferMs: number; readonly reason?: string }
   | AttemptedDelivery
 
@@ -156,6 +157,7 @@ const OBSTACLES: Readonly<Record<Obstacle, string>> = {
 async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<DeliveryResult> {
   const { directory, clock, settings, meter } = context
   const { delivery, dueAt } = due
+  if (due.begin?.() === false) return { kind: 'taken_back' }
   const startedAt = clock.now()
   const known = directory.current().tenants.get(delivery.tenant)
   // A tenant created again under the same name is another tenant.
@@ -188,6 +190,7 @@ async function recordResult(context: Dispatch, due: DueDelivery, resulting: Prom
   const retry = { ...context, dependency: 'delivery log' }
   try {
     const result = await resulting
+    if (result.kind === 'taken_back') return
     if (result.kind === 'deferred') {
       const defer = () => due.defer(result.deferMs, result.reason)
       return await retryWhileUnavailable(defer, { ...retry, operation: 'defer' })

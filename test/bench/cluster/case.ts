@@ -1,10 +1,10 @@
-/** What it costs to have Kafka, Redis and S3 between the parts instead of a function call, and what more processes bring. */
+/** What it costs to have Kafka, Redis and S3 between the parts instead of a function call. */
 import { randomBytes } from 'node:crypto'
 import { aPhoto } from '../../fixture/asset.ts'
 import { template, tsx } from '../../fixture/manifests.ts'
 import { type ClusterService, startClusterService } from '../../topology/cluster/service.ts'
 import { type KafkaServer, startKafka } from '../../topology/server/kafka.ts'
-import { ended, render, submit, type TestedService } from '../../topology/service.ts'
+import { render } from '../../topology/service.ts'
 import { contend } from '../child.ts'
 import { invoiceData } from '../invoice.ts'
 import type { Figure } from '../measure.ts'
@@ -109,32 +109,4 @@ export async function* clusterAcceptance(scale: number): AsyncGenerator<Figure> 
     value: mine / its,
     target: { atLeast: 0.7 },
   }
-}
-
-export async function* clusterRenderers(scale: number): AsyncGenerator<Figure> {
-  await using kafka = await startKafka({ isMeasured: true })
-  const count = Math.ceil(300 * scale)
-  const perSecond = async (many: number) => {
-    await using service = await startMeasuredCluster(kafka, 1, { renderers: many })
-    await renderAll(service, 200)
-    const rates: number[] = []
-    for (let round = 0; round < 3; round += 1) rates.push(await renderAll(service, count))
-    return quantile(rates, 0.5)
-  }
-  const [one, two] = [await perSecond(1), await perSecond(2)]
-  yield {
-    name: 'async renders of 50 rows: two renderer processes × one',
-    detail: `${two.toFixed(1)}/s, ${one.toFixed(1)}/s`,
-    value: two / one,
-    target: { atLeast: 1.7 },
-  }
-}
-
-/** Renders a second, from when the first is accepted until the last has ended. */
-async function renderAll(service: TestedService, count: number): Promise<number> {
-  const body = { template: 'invoice', engine: 'react_pdf', data: invoiceData(50) }
-  const begunAt = performance.now()
-  const ids = await Promise.all(Array.from({ length: count }, () => submit(service, MEASURED_LIVE, body)))
-  for (const id of ids) await ended(service, MEASURED_LIVE, id)
-  return (count * 1000) / (performance.now() - begunAt)
 }

@@ -1,16 +1,11 @@
 /**
- * The dispatcher on SQLite, from event to recorded delivery, as the embedded service composes it. Arguments: `backlog`, to measure how
- * quickly it works off what is there when it begins, the port of the good receivers, and their certificate for HTTPS; or `steady`, to have
- * it run all the while, that port, and those of bad ones, by which 20 receivers more are served.
+ * The dispatcher, from event to recorded delivery. Arguments: `backlog`, to measure how quickly it works off what is there when it begins,
+ * the port of the good receivers, and their certificate for HTTPS; `steady`, to have it run all the while, that port, and those of bad
+ * ones, by which 20 receivers more are served; or `cluster`, to have it run all the while, that port, and the servers as JSON. It is on
+ * SQLite, as the embedded service composes it, and in a cluster on Kafka, S3 and Redis.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { openDatabase } from '@platen/adapters/sqlite/database.ts'
-import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
-import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
@@ -19,9 +14,10 @@ import { eventOf } from '@platen/contract/event.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { NO_TRACER } from '@platen/contract/port/tracer.ts'
 import { runDispatcher } from '@platen/events/webhook/dispatcher.ts'
-import { aManifest, aRecord, aTenant, NEVER } from '../../fixture/build.ts'
+import { aManifest, aRecord, aTenant } from '../../fixture/build.ts'
 import { at } from '../../topology/host.ts'
 import { serve } from '../child.ts'
+import { openClusterLogs, openEmbeddedLogs } from './logs.ts'
 import { GOOD_RECEIVERS, secureUrlOf, urlOf } from './post.ts'
 
 const BAD_RECEIVERS = 20
@@ -30,12 +26,10 @@ const DELIVERIES_PER_BAD_RECEIVER = 10
 const [mode, port, ...others] = process.argv.slice(2)
 const good = Number(port)
 const ca = mode === 'backlog' ? others[0] : undefined
-const bad = mode === 'backlog' ? [] : others.map(Number)
+const bad = mode === 'steady' ? others.map(Number) : []
 const target = ca === undefined ? urlOf : secureUrlOf
-const folder = await mkdtemp(join(tmpdir(), 'platen-webhook-bench-'))
 const clock = systemClock()
-const database = await openDatabase({ path: join(folder, 'platen.db'), signal: NEVER })
-const events = sqliteEventLog(database)
+const logs = mode === 'cluster' ? await openClusterLogs(JSON.parse(others[0] ?? '')) : await openEmbeddedLogs()
 const tenants = [aTenant()]
 const directory: DirectorySnapshot = {
   revision: 1,
@@ -54,8 +48,7 @@ let left = 0
 let over = Promise.withResolvers<void>()
 
 const context = {
-  events,
-  deliveries: await openSqliteDeliveryLog(database, clock, NEVER),
+  ...logs,
   directory: { current: () => directory },
   sender: {
     async post(...call: Parameters<typeof sender.post>) {
@@ -99,7 +92,7 @@ function run(): AsyncDisposable {
 }
 
 const steady = new AsyncDisposableStack()
-if (mode === 'steady') steady.use(run())
+if (mode !== 'backlog') steady.use(run())
 
 /** Appends the event of a render, and gives its id. */
 async function append(url: string): Promise<string> {
@@ -108,7 +101,7 @@ async function append(url: string): Promise<string> {
   const event = eventOf({ ...manifest, outcome: { ...manifest.outcome, finishedAt: clock.now() } }, Buffer.alloc(32))
   begunAt.set(event.id, performance.now())
   // A signal of its own: thousands that listen to one are searched at each call.
-  await events.append(event, new AbortController().signal)
+  await logs.events.append(event, new AbortController().signal)
   return event.id
 }
 
@@ -123,8 +116,8 @@ serve(async ({ count }) => {
   over = Promise.withResolvers()
   const beforeMs = performance.now()
   await Promise.all(Array.from({ length: count }, (_, index) => append(target(index % GOOD_RECEIVERS, good))))
-  const startedAt = mode === 'steady' ? beforeMs : performance.now()
-  await using _running = mode === 'steady' ? undefined : run()
+  const startedAt = mode === 'backlog' ? performance.now() : beforeMs
+  await using _running = mode === 'backlog' ? run() : undefined
   await over.promise
   return { elapsedMs: performance.now() - startedAt, latenciesMs, sample: new Uint8Array() }
 })
@@ -132,8 +125,7 @@ serve(async ({ count }) => {
 async function leave(): Promise<void> {
   await steady.disposeAsync()
   await sender[Symbol.asyncDispose]()
-  await database[Symbol.asyncDispose]()
-  await rm(folder, { recursive: true })
+  await logs[Symbol.asyncDispose]()
   process.exit()
 }
 

@@ -6,21 +6,32 @@
  * Two processes can hold the same delivery in one case only: its partition went to the other process while the delivery was in hand
  * here, because a process joined or left. Both may then call the receiver, and the last write wins.
  */
+import type { Delivery } from '@platen/contract/delivery.ts'
 import { NewerFormat } from '@platen/contract/format.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
 import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+import type { KafkaConnection } from '../connect.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer/group-consumer.ts'
-import { DELIVERY_SHOWN_AGAIN_MS, WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
+import { DELIVERY_SHOWN_AGAIN_MS, FIRST_ATTEMPT_CHECKED_AFTER_MS, WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
 import { type NewReminder, type ReminderSender, removeReminder, sendReminders } from './delay-topics.ts'
 import { show } from './delivery-shown.ts'
 import { type AttemptRequest, type DeliveryStore, UnreadableObject } from './delivery-store.ts'
-import { afterAttempt, afterDeferral, type MadeAttempt, type Progress, remainingMs, verdictOn } from './progress.ts'
+import { ofFirstAttempt, openFirstAttempt } from './first-attempt.ts'
+import {
+  afterAttempt,
+  afterDeferral,
+  initialProgress,
+  type MadeAttempt,
+  type Progress,
+  remainingMs,
+  verdictOn,
+} from './progress.ts'
 import { type AttemptRequestKey, type Reminder, reminderReader, type Unread } from './reminder.ts'
 import { DUE_TOPIC } from './topic.ts'
 
 export interface DeliveryConsumerPorts extends ReminderSender {
+  readonly connection: Pick<KafkaConnection, 'send' | 'log' | 'clock'>
   readonly store: DeliveryStore
   /** Absent = nobody lists deliveries. */
   readonly list?: Pick<DeliveryListView, 'put'> | undefined
@@ -32,10 +43,20 @@ export interface DeliveryConsumerPorts extends ReminderSender {
  */
 const OUT_OF_DATE = Number.MAX_SAFE_INTEGER
 
-/** A reminder being processed. */
-interface HeldReminder {
-  readonly reminder: Reminder
+/** A delivery being processed, because of a reminder or because it is new. */
+interface Held {
+  readonly reminder: Pick<Reminder, 'id' | 'render' | 'step' | 'dueAt' | 'ask'>
+  readonly record: Pick<ConsumedRecord, 'done'>
+}
+
+interface HeldReminder extends Held {
   readonly record: ConsumedRecord
+}
+
+/** A reminder that is looked up, and the delivery to give out, if any. */
+interface Lookup {
+  hasEnded: boolean
+  due?: DueDelivery | undefined
 }
 
 /** A requested attempt and its key. */
@@ -52,8 +73,11 @@ export class DeliveryConsumer {
   readonly #read = reminderReader()
   /** By delivery: the reminders that wait until the current one is released. */
   readonly #held = new Map<string, HeldReminder[]>()
-  /** Look-ups under way, in the order of delivery; undefined if nothing is to do. None rejects. */
-  readonly #lookups: Promise<DueDelivery | undefined>[] = []
+  /** Look-ups in the order of delivery. */
+  readonly #lookups: Lookup[] = []
+  /** New deliveries to give out. */
+  readonly #new: DueDelivery[] = []
+  #isConsumed = false
   /** Why a look-up failed, for the consumer. */
   #failure: unknown
 
@@ -69,27 +93,53 @@ export class DeliveryConsumer {
 
   async *consume(signal: AbortSignal): AsyncGenerator<DueDelivery> {
     this.#failure = undefined
+    this.#isConsumed = true
     try {
       for (;;) {
         signal.throwIfAborted()
         if (this.#failure !== undefined) throw this.#failure
         this.#fetch()
-        const lookup = this.#lookups.shift()
-        if (lookup === undefined) {
-          await this.#changed.wait(signal)
-          continue
-        }
-        const due = await raceAbort(lookup, signal).catch((cause: unknown) => {
-          // The next consumer gets it.
-          if (signal.aborted) this.#lookups.unshift(lookup)
-          throw cause
-        })
-        if (due !== undefined) yield due
+        const due = this.#new.shift() ?? this.#lookedUp()
+        if (due === undefined) await this.#changed.wait(signal)
+        else yield due
       }
     } catch (cause) {
       // An aborted signal ends consuming normally; everything else is an error.
       if (!signal.aborted) throw cause
+    } finally {
+      this.#isConsumed = false
+      this.#new.length = 0
     }
+  }
+
+  /**
+   * Gives out a delivery before it is stored, if it is new and somebody consumes. Returns undefined when its result is stored. Otherwise
+   * returns after how many milliseconds a reminder of the stored delivery is due. Throws `Unavailable`.
+   */
+  async attemptFirst(delivery: Delivery): Promise<number | undefined> {
+    const { id, render } = delivery
+    if (this.#held.has(id)) return FIRST_ATTEMPT_CHECKED_AFTER_MS
+    const isNew = this.#isConsumed && (await this.#ports.store.announce(delivery, neverAborted()))
+    if (!isNew || !this.#isConsumed || this.#held.has(id)) return 0
+    this.#held.set(id, [])
+    const { clock, connection } = this.#ports
+    const now = clock.now()
+    const first = openFirstAttempt()
+    const held = { reminder: { id, render, step: 0, dueAt: now }, record: { done: () => first.stored() } }
+    this.#new.push(ofFirstAttempt(first, this.#dueOfSchedule(held, initialProgress(delivery, now))))
+    this.#changed.notify()
+    const settled = await first.settled(connection.clock)
+    if (settled === 'taken_back') this.#release(held)
+    return { stored: undefined, begun: FIRST_ATTEMPT_CHECKED_AFTER_MS, taken_back: 0 }[settled]
+  }
+
+  /** The next delivery that was looked up, in order. */
+  #lookedUp(): DueDelivery | undefined {
+    while (this.#lookups[0]?.hasEnded === true) {
+      const due = this.#lookups.shift()?.due
+      if (due !== undefined) return due
+    }
+    return undefined
   }
 
   #fetch(): void {
@@ -98,7 +148,7 @@ export class DeliveryConsumer {
       if (record === undefined) return
       const read = this.#read(record.value)
       if (!('value' in read)) {
-        this.#lookups.push(this.#remove(record, read))
+        void this.#start(this.#remove(record, read))
         continue
       }
       const held = { reminder: read.value, record }
@@ -111,18 +161,27 @@ export class DeliveryConsumer {
   #hold(held: HeldReminder): void {
     const { id } = held.reminder
     if (!this.#held.has(id)) this.#held.set(id, [])
-    this.#lookups.push(this.#lookUp(held))
+    void this.#start(this.#lookUp(held))
+  }
+
+  /** Takes a look-up in its order. It never rejects. */
+  async #start(finding: Promise<DueDelivery | undefined>): Promise<void> {
+    const lookup: Lookup = { hasEnded: false }
+    this.#lookups.push(lookup)
+    lookup.due = await finding
+    lookup.hasEnded = true
+    this.#changed.notify()
   }
 
   /** Starts the next waiting reminder of the same delivery. */
-  #release({ reminder: { id } }: HeldReminder): void {
+  #release({ reminder: { id } }: Held): void {
     const next = this.#held.get(id)?.shift()
     if (next === undefined) this.#held.delete(id)
     else this.#hold(next)
     this.#changed.notify()
   }
 
-  #done(held: HeldReminder): void {
+  #done(held: Held): void {
     held.record.done()
     this.#release(held)
   }
@@ -196,7 +255,10 @@ export class DeliveryConsumer {
     if (progress.status !== 'scheduled') return undefined
     const verdict = verdictOn(held.reminder.step, progress.step)
     if (verdict === 'remind') await this.#remindOf(progress)
-    if (verdict !== 'give') return undefined
+    return verdict === 'give' ? this.#dueOfSchedule(held, progress) : undefined
+  }
+
+  #dueOfSchedule(held: Held, progress: Progress): DueDelivery {
     const { store, clock } = this.#ports
     return {
       ...deliveryFields(held, progress),
@@ -283,9 +345,6 @@ function unreadOf(cause: unknown): Unread | undefined {
   return cause instanceof UnreadableObject ? { fault: cause.message } : undefined
 }
 
-function deliveryFields(
-  { reminder }: HeldReminder,
-  progress: Progress,
-): Pick<DueDelivery, 'delivery' | 'attempts' | 'dueAt'> {
+function deliveryFields({ reminder }: Held, progress: Progress): Pick<DueDelivery, 'delivery' | 'attempts' | 'dueAt'> {
   return { delivery: progress.delivery, attempts: progress.attempts, dueAt: reminder.dueAt }
 }

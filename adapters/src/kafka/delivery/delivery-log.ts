@@ -6,8 +6,12 @@
  * The object is written first, then the next reminder is sent, then the current one is done. If a process is killed, its reminder
  * remains. The next process continues from the object: it calls the receiver again only if the attempt was not written.
  *
+ * A new delivery needs neither, if the process that schedules it also delivers: see `first-attempt.ts`.
+ *
  * Deliveries stay until `forget` is called when their render is removed.
  */
+import type { Delivery } from '@platen/contract/delivery.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
@@ -19,6 +23,7 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import type { KafkaConnection } from '../connect.ts'
 import { openConsumer } from '../consumer/consumer.ts'
 import type { GroupConsumer } from '../consumer/group-consumer.ts'
+import { FIRST_ATTEMPTS_MAX } from '../limit.ts'
 import type { Lag } from '../partition/partition.ts'
 import { type DelayPorts, DelayTopicConsumer, sendReminders } from './delay-topics.ts'
 import { DeliveryConsumer } from './delivery-consumer.ts'
@@ -55,7 +60,7 @@ export interface DeliveryLogSettings {
 export interface DeliveryReader extends Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'> {
   /**
    * Removes the deliveries of a render, delivered or not. Safe to repeat. The progress of a delivery in hand may be written once more;
-   * nobody then finds it by its id.
+   * nobody then finds it by its id, unless it was at its first attempt.
    */
   forget(render: RenderId, signal: AbortSignal): Promise<void>
 }
@@ -88,13 +93,8 @@ function deliveryReaderOn(
   return {
     async schedule(deliveries, signal) {
       signal.throwIfAborted()
-      const now = ports.clock.now()
-      await Promise.all(deliveries.map((delivery) => store.create(delivery, now, signal)))
-      // Also for existing objects: the process that wrote one may have died before it sent the reminder.
-      const reminders = deliveries.map(({ id, render }) => ({ id, render, waitMs: 0, step: 0 }))
-      await sendReminders({ ...ports, ...settings }, reminders, signal)
-      // Those that the list misses now are shown with their first attempt.
-      await Promise.all(deliveries.map((delivery) => showScheduled(delivery, ports.list, signal)))
+      const due = deliveries.map((delivery) => ({ delivery, waitMs: 0 }))
+      await storeScheduled(store, { ...ports, ...settings, due }, signal)
     },
     async find(id, signal) {
       const progress = await store.find(id, signal)
@@ -106,6 +106,25 @@ function deliveryReaderOn(
     redeliver: (id, signal) => requestAttempt(store, { ...ports, ...settings, id }, signal),
     forget: (render, signal) => store.forget(render, signal),
   }
+}
+
+interface StoredSchedule extends DeliveryLogPorts, DeliveryLogSettings {
+  readonly due: readonly { readonly delivery: Delivery; readonly waitMs: number }[]
+}
+
+/** Stores deliveries of which there is no attempt yet, with a reminder of each. Those that are stored stay as they are. */
+async function storeScheduled(
+  store: DeliveryStore,
+  { due, ...sender }: StoredSchedule,
+  signal: AbortSignal,
+): Promise<void> {
+  const now = sender.clock.now()
+  await Promise.all(due.map(({ delivery }) => store.create(delivery, now, signal)))
+  // Also for existing objects: the process that wrote one may have died before it sent the reminder.
+  const reminders = due.map(({ delivery: { id, render }, waitMs }) => ({ id, render, waitMs, step: 0 }))
+  await sendReminders(sender, reminders, signal)
+  // Those that the list misses now are shown with their first attempt.
+  await Promise.all(due.map(({ delivery }) => showScheduled(delivery, sender.list, signal)))
 }
 
 /** Joins the group of events processes. One per process. Throws `Unavailable`, or rejects with the signal's reason. */
@@ -139,6 +158,17 @@ export async function openKafkaDeliveryLog(
   })
   return {
     ...deliveryReaderOn(store, ports, settings),
+    async schedule(deliveries, scheduling) {
+      scheduling.throwIfAborted()
+      // From here on it goes on while stopping: calls that are under way must not be made again.
+      const due: StoredSchedule['due'][number][] = []
+      await forEachConcurrently(deliveries, FIRST_ATTEMPTS_MAX, async (delivery) => {
+        const waitMs = await dueConsumer.attemptFirst(delivery)
+        if (waitMs !== undefined) due.push({ delivery, waitMs })
+      })
+      const { signal: never } = new AbortController()
+      await storeScheduled(store, { ...ports, ...settings, due }, never)
+    },
     consume: (consuming) => dueConsumer.consume(consuming),
     isAlive: () => !hasFailed && joined.isAlive(),
     lag: () => joined.lag(),

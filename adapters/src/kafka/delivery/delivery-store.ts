@@ -41,6 +41,8 @@ export class UnreadableObject extends Error {
 export interface DeliveryStore {
   /** Creates a delivery, unless it exists. Resolves when it can be read and found. */
   create(delivery: Delivery, now: Instant, signal: AbortSignal): Promise<void>
+  /** Makes a delivery known that is not stored yet. Returns false if it was known. */
+  announce(delivery: Delivery, signal: AbortSignal): Promise<boolean>
   write(progress: Progress, signal: AbortSignal): Promise<void>
   read(id: string, render: RenderId, signal: AbortSignal): Promise<Progress | undefined>
   find(id: string, signal: AbortSignal): Promise<Progress | undefined>
@@ -68,9 +70,7 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
   const requestFaults = compileValidator(REQUEST_SCHEMA)
   const indexFaults = compileValidator(INDEX_SCHEMA)
   const bytesOf = (value: object) => Buffer.from(JSON.stringify({ ...value, version: format }))
-  const at = (...names: readonly string[]): ArtifactAddress => ({ bucket, key: [ROOT, ...names].join('/') })
-  const progressAt = ({ id, render }: Pick<Delivery, 'id' | 'render'>) => at('of', render, id)
-  const requestAt = (id: string, number: number) => at('ask', id, String(number))
+  const { indexAt, progressAt, requestAt } = addressesIn(bucket)
 
   async function get(address: ArtifactAddress, faultsOf: Validator, signal: AbortSignal): Promise<unknown> {
     const bytes = await artifacts.get(address, signal)
@@ -86,18 +86,21 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
     (await get(address, progressFaults, signal)) as Progress | undefined
   const read: DeliveryStore['read'] = (id, render, signal) => progressIn(progressAt({ id, render }), signal)
 
+  const announce: DeliveryStore['announce'] = ({ id, render }, signal) =>
+    artifacts.create(indexAt(id), bytesOf({ version: format, render }), signal)
+
   return {
     read,
+    announce,
     async create(delivery, now, signal) {
-      const { id, render } = delivery
       await Promise.all([
-        artifacts.create(at('by-id', id), bytesOf({ version: format, render }), signal),
+        announce(delivery, signal),
         artifacts.create(progressAt(delivery), bytesOf(initialProgress(delivery, now)), signal),
       ])
     },
     write: (progress, signal) => artifacts.put(progressAt(progress.delivery), bytesOf(progress), signal),
     async find(id, signal) {
-      const index = (await get(at('by-id', id), indexFaults, signal)) as { readonly render: RenderId } | undefined
+      const index = (await get(indexAt(id), indexFaults, signal)) as { readonly render: RenderId } | undefined
       return index && (await read(id, index.render, signal))
     },
     async listByRender(render, signal) {
@@ -122,9 +125,18 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
         const id = address.key.slice(address.key.lastIndexOf('/') + 1)
         const asks = Array.from({ length: WEBHOOK_REDELIVERIES_MAX }, (_, number) => requestAt(id, number))
         // The object that `list` finds goes last, so that an interrupted removal can be repeated.
-        for (const other of [...asks, at('by-id', id), address]) await artifacts.delete(other, signal)
+        for (const other of [...asks, indexAt(id), address]) await artifacts.delete(other, signal)
       }
     },
+  }
+}
+
+function addressesIn(bucket: string) {
+  const at = (...names: readonly string[]): ArtifactAddress => ({ bucket, key: [ROOT, ...names].join('/') })
+  return {
+    indexAt: (id: string) => at('by-id', id),
+    progressAt: ({ id, render }: Pick<Delivery, 'id' | 'render'>) => at('of', render, id),
+    requestAt: (id: string, number: number) => at('ask', id, String(number)),
   }
 }
 

@@ -77,9 +77,9 @@ const PARTITIONS = [12, 24, 48, 96, 144, 192, 200]
 /** The projection has an entry of 16 bytes for each render, of this month and the last. */
 const CHARGE_BYTES = 16
 const CHARGE_MONTHS = 2
-/** PDF and manifest; with a webhook the delivery twice, and its progress. */
+/** PDF and manifest; with a webhook that is taken at once the index of its delivery, and this with its result. */
 const PUTS = 2
-const PUTS_OF_WEBHOOK = 3
+const PUTS_OF_WEBHOOK = 2
 /** Of whatever is there twice so that one is left. */
 const LEAST = 2
 
