@@ -16,6 +16,7 @@ const MEASURED = [
   'some 420 MiB, and 550 MiB while all of them are new',
   'some 150 MiB for itself, 100 to 380 MiB for each render thread and 300 MiB for Chromium',
   'some 100 MB for the renderer',
+  'The next html render waits some 0.4 s for another',
   'within a second, even with ten thousand tenants',
   'A change takes effect within a second, once the files have been quiet',
   'sees it within a second, and reads all existing events',
