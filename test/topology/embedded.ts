@@ -17,6 +17,8 @@ import { type Stores, type TestedService } from './service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')
+/** The options of Node with which `npm start` and all images run the main thread. */
+export const MAIN_THREAD_OPTIONS = ['--max-semi-space-size=4']
 
 export interface EmbeddedService extends TestedService {
   pid(): number
@@ -129,7 +131,10 @@ async function launch(settings: Record<string, string>): Promise<Running> {
 /** Starts only the process of the service, for tests of failing starts. */
 export function spawnService(
   settings: Record<string, string>,
-  { program = [MAIN], cwd = ROOT }: { readonly program?: readonly string[]; readonly cwd?: string } = {},
+  {
+    program = [...MAIN_THREAD_OPTIONS, MAIN],
+    cwd = ROOT,
+  }: { readonly program?: readonly string[]; readonly cwd?: string } = {},
 ) {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('PLATEN_') && name !== 'NODE_OPTIONS',
