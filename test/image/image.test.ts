@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { listFiles, readText } from '../architecture/source-tree.ts'
 import { aFolder } from '../fixture/lifetime.ts'
-import { MAIN_THREAD_OPTIONS } from '../topology/embedded.ts'
+import { MAIN_THREAD_OPTIONS, MALLOC } from '../topology/embedded.ts'
 import { type Instruction, ignores, type Stage, stagesOf } from './dockerfile.ts'
 
 const run = promisify(execFile)
@@ -74,11 +74,14 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
     expect(only('ENV').map(({ words }) => words[0])).toEqual(['NODE_ENV=production'])
   })
 
-  test('limits the space of new objects as `npm start` and the tests do, or by itself', () => {
+  test('keeps memory small by the same options as `npm start` and the tests', () => {
     const environment = only('ENV').flatMap(({ words }) => words)
     const options = environment.filter((each) => each.startsWith('NODE_OPTIONS='))
     // The operator has settings of its own: `keepHeapSmall`.
     expect(options).toEqual(name === 'operator' ? [] : [`NODE_OPTIONS=${MAIN_THREAD_OPTIONS.join(' ')}`])
+    const malloc = Object.entries(MALLOC).map((entry) => entry.join('='))
+    expect(START.split(' ')).toEqual(expect.arrayContaining(malloc))
+    expect(environment).toEqual(expect.arrayContaining(malloc))
     expect(START).toContain(`exec node ${MAIN_THREAD_OPTIONS.join(' ')} embedded/src/main.ts`)
   })
 

@@ -19,6 +19,8 @@ const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')
 /** The options of Node with which `npm start` and all images run the main thread. */
 export const MAIN_THREAD_OPTIONS = ['--max-semi-space-size=4']
+/** What they tell glibc. */
+export const MALLOC = { MALLOC_TRIM_THRESHOLD_: '131072' }
 
 export interface EmbeddedService extends TestedService {
   pid(): number
@@ -145,6 +147,7 @@ export function spawnService(
     env: {
       ...Object.fromEntries(inherited),
       NODE_OPTIONS: scaledTimeOptions(),
+      ...MALLOC,
       ...(chromium && { PLATEN_CHROMIUM: chromium }),
       ...settings,
     },

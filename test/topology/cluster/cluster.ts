@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render-options.ts'
-import { MAIN_THREAD_OPTIONS } from '../embedded.ts'
+import { MAIN_THREAD_OPTIONS, MALLOC } from '../embedded.ts'
 import { startKafka } from '../server/kafka.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from '../server/process.ts'
 import { type RedisServer, startRedis } from '../server/redis.ts'
@@ -234,6 +234,7 @@ function recipeOf(name: Deployable, version: () => Version): Recipe {
     command(place) {
       const { tree, env } = version()
       const { path, args, ...started } = commandOf(tree, [`${name}/src/main.ts`], {
+        ...MALLOC,
         ...env,
         PLATEN_HOST: '127.0.0.1',
         ...(name === 'api' && { PLATEN_PORT: `${place.port}` }),
