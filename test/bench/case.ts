@@ -24,7 +24,8 @@ import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
 import { traces } from './raw/trace.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
-import { slots } from './slots.ts'
+import { clusterMemory, embeddedMemory, steadyMemory } from './single/memory/case.ts'
+import { slots } from './single/slots.ts'
 import { webhooks } from './webhook/case.ts'
 
 type Case = (scale: number) => AsyncGenerator<Figure>
@@ -232,6 +233,9 @@ export const CASES = {
   projection,
   'redis-away': redisAway,
   scale,
+  'memory-embedded': embeddedMemory,
+  'memory-steady': steadyMemory,
+  'memory-cluster': clusterMemory,
   schema,
   traces,
   timing,

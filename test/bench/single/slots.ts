@@ -8,8 +8,8 @@ import { openPrintCluster } from '@platen/renderer/browser/concurrency.ts'
 import type { PrintDocument } from '@platen/renderer/browser/document/load.ts'
 import type { PrintedDocument, PrintPage } from '@platen/renderer/browser/page.ts'
 import { Cluster, type ClusterOptions } from 'puppeteer-cluster'
-import { NEVER } from '../fixture/build.ts'
-import { type Contender, type Figure, quantile, race, timed } from './measure.ts'
+import { NEVER } from '../../fixture/build.ts'
+import { type Contender, type Figure, quantile, race, timed } from '../measure.ts'
 
 /** An invoice of ten rows on a warm page. */
 const DOCUMENT_MS = 15
