@@ -127,7 +127,7 @@ test('ends a browser that nobody needs, is available still, and launches the nex
   const next = supply.current(NEVER)
   expect(supply.state()).toBe('starting')
   expect([await next, supply.state(), restarts]).toEqual([launched[1], 'running', []])
-  expect(lines).toEqual([{ message: 'browser retired', renders: 7, idleMs: BROWSER_IDLE_MS_MAX }])
+  expect(lines).toEqual([{ message: 'browser idle, ended', renders: 7, idleMs: BROWSER_IDLE_MS_MAX }])
 })
 
 test('is broken when no browser starts after a rest', async () => {

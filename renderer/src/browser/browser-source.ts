@@ -108,7 +108,7 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
       if (last === undefined) return
       // So nobody misses it.
       current = undefined
-      log.info({ renders: rendersOf(last), idleMs: BROWSER_IDLE_MS_MAX }, 'browser retired')
+      log.info({ renders: rendersOf(last), idleMs: BROWSER_IDLE_MS_MAX }, 'browser idle, ended')
       await last.kill()
     },
     replace: async () => void (await launches.next()),
