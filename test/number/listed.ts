@@ -6,6 +6,7 @@ export const LISTED_SECTIONS: readonly { readonly path: string; readonly heading
   { path: 'CONTRIBUTING.md', heading: '## From clone to a green check' },
   { path: 'docs/disaster.md', heading: '## Figures' },
   { path: 'docs/sizing.md', heading: '## Your own figures first' },
+  { path: 'docs/sizing.md', heading: '## Memory' },
   { path: 'docs/sizing.md', heading: '## When ten times as many come' },
   { path: 'docs/sizing.md', heading: '## From no renderer, on a real node' },
 ]

@@ -39,9 +39,10 @@ export function highest(memories: readonly Memory[]): Memory {
   return memories.reduce((most, each) => (each.mib > most.mib ? each : most))
 }
 
-/** A process of Chromium by its type. */
+/** A process of Chromium by its type, but for that of pages, which Chromium calls a renderer, too. */
 function nameOf({ command }: TreeProcess): string {
   const type = /--type=(\S+)/.exec(command)?.[1]
-  const program = /(?:(\w+)\/src\/main\.ts|chrom)/.exec(command)
-  return type ?? program?.[1] ?? (program === null ? 'other' : 'browser')
+  if (type !== undefined) return type === 'renderer' ? 'page' : type
+  const program = /(\w+)\/src\/main\.ts/.exec(command)?.[1]
+  return program ?? (command.includes('chrom') ? 'browser' : 'other')
 }
