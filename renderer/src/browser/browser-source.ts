@@ -173,7 +173,8 @@ export function openRest(
   return {
     interrupt() {
       wanted += 1
-      interruption.abort()
+      // With a reason, because without one each abort builds an error with its stack.
+      interruption.abort('wanted')
     },
     resume() {
       wanted -= 1
