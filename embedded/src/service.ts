@@ -7,6 +7,7 @@ import { unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
 import { DataFolderLocked, openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import { limitMainThreadOnly } from '@platen/adapters/system/heap.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { logEverything, reportFailure } from '@platen/adapters/system/report.ts'
 import { exitCrashed, forceStopSignal, stopSignal, untilAborted } from '@platen/adapters/system/run.ts'
@@ -19,6 +20,7 @@ const COMPILED_KEPT_AFTER_MS = 2000
 
 /** Runs until SIGTERM or SIGINT. The exit code is 0 after a clean stop, and 1 when the service could not start or continue. */
 export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
+  limitMainThreadOnly()
   const log = openLog({ process: 'embedded', ...readLogSettings(env) })
   logEverything(log, exitCrashed)
   const stop = stopSignal()

@@ -16,6 +16,7 @@ import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
+import { limitMainThreadOnly } from '@platen/adapters/system/heap.ts'
 import { forceStopSignal } from '@platen/adapters/system/run.ts'
 import { REPLY_CALL_MS_MAX } from '@platen/contract/limit.ts'
 import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
@@ -91,6 +92,7 @@ async function serve(own: Process<Config>): Promise<void> {
 
 async function beginEngines(own: Process<Config>): Promise<Engines> {
   const { config, stack } = own
+  limitMainThreadOnly()
   const kinds = config.engines.map((engine) => TASK_OF[engine])
   const engines = stack.use(await openEngines({ ...own, ...(await engineSettings(own)), kinds }))
   if (!config.engines.includes('html')) return engines

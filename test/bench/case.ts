@@ -22,6 +22,7 @@ import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
 import { traces } from './raw/trace.ts'
 import { MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
+import { clusterMemory, embeddedMemory, steadyMemory } from './single/memory/case.ts'
 import { slots } from './single/slots.ts'
 import { podStart, start } from './single/start.ts'
 import { firstRenders, steadiness } from './single/steadiness.ts'
@@ -152,6 +153,9 @@ export const CASES = {
   projection,
   'redis-away': redisAway,
   scale,
+  'memory-embedded': embeddedMemory,
+  'memory-steady': steadyMemory,
+  'memory-cluster': clusterMemory,
   schema,
   traces,
   timing,

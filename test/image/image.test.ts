@@ -10,12 +10,17 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { listFiles, readText } from '../architecture/source-tree.ts'
 import { aFolder } from '../fixture/lifetime.ts'
+import { MAIN_THREAD_OPTIONS, MALLOC } from '../topology/embedded.ts'
 import { type Instruction, ignores, type Stage, stagesOf } from './dockerfile.ts'
 
 const run = promisify(execFile)
 const ROOT = new URL('../..', import.meta.url).pathname
-const NODE_VERSION = (JSON.parse(readText('package.json')) as { devDependencies: { node: string } }).devDependencies
-  .node
+const PACKAGE = JSON.parse(readText('package.json')) as {
+  devDependencies: { node: string }
+  scripts: { start: string }
+}
+const NODE_VERSION = PACKAGE.devDependencies.node
+const START = PACKAGE.scripts.start
 
 /** Each with what must not be in its image: what only others need, and tools. */
 const TOOLS = ['node', 'vitest', '@biomejs/biome', 'oxlint', 'fast-check']
@@ -67,6 +72,17 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
     expect(image.filter((each) => ['HEALTHCHECK', 'ADD', 'VOLUME'].includes(each.name))).toEqual([])
     expect(new Set(only('COPY').flatMap(({ flags }) => flags))).toEqual(new Set(['--from=install']))
     expect(only('ENV').map(({ words }) => words[0])).toEqual(['NODE_ENV=production'])
+  })
+
+  test('keeps memory small by the same options as `npm start` and the tests', () => {
+    const environment = only('ENV').flatMap(({ words }) => words)
+    const options = environment.filter((each) => each.startsWith('NODE_OPTIONS='))
+    // The operator has settings of its own: `keepHeapSmall`.
+    expect(options).toEqual(name === 'operator' ? [] : [`NODE_OPTIONS=${MAIN_THREAD_OPTIONS.join(' ')}`])
+    const malloc = Object.entries(MALLOC).map((entry) => entry.join('='))
+    expect(START.split(' ')).toEqual(expect.arrayContaining(malloc))
+    expect(environment).toEqual(expect.arrayContaining(malloc))
+    expect(START).toContain(`exec node ${MAIN_THREAD_OPTIONS.join(' ')} embedded/src/main.ts`)
   })
 
   test('has Chromium only where html is rendered', () => {

@@ -17,6 +17,10 @@ import { type Stores, type TestedService } from './service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')
+/** The options of Node with which `npm start` and all images run the main thread. */
+export const MAIN_THREAD_OPTIONS = ['--max-semi-space-size=4']
+/** What they tell glibc. */
+export const MALLOC = { MALLOC_TRIM_THRESHOLD_: '131072' }
 
 /** As `npm start` and the images have it: compiled code is kept beside the code, and a new data folder does not begin without it. */
 export const COMPILED = process.env['NODE_COMPILE_CACHE'] ?? join(ROOT, 'node_modules/.cache/compile')
@@ -132,7 +136,10 @@ async function launch(settings: Record<string, string>): Promise<Running> {
 /** Starts only the process of the service, for tests of failing starts. */
 export function spawnService(
   settings: Record<string, string>,
-  { program = [MAIN], cwd = ROOT }: { readonly program?: readonly string[]; readonly cwd?: string } = {},
+  {
+    program = [...MAIN_THREAD_OPTIONS, MAIN],
+    cwd = ROOT,
+  }: { readonly program?: readonly string[]; readonly cwd?: string } = {},
 ) {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('PLATEN_') && name !== 'NODE_OPTIONS',
@@ -144,6 +151,7 @@ export function spawnService(
       ...Object.fromEntries(inherited),
       NODE_OPTIONS: scaledTimeOptions(),
       NODE_COMPILE_CACHE: COMPILED,
+      ...MALLOC,
       ...(chromium && { PLATEN_CHROMIUM: chromium }),
       ...settings,
     },

@@ -44,7 +44,8 @@ export { DatabaseTooNew, DataFolderLocked }
  */
 export async function openDatabase({ path, signal }: { path: string; signal: AbortSignal }): Promise<Database> {
   signal.throwIfAborted()
-  const options = { workerData: { path }, env: threadEnv(), name: 'database' }
+  const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB }
+  const options = { workerData: { path }, env: threadEnv(), name: 'database', resourceLimits }
   const thread = new Worker(new URL('thread.ts', import.meta.url), options)
   const opened = Promise.withResolvers<void>()
   const database = databaseOn(thread, opened)
@@ -56,6 +57,9 @@ export async function openDatabase({ path, signal }: { path: string; signal: Abo
     throw cause
   }
 }
+
+/** Heap of the thread for new objects. A command leaves nothing behind. */
+const YOUNG_GENERATION_MIB = 12
 
 type Pending = PromiseWithResolvers<readonly (readonly Row[])[]>
 

@@ -10,3 +10,11 @@ export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--heap-growing-percent=20')
 }
+
+/**
+ * For a process that is started with `--max-semi-space-size`, which limits the space of new objects in its main thread: threads that start
+ * from now on have the limits that they are given. Otherwise V8 would prefer that of the process.
+ */
+export function limitMainThreadOnly(): void {
+  setFlagsFromString('--max-semi-space-size=0')
+}

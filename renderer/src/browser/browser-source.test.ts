@@ -7,7 +7,7 @@ import { NEVER, SILENT, UNCOUNTED } from '../../../test/fixture/build.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import { openBrowserSource } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'
-import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
+import { BROWSER_IDLE_MS_MAX, BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
 
 function aBrowser(ping: RunningBrowser['ping'] = async () => {}): RunningBrowser {
   const gone = new AbortController()
@@ -34,7 +34,11 @@ function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) 
   const meter: EngineMeter = { ...UNCOUNTED, restarted: (_part, reason) => void restarts.push(reason) }
   const supply = openBrowserSource({
     clock,
-    log: { ...SILENT, warn: (fields, message) => void lines.push({ ...fields, message }) },
+    log: {
+      ...SILENT,
+      info: (fields, message) => void lines.push({ ...fields, message }),
+      warn: (fields, message) => void lines.push({ ...fields, message }),
+    },
     rendersOf: () => 7,
     meter,
     async launch(signal) {
@@ -111,6 +115,30 @@ test('launches another when the browser dies, without being asked', async () => 
   expect(launched).toHaveLength(2)
   expect(restarts).toEqual(['crashed'])
   expect(await supply.current(NEVER)).toBe(launched[1])
+})
+
+test('ends a browser that nobody needs, is available still, and launches the next when somebody asks', async () => {
+  const { supply, clock, launched, lines, restarts } = aSupply(['runs'])
+  const first = await supply.current(NEVER)
+  await supply.rest()
+  await supply.rest()
+  await clock.advance(60_000)
+  expect([launched.length, first.gone.aborted, supply.state()]).toEqual([1, true, 'running'])
+  await supply.ready(NEVER)
+  const next = supply.current(NEVER)
+  expect(supply.state()).toBe('starting')
+  expect([await next, supply.state(), restarts]).toEqual([launched[1], 'running', []])
+  expect(lines).toEqual([{ message: 'browser idle, ended', renders: 7, idleMs: BROWSER_IDLE_MS_MAX }])
+})
+
+test('is broken when no browser starts after a rest', async () => {
+  const { supply, clock } = aSupply(['runs', 'fails'])
+  await supply.current(NEVER)
+  await supply.rest()
+  const refused = expect(supply.current(NEVER)).rejects.toMatchObject({ code: 'render_crashed' })
+  await clock.advance(ENGINE_START_MS_MAX + 1)
+  await refused
+  expect(supply.state()).toBe('broken')
 })
 
 test('waits before it replaces a browser that died young, so that a crash at start makes no storm', async () => {

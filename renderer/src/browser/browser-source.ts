@@ -1,6 +1,7 @@
 /**
  * Keeps one browser running. A failed launch is tried again with back-off while the source is open, so no failure is final. A browser that
  * dies is replaced at once. A browser that does not respond is killed. A browser that must retire is replaced only after the next one runs.
+ * A browser that nobody needs is ended until somebody asks for one.
  */
 import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -10,9 +11,9 @@ import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import { type Availability, trackAvailability } from '../port/availability.ts'
 import type { RunningBrowser } from './launch.ts'
-import { BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
+import { BROWSER_IDLE_MS_MAX, BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
 
-/** It is available when a browser can take new pages. */
+/** It is available when a browser can take new pages, or was ended because nobody needs it. */
 export interface BrowserSource extends AsyncDisposable, Availability {
   /**
    * The browser for new pages, launched if needed. Rejects with the signal's reason. Rejects with `render_crashed` if none has started for
@@ -21,6 +22,8 @@ export interface BrowserSource extends AsyncDisposable, Availability {
   current(signal: AbortSignal): Promise<RunningBrowser>
   /** Launches a successor. Resolves when `current` returns it. */
   replace(): Promise<void>
+  /** Ends the browser for new pages. The next call of `current` launches another. Resolves when it is gone. */
+  rest(): Promise<void>
   /** Launches a browser that `current` never returns. The caller must kill it. Rejects as `current` does. */
   launchDedicated(signal: AbortSignal): Promise<RunningBrowser>
   /** Ends a browser that did not answer or obey. `current` replaces it. Resolves when it is gone. */
@@ -54,26 +57,14 @@ export interface BrowserSourcePorts {
 
 /** Opens the source and begins the first launch without waiting for it. */
 export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
-  const { clock, meter } = ports
+  const { clock, log, meter, rendersOf } = ports
   const closing = new AbortController()
   const launcher = openLauncher(ports, closing.signal)
   const living = new Set<RunningBrowser>()
   const discards = openDiscards(meter)
   const availability = trackAvailability(clock)
   let current: RunningBrowser | undefined
-  let launching: Promise<RunningBrowser> | undefined
-
-  const launchNext = () => {
-    launching ??= launcher
-      .launch()
-      .then(adopt)
-      .finally(() => {
-        launching = undefined
-      })
-    // It fails only when the source closes, and then nobody may be waiting.
-    launching.catch(() => undefined)
-    return launching
-  }
+  const launches = openLaunches(async () => adopt(await launcher.launch()))
 
   function watch(next: RunningBrowser): RunningBrowser {
     living.add(next)
@@ -96,26 +87,98 @@ export function openBrowserSource(ports: BrowserSourcePorts): BrowserSource {
       void logExit(next, ageMs, ports)
       discards.countExit(next)
       launcher.noteExit(ageMs)
-      void launchNext()
+      void launches.next()
     })
     return next
   }
 
   const dedicated = openDedicatedLaunches(async () => watch(await launcher.launch()), clock)
-  void launchNext()
+  void launches.next()
   return {
     state: () => availability.state(),
     ready: (signal) => availability.ready(signal),
     async current(signal) {
-      return current ?? (await waitForLaunch(launchNext(), { clock, signal }))
+      if (current !== undefined) return current
+      // It was available if the last browser was ended for rest.
+      availability.markUnavailable()
+      return await waitForLaunch(launches.next(), { clock, signal })
     },
-    replace: async () => void (await launchNext()),
+    async rest() {
+      const last = current
+      if (last === undefined) return
+      // So nobody misses it.
+      current = undefined
+      log.info({ renders: rendersOf(last), idleMs: BROWSER_IDLE_MS_MAX }, 'browser idle, ended')
+      await last.kill()
+    },
+    replace: async () => void (await launches.next()),
     launchDedicated: (signal) => dedicated.launch(signal),
     discard: (browser) => discards.discard(browser),
     async [Symbol.asyncDispose]() {
       closing.abort(new Error('the browser source was closed'))
-      await Promise.allSettled([launching, dedicated.settled()])
+      await Promise.allSettled([launches.settled(), dedicated.settled()])
       await killAll(living)
+    },
+  }
+}
+
+interface Launches {
+  /** The launch that is under way, or else another. */
+  next(): Promise<RunningBrowser>
+  /** Resolves when no launch is under way, and rejects if the last one failed. */
+  settled(): Promise<unknown>
+}
+
+/** Launches one browser at a time. */
+function openLaunches(launch: () => Promise<RunningBrowser>): Launches {
+  let launching: Promise<RunningBrowser> | undefined
+  return {
+    next() {
+      launching ??= launch().finally(() => {
+        launching = undefined
+      })
+      // It fails only when the source closes, and then nobody may be waiting.
+      launching.catch(() => undefined)
+      return launching
+    },
+    settled: async () => await launching,
+  }
+}
+
+export interface Rest {
+  /** Somebody wants a page. */
+  interrupt(): void
+  /** That one needs it no longer. */
+  resume(): void
+}
+
+/** Calls `onRest` each time that nobody has wanted a page for `BROWSER_IDLE_MS_MAX`, until `closing` aborts. */
+export function openRest(
+  { clock, closing }: { readonly clock: Clock; readonly closing: AbortSignal },
+  onRest: () => Promise<void>,
+): Rest {
+  let wanted = 0
+  let interruption = new AbortController()
+  const begin = () => {
+    interruption = new AbortController()
+    const { signal } = interruption
+    const rest = async () => {
+      await onRest()
+      // Again later: a browser that was starting meanwhile is not needed either.
+      if (!signal.aborted) begin()
+    }
+    clock.sleep(BROWSER_IDLE_MS_MAX, AbortSignal.any([closing, signal])).then(rest, () => undefined)
+  }
+  begin()
+  return {
+    interrupt() {
+      wanted += 1
+      // With a reason, because without one each abort builds an error with its stack.
+      interruption.abort('wanted')
+    },
+    resume() {
+      wanted -= 1
+      if (wanted === 0) begin()
     },
   }
 }

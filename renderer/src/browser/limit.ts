@@ -24,6 +24,12 @@ export const BROWSER_AGE_MS_MAX = 6 * HOUR_MS
 export const BROWSER_KEPT_MIB_MAX = 512
 export const PAGE_KEPT_MIB_MAX = 128
 
+/**
+ * How long a browser may have no document before it is ended. It takes 120 MiB, and the first document after that waits for the start of
+ * another.
+ */
+export const BROWSER_IDLE_MS_MAX = 180 * SECOND_MS
+
 /** Minimum interval between two measurements of a browser's memory. The system adds it up process by process. */
 export const BROWSER_MEMORY_CHECK_EVERY_MS = 5 * SECOND_MS
 

@@ -5,10 +5,11 @@ import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT, UNCOUNTED } from '../../../test/fixture/build.ts'
 import type { RunningBrowser } from './launch.ts'
-import { BROWSER_AGE_MS_MAX, BROWSER_KEPT_MIB_MAX, BROWSER_MEMORY_CHECK_EVERY_MS, PAGE_KEPT_MIB_MAX } from './limit.ts'
+import * as limit from './limit.ts'
 import type { PrintPage } from './page.ts'
 import { openPagePool, openUsages, type PoolSettings } from './pool.ts'
 
+const { BROWSER_AGE_MS_MAX, BROWSER_IDLE_MS_MAX, BROWSER_KEPT_MIB_MAX, PAGE_KEPT_MIB_MAX } = limit
 const [ACME, ROAD] = ['acme' as TenantId, 'roadrunner' as TenantId]
 
 /** A pool over fake pages and browsers that only know whether they are alive. */
@@ -20,10 +21,9 @@ function aPool(settings: Partial<PoolSettings> = {}) {
     return weight.mib * 1024 * 1024
   }
   const browsers = [aBrowser(memoryBytes)]
-  const separate: RunningBrowser[] = []
+  const [separate, opened] = [new Array<RunningBrowser>(), new Array<PrintPage>()]
   const successor = { hold: undefined as Promise<void> | undefined }
-  const opened: PrintPage[] = []
-  const closing = { isInTime: true }
+  const [closing, closed] = [{ isInTime: true }, new AbortController()]
   const opening = { hold: undefined as Promise<void> | undefined, failure: undefined as Error | undefined }
   const pool = openPagePool(
     {
@@ -50,9 +50,11 @@ function aPool(settings: Partial<PoolSettings> = {}) {
           return browser
         },
         discard: (browser) => browser.kill(),
+        rest: async () => browsers.at(-1)?.kill(),
         [Symbol.asyncDispose]: async () => {},
       },
       meter: UNCOUNTED,
+      closing: closed.signal,
       async open(browser) {
         await opening.hold
         if (opening.failure !== undefined) throw opening.failure
@@ -82,6 +84,7 @@ function aPool(settings: Partial<PoolSettings> = {}) {
     clock,
     weight,
     successor,
+    closed,
   }
 }
 
@@ -313,11 +316,41 @@ test('ends the browser of a document that needs its own and gives up, or gets no
   expect(separate.map(({ gone }) => gone.aborted)).toEqual([true, true])
 })
 
+test('ends a browser that has had no document for long, also one that never had any, and starts another for the next', async () => {
+  const { render, browsers, opened, clock } = aPool()
+  await clock.advance(BROWSER_IDLE_MS_MAX)
+  const page = await render(ACME)
+  await clock.advance(BROWSER_IDLE_MS_MAX - 1)
+  expect(await render(ACME)).toBe(page)
+  await clock.advance(BROWSER_IDLE_MS_MAX - 1)
+  expect(browsers.map(({ gone }) => gone.aborted)).toEqual([true, false])
+  await clock.advance(1 + 2 * BROWSER_IDLE_MS_MAX)
+  expect([...browsers, ...opened].every(({ gone }) => gone.aborted)).toBe(true)
+})
+
+test('ends no browser in which a document runs, however long that takes, nor one of a pool that has closed', async () => {
+  const { take, release, render, browsers, clock, closed } = aPool()
+  const page = await take(ACME, NEVER)
+  await expect(take(ROAD, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
+  await clock.advance(2 * BROWSER_IDLE_MS_MAX)
+  await release(page, true)
+  await clock.advance(BROWSER_IDLE_MS_MAX - 1)
+  expect(page.gone.aborted).toBe(false)
+  await clock.advance(1)
+  await render(ACME)
+  closed.abort()
+  await clock.advance(2 * BROWSER_IDLE_MS_MAX)
+  expect(browsers.map(({ gone }) => gone.aborted)).toEqual([true, false])
+})
+
 test('retires a browser at its age, with the next document', async () => {
   const { render, browsers, clock } = aPool()
   await render(ACME)
-  await clock.advance(BROWSER_AGE_MS_MAX - 1)
-  await render(ACME)
+  const stepMs = BROWSER_IDLE_MS_MAX / 2
+  for (let age = stepMs; age <= BROWSER_AGE_MS_MAX; age += stepMs) {
+    await clock.advance(age === BROWSER_AGE_MS_MAX ? stepMs - 1 : stepMs)
+    await render(ACME)
+  }
   await setImmediate()
   expect(browsers).toHaveLength(1)
   await clock.advance(1)
@@ -337,7 +370,7 @@ test.for([
   await render(ACME)
   await setImmediate()
   weight.mib = mib
-  await clock.advance(BROWSER_MEMORY_CHECK_EVERY_MS)
+  await clock.advance(limit.BROWSER_MEMORY_CHECK_EVERY_MS)
   await render(ACME)
   await setImmediate()
   expect(browsers).toHaveLength(count)
@@ -348,7 +381,7 @@ test('looks at the memory of a browser now and then, not after each document', a
   const { render, clock, weight } = aPool()
   for (let round = 0; round < 100; round += 1) {
     await render(ACME)
-    await clock.advance(BROWSER_MEMORY_CHECK_EVERY_MS / 50)
+    await clock.advance(limit.BROWSER_MEMORY_CHECK_EVERY_MS / 50)
   }
   expect(weight.looks).toBe(1)
 })
@@ -357,9 +390,7 @@ test('goes on with the old browser, and retires it once, for as long as its succ
   const { render, browsers, successor } = aPool({ browserRendersMax: 2 })
   const { promise, resolve } = Promise.withResolvers<void>()
   successor.hold = promise
-  const pages = []
-  for (let round = 0; round < 10; round += 1) pages.push(await render(ACME))
-  expect(pages.every(({ browser }) => browser === browsers[0])).toBe(true)
+  for (let round = 0; round < 10; round += 1) expect((await render(ACME)).browser).toBe(browsers[0])
   expect(browsers[0]?.gone.aborted).toBe(false)
   resolve()
   await setImmediate()

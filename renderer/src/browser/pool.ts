@@ -1,7 +1,8 @@
 /**
  * The pages of the html engine. A page stays warm only for the tenant whose documents it has printed. Another tenant, or a document that
  * must be alone, gets a context that no document has used. One such page is opened ahead of time. Pages retire after a number of documents.
- * Browsers also retire when they are too large or too old. A page on which a document failed is never used again.
+ * Browsers also retire when they are too large or too old, and end when no document has come for long. A page on which a document failed is
+ * never used again.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -9,7 +10,7 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import type { BrowserSource } from './browser-source.ts'
+import { type BrowserSource, openRest } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'
 import {
   BROWSER_AGE_MS_MAX,
@@ -55,6 +56,8 @@ interface PoolPorts {
   readonly clock: Clock
   readonly log: Log
   readonly meter: EngineMeter
+  /** Aborts when the browser source closes. */
+  readonly closing: AbortSignal
 }
 
 /** What the pool records about a page that was acquired at least once. */
@@ -86,18 +89,35 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
     sparePage.refill()
   }
 
+  const atRest = openRest(ports, async () => {
+    for (const page of idle) void lifecycle.close(page)
+    idle.clear()
+    sparePage.discard()
+    await lifecycle.rest()
+  })
+
+  async function acquire({ tenant, hasOwnPage, hasOwnBrowser }: PageRequest, signal: AbortSignal): Promise<PrintPage> {
+    const known = hasOwnPage || hasOwnBrowser ? undefined : warmPageOf(tenant)
+    const page = known ?? (await (hasOwnBrowser ? lifecycle.openDedicated(signal) : sparePage.take(signal)))
+    idle.delete(page)
+    const use = usages.get(page) ?? { tenant, hasOwnPage, renders: 0 }
+    assert(use.tenant === tenant && use.hasOwnPage === hasOwnPage, 'a page serves one tenant, or one document')
+    use.renders += 1
+    usages.set(page, use)
+    lifecycle.beginDocument(page.browser)
+    return page
+  }
+
   sparePage.refill()
   return {
-    async acquire({ tenant, hasOwnPage, hasOwnBrowser }, signal) {
-      const known = hasOwnPage || hasOwnBrowser ? undefined : warmPageOf(tenant)
-      const page = known ?? (await (hasOwnBrowser ? lifecycle.openDedicated(signal) : sparePage.take(signal)))
-      idle.delete(page)
-      const use = usages.get(page) ?? { tenant, hasOwnPage, renders: 0 }
-      assert(use.tenant === tenant && use.hasOwnPage === hasOwnPage, 'a page serves one tenant, or one document')
-      use.renders += 1
-      usages.set(page, use)
-      lifecycle.beginDocument(page.browser)
-      return page
+    async acquire(request, signal) {
+      atRest.interrupt()
+      try {
+        return await acquire(request, signal)
+      } catch (error) {
+        atRest.resume()
+        throw error
+      }
     },
     async release(page, isSound) {
       lifecycle.endDocument(page.browser)
@@ -107,6 +127,7 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
       else await lifecycle.close(page)
       void lifecycle.checkMemory(page.browser)
       closeUnusable()
+      atRest.resume()
     },
   }
 }
@@ -123,6 +144,8 @@ interface SparePage {
   take(signal: AbortSignal): Promise<PrintPage>
   /** Opens a spare page, or replaces one that is no longer usable. */
   refill(): void
+  /** Closes the spare page. There is none until the next `refill`. */
+  discard(): void
 }
 
 function openSparePage({ source }: PoolPorts, lifecycle: BrowserLifecycle): SparePage {
@@ -172,6 +195,10 @@ function openSparePage({ source }: PoolPorts, lifecycle: BrowserLifecycle): Spar
       }
     },
     refill,
+    discard() {
+      spare?.opening.then((page) => lifecycle.close(page)).catch(() => undefined)
+      spare = undefined
+    },
   }
 }
 
@@ -181,6 +208,8 @@ interface BrowserLifecycle {
   openDedicated(signal: AbortSignal): Promise<PrintPage>
   /** Never rejects. */
   close(page: PrintPage): Promise<void>
+  /** Ends the browser of new pages, in which no document may run. Another starts when it is needed. */
+  rest(): Promise<void>
   /** Records that a document now runs in it. */
   beginDocument(browser: RunningBrowser): void
   endDocument(browser: RunningBrowser): void
@@ -297,6 +326,7 @@ function openBrowserLifecycle(
   return {
     open: openIn,
     close,
+    rest: () => source.rest(),
     async openDedicated(signal) {
       const browser = await source.launchDedicated(signal)
       // Set this first, so that nobody else gets a page of this browser.

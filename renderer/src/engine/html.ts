@@ -67,12 +67,13 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     meter,
   })
   const memory = openPageMemory(clock)
+  const closing = new AbortController()
+  const ports = { source, usageOf, clock, log, meter, closing: closing.signal }
   const pool = openPagePool(
-    { source, usageOf, open: (browser) => openPage(browser, { clock, memory }), clock, log, meter },
+    { ...ports, open: (browser) => openPage(browser, { clock, memory }) },
     { ...settings, warmPagesMax: slots * WARM_PAGES_PER_SLOT },
   )
   const cluster = await openPrintCluster(pool, slots)
-  const closing = new AbortController()
 
   async function fillAndPrint(work: RenderWork, signal: AbortSignal): Promise<Rendering> {
     const begunAt = clock.monotonic()

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import type { RenderWork } from '../port/engine.ts'
-import { RENDER_THREAD_AGE_MS_MAX, RENDER_THREAD_KEPT_MIB_MAX } from './limit.ts'
+import { RENDER_THREAD_AGE_MS_MAX, RENDER_THREAD_IDLE_MS, RENDER_THREAD_KEPT_MIB_MAX } from './limit.ts'
 import { type RenderTask, type ThreadMessage, type ThreadReply } from './thread-message.ts'
 import { openThreadPool, type PoolWorker } from './thread-pool.ts'
 
@@ -83,7 +83,14 @@ async function aPool({ size = 1, rendersMax = 1000, isNew = false } = {}) {
     await setImmediate()
     return thread
   }
-  return { pool, clock, threads, restarts, alive, ready, start, run }
+  /** Lets time pass in which there is always something to do. */
+  const workFor = async (ms: number) => {
+    for (let left = ms; left > 0; left -= RENDER_THREAD_IDLE_MS / 2) {
+      await clock.advance(Math.min(left, RENDER_THREAD_IDLE_MS / 2))
+      if (left > RENDER_THREAD_IDLE_MS / 2) await run()
+    }
+  }
+  return { pool, clock, threads, restarts, alive, ready, start, run, workFor }
 }
 
 test('threads start when all that are there are busy, one at a time, up to one more than the size', async () => {
@@ -151,8 +158,8 @@ test.for([
   ['more memory than a thread may keep', {}, { keptMib: RENDER_THREAD_KEPT_MIB_MAX + 1, ageMs: 0 }],
   ['its age', {}, { keptMib: 0, ageMs: RENDER_THREAD_AGE_MS_MAX }],
 ] as const)('a thread with %s is replaced when the next is ready, and not before', async ([, options, use]) => {
-  const { clock, alive, ready, start, run } = await aPool(options)
-  await clock.advance(use.ageMs)
+  const { alive, ready, start, run, workFor } = await aPool(options)
+  await workFor(use.ageMs)
   const worn = await run(use.keptMib)
   expect(alive()).toHaveLength(3)
   expect([worn.isAlive, ready().length]).toEqual([true, 2])
@@ -165,8 +172,8 @@ test.for([
   ['as much memory as it may', {}, { keptMib: RENDER_THREAD_KEPT_MIB_MAX, ageMs: 0 }],
   ['nearly its age', {}, { keptMib: 0, ageMs: RENDER_THREAD_AGE_MS_MAX - 1 }],
 ] as const)('a thread with %s stays', async ([, options, use]) => {
-  const { clock, alive, run } = await aPool(options)
-  await clock.advance(use.ageMs)
+  const { alive, run, workFor } = await aPool(options)
+  await workFor(use.ageMs)
   await run(use.keptMib)
   expect(alive()).toHaveLength(2)
 })
@@ -186,6 +193,34 @@ test('threads that wear out together go one by one, and none less than the size 
   expect(seen).toEqual(Array.from({ length: size }, () => [size + 2, size + 1]))
   expect(alive()).toHaveLength(size + 1)
   expect(first.filter(({ isAlive }) => isAlive)).toHaveLength(1)
+})
+
+test('threads that no task has used for long end, but for one, and start again when they are needed', async () => {
+  const { pool, clock, restarts, alive, ready, start, run } = await aPool({ size: 3 })
+  expect(alive()).toHaveLength(4)
+  await clock.advance(RENDER_THREAD_IDLE_MS / 2)
+  const used = await run()
+  await clock.advance(RENDER_THREAD_IDLE_MS / 2)
+  // One is in use from time to time, and has a spare.
+  expect([alive().length, used.isAlive]).toEqual([2, true])
+  await clock.advance(RENDER_THREAD_IDLE_MS)
+  expect(alive()).toEqual([used])
+  await clock.advance(RENDER_THREAD_IDLE_MS)
+  expect([alive(), pool.state(), restarts]).toEqual([[used], 'running', []])
+  const running = Array.from({ length: 3 }, () => pool.run(TASK, NEVER))
+  for (let round = 0; round < 3; round += 1) start()
+  expect(ready()).toHaveLength(4)
+  for (const thread of alive()) if (thread.isBusy) thread.done()
+  await Promise.all(running)
+})
+
+test('a thread does not end while its task runs, however long that takes', async () => {
+  const { pool, clock, alive } = await aPool({ size: 2 })
+  const running = Array.from({ length: 2 }, () => pool.run(TASK, NEVER))
+  await clock.advance(3 * RENDER_THREAD_IDLE_MS)
+  expect(alive()).toHaveLength(3)
+  for (const thread of alive()) if (thread.isBusy) thread.done()
+  await Promise.all(running)
 })
 
 test('a worn thread works on while its successor starts, and is ended with no task in it', async () => {

@@ -1,11 +1,11 @@
 /**
  * The threads in which templates of tenants run. Layout and evaluation block their thread and may never end. So when a caller stops
- * waiting, we terminate its thread, and a spare thread that is already warm replaces it. Threads start on demand: while all are busy, one
- * more starts. A thread becomes worn by its renders, memory or age. It is replaced between two tasks, after its successor is ready, one
- * thread at a time.
+ * waiting, we terminate its thread, and a warm spare thread replaces it. Threads start on demand: while all are busy, one more starts. Of
+ * those that have long been idle, all but one end. A thread becomes worn by its renders, memory or age. It is replaced between two tasks,
+ * after its successor is ready, one thread at a time.
  */
 import { Worker } from 'node:worker_threads'
-import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
+import { backOffMs } from '@platen/contract/back-off.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/renderer-meter.ts'
@@ -14,10 +14,17 @@ import { type Availability, type AvailabilityTracker, trackAvailability } from '
 import type { ConsoleLine } from '../port/engine.ts'
 import { defaultFaces, type FontFace } from '../template/asset/font/default-fonts.ts'
 import {
+  CHECK_YOUNG_GENERATION_MIB,
+  HEAP_CHECK_MS,
+  HEAP_HEADROOM_MIB,
   RENDER_THREAD_AGE_MS_MAX,
   RENDER_THREAD_HEAP_MIB_MAX,
+  RENDER_THREAD_IDLE_MS,
   RENDER_THREAD_KEPT_MIB_MAX,
   RENDER_THREAD_RENDERS_MAX,
+  RESTART_BACK_OFF,
+  WARM_UP_AFTER_MS,
+  YOUNG_GENERATION_MIB,
 } from './limit.ts'
 import {
   errorOf,
@@ -61,9 +68,7 @@ export interface ThreadPoolOptions {
 export type PoolWorker = Pick<Worker, 'on' | 'once' | 'postMessage' | 'terminate' | 'getHeapStatistics'>
 
 /** Starts the first thread and returns without waiting for it. Closing the pool terminates all threads, and running tasks reject. */
-export function openThreadPool(options: ThreadPoolOptions): ThreadPool {
-  return new RenderThreadPool(options)
-}
+export const openThreadPool = (options: ThreadPoolOptions): ThreadPool => new RenderThreadPool(options)
 
 /**
  * For `spawn`: starts threads that do only tasks of these kinds, with these fonts. Without react_pdf they are a hundred MiB smaller, and
@@ -73,21 +78,7 @@ export function spawnThreadFor(kinds: readonly TaskKind[], faces: readonly FontF
   return (heapMibMax: number): PoolWorker => spawnThread(heapMibMax, { kinds, faces })
 }
 
-/** Wait before restarting a thread that died before it was ready. */
-const RESTART_BACK_OFF: BackOff = { msMin: 100, msMax: 10_000 }
-
-/** How long a cold thread that can take a task must be idle before it is warmed up. */
-const WARM_UP_AFTER_MS = 200
-
-/** Heap of a thread for new objects. V8 fills a third of it at a time. */
-const YOUNG_GENERATION_MIB = 48
-/** The same of a thread that only checks. It is in no hurry, and the compiler's types are kept to the end of a check anyway. */
-const CHECK_YOUNG_GENERATION_MIB = 12
-
 const MIB = 1024 * 1024
-/** Time between two memory checks of a busy thread, and how much its heap may grow in that time before V8 ends the process. */
-const HEAP_CHECK_MS = 100
-const HEAP_HEADROOM_MIB = 1024
 
 type RestartReason = (typeof RESTART_REASONS)['thread'][number]
 
@@ -109,6 +100,8 @@ interface Thread {
   isWorn: boolean
   /** Tasks it has done. */
   renders: number
+  /** When its last task ended, or when it started. */
+  usedAt: number
   job?: Job | undefined
   error?: unknown
 }
@@ -142,6 +135,7 @@ class RenderThreadPool implements ThreadPool {
     this.#availability = trackAvailability(clock)
     this.#meter = meter
     this.#start()
+    void this.#endIdle()
   }
 
   state() {
@@ -187,14 +181,9 @@ class RenderThreadPool implements ThreadPool {
     const wanted = this.#size + (hasWorn ? 2 : 1)
     if (this.#closing.signal.aborted || this.#threads.size >= wanted) return
     const worker = this.#spawn(this.#heapMibMax + HEAP_HEADROOM_MIB)
-    const thread: Thread = {
-      worker,
-      startedAt: this.#clock.monotonic(),
-      isReady: false,
-      isWarm: false,
-      isWorn: false,
-      renders: 0,
-    }
+    const now = this.#clock.monotonic()
+    const state = { isReady: false, isWarm: false, isWorn: false, renders: 0, startedAt: now, usedAt: now }
+    const thread: Thread = { worker, ...state }
     this.#threads.add(thread)
     worker.on('message', (reply: ThreadReply) => this.#receive(thread, reply))
     worker.on('error', (error) => {
@@ -247,11 +236,12 @@ class RenderThreadPool implements ThreadPool {
     } else {
       const { job } = thread
       thread.job = undefined
+      thread.usedAt = this.#clock.monotonic()
       thread.renders += 1
       if (job?.task.kind === 'react_pdf') thread.isWarm = true
       if (reply.kind === 'done') job?.resolve(reply.value)
       else job?.reject(errorOf(reply))
-      const isOld = this.#clock.monotonic() - thread.startedAt >= RENDER_THREAD_AGE_MS_MAX
+      const isOld = thread.usedAt - thread.startedAt >= RENDER_THREAD_AGE_MS_MAX
       if (isOld || thread.renders >= this.#rendersMax) thread.isWorn = true
       else void this.#checkMemory(thread)
     }
@@ -272,6 +262,18 @@ class RenderThreadPool implements ThreadPool {
   #warmUp(thread: Thread): void {
     thread.isReady = false
     thread.worker.postMessage({ kind: 'warm_up' }, [])
+  }
+
+  /** Ends threads that no task has used for long. Of these, the one used last stays as the spare. */
+  async #endIdle(): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      await this.#clock.sleep(RENDER_THREAD_IDLE_MS / 4, this.#closing.signal).catch(() => undefined)
+      const usedBefore = this.#clock.monotonic() - RENDER_THREAD_IDLE_MS
+      const idle = [...this.#threads]
+        .filter(({ job, isReady, isWorn, usedAt }) => job === undefined && isReady && !isWorn && usedAt <= usedBefore)
+        .toSorted((one, other) => other.usedAt - one.usedAt)
+      for (const thread of idle.slice(1)) this.#terminate(thread)
+    }
   }
 
   /** Checks how much memory a thread keeps after a task. The answer takes a tenth of a millisecond, even if the next task has begun. */
@@ -330,7 +332,7 @@ class RenderThreadPool implements ThreadPool {
     this.#dispatch()
   }
 
-  /** Without a reason the pool closes. */
+  /** Without a reason the thread is no longer needed, and is not started again. */
   #terminate(thread: Thread, reason?: RestartReason): void {
     this.#remove(thread)
     if (reason !== undefined) this.#meter?.restarted('thread', reason)
@@ -393,8 +395,6 @@ function spawnThread(heapMibMax: number, workerData: ThreadData): PoolWorker {
     workerData,
     // `production` halves react-pdf's time.
     env: { NODE_ENV: 'production', ...threadEnv() },
-    // A document leaves little behind of what it allocates. If the young generation has room for a few documents, V8 rarely moves their
-    // objects.
     resourceLimits: { maxOldGenerationSizeMb: heapMibMax, maxYoungGenerationSizeMb },
   })
 }

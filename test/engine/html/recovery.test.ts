@@ -2,7 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
+import { BROWSER_IDLE_MS_MAX } from '@platen/renderer/browser/limit.ts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SILENT } from '../../fixture/build.ts'
 import { aFolder } from '../../fixture/lifetime.ts'
@@ -67,6 +71,56 @@ describe('an aborted render', () => {
     expect((await Promise.all(others)).map(textOf)).toEqual(['0', '1', '2', '3', '4'])
     abort()
     await expect(renders[0]).rejects.toThrow('deadline')
+  })
+})
+
+describe('a browser without documents', () => {
+  /** Its wait for the next document is as long as the test says. */
+  function aRestingClock() {
+    const clock = systemClock()
+    let rest = Promise.withResolvers<void>()
+    const sleep: Clock['sleep'] = (ms, signal) =>
+      ms === BROWSER_IDLE_MS_MAX ? raceAbort(rest.promise, signal) : clock.sleep(ms, signal)
+    return {
+      clock: { ...clock, sleep },
+      rest: () => {
+        rest.resolve()
+        rest = Promise.withResolvers()
+      },
+    }
+  }
+
+  test('ends with all its processes, the engine goes on as running, and the next documents come out alike', async () => {
+    const { clock, rest } = aRestingClock()
+    await using opened = await anEngine({ clock })
+    const work = aWork('<p>before and after')
+    const before = await opened.render(work)
+    const { group } = await theBrowser(opened.profileDir)
+    rest()
+    await waitFor(() => expect(membersOf(group)).toEqual([]))
+    await waitFor(() => expect(readdirSync(opened.profileDir)).toEqual(['font']))
+    expect(opened.engine.state()).toBe('running')
+    const [after, other] = await Promise.all([
+      opened.render(work),
+      opened.render(aWork('<p>other', { tenant: 'other' })),
+    ])
+    expect(Buffer.compare(after, before)).toBe(0)
+    expect(textOf(other)).toBe('other')
+    expect((await theBrowser(opened.profileDir)).group).not.toBe(group)
+  })
+
+  test('ends also if it was still starting when nobody needed it any more, and is not launched again by itself', async () => {
+    const { clock, rest } = aRestingClock()
+    const opened = await anEngine({ clock })
+    await theBrowser(opened.profileDir)
+    await waitFor(() => {
+      rest()
+      expect(readdirSync(opened.profileDir)).toEqual(['font'])
+    })
+    rest()
+    expect(browsersOf(opened.profileDir)).toEqual([])
+    await opened[Symbol.asyncDispose]()
+    expect(browsersOf(opened.profileDir)).toEqual([])
   })
 })
 

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render-options.ts'
+import { MAIN_THREAD_OPTIONS, MALLOC } from '../embedded.ts'
 import { startKafka } from '../server/kafka.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from '../server/process.ts'
 import { type RedisServer, startRedis } from '../server/redis.ts'
@@ -232,13 +233,16 @@ function recipeOf(name: Deployable, version: () => Version): Recipe {
     portsCount: 2,
     command(place) {
       const { tree, env } = version()
-      return commandOf(tree, [`${name}/src/main.ts`], {
+      const { path, args, ...started } = commandOf(tree, [`${name}/src/main.ts`], {
+        ...MALLOC,
         ...env,
         PLATEN_HOST: '127.0.0.1',
         ...(name === 'api' && { PLATEN_PORT: `${place.port}` }),
         PLATEN_METRICS_PORT: probesOf(place),
         TMPDIR: place.folder,
       })
+      // As in the images.
+      return { path, args: name === 'operator' ? args : [...MAIN_THREAD_OPTIONS, ...args], ...started }
     },
     isReady: async (place, signal) => (await fetch(`http://127.0.0.1:${probesOf(place)}/readyz`, { signal })).ok,
   }

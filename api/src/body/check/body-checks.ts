@@ -40,6 +40,8 @@ export interface BodyChecks extends AsyncDisposable {
 
 /** Heap of one thread. A body of 10 MiB of the smallest values needs a third of it. */
 const HEAP_MIB_MAX = 1024
+/** The part of it for new objects. What is parsed is kept to the end of its task anyway. */
+const YOUNG_GENERATION_MIB = 12
 
 /** Starts the first thread now, and others when needed. Closing ends them, whatever they do. */
 export function openBodyChecks(clock: Clock): BodyChecks {
@@ -103,7 +105,7 @@ function openThreads(clock: Clock): Threads {
     minThreads: 1,
     maxThreads: BODY_CHECK_THREADS,
     idleTimeout: BODY_CHECK_THREADS_IDLE_MS,
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX, maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
     env: threadEnv(),
   })
   // A thread that dies while idle is replaced. If it dies during a task, the task fails.
