@@ -88,8 +88,8 @@ const GUARDS: readonly Guard[] = [
     mutant: {
       name: 'takes a render that no store knows for one that is no more',
       file: '/api/src/route/get-render.ts',
-      find: 'if (isYoung) return {',
-      replace: 'if (false) return {',
+      find: 'return shown ? recordOf(shown) : {',
+      replace: 'if (!shown) throw notKept()\n  return shown ? recordOf(shown) : {',
     },
     run: ({ rig, trial }) =>
       trial.outage(() =>

@@ -21,9 +21,9 @@ import { openBodyChecks } from '@platen/api/body/check/body-checks.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { NO_TRACER } from '@platen/contract/port/tracer.ts'
 import type { KeyHash, TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
-import { aTemplate, aTenant, SILENT } from '../../fixture/build.ts'
-import { liveOf, UNLIMITED } from '../../fixture/manifests.ts'
-import { quantile } from '../measure.ts'
+import { aTemplate, aTenant, SILENT } from '../../../fixture/build.ts'
+import { liveOf, UNLIMITED } from '../../../fixture/manifests.ts'
+import { quantile } from '../../measure.ts'
 
 export interface Holding {
   /** What the heap has grown by. */

@@ -1,5 +1,5 @@
 /** What grows with the tenants, templates and renders of an installation: times and bytes at each size, as tables. */
-import type { Figure } from '../measure.ts'
+import type { Figure } from '../../measure.ts'
 import { charges } from './charge.ts'
 import { kept } from './kept.ts'
 import { settings } from './settings.ts'

@@ -1,7 +1,7 @@
 /** What a request costs an API process that has the settings of ten tenants, or of a hundred thousand; and of templates. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { Figure } from '../measure.ts'
+import type { Figure } from '../../measure.ts'
 import type { Holding } from './holder.ts'
 import { grouped, rounded, tableOf } from './table.ts'
 

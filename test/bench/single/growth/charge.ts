@@ -4,9 +4,9 @@ import { connectRedis, type RedisConnection } from '@platen/adapters/redis/conne
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { limiterPrefix } from '@platen/adapters/redis/limiter-settings.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { aManifest, aRecord, NEVER } from '../../fixture/build.ts'
-import { redisSettings, startRedis } from '../../topology/server/redis.ts'
-import type { Figure } from '../measure.ts'
+import { aManifest, aRecord, NEVER } from '../../../fixture/build.ts'
+import { redisSettings, startRedis } from '../../../topology/server/redis.ts'
+import type { Figure } from '../../measure.ts'
 import { grouped, rounded, tableOf } from './table.ts'
 
 const SIZES = [1000, 100_000, 1_000_000, 10_000_000]
