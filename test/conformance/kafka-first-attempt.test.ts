@@ -102,6 +102,18 @@ describeOnKafka('the first attempt at a delivery on Kafka', (kafka) => {
     stop.abort()
   })
 
+  test('is found by its id while it is made', async ({ signal }) => {
+    await using harness = await installation()
+    const log = await harness.open()
+    const taking = take(log, signal)
+    const scheduling = log.schedule([aDelivery({ id: 'a' })], signal)
+    const due = await taking
+    const found = await log.find('a', signal)
+    expect(found).toMatchObject({ status: 'scheduled', attempts: [], delivery: { id: 'a' } })
+    await due.record(OK, DELIVERED)
+    await scheduling
+  })
+
   test('is made again if the process dies before its result is stored', async ({ signal }) => {
     await using harness = await installation()
     const log = await harness.open()

@@ -114,6 +114,9 @@ export const WEBHOOK_OBJECTS_AT_ONCE = 32
 /** How long a delivery may wait for its first attempt, and this for its end, before the delivery itself is stored. Most end sooner. */
 export const FIRST_ATTEMPT_MS_MAX = 100
 
+/** How often a delivery is looked for that is known and not stored, before it counts as absent: its process may have died. */
+export const ANNOUNCED_LOOKS_MAX = 10
+
 /**
  * Deliveries whose first attempt is waited for at once. Fewer than may wait for one receiver, which would be postponed otherwise. If none
  * of the receivers answers, 640 deliveries a second are still stored.

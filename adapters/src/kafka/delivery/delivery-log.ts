@@ -23,13 +23,13 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import type { KafkaConnection } from '../connect.ts'
 import { openConsumer } from '../consumer/consumer.ts'
 import type { GroupConsumer } from '../consumer/group-consumer.ts'
-import { FIRST_ATTEMPTS_MAX } from '../limit.ts'
+import { ANNOUNCED_LOOKS_MAX, FIRST_ATTEMPT_MS_MAX, FIRST_ATTEMPTS_MAX } from '../limit.ts'
 import type { Lag } from '../partition/partition.ts'
 import { type DelayPorts, DelayTopicConsumer, sendReminders } from './delay-topics.ts'
 import { DeliveryConsumer } from './delivery-consumer.ts'
 import { showScheduled } from './delivery-shown.ts'
 import { type AttemptRequest, type DeliveryStore, deliveryStoreIn } from './delivery-store.ts'
-import { recordOf } from './progress.ts'
+import { type Progress, recordOf } from './progress.ts'
 import { WEBHOOK_GROUP, WEBHOOK_TOPICS } from './topic.ts'
 
 export interface DeliveryLogPorts {
@@ -97,7 +97,7 @@ function deliveryReaderOn(
       await storeScheduled(store, { ...ports, ...settings, due }, signal)
     },
     async find(id, signal) {
-      const progress = await store.find(id, signal)
+      const progress = await findStored(store, { ...ports, id }, signal)
       return progress && recordOf(progress)
     },
     async listByRender(render, signal) {
@@ -105,6 +105,20 @@ function deliveryReaderOn(
     },
     redeliver: (id, signal) => requestAttempt(store, { ...ports, ...settings, id }, signal),
     forget: (render, signal) => store.forget(render, signal),
+  }
+}
+
+/** A receiver may ask for a delivery during its first attempt, before it is stored. Waits for that. */
+async function findStored(
+  store: DeliveryStore,
+  { id, connection: { clock } }: DeliveryLogPorts & { readonly id: string },
+  signal: AbortSignal,
+): Promise<Progress | undefined> {
+  for (let looks = 1; ; looks++) {
+    const found = await store.find(id, signal)
+    if (found !== 'announced') return found
+    if (looks === ANNOUNCED_LOOKS_MAX) return undefined
+    await clock.sleep(FIRST_ATTEMPT_MS_MAX, signal)
   }
 }
 
@@ -194,7 +208,7 @@ async function requestAttempt(
 ): Promise<boolean> {
   const { id, clock, ids } = asking
   signal.throwIfAborted()
-  const progress = await store.find(id, signal)
+  const progress = await findStored(store, asking, signal)
   if (progress === undefined) return false
   const { render } = progress.delivery
   const now = clock.now()

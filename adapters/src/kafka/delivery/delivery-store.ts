@@ -45,7 +45,8 @@ export interface DeliveryStore {
   announce(delivery: Delivery, signal: AbortSignal): Promise<boolean>
   write(progress: Progress, signal: AbortSignal): Promise<void>
   read(id: string, render: RenderId, signal: AbortSignal): Promise<Progress | undefined>
-  find(id: string, signal: AbortSignal): Promise<Progress | undefined>
+  /** `announced`: it is known, and not stored yet. */
+  find(id: string, signal: AbortSignal): Promise<Progress | 'announced' | undefined>
   listByRender(render: RenderId, signal: AbortSignal): Promise<readonly Progress[]>
   /** Takes a free request number; undefined if there is none. */
   requestAttempt(id: string, ask: AttemptRequest, signal: AbortSignal): Promise<number | undefined>
@@ -101,7 +102,7 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
     write: (progress, signal) => artifacts.put(progressAt(progress.delivery), bytesOf(progress), signal),
     async find(id, signal) {
       const index = (await get(indexAt(id), indexFaults, signal)) as { readonly render: RenderId } | undefined
-      return index && (await read(id, index.render, signal))
+      return index && ((await read(id, index.render, signal)) ?? 'announced')
     },
     async listByRender(render, signal) {
       const addresses = await Array.fromAsync(artifacts.list(bucket, `${ROOT}/of/${render}/`, signal))
