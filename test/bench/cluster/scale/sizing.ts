@@ -30,7 +30,7 @@ export interface Assumptions {
 }
 
 export const ASSUMPTIONS: Assumptions = {
-  // README: 53 invoices of 50 rows a second by html on two cores, which the caller and the stores share.
+  // Measured: 53 invoices of 50 rows a second by html on two cores, which the caller and the stores share.
   coreMsOfDocument: 38,
   // docs/sizing.md says how it was measured.
   coreMsOfRequest: 3,
