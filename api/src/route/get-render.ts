@@ -65,7 +65,7 @@ export function getRenderRoute(app: FastifyInstance, given: ApiPorts, places: Wa
     const { wait = 0 } = request.query
     using place = wait === 0 ? undefined : places.take(callerOf(request).tenant.incarnation)
     if (place === undefined) {
-      const record = await statusOf(id, ports)
+      const record = await statusBy(await viewOfYoung(id, ports), id, ports)
       // The status is right all the same. A refusal would be one more error to handle.
       if (wait > 0 && !isTerminal(record.status)) reply.header('retry-after', `${POLL_RETRY_AFTER_S}`)
       return await reply.send(record)
@@ -84,9 +84,9 @@ async function statusAtEnd(id: RenderId, ports: ApiPorts, over: AbortSignal): Pr
   for (;;) {
     const step = AbortSignal.any([over, ports.clock.timeout(WAIT_LOOK_MS)])
     await pending.mayHaveEnded(step).catch(throwUnlessAborted(step))
-    const view = over.aborted ? undefined : await viewInLedger(id, ports)
-    if (isOpen(view) && view?.mayHaveEnded !== true) continue
-    const record = await statusOf(id, ports)
+    const view = await viewOfYoung(id, ports)
+    if (!over.aborted && isOpen(view) && view?.mayHaveEnded !== true) continue
+    const record = await statusBy(view, id, ports)
     if (isTerminal(record.status) || over.aborted) return record
   }
 }
@@ -104,11 +104,14 @@ export function renderOf(request: FastifyRequest, text: string, { keys }: Pick<A
   return id
 }
 
-async function statusOf(id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
-  // Every render ends within a day and is kept for at least that day. After it, only the manifest counts.
-  const view = mayWait(id, ports) ? await viewInLedger(id, ports) : undefined
+/** Every render ends within a day and is kept for at least that day. After it, only the manifest counts. */
+async function viewOfYoung(id: RenderId, ports: ApiPorts): Promise<RenderView | undefined> {
+  return mayWait(id, ports) ? await viewInLedger(id, ports) : undefined
+}
+
+/** The status, given what the ledger says. Reads the manifest after the ledger was asked, so that no end can come between the two. */
+async function statusBy(view: RenderView | undefined, id: RenderId, ports: ApiPorts): Promise<StatusRecord> {
   const failed = view?.state.status === 'failed' && view.state.error.code !== 'canceled' ? view : undefined
-  // After the ledger, so that no end can come between the two.
   const manifest = await readManifest(id, ports).catch((error: unknown) => {
     // It is damaged or away. The view says how the render failed, or that nobody can know that any more.
     if (failed === undefined) throw error
