@@ -335,7 +335,7 @@ export class DeliveryConsumer {
  * Returns a new signal that never aborts. Each call of the store and of Kafka ends by itself, and a started operation must be finished.
  * A new signal per call, as listeners on a shared one are searched linearly.
  */
-function neverAborted(): AbortSignal {
+export function neverAborted(): AbortSignal {
   return new AbortController().signal
 }
 

@@ -26,7 +26,7 @@ import type { GroupConsumer } from '../consumer/group-consumer.ts'
 import { ANNOUNCED_LOOKS_MAX, FIRST_ATTEMPT_MS_MAX, FIRST_ATTEMPTS_MAX } from '../limit.ts'
 import type { Lag } from '../partition/partition.ts'
 import { type DelayPorts, DelayTopicConsumer, sendReminders } from './delay-topics.ts'
-import { DeliveryConsumer } from './delivery-consumer.ts'
+import { DeliveryConsumer, neverAborted } from './delivery-consumer.ts'
 import { showScheduled } from './delivery-shown.ts'
 import { type AttemptRequest, type DeliveryStore, deliveryStoreIn } from './delivery-store.ts'
 import { type Progress, recordOf } from './progress.ts'
@@ -180,8 +180,7 @@ export async function openKafkaDeliveryLog(
         const waitMs = await dueConsumer.attemptFirst(delivery)
         if (waitMs !== undefined) due.push({ delivery, waitMs })
       })
-      const { signal: never } = new AbortController()
-      await storeScheduled(store, { ...ports, ...settings, due }, never)
+      await storeScheduled(store, { ...ports, ...settings, due }, neverAborted())
     },
     consume: (consuming) => dueConsumer.consume(consuming),
     isAlive: () => !hasFailed && joined.isAlive(),
