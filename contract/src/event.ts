@@ -1,5 +1,4 @@
 /** Events: what happened to a render. Webhooks and quota are computed from them. They are kept longer than a month of quota. */
-
 import type { Instant } from './brand.ts'
 import { hmacSha256 } from './hmac.ts'
 import { labelsOf, type Manifest } from './render.ts'

@@ -10,7 +10,6 @@
  * 34 random bits per millisecond: two ids issued in the same millisecond collide with probability 6e-11. A guessed tag is right once in
  * 10^12, behind a rate-limited endpoint, and even then the guess must name a render that exists.
  */
-
 import { timingSafeEqual } from 'node:crypto'
 import type { Brand, Instant } from './brand.ts'
 import { hmacSha256 } from './hmac.ts'

@@ -4,7 +4,6 @@
  * and how long a secret is. The nonce is a keyed hash of everything that is sealed, as in SIV modes (RFC 5297). Two texts share one only
  * with a probability of 2^-96.
  */
-
 import assert from 'node:assert/strict'
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { hmacSha256 } from './hmac.ts'

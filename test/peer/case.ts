@@ -2,7 +2,6 @@
  * `make bench ONLY=peers`: the service beside what its users would pick instead. It keeps its results and writes the tables of the documents;
  * PEERS=platen-html,gotenberg and ROWS=50 measure a part.
  */
-
 import { LAST_LINE } from '../bench/invoice.ts'
 import { type Contender, type Figure, quantile, type Result, race } from '../bench/measure.ts'
 import { inspectPdf } from '../topology/oracle.ts'

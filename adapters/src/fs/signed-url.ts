@@ -1,5 +1,4 @@
 /** URLs that carry their own permission. Path and query name an object, a file name and an expiry; a signature covers all three. */
-
 import { timingSafeEqual } from 'node:crypto'
 import type { Instant } from '@platen/contract/brand.ts'
 import { hmacSha256 } from '@platen/contract/hmac.ts'

@@ -5,7 +5,6 @@
  * The client reconnects by itself, for ever. It repeats the calls that were under way when the connection broke. So every call must be
  * safe to run twice.
  */
-
 import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'

@@ -2,7 +2,6 @@
  * What puppeteer-cluster does to its jobs when browsers fail. With its own concurrency classes, each of these cases lost a slot, a job or a
  * browser. The cluster is real; a launch of its own would fail the test, because it has no puppeteer.
  */
-
 import { EventEmitter, once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '@platen/contract/error.ts'

@@ -1,5 +1,4 @@
 /** Limits of the engines, each with its unit and the reason for its value. */
-
 import type { BackOff } from '@platen/contract/back-off.ts'
 
 const SECOND_MS = 1000

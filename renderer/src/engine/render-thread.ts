@@ -1,5 +1,4 @@
 /** The code of a render thread. It runs one task after the other and replies to each with a result or a failure. */
-
 import { Console } from 'node:console'
 import { flushCompileCache } from 'node:module'
 import { Writable } from 'node:stream'

@@ -1,5 +1,4 @@
 /** How much documents differ in how long they take: over a thousand of them, beside a crowd, and at the first of a template. */
-
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render-options.ts'

@@ -7,7 +7,6 @@
  * that offset are delivered again after a crash. Within one process no record is handed out twice at a time, even if a rebalance
  * fetches it again: see `watermark.ts`.
  */
-
 import { openNotifier } from '@platen/contract/notifier.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { raceAbort } from '@platen/contract/race.ts'

@@ -2,7 +2,6 @@
  * The cursor of a list: where a page ended, in a form that only this service makes. It is bound to the caller and the filters, so that a page
  * never continues another list.
  */
-
 import { timingSafeEqual } from 'node:crypto'
 import { hmacSha256 } from '@platen/contract/hmac.ts'
 import { type IdScope, type KeyRing, type RenderId, renderIdBytes, renderIdOf } from '@platen/contract/render-id.ts'
