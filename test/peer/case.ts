@@ -11,8 +11,9 @@ import type { Peer } from './peer.ts'
 import { type Cell, writeResults } from './result.ts'
 import { type Footprint, footprintOf, type Pace, paced, warmUp } from './turn.ts'
 
-const SIZES = [10, 50, 500]
-const AT_A_TIME = [1, 2]
+/** Rows of the document. */
+export const SIZES = [10, 50, 500]
+export const AT_A_TIME = [1, 2]
 const ROUNDS = 5
 /** Before anything is measured: V8 goes on compiling a server for hundreds of documents. */
 const FIRST_WARM_UP_MS = 10_000

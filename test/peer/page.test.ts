@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readText } from '../architecture/source-tree.ts'
+import { AT_A_TIME, SIZES } from './case.ts'
 import { GOTENBERG } from './install.ts'
 import { PEERS } from './list.ts'
 import { DOCUMENTS, documentWith } from './page.ts'
@@ -11,13 +12,14 @@ test.for(DOCUMENTS)('%s has the results of the last benchmark', async (path) => 
 })
 
 describe('the results', () => {
-  test('are of the contenders that there are, once for each size and number at a time', () => {
+  test('are of every contender but those named as absent, once for each size and number at a time', () => {
     const { cells, absent } = readResults()
-    const names = PEERS.map(({ name }) => name)
-    expect([...cells.map(({ peer }) => peer), ...Object.keys(absent)].filter((name) => !names.includes(name))).toEqual(
-      [],
+    const measured = PEERS.map(({ name }) => name).filter((name) => !(name in absent))
+    const expected = measured.flatMap((peer) =>
+      SIZES.flatMap((rows) => AT_A_TIME.map((atATime) => `${peer} ${rows} ${atATime}`)),
     )
-    expect(new Set(cells.map(({ peer, rows, atATime }) => `${peer} ${rows} ${atATime}`)).size).toBe(cells.length)
+    const found = cells.map(({ peer, rows, atATime }) => `${peer} ${rows} ${atATime}`)
+    expect(found.toSorted()).toEqual(expected.toSorted())
   })
 
   test('are of the versions that the titles name', () => {
