@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { parseAllDocuments } from 'yaml'
+import { parse } from 'yaml'
 import { ROOT } from '../architecture/source-tree.ts'
 import { binaryOf } from '../topology/server/binary.ts'
 import type { Ended } from '../topology/server/kube.ts'
@@ -73,9 +73,20 @@ export async function manifestOf(values: Values = {}, options: Rendering = {}): 
 
 /** All objects of a release. Throws with Helm's words where it refuses the values. */
 export async function rendered(values: Values = {}, options: Rendering = {}): Promise<readonly KubeObject[]> {
-  const documents = parseAllDocuments(await manifestOf(values, options))
-  return documents.flatMap((document) => (document.toJS() as KubeObject | null) ?? [])
+  const documents = (await manifestOf(values, options)).split(/^---$/m)
+  return documents.flatMap((document) => parsed(document) ?? [])
 }
+
+/** Parsing all objects takes more time than Helm does, and most of them are the same in all renderings of a file. */
+function parsed(document: string): KubeObject | null {
+  const known = PARSED.get(document)
+  if (known !== undefined) return known
+  const object: KubeObject | null = parse(document)
+  PARSED.set(document, object)
+  return object
+}
+
+const PARSED = new Map<string, KubeObject | null>()
 
 /** What Deployments and Pods make pods of. */
 export function podsOf(objects: readonly KubeObject[]): readonly PodTemplate[] {

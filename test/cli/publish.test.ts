@@ -1,9 +1,6 @@
 /** `platen publish` as people and pipelines run it: in a process of its own, on a real Redis and a real S3. */
 import { randomBytes } from 'node:crypto'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
-import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
-import { systemIds } from '@platen/adapters/system/ids.ts'
 import { templateKey } from '@platen/contract/render.ts'
 import { openWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -12,7 +9,7 @@ import { ofTest } from '../fixture/lifetime.ts'
 import { KEY, templateHead } from '../fixture/manifests.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type RedisServer, redisSettings, startRedis } from '../topology/server/redis.ts'
-import { type S3Server, startS3 } from '../topology/server/s3.ts'
+import { openStore, type S3Server, s3Settings, startS3 } from '../topology/server/s3.ts'
 import { type Folder, makeFolder, PLATFORM, reactPdf, SAMPLE, SCHEMA } from './command.ts'
 
 const PATIENCE_MS = 60_000
@@ -41,12 +38,8 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     folder = ofTest(
       await makeFolder({
         PLATEN_REDIS_URL: redisServer.url,
-        PLATEN_S3_ENDPOINT: s3.endpoint,
-        PLATEN_S3_BUCKET: 'platen',
-        PLATEN_S3_PATH_STYLE: 'true',
         PLATEN_SEAL_KEY: SEAL_KEY.toString('base64'),
-        AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
-        AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+        ...s3Settings(s3),
       }),
     )
     await folder.write('platform.yaml', [PLATFORM, KEY].join('---\n'))
@@ -78,18 +71,7 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     expect(openWebhookSecret(secret?.sealed ?? '', { incarnation, keys: [SEAL_KEY] })).toMatch(/^service_webhook_/)
     expect(keys.size).toBe(1)
     const [template] = [...templates.values()].flatMap((codes) => [...codes.values()])
-    using store = await openS3ArtifactStore(
-      {
-        endpoint: s3.endpoint,
-        region: s3.region,
-        credentials: s3.credentials,
-        isPathStyle: true,
-        namespace: { bucket: 'platen', prefix: '', installation: 'platen' },
-        clock: systemClock(),
-        ids: systemIds(),
-      },
-      signal,
-    )
+    using store = await openStore(s3)
     const key = template && templateKey(template.digest)
     expect(await store.has({ bucket: 'platen', key: key ?? '' }, signal)).toBe(true)
 

@@ -13,6 +13,7 @@ import { type Cluster, SERVICE_BUCKET } from '../topology/cluster/cluster.ts'
 import { openClusterStores } from '../topology/cluster/store.ts'
 import { startTestCluster, type TestCluster, type TestClusterOptions } from '../topology/cluster/test-cluster.ts'
 import { redisSettings } from '../topology/server/redis.ts'
+import { s3Settings } from '../topology/server/s3.ts'
 
 export interface ClusterHarnessOptions extends Omit<TestClusterOptions, 'manifests'> {
   readonly documents: readonly object[]
@@ -48,15 +49,7 @@ export function redisOf({ redis }: Pick<Cluster, 'redis'>, signal: AbortSignal):
 
 /** Calls `platen erase` for a cluster, in a process of its own. */
 export function erase({ redis, s3 }: Pick<Cluster, 'redis' | 's3'>, ...args: readonly string[]): Promise<Ended> {
-  const env = {
-    PLATEN_REDIS_URL: redis.url,
-    PLATEN_S3_ENDPOINT: s3.endpoint,
-    PLATEN_S3_BUCKET: SERVICE_BUCKET,
-    PLATEN_S3_PATH_STYLE: 'true',
-    AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
-  }
-  return run(process.execPath, [MAIN, 'erase', ...args], { env })
+  return run(process.execPath, [MAIN, 'erase', ...args], { env: { PLATEN_REDIS_URL: redis.url, ...s3Settings(s3) } })
 }
 
 /** Every manifest in S3. */

@@ -8,10 +8,7 @@ import { request as ask, createServer, type RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
-import { systemIds } from '@platen/adapters/system/ids.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { reportFailure } from '@platen/adapters/system/report.ts'
 import * as api from '@platen/api/config.ts'
@@ -27,7 +24,7 @@ import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../topology/run-serve
 import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
 import { type Listener, listening } from '../topology/server/port.ts'
 import { type RedisServer, startRedis } from '../topology/server/redis.ts'
-import { type S3Server, startS3 } from '../topology/server/s3.ts'
+import { openStore, type S3Server, s3Settings, startS3 } from '../topology/server/s3.ts'
 import { connectTo } from './harness.ts'
 
 type Name = Exclude<Deployable, 'publish' | 'operator'>
@@ -94,11 +91,7 @@ function settingsOn({ redis, s3, kafka }: World): Settings {
     PLATEN_KAFKA_BROKERS: kafka.broker,
     PLATEN_KAFKA_TOPIC_PREFIX: kafka.good,
     PLATEN_KAFKA_PARTITIONS: '2',
-    PLATEN_S3_ENDPOINT: s3.endpoint,
-    PLATEN_S3_PATH_STYLE: 'true',
-    PLATEN_S3_BUCKET: 'platen',
-    AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+    ...s3Settings(s3),
   }
 }
 
@@ -325,10 +318,7 @@ function linesOf(output: string): readonly Readonly<Record<string, unknown>>[] {
 
 /** Another installation takes a prefix. */
 async function takePrefix(s3: S3Server, prefix: string): Promise<void> {
-  const namespace = { bucket: 'platen', prefix, installation: 'another' }
-  const ports = { clock: systemClock(), ids: systemIds() }
-  const signal = AbortSignal.timeout(OPEN_MS_MAX)
-  using _ = await openS3ArtifactStore({ ...s3, ...ports, namespace, isPathStyle: true }, signal)
+  using _ = await openStore(s3, { prefix, installation: 'another' })
 }
 
 /** A topic of one partition. */

@@ -1,9 +1,6 @@
 import { memoryDeliveryList } from '@platen/adapters/memory/delivery-log/delivery-list.ts'
 import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
-import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
-import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisDeliveryList } from '@platen/adapters/redis/render-list/delivery-list.ts'
-import { LIST_CHECKPOINT_KEY } from '@platen/adapters/redis/render-list.ts'
 import { sqliteDeliveryList } from '@platen/adapters/sqlite/delivery-log/delivery-list.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { listedDelivery } from '@platen/contract/listed-delivery.ts'
@@ -14,7 +11,7 @@ import { assert, expect, test } from 'vitest'
 import { aRecord, NEVER, rejectionOf } from '../fixture/build.ts'
 import { aListedDelivery, describeDeliveryList, type ListedDeliveries } from './delivery-list.suite.ts'
 import { memoryHarness, sqliteHarness, timed } from './harness.ts'
-import { describeOnRedis } from './redis-harness.ts'
+import { completeLists, describeOnRedis } from './redis-harness.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const { account, environment } = aRecord()
@@ -49,19 +46,11 @@ describeDeliveryList('sqlite', () =>
   ),
 )
 
-/** Says that the lists have all events of a log with one partition. */
-async function complete(redis: RedisConnection): Promise<void> {
-  const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)
-  const begun = await checkpoints.begin(0, { first: 0, end: 1, partitions: 1 }, NEVER)
-  const applied = { to: 1, isCaughtUp: true, period: '2026-11', charged: new Map<string, number>() }
-  await checkpoints.advance(begun, applied, NEVER)
-}
-
 describeOnRedis('on a real server', (redis) => {
   describeDeliveryList('redis', () =>
     timed((clock) =>
       redis.harness(async (connection) => {
-        await complete(connection)
+        await completeLists(connection)
         return told(memoryDeliveryLog(clock), redisDeliveryList(connection, { clock }))
       }),
     ),
@@ -82,7 +71,7 @@ describeOnRedis('on a real server', (redis) => {
     const page = () => list.page({ scope: SCOPE, limit: 10 }, signal)
     await list.put(SCOPE, kept(1), signal)
     expect(await rejectionOf(page())).toBeInstanceOf(RenderListIncomplete)
-    await complete(connection)
+    await completeLists(connection)
     expect((await page()).deliveries).toHaveLength(1)
     await connection.call((client) => client.flushall(), signal)
     expect(await rejectionOf(page())).toBeInstanceOf(RenderListIncomplete)
@@ -90,7 +79,7 @@ describeOnRedis('on a real server', (redis) => {
 
   test('what is added to it replaces nothing, and shows nothing that was removed', async ({ signal }) => {
     await using connection = await redis.emptied()
-    await complete(connection)
+    await completeLists(connection)
     const list = redisDeliveryList(connection)
     const [known, gone, unknown] = [kept(1), kept(2), kept(3)]
     await list.put(SCOPE, { ...known, status: 'delivered' }, signal)

@@ -2,15 +2,12 @@ import { kafkaDeliveryReader } from '@platen/adapters/kafka/delivery/delivery-lo
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
-import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { aDelivery, NEVER } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'
-import { type S3Server, startS3 } from '../topology/server/s3.ts'
+import { openStore, type S3Server, startS3 } from '../topology/server/s3.ts'
 import { describeDeliveryLog } from './delivery-log.suite.ts'
 import { memoryHarness, opened, sqliteHarness } from './harness.ts'
 import { deliveryHarness } from './kafka-delivery-harness.ts'
@@ -28,7 +25,8 @@ describeOnKafka('on Kafka', (kafka) => {
       return () => server[Symbol.asyncDispose]()
     })
     describeDeliveryLog('kafka and S3', async (clock) => {
-      const artifacts = await s3Store(server, `${++installations}/`)
+      const prefix = `${++installations}/`
+      const artifacts = await openStore(server, { prefix, installation: prefix })
       const harness = await deliveryHarness(kafka, { clock, artifacts })
       return {
         ...harness,
@@ -78,18 +76,3 @@ describeOnKafka('on Kafka', (kafka) => {
     expect(left.every(({ key }) => key.includes(kept.id))).toBe(true)
   })
 })
-
-function s3Store(server: S3Server, prefix: string): Promise<ArtifactStore & Disposable> {
-  const namespace = { bucket: 'platen', prefix, installation: prefix }
-  const { endpoint, region, credentials } = server
-  const options = {
-    endpoint,
-    region,
-    credentials,
-    isPathStyle: true,
-    namespace,
-    clock: systemClock(),
-    ids: systemIds(),
-  }
-  return openS3ArtifactStore(options, AbortSignal.timeout(10_000))
-}

@@ -102,41 +102,38 @@ export function recordingLog(): Log & { readonly lines: readonly LogLine[] } {
   return { lines, ...logTo((line) => lines.push(line)) }
 }
 
+/** A connection whose calls go through `around`, which also gets the number of the call, from 0 on. */
+function through(
+  connection: RedisConnection,
+  around: <T>(call: () => Promise<T>, number: number) => Promise<T>,
+): RedisConnection {
+  let calls = 0
+  return { ...connection, call: (command, signal) => around(() => connection.call(command, signal), calls++) }
+}
+
 /** A connection whose owner dies at call `number` and makes no further calls. */
 export function dyingAt(connection: RedisConnection, number: number): RedisConnection {
-  let calls = 0
-  return {
-    ...connection,
-    async call(command, signal) {
-      if (calls++ >= number) throw new Unavailable('dead')
-      return connection.call(command, signal)
-    },
-  }
+  return through(connection, async (call, at) => {
+    if (at >= number) throw new Unavailable('dead')
+    return await call()
+  })
 }
 
 /** A connection that runs `happen` before call `number`. */
 export function atCall(connection: RedisConnection, number: number, happen: () => Promise<void>): RedisConnection {
-  let calls = 0
-  return {
-    ...connection,
-    async call(command, signal) {
-      if (calls++ === number) await happen()
-      return connection.call(command, signal)
-    },
-  }
+  return through(connection, async (call, at) => {
+    if (at === number) await happen()
+    return await call()
+  })
 }
 
 /** A connection that makes call `number` and loses its answer. */
 export function deafAt(connection: RedisConnection, number: number): RedisConnection {
-  let calls = 0
-  return {
-    ...connection,
-    async call(command, signal) {
-      const answer = await connection.call(command, signal)
-      if (calls++ === number) throw new Unavailable('no answer')
-      return answer
-    },
-  }
+  return through(connection, async (call, at) => {
+    const answer = await call()
+    if (at === number) throw new Unavailable('no answer')
+    return answer
+  })
 }
 
 /** Calls wait here while the gate is closed. */
@@ -167,13 +164,10 @@ export function gate(): Gate {
 
 /** A connection whose calls wait for a gate. */
 export function behind(connection: RedisConnection, { passed }: Gate): RedisConnection {
-  return {
-    ...connection,
-    async call(command, signal) {
-      await passed()
-      return connection.call(command, signal)
-    },
-  }
+  return through(connection, async (call) => {
+    await passed()
+    return await call()
+  })
 }
 
 /** Accounts by number. */

@@ -13,10 +13,11 @@ import type { RenderConsumer } from '@platen/contract/port/render-queue.ts'
 import { describe, expect, test } from 'vitest'
 import { aRecord } from '../fixture/build.ts'
 import { shared } from '../fixture/lifetime.ts'
-import { type FaultProxy, openFaultProxy } from '../topology/proxy/fault-proxy.ts'
+import { startProxiedKafka } from '../topology/proxy/kafka.ts'
 import { hasServer } from '../topology/server/binary.ts'
-import { type KafkaServer, startKafka } from '../topology/server/kafka.ts'
+import type { KafkaServer } from '../topology/server/kafka.ts'
 import { connectTo, ONE_PARTITION } from './kafka-harness.ts'
+import { take } from './kafka-record.ts'
 
 const run = promisify(execFile)
 
@@ -28,7 +29,7 @@ const AFTER_COPY = 5
 const ACCEPTED = 15
 
 describe.skipIf(!hasServer('kafka'))('a Kafka that loses records', () => {
-  const servers = shared(startBehindProxy)
+  const server = shared(startProxiedKafka)
 
   test.for([
     { name: 'comes back as an older copy', data: 'copy' },
@@ -37,25 +38,26 @@ describe.skipIf(!hasServer('kafka'))('a Kafka that loses records', () => {
     'and $name is read from the right place by a consumer that ran meanwhile',
     PATIENT,
     async ({ data }, { signal }) => {
-      const { kafka, proxy } = servers()
+      const kafka = server()
+      const { proxy } = kafka
       const settings = { prefix: `${data}.`, partitions: ONE_PARTITION }
       const prepare = async () => {
-        await using direct = await connectTo(kafka)
+        await using direct = await connectTo({ broker: kafka.unsecured })
         await prepareTopics(direct, renderTopics(settings, []), { settings, signal })
       }
       await prepare()
-      await using connection = await connectTo({ broker: `127.0.0.1:${proxy.port}` })
+      await using connection = await connectTo(kafka)
       await using queue = kafkaRenderQueue(connection, settings)
       const consumer = await queue.consume('react_pdf', signal)
-      await take(consumer, { ids: await enqueue(kafka, { settings, count: BEFORE_COPY, signal }), signal })
+      await takeAll(consumer, { ids: await enqueue(kafka, { settings, count: BEFORE_COPY, signal }), signal })
       await untilCommitted(connection, { settings, offset: BEFORE_COPY, signal })
       kafka.pause()
       await run('cp', ['--archive', join(kafka.folder, 'log'), join(kafka.folder, 'copy')])
       kafka.resume()
-      await take(consumer, { ids: await enqueue(kafka, { settings, count: AFTER_COPY, signal }), signal })
+      await takeAll(consumer, { ids: await enqueue(kafka, { settings, count: AFTER_COPY, signal }), signal })
       // It is still in hand when the log is another one, and must not be taken for the record there that has its offset.
       const [held] = await enqueue(kafka, { settings, count: 1, signal })
-      const inHand = await next(consumer, signal)
+      const inHand = await take(consumer, signal)
       expect(inHand.record.id).toBe(held)
 
       proxy.towards(0)
@@ -70,7 +72,7 @@ describe.skipIf(!hasServer('kafka'))('a Kafka that loses records', () => {
       const given = new Set<string>()
       const open = []
       while (given.size < ACCEPTED) {
-        const delivery = await next(consumer, signal)
+        const delivery = await take(consumer, signal)
         given.add(delivery.record.id)
         open.push(delivery)
       }
@@ -82,26 +84,6 @@ describe.skipIf(!hasServer('kafka'))('a Kafka that loses records', () => {
     },
   )
 })
-
-interface Behind extends AsyncDisposable {
-  readonly kafka: KafkaServer
-  readonly proxy: FaultProxy
-}
-
-/** Starts a Kafka that consumers reach through a proxy, so that they see it again later than others. */
-async function startBehindProxy(): Promise<Behind> {
-  const proxy = await openFaultProxy('kafka')
-  const kafka = await startKafka({ proxies: [proxy.port] })
-  proxy.towards(kafka.proxied[0] ?? 0)
-  return {
-    kafka,
-    proxy,
-    async [Symbol.asyncDispose]() {
-      await proxy[Symbol.asyncDispose]()
-      await kafka[Symbol.asyncDispose]()
-    },
-  }
-}
 
 /** The identity of a Kafka node, which a new disk gets again. */
 const IDENTITY = 'meta.properties'
@@ -123,7 +105,7 @@ async function enqueue(
   kafka: KafkaServer,
   { settings, count, signal }: Topic & { readonly count: number },
 ): Promise<string[]> {
-  await using connection = await connectTo(kafka)
+  await using connection = await connectTo({ broker: kafka.unsecured })
   await using queue = kafkaRenderQueue(connection, settings)
   const records = Array.from({ length: count }, () => aRecord())
   for (const record of records) await queue.enqueue(record, signal)
@@ -131,22 +113,14 @@ async function enqueue(
 }
 
 /** Takes these renders, in this order, and finishes them. */
-async function take(
+async function takeAll(
   consumer: RenderConsumer,
   { ids, signal }: { readonly ids: readonly string[]; readonly signal: AbortSignal },
 ): Promise<void> {
   for (const id of ids) {
-    const delivery = await next(consumer, signal)
+    const delivery = await take(consumer, signal)
     expect(delivery.record.id).toBe(id)
     await delivery.done(signal)
-  }
-}
-
-async function next(consumer: RenderConsumer, signal: AbortSignal) {
-  for (;;) {
-    const delivery = consumer.poll('async')
-    if (delivery !== undefined) return delivery
-    await consumer.waitForRecord(signal)
   }
 }
 

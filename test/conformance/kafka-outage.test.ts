@@ -7,12 +7,12 @@ import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { deletedAfter, prepareTopics, renderTopics } from '@platen/adapters/kafka/topic.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
-import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { afterAll, expect, test } from 'vitest'
 import { anEvent, aRecord, SILENT } from '../fixture/build.ts'
 import { openFaultProxy } from '../topology/proxy/fault-proxy.ts'
 import { connectTo, describeOnKafka, describeOnOwnKafka, ONE_PARTITION } from './kafka-harness.ts'
+import { take, untilTaken } from './kafka-record.ts'
 
 /** On a busy machine a broker takes longer to start than tests of other ports allow. */
 const PATIENT = { timeout: 240_000 }
@@ -41,7 +41,7 @@ describeOnOwnKafka(
         const events = log.follow('webhooks', signal)[Symbol.asyncIterator]()
         const before = aRecord()
         await queue.enqueue(before, signal)
-        const held = await next(consumer, signal)
+        const held = await take(consumer, signal)
         const event = anEvent()
         const following = events.next()
 
@@ -58,7 +58,7 @@ describeOnOwnKafka(
         await untilTaken(() => log.append(event, signal), signal)
         const given: string[] = []
         while (given.at(-1) !== after.id) {
-          const delivery = await next(consumer, signal)
+          const delivery = await take(consumer, signal)
           given.push(delivery.record.id)
           await delivery.done(signal)
         }
@@ -155,24 +155,3 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     return connectKafka(settings, { clock: systemClock(), log: SILENT, ...ports }, AbortSignal.timeout(20_000))
   }
 })
-
-async function next(consumer: RenderConsumer, signal: AbortSignal): Promise<QueuedRender> {
-  for (;;) {
-    const delivery = consumer.poll('async')
-    if (delivery !== undefined) return delivery
-    await consumer.waitForRecord(signal)
-  }
-}
-
-/** Sends until it succeeds, like callers that must not give up. */
-async function untilTaken(send: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      return await send()
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error
-      // While Kafka is known to be down, sends fail at once. Without this wait, the loop would block the messages from the broker.
-      await systemClock().sleep(50, signal)
-    }
-  }
-}

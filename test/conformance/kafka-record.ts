@@ -2,14 +2,30 @@
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import type { StoredRecord } from '@platen/adapters/kafka/partition/partition.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
 
 export async function take(consumer: RenderConsumer, signal: AbortSignal): Promise<QueuedRender> {
   for (;;) {
     const delivery = consumer.poll('async')
     if (delivery !== undefined) return delivery
     await consumer.waitForRecord(signal)
+  }
+}
+
+/** Sends until Kafka takes it, as callers do that must not give up. */
+export async function untilTaken(send: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted()
+    try {
+      return await send()
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      // While Kafka is known to be down, sends fail at once. Without this wait, the loop would block the messages from the broker.
+      await systemClock().sleep(50, signal)
+    }
   }
 }
 

@@ -16,12 +16,11 @@ import {
 } from '@platen/adapters/kafka/topic.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
 import { anEvent, aRecord, type LogLine, logTo, rejectionOf } from '../fixture/build.ts'
 import { poll } from '../time/poll.ts'
 import { connectTo, describeOnKafka, type KafkaFixture, ONE_PARTITION } from './kafka-harness.ts'
-import { take } from './kafka-record.ts'
+import { take, untilTaken } from './kafka-record.ts'
 
 /** A consumer that finds its topic missing again and again joins after some seconds, on a busy machine later. */
 const PATIENT = { timeout: 240_000 }
@@ -194,18 +193,4 @@ async function member({ connection, settings }: Awaited<ReturnType<typeof aScene
 
 function recordsOf(count: number, value: string) {
   return Array.from({ length: count }, (_, i) => ({ key: `${i}`, value }))
-}
-
-/** Sends until Kafka takes it. */
-async function untilTaken(send: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    signal.throwIfAborted()
-    try {
-      return await send()
-    } catch (cause) {
-      if (!(cause instanceof Unavailable)) throw cause
-      // The producer learns of a new topic a little later.
-      await systemClock().sleep(50, signal)
-    }
-  }
 }

@@ -1,6 +1,9 @@
 /** Harness of the suites on Redis: one real server for each file, emptied before each test. */
+import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
+import { LIST_CHECKPOINT_KEY } from '@platen/adapters/redis/render-list.ts'
 import { describe } from 'vitest'
+import { NEVER } from '../fixture/build.ts'
 import { shared } from '../fixture/lifetime.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type RedisServer, redisSettings, startRedis } from '../topology/server/redis.ts'
@@ -35,4 +38,12 @@ export function describeOnRedis(name: string, body: (redis: RedisFixture) => voi
     }
     body({ server, connect, emptied, harness })
   })
+}
+
+/** Says that the lists in Redis have all events of a log with one partition. */
+export async function completeLists(redis: RedisConnection): Promise<void> {
+  const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)
+  const begun = await checkpoints.begin(0, { first: 0, end: 1, partitions: 1 }, NEVER)
+  const applied = { to: 1, isCaughtUp: true, period: '2026-11', charged: new Map<string, number>() }
+  await checkpoints.advance(begun, applied, NEVER)
 }

@@ -1,10 +1,8 @@
 import { listedRenderLedger } from '@platen/adapters/fallback/listed-ledger.ts'
 import { memoryRenderList } from '@platen/adapters/memory/render-ledger/render-list.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
-import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
-import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
-import { LIST_CHECKPOINT_KEY, redisRenderList } from '@platen/adapters/redis/render-list.ts'
+import { redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { sqliteRenderList } from '@platen/adapters/sqlite/render-ledger/render-list.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { listedEnded } from '@platen/contract/listed-render.ts'
@@ -13,7 +11,7 @@ import { RenderListIncomplete, type RenderListView } from '@platen/contract/port
 import { expect, test } from 'vitest'
 import { aManifest, aRecord, aRenderId, NEVER, NOON, rejectionOf, SILENT } from '../fixture/build.ts'
 import { memoryHarness, sqliteHarness, timed } from './harness.ts'
-import { describeOnRedis } from './redis-harness.ts'
+import { completeLists, describeOnRedis } from './redis-harness.ts'
 import { describeRenderList, type ListedRenders } from './render-list.suite.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -31,14 +29,6 @@ function listed(ledger: ErasableRenderLedger, list: RenderListView): ListedRende
       await ledger.complete(tombstone, NEVER)
     },
   }
-}
-
-/** Says that the list has all events of a log with one partition. */
-async function complete(redis: RedisConnection): Promise<void> {
-  const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)
-  const begun = await checkpoints.begin(0, { first: 0, end: 1, partitions: 1 }, NEVER)
-  const applied = { to: 1, isCaughtUp: true, period: '2026-11', charged: new Map<string, number>() }
-  await checkpoints.advance(begun, applied, NEVER)
 }
 
 describeRenderList('memory', () =>
@@ -62,7 +52,7 @@ describeOnRedis('on a real server', (redis) => {
   describeRenderList('redis', () =>
     timed((clock) =>
       redis.harness(async (connection) => {
-        await complete(connection)
+        await completeLists(connection)
         return listed(redisRenderLedger(connection, clock), redisRenderList(connection, { clock }))
       }),
     ),
@@ -78,7 +68,7 @@ describeOnRedis('on a real server', (redis) => {
     const page = () => list.page({ scope: SCOPE, limit: 10 }, signal)
     await list.put(SCOPE, kept(), signal)
     expect(await rejectionOf(page())).toBeInstanceOf(RenderListIncomplete)
-    await complete(connection)
+    await completeLists(connection)
     expect((await page()).renders).toHaveLength(1)
     await connection.call((client) => client.flushall(), signal)
     expect(await rejectionOf(page())).toBeInstanceOf(RenderListIncomplete)
@@ -97,7 +87,7 @@ describeOnRedis('on a real server', (redis) => {
 
   test('the list in Redis drops the oldest renders beyond its bytes, and counts nothing twice', async ({ signal }) => {
     await using connection = await redis.emptied()
-    await complete(connection)
+    await completeLists(connection)
     const list = redisRenderList(connection, { bytesMax: 40_000 })
     const metadata = { note: 'x'.repeat(500) }
     const all = Array.from({ length: 100 }, (_, i) => kept({ id: aRenderId(NOON + i), reference: `r${i}`, metadata }))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type ArtifactAddress, decodeManifest, encodeManifest, manifestKey, pdfKey } from '@platen/contract/render.ts'
 import { type IdScope, mintRenderId, type RenderId, renderUuid } from '@platen/contract/render-id.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { MAIN, run } from '../cli/command.ts'
+import { platenWith } from '../cli/command.ts'
 import { erase as eraseIn } from '../cluster/harness.ts'
 import { aManifest, aRecord } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
@@ -144,18 +144,20 @@ async function rendered(id: RenderId, retentionDays: number): Promise<void> {
   await stores.report(manifest, signal)
 }
 
-const platenWith = (env: Readonly<Record<string, string>>, ...args: readonly string[]) =>
-  run(process.execPath, [MAIN, ...args], { env })
-
-/** Calls `platen erase`. The data folder of the embedded service is free only while the service is stopped. */
-async function erase(...args: readonly string[]) {
-  if (isOfCluster(service)) return await eraseIn(service, ...args)
-  const folder = { PLATEN_DATA_DIR: service.dataDir }
+/** Works while the embedded service is stopped: only then is its data folder free. A cluster goes on meanwhile. */
+async function stopped<T>(work: () => Promise<T>): Promise<T> {
+  if (isOfCluster(service)) return await work()
   await service.stop()
-  const ended = await platenWith(folder, 'erase', ...args, '--embedded')
+  const result = await work()
   await service.start()
-  return ended
+  return result
 }
+
+/** Calls `platen erase`, on a service that is `stopped`. */
+const erase = (...args: readonly string[]) =>
+  isOfCluster(service)
+    ? eraseIn(service, ...args)
+    : platenWith({ PLATEN_DATA_DIR: service.dataDir }, 'erase', ...args, '--embedded')
 
 const made = async (key: string) => {
   const id = await submit(service, key, { template: 'invoice', data: invoice(1) })
@@ -165,8 +167,8 @@ const made = async (key: string) => {
 describe('platen erase', () => {
   test('takes away a render at once, answers 410 for it, and leaves the others', async () => {
     const [gone, kept] = [await made(ACME_LIVE), await made(ACME_LIVE)]
-    for (let times = 1; times <= 2; times++) {
-      const { code, out, err } = await erase('render', gone.id.toLowerCase(), '--by', 'ada')
+    const call = () => erase('render', gone.id.toLowerCase(), '--by', 'ada')
+    for (const { code, out, err } of await stopped(async () => [await call(), await call()])) {
       expect([code, out]).toEqual([0, expect.stringContaining(`${gone.id}: erased\n`)])
       expect(JSON.parse(err)).toMatchObject({ by: 'ada', renders: [gone.id], failed: 0 })
       for (const topic of ['render.events', 'record.newer'])
@@ -192,7 +194,7 @@ describe('platen erase', () => {
 
   test('takes away what a tenant had before, and nothing of others', async () => {
     const [gone, foreign] = [await made(ACME_LIVE), await made(GLOBEX_LIVE)]
-    const { code, out } = await erase('tenant', 'acme')
+    const { code, out } = await stopped(() => erase('tenant', 'acme'))
     expect([code, out]).toEqual([0, expect.stringMatching(/^acme: \d+ renders? erased$/m)])
     const later = await made(ACME_LIVE)
     expect((await asked(gone.id)).status).toBe(410)
@@ -209,7 +211,9 @@ describe('platen erase', () => {
     const gone = [await labeled(ACME_LIVE, 'order 7'), await labeled(ACME_LIVE, 'order 7')]
     const sandboxed = await labeled(ACME_TEST, 'order 7')
     const [other, foreign] = [await labeled(ACME_LIVE, 'order 8'), await labeled(GLOBEX_LIVE, 'order 7')]
-    const { code, out, err } = await erase('tenant', 'acme', '--reference', 'order 7')
+    const call = () => erase('tenant', 'acme', '--reference', 'order 7')
+    const { first, again } = await stopped(async () => ({ first: await call(), again: await call() }))
+    const { code, out, err } = first
     expect([code, out]).toEqual([0, expect.stringMatching(/^acme: 3 renders of the reference erased$/m)])
     expect(JSON.parse(err)).toMatchObject({ tenant: 'acme', of: 'reference', erased: 3, failed: 0 })
     expect(err).not.toContain('order 7')
@@ -217,7 +221,6 @@ describe('platen erase', () => {
     expect((await asked(sandboxed, ACME_TEST)).status).toBe(410)
     expect((await asked(other)).status).toBe(200)
     expect((await asked(foreign, GLOBEX_LIVE)).status).toBe(200)
-    const again = await erase('tenant', 'acme', '--reference', 'order 7')
     expect([again.code, again.out]).toEqual([0, expect.stringContaining('acme: 0 renders of the reference erased')])
   })
 
@@ -264,32 +267,38 @@ describe('platen erase', () => {
         expect.objectContaining(labels),
       )
       expect(await listed()).toMatchObject([200, { renders: [{ render_id: id, ...labels, status: 'succeeded' }] }])
-      if (!isOfCluster(service)) await service.stop()
-      expect(await placesOf(word, service, signal)).not.toEqual([])
-      if (!isOfCluster(service)) await service.start()
-      expect((await erase('tenant', 'acme')).code).toBe(0)
-      if (!isOfCluster(service)) await service.stop()
+      const places = await stopped(async () => {
+        expect(await placesOf(word, service, signal)).not.toEqual([])
+        expect((await erase('tenant', 'acme')).code).toBe(0)
+        return await placesOf(word, service, signal)
+      })
       // The renders before it may have used up the tenant's share of the async lane.
-      const left = (await placesOf(word, service, signal)).map((place) => place.replace(/\.bulk$/, '.async'))
+      const left = places.map((place) => place.replace(/\.bulk$/, '.async'))
       const mayBeLeft = isOfCluster(service) && requestData === 'Inline'
       // What Kafka has until its retention is over.
       expect(new Set(left)).toEqual(new Set(mayBeLeft ? ['render.react_pdf.async', 'render.events'] : []))
-      if (!isOfCluster(service)) await service.start()
       expect(await listed()).toEqual([200, { renders: [] }])
       await rewrite((text) => text)
     },
   )
 
-  test.for([
-    [['render'], 'usage'],
-    [['render', 'no-id'], 'no-id is not the id of a render'],
-    [['tenant', 'acme', '--before', 'yesterday'], '--before must be an RFC 3339 time'],
-    [['tenant', 'nobody'], 'there is no tenant nobody'],
-    [['tenant', 'nobody', '--reference', 'x'], 'there is no tenant nobody'],
-    [['tenant', 'acme', '--reference', ''], '--reference must not be empty'],
-    [['render', '01KAJHYV7NF3S8G9TWQ2MZXC4R', '--reference', 'x'], 'usage'],
-  ] as const)('refuses %j', async ([args, message]) => {
-    const { code, err } = await erase(...args)
-    expect([code, err]).toEqual([2, expect.stringContaining(message)])
+  describe('called wrongly', () => {
+    // Nothing after these calls needs the service.
+    beforeAll(async () => {
+      if (!isOfCluster(service)) await service.stop()
+    })
+
+    test.for([
+      [['render'], 'usage'],
+      [['render', 'no-id'], 'no-id is not the id of a render'],
+      [['tenant', 'acme', '--before', 'yesterday'], '--before must be an RFC 3339 time'],
+      [['tenant', 'nobody'], 'there is no tenant nobody'],
+      [['tenant', 'nobody', '--reference', 'x'], 'there is no tenant nobody'],
+      [['tenant', 'acme', '--reference', ''], '--reference must not be empty'],
+      [['render', '01KAJHYV7NF3S8G9TWQ2MZXC4R', '--reference', 'x'], 'usage'],
+    ] as const)('refuses %j', async ([args, message]) => {
+      const { code, err } = await erase(...args)
+      expect([code, err]).toEqual([2, expect.stringContaining(message)])
+    })
   })
 })

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { shared } from '../fixture/lifetime.ts'
 import {
   ACME_LIVE,
   ACME_TEST,
@@ -35,6 +36,10 @@ beforeAll(async () => {
   service = await startService({ PLATEN_CHROMIUM: 'none' })
 })
 afterAll(() => service[Symbol.asyncDispose]())
+/** Another one, with one slot, that logs everything. Its last test stops it. */
+const slow = shared(() =>
+  startService({ PLATEN_CHROMIUM: 'none', PLATEN_RENDER_SLOTS: '1', PLATEN_LOG_LEVEL: 'debug' }),
+)
 
 /** A key nobody else has, in the form that callers bring. */
 function newKey(environment: 'live' | 'test' = 'live'): string {
@@ -154,31 +159,31 @@ describe('a suspended tenant', () => {
   })
 
   test.for([
-    ['while the service runs', false],
-    ['while the service is down', true],
-  ] as const)('has its queued renders failed, being suspended %s', async ([, isDown]) => {
+    ['while the service runs', 'queued', false],
+    ['while the service is down', 'waiting', true],
+  ] as const)('has its queued renders failed, being suspended %s', async ([, name, isDown]) => {
     const secret = newKey()
-    const resources = [key('queued', 'live', secret), template('queued', 'letter', PAGE)]
-    const settings = { PLATEN_CHROMIUM: 'none', PLATEN_RENDER_SLOTS: '1', PLATEN_LOG_LEVEL: 'debug' }
-    await using slow = await startService(settings)
-    await publish('queued.yaml', [tenant('queued', 'basic'), ...resources], slow)
-    const post = () => render(slow, secret, { template: 'letter', data: {}, mode: 'async' })
-    await lists(secret, slow)
+    const resources = [key(name, 'live', secret), template(name, 'letter', PAGE)]
+    const file = `${name}.yaml`
+    await publish(file, [tenant(name, 'basic'), ...resources], slow())
+    const post = () => render(slow(), secret, { template: 'letter', data: {}, mode: 'async' })
+    await lists(secret, slow())
     // The one slot is taken for as long as this caller stays. One that is killed with it may be taken up again where queues outlive
     // processes, by whoever does not know that nobody waits: it has seconds, then.
     const busyKey = isDown ? ACME_LIVE : PATIENT_LIVE
     const leaving = new AbortController()
     const endless = { template: 'busy', data: { rounds: 1e15 } }
-    const busy = request(slow, { key: busyKey, body: endless, signal: leaving.signal }).catch(() => undefined)
-    await poll(() => slow.log()).until((log) => log.includes('render started'))
+    const seen = slow().log().length
+    const busy = request(slow(), { key: busyKey, body: endless, signal: leaving.signal }).catch(() => undefined)
+    await poll(() => slow().log().slice(seen)).until((log) => log.includes('render started'))
     const id = String((await post()).json()['render_id'])
-    if (isDown) await slow.kill()
-    await publish('queued.yaml', [withSpec(tenant('queued', 'basic'), { suspend: true }), ...resources], slow)
-    if (isDown) await slow.start()
+    if (isDown) await slow().kill()
+    await publish(file, [withSpec(tenant(name, 'basic'), { suspend: true }), ...resources], slow())
+    if (isDown) await slow().start()
     await poll(post).until(({ status }) => status === 402)
     leaving.abort()
     await busy
-    expect(await ended(slow, secret, id)).toMatchObject({ status: 'failed', error: { code: 'tenant_suspended' } })
+    expect(await ended(slow(), secret, id)).toMatchObject({ status: 'failed', error: { code: 'tenant_suspended' } })
   })
 })
 
@@ -269,7 +274,7 @@ describe('key material', () => {
   test('is in no log, no answer, no database and no artifact', async () => {
     const brought = newKey()
     const wrong = newKey()
-    await using own = await startService({ PLATEN_CHROMIUM: 'none', PLATEN_LOG_LEVEL: 'debug' })
+    const own = slow()
     const generated = withSpec(key('secretive', 'live', brought), { sha256: undefined, secretName: 'made' })
     await publish(
       'secretive.yaml',

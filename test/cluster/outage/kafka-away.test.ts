@@ -14,8 +14,8 @@ import { aCluster, aTenant, connectTo, erase, eventsIn, LETTER, manifestsIn } fr
 const KILL_LIVE = `service_live_${'K'.repeat(43)}`
 const PAUSE_LIVE = `service_live_${'P'.repeat(43)}`
 const BREAK_LIVE = `service_live_${'B'.repeat(43)}`
-/** Some seconds, in which Kafka goes. */
-const SLOW = { template: 'letter', data: { rounds: 2e7 } }
+/** Two seconds of a core, in which Kafka goes. */
+const SLOW = { template: 'letter', data: { rounds: 8e6 } }
 const UNITS = 12
 /** More than the units of a month: were one of them charged, it would be missed. */
 const REFUSED = 2 * UNITS

@@ -1,13 +1,11 @@
 /** What the statuses of tenants say of whatever stands in the way of their settings, and what stays in force meanwhile. */
-import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
-import { systemIds } from '@platen/adapters/system/ids.ts'
 import { ERASURE_PREFIX } from '@platen/contract/erasure.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
 import { poll } from '../../time/poll.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'
+import { openStore } from '../../topology/server/s3.ts'
 import { anApiKey, aPlan, aTemplate, aTenant, PLAN } from '../rig/resource.ts'
 import { type Published, type Rig, startRig } from '../rig/rig.ts'
 
@@ -113,10 +111,7 @@ test('the erasure of a deleted tenant is ordered before the tenant disappears, i
   for (const name of ['leaver', 'keeper']) await rig.says(`tenant/${name}`, { Ready: 'InForce' })
   const { uid } = (await rig.get('tenant', 'leaver')).metadata
   await rig.kubectl('delete', 'tenant', 'leaver', 'keeper')
-  const { clock, ids } = { clock: systemClock(), ids: systemIds() }
-  const namespace = { bucket: SERVICE_BUCKET, prefix: '', installation: 'platen' }
-  const options = { ...s3, namespace, isPathStyle: true, clock, ids }
-  using artifacts = await openS3ArtifactStore(options, NEVER)
+  using artifacts = await openStore(s3)
   const orders = await Array.fromAsync(artifacts.list(SERVICE_BUCKET, ERASURE_PREFIX, NEVER))
   expect(orders.map(({ key }) => key)).toEqual([`erasure/${uid}/all.json`])
 })

@@ -9,7 +9,7 @@ import { MAIN_THREAD_OPTIONS, MALLOC } from '../embedded.ts'
 import { startKafka } from '../server/kafka.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from '../server/process.ts'
 import { type RedisServer, startRedis } from '../server/redis.ts'
-import { type S3Server, startS3 } from '../server/s3.ts'
+import { type S3Server, s3Settings, startS3 } from '../server/s3.ts'
 
 const ROOT = new URL('../../..', import.meta.url).pathname
 export const SERVICE_BUCKET = 'platen'
@@ -156,12 +156,7 @@ function connectionsTo({ redis, s3, broker, topicPrefix }: Servers): Readonly<Re
     PLATEN_KAFKA_BROKERS: broker,
     PLATEN_KAFKA_TOPIC_PREFIX: topicPrefix,
     PLATEN_KAFKA_PARTITIONS: '2',
-    PLATEN_S3_ENDPOINT: s3.endpoint,
-    PLATEN_S3_REGION: s3.region,
-    PLATEN_S3_PATH_STYLE: '1',
-    PLATEN_S3_BUCKET: SERVICE_BUCKET,
-    AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+    ...s3Settings(s3),
   }
 }
 

@@ -1,11 +1,13 @@
 /** A Kafka behind a proxy. On request, the proxy breaks the connection in the middle of a produce. */
 import { type KafkaServer, startKafka } from '../server/kafka.ts'
-import { openFaultProxy } from './fault-proxy.ts'
+import { type FaultProxy, openFaultProxy } from './fault-proxy.ts'
 
 /** Where a produce breaks: `request` = only half of the request reaches the broker; `answer` = the answer does not reach the client. */
 export type Break = 'request' | 'answer'
 
 export interface ProxiedKafka extends KafkaServer {
+  /** What `broker` leads through; `unsecured` leads past it. */
+  readonly proxy: FaultProxy
   /** Breaks the next produce. Resolves when that has happened. */
   breakNextProduce(at: Break): Promise<void>
 }
@@ -19,6 +21,7 @@ export async function startProxiedKafka(): Promise<ProxiedKafka> {
   proxy.towards(kafka.proxied[0] ?? 0)
   return {
     ...kafka,
+    proxy,
     broker: `${kafka.host}:${proxy.port}`,
     async breakNextProduce(at) {
       const { promise, resolve } = Promise.withResolvers<void>()

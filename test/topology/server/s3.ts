@@ -5,6 +5,11 @@ import { get as getPlain } from 'node:http'
 import { get as getSecurely } from 'node:https'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
+import type { S3Namespace } from '@platen/adapters/s3/namespace.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { aCertificate, presented, type ServerIdentity } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { HOST } from './port.ts'
@@ -41,6 +46,9 @@ export interface S3Options {
 const NAME = 's3.example.test'
 const HEALTH = '/health'
 const CREDENTIALS = { accessKeyId: 'platen-test', secretAccessKey: 'platen-test-secret' }
+const NAMESPACE: S3Namespace = { bucket: 'platen', prefix: '', installation: 'platen' }
+/** Far longer than it takes, because the machine may be busy. */
+const OPEN_MS_MAX = 60_000
 
 /** Starts an S3 with these empty buckets. */
 export async function startS3(
@@ -108,6 +116,29 @@ export async function startS3(
       }
     },
   }
+}
+
+/** The settings with which a process finds it. */
+export function s3Settings({ endpoint, region, credentials }: S3Server): Readonly<Record<string, string>> {
+  return {
+    PLATEN_S3_ENDPOINT: endpoint,
+    PLATEN_S3_REGION: region,
+    PLATEN_S3_PATH_STYLE: 'true',
+    PLATEN_S3_BUCKET: NAMESPACE.bucket,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  }
+}
+
+/** Opens the store of an installation as its processes do. */
+export function openStore(s3: S3Server, namespace: Partial<S3Namespace> = {}): Promise<ArtifactStore & Disposable> {
+  const options = {
+    isPathStyle: true,
+    namespace: { ...NAMESPACE, ...namespace },
+    clock: systemClock(),
+    ids: systemIds(),
+  }
+  return openS3ArtifactStore({ ...s3, ...options }, AbortSignal.timeout(OPEN_MS_MAX))
 }
 
 function ownIdentity(): ServerIdentity {

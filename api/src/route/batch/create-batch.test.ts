@@ -211,6 +211,18 @@ describe('a batch is refused as a whole', () => {
 describe('acceptance', () => {
   const BODY = { ...HEAD, items: itemsOf(3) }
 
+  /** The next creation of an object has no answer, whatever the store has made of it. */
+  function loseAnswer({ ports: { artifacts } }: Api, stored: (create: () => Promise<unknown>) => Promise<unknown>) {
+    const create = artifacts.create.bind(artifacts)
+    Object.assign(artifacts, {
+      create: async (...given: Parameters<typeof create>) => {
+        Object.assign(artifacts, { create })
+        await stored(() => create(...given))
+        throw new Unavailable('no answer')
+      },
+    })
+  }
+
   test('is all or nothing: without its object, 503, and nothing is reserved or queued', async () => {
     const one = api()
     const { artifacts } = one.ports
@@ -223,36 +235,17 @@ describe('acceptance', () => {
 
   test('is refused for good if nobody knows whether it was stored', async () => {
     const one = api()
-    const { artifacts } = one.ports
-    const create = artifacts.create.bind(artifacts)
-    let isFirst = true
-    Object.assign(artifacts, {
-      create: (...given: Parameters<typeof create>) => {
-        if (!isFirst) return create(...given)
-        isFirst = false
-        return Promise.reject(new Unavailable('no answer'))
-      },
-    })
+    loseAnswer(one, async () => undefined)
     expect((await post(one, BODY)).statusCode).toBe(503)
     expect([await isQueueEmpty(one), await reserved(one)]).toEqual([true, 0])
     const [key = ''] = await keysUnder(one, 'batch/of/')
-    const stored = await artifacts.get({ bucket: 'platen', key }, NEVER)
+    const stored = await one.ports.artifacts.get({ bucket: 'platen', key }, NEVER)
     expect(JSON.parse(Buffer.from(stored ?? []).toString())).toMatchObject({ renders: [] })
   })
 
   test('holds if only the answer of the store was lost', async () => {
     const one = api()
-    const { artifacts } = one.ports
-    const create = artifacts.create.bind(artifacts)
-    let isFirst = true
-    Object.assign(artifacts, {
-      create: async (...given: Parameters<typeof create>) => {
-        const isNew = await create(...given)
-        if (!isFirst) return isNew
-        isFirst = false
-        throw new Unavailable('no answer')
-      },
-    })
+    loseAnswer(one, (create) => create())
     expect((await post(one, BODY)).statusCode).toBe(202)
     expect(await drain(one)).toHaveLength(3)
   })

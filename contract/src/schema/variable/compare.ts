@@ -1,7 +1,7 @@
 /** Keywords that compare whole values, in linear time and without calling methods that the data may bring along. */
 import { _ } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import type { Json } from '../../brand.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../brand.ts'
 import { FAULT_STEPS, type Steps, type Weight } from './budget.ts'
 
 /** `uniqueItems` in linear time. That of ajv compares each item with each other. */
@@ -61,16 +61,18 @@ export function compareByValue(ajv: Ajv2020, steps: Steps, weight: Weight): void
 
 const COMPARING_WEIGHT = 3
 
-/** The recursion is no deeper than a schema may nest. */
-function isSame(one: Json, other: Json): boolean {
+/** The recursion is no deeper than a schema may nest. It copies nothing, so that an entry costs no more than a step is worth. */
+function isSame(one: Json | undefined, other: Json | undefined): boolean {
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other
-  if (Array.isArray(one) !== Array.isArray(other)) return false
-  const [fields, others] = [new Map(Object.entries(one)), Object.entries(other)]
-  return others.length === fields.size && others.every(([name, value]) => isSameAs(fields.get(name), value))
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length && other.every((value, at) => isSame(one[at], value))
+  return isJsonObject(one) && isJsonObject(other) && hasSameFields(one, other)
 }
 
-function isSameAs(one: Json | undefined, other: Json): boolean {
-  return one !== undefined && isSame(one, other)
+function hasSameFields(one: JsonObject, other: JsonObject): boolean {
+  const names = Object.keys(other)
+  if (Object.keys(one).length !== names.length) return false
+  return names.every((name) => Object.hasOwn(one, name) && isSame(one[name], other[name]))
 }
 
 /** Number of values nested in a value. */
