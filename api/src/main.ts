@@ -43,7 +43,7 @@ async function serve(own: Process<Config>): Promise<void> {
     ...base,
     ...health,
     limiter: fallbackLimiter({
-      limiter: redisLimiter(redis),
+      limiter: redisLimiter(redis, { format: config.format }),
       clock,
       replicas: () => config.replicas ?? directory.readers(),
       onFailure: () => meter.limiterFailed(),

@@ -100,7 +100,7 @@ function openBatchesOf(base: DataPlane<Config>, deliveries: KafkaDeliveryLog): B
       ...base,
       deliveries,
       queue: stack.use(kafkaRenderQueue(kafka, topics)),
-      limiter: redisLimiter(redis),
+      limiter: redisLimiter(redis, { format: config.format }),
       ledger: listedRenderLedger(redisRenderLedger(redis), { list: redisRenderList(redis), log }),
       retriesMax: config.webhooks.retriesMax,
       format: config.format,
@@ -113,7 +113,7 @@ function openViews(
   base: DataPlane<Config>,
   logs: { readonly events: KafkaEventLog; readonly deliveries: KafkaDeliveryLog },
 ): readonly Running[] {
-  const { redis, metrics, clock, stack } = base
+  const { redis, metrics, clock, stack, config } = base
   const lists = { list: redisRenderList(redis), deliveryList: redisDeliveryList(redis) }
   const ledger = redisRenderLedger(redis)
   const retention = openRetention({ ...base, ...logs, ...lists, ledger, meter: retentionMeter(metrics, clock) })
@@ -121,7 +121,7 @@ function openViews(
     ...base,
     ...logs,
     checkpoints: redisCheckpoints(redis),
-    limiter: redisLimiter(redis),
+    limiter: redisLimiter(redis, { format: config.format }),
     ledger,
     meter: projectionMeter(metrics),
   })

@@ -63,12 +63,14 @@ export async function applyEvents(
     ends.set(partition, written)
     return checkpoint
   }
-  const advance = async ({ partition, to, fingerprint }: EventBatch, applied: AppliedBatch | undefined) => {
+  const advance = async ({ partition, from, to, fingerprint }: EventBatch, applied: AppliedBatch | undefined) => {
     const [checkpoint, end] = [held.get(partition), ends.get(partition)]
     if (checkpoint === undefined || end === undefined || applied === undefined) return undefined
+    // What is before this batch was rewound after this one was read.
+    if (checkpoint.offset !== from) return undefined
     return await checkpoints.advance(checkpoint, { to, fingerprint, isCaughtUp: to >= end, ...applied }, signal)
   }
-  for await (const batches of events.replay(reader, begin, signal)) {
+  const take = async (batches: readonly EventBatch[]) => {
     const advanced = await retryWhileUnavailable(async () => {
       const applied = await apply(batches)
       return await Promise.all(batches.map((batch, at) => advance(batch, applied[at])))
@@ -80,5 +82,17 @@ export async function applyEvents(
       batch.done()
       meter?.applied(batch.events.length)
     })
+  }
+  // While batches are applied, the next ones are read and decoded.
+  const failing = new AbortController()
+  let taking = Promise.resolve()
+  try {
+    for await (const batches of events.replay(reader, begin, AbortSignal.any([signal, failing.signal]))) {
+      await taking
+      taking = take(batches)
+      taking.catch((error: unknown) => failing.abort(error))
+    }
+  } finally {
+    await taking
   }
 }

@@ -57,7 +57,7 @@ async function serve(own: Process<Config>): Promise<void> {
         queue,
         events: kafkaEventLog(kafka, topics),
         ledger: fallbackRenderLedger(ledger, base),
-        limiter: bestEffortLimiter(redisLimiter(redis), log),
+        limiter: bestEffortLimiter(redisLimiter(redis, { format: config.format }), log),
         replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
         meter,
       },

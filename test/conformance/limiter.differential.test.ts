@@ -6,6 +6,7 @@ import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { writeLimits } from '@platen/adapters/redis/limiter-settings.ts'
+import { FORMAT } from '@platen/contract/format.ts'
 import { QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
@@ -79,7 +80,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     const operations = fc.sample(anyOperation, { numRuns: OPERATIONS, seed })
     const clock = manualClock(NOON)
     await using connection = await redis.emptied()
-    const limiter = redisLimiter(connection, clock)
+    const limiter = redisLimiter(connection, { clock, format: 1 + (seed % FORMAT) })
     // A Redis without the script gets it in a second call. Calls sent meanwhile would run in between, so the script is loaded first.
     await limiter.usage('nobody', '2026-11', NEVER)
     const pair = openPair({ model: memoryLimiter(clock), limiter, connection })

@@ -3,6 +3,7 @@ import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { CHARGES_KEPT_MS, LIMITER_SETTINGS_KEPT_MS } from '@platen/adapters/redis/limit.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { settingsKey, writeLimits } from '@platen/adapters/redis/limiter-settings.ts'
+import { FORMAT } from '@platen/contract/format.ts'
 import type { Reservation } from '@platen/contract/port/limiter.ts'
 import { DEFAULT_LIMITS, type KeyHash, type Limits } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
@@ -10,6 +11,7 @@ import { aFailure, aManifest, aReservation, NOON, recordOf } from '../fixture/bu
 import { describeOnRedis } from './redis-harness.ts'
 
 const LIMIT = { asyncRateLimitPerMinute: 60 }
+const FORMATS = [1, FORMAT]
 
 describeOnRedis('the limiter in Redis', (redis) => {
   test('admits exactly 60 of 200 over three connections at once where the limit is 60', async ({ signal }) => {
@@ -52,7 +54,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
 
   test('takes the default of a limit that an older operator did not write', async ({ signal }) => {
     await using connection = await redis.emptied()
-    const limiter = redisLimiter(connection, manualClock(NOON))
+    const limiter = redisLimiter(connection, { clock: manualClock(NOON) })
     const { account, limits } = aReservation({ limits: { asyncRateLimitPerMinute: 7, asyncFairShare: 9 } })
     for (const name of Object.keys(DEFAULT_LIMITS)) {
       const older = Object.fromEntries(Object.entries(limits).filter(([limit]) => limit !== name))
@@ -69,7 +71,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     signal,
   }) => {
     await using connection = await redis.emptied()
-    const limiter = redisLimiter(connection, manualClock(NOON))
+    const limiter = redisLimiter(connection, { clock: manualClock(NOON) })
     const { account, limits } = aReservation({ limits: { asyncRateLimitPerMinute: 1 } })
     await writeLimits(connection, { revision: 2, limits: new Map([[account, limits]]) }, signal)
     const asked = { asyncRateLimitPerMinute: 9, tenantAsyncRateLimitPerMinute: 9 }
@@ -96,7 +98,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
 
   test('goes on where Redis has forgotten the script', async ({ signal }) => {
     await using connection = await redis.emptied()
-    const limiter = redisLimiter(connection, manualClock(NOON))
+    const limiter = redisLimiter(connection, { clock: manualClock(NOON) })
     const request = aReservation({ units: 3 })
     await limiter.reserve(request, signal)
     await connection.call((client) => client.script('FLUSH'), signal)
@@ -105,7 +107,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
 
   test('leaves no key that does not expire, nor one outside of the hash slot of its account', async ({ signal }) => {
     await using connection = await redis.emptied()
-    const limiter = redisLimiter(connection, manualClock(NOON))
+    const limiter = redisLimiter(connection, { clock: manualClock(NOON) })
     const limits = { ...LIMIT, rateLimitPerMinute: 60, htmlRateLimitPerMinute: 60 }
     const [held, charged, failed, abandoned] = [1, 2, 3, 4].map((units) =>
       aReservation({ account: 'only', engine: units % 2 ? 'html' : 'react_pdf', units, limits }),
@@ -137,7 +139,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
 
   test('has nothing left of an account but its charges and what ended when all has ended', async ({ signal }) => {
     await using connection = await redis.emptied()
-    const limiter = redisLimiter(connection, manualClock(NOON))
+    const limiter = redisLimiter(connection, { clock: manualClock(NOON) })
     const requests = Array.from({ length: 50 }, (_, i) => aReservation({ units: i % 3 }))
     for (const request of requests) await limiter.reserve(request, signal)
     for (const request of requests) await limiter.complete(aManifest({ record: recordOf(request) }), signal)
@@ -145,69 +147,75 @@ describeOnRedis('the limiter in Redis', (redis) => {
     expect(keys.filter((key) => /:(holdings|lapses|sums)$/.test(key))).toEqual([])
   })
 
-  test('charges a render once, whatever of what it knows is lost in between', async ({ signal }) => {
-    await using connection = await redis.emptied()
-    const limiter = redisLimiter(connection, manualClock(NOON))
-    const requests = Array.from({ length: 1000 }, () => aReservation({ units: 2 }))
-    const [{ account, period }] = requests as [Reservation]
-    const failed = recordOf(aReservation({ units: 2 }))
-    const settleAll = () => {
-      const ends = [
-        ...requests.map((one) => aManifest({ record: recordOf(one) })),
-        aManifest({ record: failed, outcome: aFailure() }),
-      ]
-      return Promise.all(ends.map((manifest) => limiter.complete(manifest, signal)))
-    }
-    const charged = async () => (await limiter.usage(account, period, signal)).charged
-    await settleAll()
-    const keys = await connection.call((client) => client.keys('*'), signal)
-    expect(keys).toHaveLength(2)
-    for (const key of keys) {
-      await connection.call((client) => client.flushall(), signal)
+  test.for(FORMATS)(
+    'charges a render once in format %i, whatever of what it knows is lost in between',
+    async (format, { signal }) => {
+      await using connection = await redis.emptied()
+      const limiter = redisLimiter(connection, { clock: manualClock(NOON), format })
+      const requests = Array.from({ length: 1000 }, () => aReservation({ units: 2 }))
+      const [{ account, period }] = requests as [Reservation]
+      const failed = recordOf(aReservation({ units: 2 }))
+      const settleAll = () => {
+        const ends = [
+          ...requests.map((one) => aManifest({ record: recordOf(one) })),
+          aManifest({ record: failed, outcome: aFailure() }),
+        ]
+        return Promise.all(ends.map((manifest) => limiter.complete(manifest, signal)))
+      }
+      const charged = async () => (await limiter.usage(account, period, signal)).charged
       await settleAll()
-      await settleAll()
-      expect(await charged()).toBe(2000)
-      await connection.call((client) => client.del(key), signal)
-      await settleAll()
-      expect([key, await charged()]).toEqual([key, 2000])
-    }
-  })
+      const keys = await connection.call((client) => client.keys('*'), signal)
+      expect(keys).toHaveLength(2)
+      for (const key of keys) {
+        await connection.call((client) => client.flushall(), signal)
+        await settleAll()
+        await settleAll()
+        expect(await charged()).toBe(2000)
+        await connection.call((client) => client.del(key), signal)
+        await settleAll()
+        expect([key, await charged()]).toEqual([key, 2000])
+      }
+    },
+  )
 
-  test('completes many renders in few calls as it does one after the other', async ({ signal }) => {
-    await using connection = await redis.emptied()
-    const limiter = redisLimiter(connection, manualClock(NOON))
-    const reservations = Array.from({ length: 40 }, (_, i) => {
-      const limits = { ...LIMIT, rateLimitPerMinute: 60 }
-      return aReservation({ account: `account-${Math.floor(i / 10)}`, units: i % 3, limits })
-    })
-    for (const request of reservations) await limiter.reserve(request, signal)
-    const canceled = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
-    const ends = reservations.map((request, i) => {
-      const record = recordOf(request)
-      if (i % 5 === 4) return aManifest({ record, attempt: 0, outcome: canceled })
-      return aManifest({ record, ...(i % 5 === 3 && { outcome: aFailure() }) })
-    })
-    // Some are there twice, and some are completed already.
-    for (const manifest of ends.slice(0, 10)) await limiter.complete(manifest, signal)
-    await limiter.completeAll([...ends, ...ends.slice(20)], signal)
-    await limiter.completeAll(ends, signal)
-    await limiter.completeAll([], signal)
+  test.for(FORMATS)(
+    'completes many renders in few calls as it does one after the other, in format %i',
+    async (format, { signal }) => {
+      await using connection = await redis.emptied()
+      const limiter = redisLimiter(connection, { clock: manualClock(NOON), format })
+      const reservations = Array.from({ length: 40 }, (_, i) => {
+        const limits = { ...LIMIT, rateLimitPerMinute: 60 }
+        return aReservation({ account: `account-${Math.floor(i / 10)}`, units: i % 3, limits })
+      })
+      for (const request of reservations) await limiter.reserve(request, signal)
+      const canceled = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
+      const ends = reservations.map((request, i) => {
+        const record = recordOf(request)
+        if (i % 5 === 4) return aManifest({ record, attempt: 0, outcome: canceled })
+        return aManifest({ record, ...(i % 5 === 3 && { outcome: aFailure() }) })
+      })
+      // Some are there twice, and some are completed already.
+      for (const manifest of ends.slice(0, 10)) await limiter.complete(manifest, signal)
+      await limiter.completeAll([...ends, ...ends.slice(20)], signal)
+      await limiter.completeAll(ends, signal)
+      await limiter.completeAll([], signal)
 
-    for (let at = 0; at < 40; at += 10) {
-      const [first, ...others] = reservations.slice(at, at + 10) as [Reservation, ...Reservation[]]
-      const charged = [first, ...others].reduce((sum, { units }, i) => sum + (i % 5 < 3 ? units : 0), 0)
-      const report = await limiter.report(first, signal)
-      expect(report.usage).toEqual({ charged, reserved: 0 })
-      expect(report.templates.reduce((sum, { units }) => sum + units, 0)).toBe(charged)
-      expect(report.days.reduce((sum, { units }) => sum + units, 0)).toBe(charged)
-      // Two of the ten were abandoned, and gave their places in the rate back.
-      expect(report.rates.map(({ limit, remaining }) => limit - remaining)).toContain(8)
-    }
-  })
+      for (let at = 0; at < 40; at += 10) {
+        const [first, ...others] = reservations.slice(at, at + 10) as [Reservation, ...Reservation[]]
+        const charged = [first, ...others].reduce((sum, { units }, i) => sum + (i % 5 < 3 ? units : 0), 0)
+        const report = await limiter.report(first, signal)
+        expect(report.usage).toEqual({ charged, reserved: 0 })
+        expect(report.templates.reduce((sum, { units }) => sum + units, 0)).toBe(charged)
+        expect(report.days.reduce((sum, { units }) => sum + units, 0)).toBe(charged)
+        // Two of the ten were abandoned, and gave their places in the rate back.
+        expect(report.rates.map(({ limit, remaining }) => limit - remaining)).toContain(8)
+      }
+    },
+  )
 
   test('takes few bytes for a render that was charged', async ({ signal }) => {
     await using connection = await redis.emptied()
-    const limiter = redisLimiter(connection, manualClock(NOON))
+    const limiter = redisLimiter(connection, { clock: manualClock(NOON) })
     const count = 10_000
     const [{ account, period }] = [aReservation()]
     for (let i = 0; i < count; i += 1000) {

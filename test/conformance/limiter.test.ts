@@ -6,6 +6,7 @@ import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { PRUNE_ROWS_MAX } from '@platen/adapters/sqlite/limit.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
+import { FORMAT } from '@platen/contract/format.ts'
 import { LEDGER_ENDED_MAX } from '@platen/contract/limit.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderRecord } from '@platen/contract/render.ts'
@@ -58,8 +59,8 @@ async function inSqlite(): Promise<LimiterHarness> {
   }
 }
 
-const inRedis = (redis: RedisFixture) =>
-  timed((clock) => redis.harness((connection) => redisLimiter(connection, clock)))
+const inRedis = (redis: RedisFixture, format: number) =>
+  timed((clock) => redis.harness((connection) => redisLimiter(connection, { clock, format })))
 
 describeLimiter('memory', inMemory)
 describeLimiter('standby, while its limiter is there', whileThere)
@@ -74,10 +75,13 @@ describeTenantRates('sqlite', inSqlite)
 describeReport('sqlite', inSqlite)
 describeBatches('sqlite', inSqlite)
 describeOnRedis('on a real server', (redis) => {
-  describeLimiter('redis', () => inRedis(redis))
-  describeTenantRates('redis', () => inRedis(redis))
-  describeReport('redis', () => inRedis(redis))
-  describeBatches('redis', () => inRedis(redis))
+  for (const format of [1, FORMAT]) {
+    const name = `redis, in format ${format}`
+    describeLimiter(name, () => inRedis(redis, format))
+    describeTenantRates(name, () => inRedis(redis, format))
+    describeReport(name, () => inRedis(redis, format))
+    describeBatches(name, () => inRedis(redis, format))
+  }
 })
 
 test('the limiter in memory knows a render again that ended as many as LEDGER_SETTLED_MAX ends ago', async () => {

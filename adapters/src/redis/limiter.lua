@@ -1,12 +1,11 @@
 -- The limiter of one account: the algorithm of contract/src/limiter-state.ts, inside Redis because all API processes share it.
 -- KEYS  1 holdings: render -> its reservation, as JSON      2 lapses: renders, sorted by the time when their reservation expires
 --       3 sums of the reservations: units of a month, outstanding renders of an engine
---       4 charges of the month: `units` (their sum), the charged renders in buckets, `count` (a name of this count; a count that
---         begins after a loss has another name), and sums by template and by day      5 renders that ended without a charge
---       to reserve or report: 6 settings: a revision, and its limits as JSON      from 7 on rate buckets: second -> renders admitted in it
---       to complete one render: from 6 on the rate buckets in which it was counted
+--       4, 5 charges of the month: see limiter/charge.lua, which precedes this file      6 renders that ended without a charge
+--       to reserve or report: 7 settings: a revision, and its limits as JSON      from 8 on rate buckets: second -> renders admitted in it
+--       to complete one render: from 7 on the rate buckets in which it was counted
 -- All keys belong to one account and are in one hash slot. All expire by the clock of Redis, while `now` may come from the caller.
-local HOLDINGS, LAPSES, SUMS, CHARGES, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local HOLDINGS, LAPSES, SUMS, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[6]
 local SECOND_MS = 1000
 local COUNTED_MS = request.windowMs + SECOND_MS
 
@@ -56,7 +55,7 @@ local function releaseExpired()
 end
 
 local function usage()
-  return {charged = tonumber(redis.call('HGET', CHARGES, 'units') or 0), reserved = sumOf('units ' .. request.period)}
+  return {charged = chargeTotal().charged, reserved = sumOf('units ' .. request.period)}
 end
 
 local function freeAt(second)
@@ -71,7 +70,7 @@ end
 
 -- The limits of the caller, unless newer ones are published that it does not know yet.
 local function limitsInForce()
-  local revision, text = unpack(redis.call('HMGET', KEYS[6], 'revision', 'limits'))
+  local revision, text = unpack(redis.call('HMGET', KEYS[7], 'revision', 'limits'))
   if not text or tonumber(revision) <= request.revision then return request.limits end
   local isJson, limits = pcall(cjson.decode, text)
   if not isJson then return request.limits end
@@ -201,114 +200,69 @@ function operations.reserve()
     or admit(rates, buckets, limits)
 end
 
--- The charged renders are in the same key as the sum, and kept as long. So after any loss, completing all renders again gives the same
--- sum. Each render is stored as the last 13 characters of its id, under a field of two more random characters.
-local function bucketOf(id)
-  return string.sub(id, 12, 13), string.sub(id, 14) .. ','
-end
-
-local function isCharged(id)
-  local bucket, entry = bucketOf(id)
-  local entries = redis.call('HGET', CHARGES, bucket)
-  return entries and string.find(entries, entry, 1, true) ~= nil
-end
-
--- The codes of the counted templates are in one field: reading all fields would also read all charged renders.
-local function countedTemplates()
-  local codes = {}
-  for code in string.gmatch(redis.call('HGET', CHARGES, 'templates') or '', '%S+') do codes[#codes + 1] = code end
-  return codes
-end
-
--- What this call adds to the sums. They are written once, because charges of many renders add to the same ones.
-local added = {}
-
-local function addTo(field, amount)
-  added[field] = (added[field] or 0) + amount
-end
-
-local function countUnder(name, units)
-  addTo('renders ' .. name, 1)
-  addTo('units ' .. name, units)
-end
-
-local function countTemplate(code, units)
-  local name = 'template ' .. code
-  if not added['renders ' .. name] and redis.call('HEXISTS', CHARGES, 'renders ' .. name) == 0 then
-    local codes = countedTemplates()
-    if #codes >= request.templatesMax then return end
-    codes[#codes + 1] = code
-    redis.call('HSET', CHARGES, 'templates', table.concat(codes, ' '))
+-- Those of the renders that have not ended yet, each once.
+local function notEnded(renders)
+  local ids, rest, isKnown = {}, {}, {}
+  for i, render in ipairs(renders) do ids[i] = render.id end
+  readCharges(renders)
+  local isFree = redis.call('SMISMEMBER', ENDED, unpack(ids))
+  for i, render in ipairs(renders) do
+    if isFree[i] == 0 and not isKnown[render.id] and not isCharged(render.id) then rest[#rest + 1] = render end
+    isKnown[render.id] = true
   end
-  countUnder(name, units)
-end
-
--- What is charged under each of these names, of a template or a day. Leaves out those without a charge.
-local function countsOf(kind, names)
-  local counts = {}
-  for _, name in ipairs(names) do
-    local field = kind .. ' ' .. name
-    local renders, units = unpack(redis.call('HMGET', CHARGES, 'renders ' .. field, 'units ' .. field))
-    if renders then counts[#counts + 1] = {name = name, renders = tonumber(renders), units = tonumber(units)} end
-  end
-  return counts
-end
-
-local function daysOfMonth()
-  local days = {}
-  for day = 1, 31 do days[day] = string.format('%02d', day) end
-  return days
-end
-
-local function charge(ended)
-  local bucket, entry = bucketOf(ended.id)
-  redis.call('HSET', CHARGES, bucket, (redis.call('HGET', CHARGES, bucket) or '') .. entry)
-  addTo('units', ended.units)
-  countTemplate(ended.template, ended.units)
-  countUnder('day ' .. ended.day, ended.units)
-end
-
-local function writeSums(id)
-  for field, amount in pairs(added) do redis.call('HINCRBY', CHARGES, field, amount) end
-  redis.call('HSETNX', CHARGES, 'count', id .. '-' .. now)
-  redis.call('PEXPIRE', CHARGES, request.chargeKeptMs)
-end
-
-local function hasEnded(id)
-  return isCharged(id) or redis.call('SISMEMBER', ENDED, id) == 1
+  return rest
 end
 
 -- The confirmation from the queue may arrive after the render has ended. What its reservation holds stays as it is.
-local function confirm(render)
-  if hasEnded(render.id) then return nil end
-  if redis.call('HEXISTS', HOLDINGS, render.id) == 0 then return hold(render.id, render) end
-  redis.call('ZADD', LAPSES, now + request.holdMs, render.id)
-end
-
 function operations.confirm()
   releaseExpired()
-  for _, render in ipairs(request.renders) do confirm(render) end
+  for _, render in ipairs(notEnded(request.renders)) do
+    if redis.call('HEXISTS', HOLDINGS, render.id) == 0 then
+      hold(render.id, render)
+    else
+      redis.call('ZADD', LAPSES, now + request.holdMs, render.id)
+    end
+  end
   keepHoldings()
 end
 
--- Without `units` the render is free.
-local function complete(ended)
-  if hasEnded(ended.id) then return nil end
-  local holding = release(ended.id)
-  for i = 6, #KEYS do
-    if holding and holding.entry and redis.call('HINCRBY', KEYS[i], holding.entry.second, -1) <= 0 then
+local function returnRates(holding)
+  for i = 7, #KEYS do
+    if holding.entry and redis.call('HINCRBY', KEYS[i], holding.entry.second, -1) <= 0 then
       redis.call('HDEL', KEYS[i], holding.entry.second)
     end
   end
-  if ended.units then return charge(ended) end
-  redis.call('SADD', ENDED, ended.id)
-  redis.call('PEXPIRE', ENDED, request.keptMs)
 end
 
+local function releaseAll(ids)
+  redis.call('ZREM', LAPSES, unpack(ids))
+  for i, text in ipairs(redis.call('HMGET', HOLDINGS, unpack(ids))) do
+    if text then
+      local holding = cjson.decode(text)
+      redis.call('HDEL', HOLDINGS, ids[i])
+      addToSums(holding, -1)
+      returnRates(holding)
+    end
+  end
+end
+
+-- An end without `units` is free.
 function operations.complete()
   releaseExpired()
-  for _, ended in ipairs(request.ends) do complete(ended) end
-  if next(added) then writeSums(request.ends[1].id) end
+  local ends, ids, free = notEnded(request.ends), {}, {}
+  if #ends == 0 then return chargeTotal() end
+  for i, ended in ipairs(ends) do ids[i] = ended.id end
+  -- First, because a Redis without memory allows a script to write more only after it has written something that takes none.
+  releaseAll(ids)
+  for _, ended in ipairs(ends) do
+    if ended.units then charge(ended) else free[#free + 1] = ended.id end
+  end
+  if #free < #ends then writeCharges() end
+  if #free > 0 then
+    redis.call('SADD', ENDED, unpack(free))
+    redis.call('PEXPIRE', ENDED, request.keptMs)
+  end
+  return chargeTotal()
 end
 
 function operations.usage()
@@ -329,9 +283,7 @@ function operations.report()
   }
 end
 
-function operations.chargeTotal()
-  return {charged = tonumber(redis.call('HGET', CHARGES, 'units') or 0), count = redis.call('HGET', CHARGES, 'count') or nil}
-end
+operations.chargeTotal = chargeTotal
 
 local answer = operations[request.operation]()
 return answer and cjson.encode(answer)

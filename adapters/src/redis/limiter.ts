@@ -5,6 +5,7 @@
  * Completing a render again changes nothing for as long as its charge is kept.
  */
 import { chargeOf } from '@platen/contract/charge-sums.ts'
+import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import {
   CHARGED_TEMPLATES_MAX,
   QUEUE_AGE_MS_MAX,
@@ -30,12 +31,22 @@ const KEPT_MS = VIEW_KEPT_MS
 /** In the place of an id, for operations on no render. */
 const NO_RENDER = ''
 
-/** Makes the limiter in Redis. Without a clock it uses the time of Redis, the one clock that all processes share. */
-export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLimiter {
-  const script = openScript(redis, { file: './limiter.lua', clock })
+export interface LimiterOptions {
+  /** Absent = the time of Redis, the one clock that all processes share. */
+  readonly clock?: Clock
+  /** The format in which months are begun; a month goes on in its own. Absent = the default. Only who completes renders begins one. */
+  readonly format?: number
+}
+
+/** Makes the limiter in Redis. */
+export function redisLimiter(
+  redis: RedisConnection,
+  { clock, format = FORMAT_DEFAULT }: LimiterOptions = {},
+): AuditableLimiter {
+  const script = openScript(redis, { file: './limiter.lua', precededBy: './limiter/charge.lua', clock })
   const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
   const run: Run = (keys, request, signal) => script.run({ keys, request: { ...fixed, ...request } }, signal)
-  const completeAll = completing(redis, run)
+  const completeAll = completing(redis, { run, format })
   return {
     async reserve(request, signal) {
       const { account, id, others, period, engine, mode, units, limits, revision } = request
@@ -56,7 +67,9 @@ export function redisLimiter(redis: RedisConnection, clock?: Clock): AuditableLi
       return decision as Decision
     },
     confirm: confirming(run),
-    complete: (manifest, signal) => completeAll([manifest], signal),
+    async complete(manifest, signal) {
+      await completeAll([manifest], signal)
+    },
     completeAll,
     async usage(account, period, signal) {
       // The script returns the type of the port.
@@ -89,36 +102,65 @@ function confirming(run: Run): AuditableLimiter['confirm'] {
     async call(records, signal) {
       const renders = records.map((record) => {
         const { id, engine, units, period } = record
-        return { id, engine, units, period, heldMode: heldModeOf(record) }
+        return { id, tail: tailOf(id), engine, units, period, heldMode: heldModeOf(record) }
       })
       await run(keysToEnd(records[0]), { operation: 'confirm', renders, holdMs: QUEUE_AGE_MS_MAX }, signal)
     },
   })
 }
 
-function completing(redis: RedisConnection, run: Run): AuditableLimiter['completeAll'] {
+function completing(
+  redis: RedisConnection,
+  { run, format }: { readonly run: Run; readonly format: number },
+): AuditableLimiter['completeAll'] {
+  const completing = { operation: 'complete', templatesMax: CHARGED_TEMPLATES_MAX, format }
   return async (manifests, signal) => {
     const groups = new Map<string, Ends>()
     for (const manifest of manifests) {
-      const { id } = manifest.render
+      const { account, period, id } = manifest.render
       const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
-      const keys = [...keysToEnd(manifest.render), ...buckets]
-      const name = keys.join(' ')
-      const group: Ends = groups.get(name) ?? { keys, ends: [] }
+      const name = [account, period, endedPart(id), ...buckets].join(' ')
+      const group = groups.get(name) ?? { account, period, keys: [...keysToEnd(manifest.render), ...buckets], ends: [] }
       groups.set(name, group)
       const { units, template, day } = chargeOf(manifest) ?? {}
-      group.ends.push({ id, units, template, day })
+      group.ends.push({ id, tail: tailOf(id), units, template, day })
     }
-    const completing = { operation: 'complete', templatesMax: CHARGED_TEMPLATES_MAX }
-    await Promise.all([...groups.values()].map(({ keys, ends }) => run(keys, { ...completing, ends }, signal)))
+    return await Promise.all(
+      [...groups.values()].map(async ({ account, period, keys, ends }) => {
+        // The script returns the type of the port.
+        const total = (await run(keys, { ...completing, ends }, signal)) as ChargeTotal
+        return { account, period, ...total }
+      }),
+    )
   }
 }
 
 /** What one call of the script ends. */
 interface Ends {
+  readonly account: string
+  readonly period: string
   readonly keys: readonly string[]
   readonly ends: object[]
 }
+
+/**
+ * The last 15 characters of an id as two numbers: of nine, and of the six after them. They have all random bits of an id, and the six are
+ * of its tag alone.
+ */
+function tailOf(id: RenderId): readonly [number, number] {
+  return [numberOf(id, 11, 20), numberOf(id, 20, 26)]
+}
+
+function numberOf(id: RenderId, from: number, to: number): number {
+  let number = 0
+  for (let at = from; at < to; at += 1) number = number * 32 + (DIGITS[id.charCodeAt(at)] ?? 0)
+  return number
+}
+
+/** Of each character code, what it is worth in an id. */
+const DIGITS = Array.from({ length: 128 }, (_, code) =>
+  Math.max(0, '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(String.fromCharCode(code))),
+)
 
 function keyed(buckets: readonly RateBucket[], account: string) {
   return buckets.map(({ name, ...bucket }) => ({ ...bucket, key: bucketKey(account, name) }))
@@ -144,7 +186,13 @@ function keysToEnd({ account, period, id }: Pick<RenderRecord, 'account' | 'peri
 
 function keysOf(account: string, period: string): readonly string[] {
   const prefix = limiterPrefix(account)
-  return [`${prefix}:holdings`, `${prefix}:lapses`, `${prefix}:sums`, `${prefix}:charges:${period}`]
+  return [
+    `${prefix}:holdings`,
+    `${prefix}:lapses`,
+    `${prefix}:sums`,
+    `${prefix}:charges:${period}`,
+    `${prefix}:charges:2:${period}`,
+  ]
 }
 
 /**
@@ -152,7 +200,11 @@ function keysOf(account: string, period: string): readonly string[] {
  * The set can expire as a whole, and takes half the memory of one key per render.
  */
 function endedKey(account: string, id: RenderId | typeof NO_RENDER): string {
-  return `${limiterPrefix(account)}:ended:${id.slice(0, 5)}`
+  return `${limiterPrefix(account)}:ended:${endedPart(id)}`
+}
+
+function endedPart(id: RenderId | typeof NO_RENDER): string {
+  return id.slice(0, 5)
 }
 
 function bucketKey(account: string, name: string): string {

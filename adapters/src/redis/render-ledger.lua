@@ -64,11 +64,11 @@ end
 -- Of each key, ARGV has the view and the outcome.
 function operations.complete()
   for i, key in ipairs(KEYS) do
-    RENDER = key
-    if not get('outcome') then
-      redis.call('HSET', RENDER, 'view', ARGV[2 * i], 'outcome', ARGV[2 * i + 1])
-      redis.call('HDEL', RENDER, 'owner', 'lapse')
-      redis.call('PEXPIRE', RENDER, request.keptMs)
+    local outcome, owner = unpack(redis.call('HMGET', key, 'outcome', 'owner'))
+    if not outcome then
+      redis.call('HSET', key, 'view', ARGV[2 * i], 'outcome', ARGV[2 * i + 1])
+      if owner then redis.call('HDEL', key, 'owner', 'lapse') end
+      redis.call('PEXPIRE', key, request.keptMs)
       redis.call('PUBLISH', request.channel, request.ids[i])
     end
   end

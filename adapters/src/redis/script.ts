@@ -20,6 +20,8 @@ export interface ScriptCall {
 export interface ScriptSource {
   /** Path relative to this module. The script has `request` and `now` as locals, and returns JSON or nothing. */
   readonly file: string
+  /** Path of a file that belongs before it, as it defines what it calls. */
+  readonly precededBy?: string
   /** The source of `now`; absent = the time of Redis. */
   readonly clock?: Clock | undefined
 }
@@ -35,8 +37,9 @@ end
 `
 
 /** Loads a script from a file. `run` returns undefined if the script returns nothing. */
-export function openScript(redis: RedisConnection, { file, clock }: ScriptSource): Script {
-  const lua = PRELUDE + readFileSync(new URL(file, import.meta.url), 'utf8')
+export function openScript(redis: RedisConnection, { file, precededBy, clock }: ScriptSource): Script {
+  const textOf = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
+  const lua = PRELUDE + (precededBy === undefined ? '' : textOf(precededBy)) + textOf(file)
   const digest = createHash('sha1').update(lua).digest('hex')
   return {
     async run({ keys, request, texts = [] }, signal) {

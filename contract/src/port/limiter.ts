@@ -102,8 +102,11 @@ export interface QuotaState {
 
 /** A limiter whose charges may be lost, as a whole or for one account alone. Every method throws `Unavailable` like those of `Limiter`. */
 export interface AuditableLimiter extends Limiter {
-  /** Completes each of these renders, in few calls. After a failure, some of them may be completed. */
-  completeAll(manifests: readonly Manifest[], signal: AbortSignal): Promise<void>
+  /**
+   * Completes each of these renders, in few calls, and returns what their accounts were charged right after it. An account is there more
+   * than once if it took several calls. After a failure, some of the renders may be completed.
+   */
+  completeAll(manifests: readonly Manifest[], signal: AbortSignal): Promise<readonly MonthTotal[]>
   /** What an account is charged in a month. */
   chargeTotal(account: string, period: string, signal: AbortSignal): Promise<ChargeTotal>
 }
@@ -112,6 +115,12 @@ export interface ChargeTotal {
   readonly charged: number
   /** Identifies the count: after a loss of charges another one starts. Absent as long as nothing is charged. */
   readonly count?: string
+}
+
+/** What an account is charged in a month. */
+export interface MonthTotal extends ChargeTotal {
+  readonly account: string
+  readonly period: string
 }
 
 /** The tightest of the rate buckets that a render counts in. */

@@ -11,7 +11,7 @@ import type { RenderEvent } from '@platen/contract/event.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { VIEW_KEPT_MS } from '@platen/contract/limit.ts'
 import type { EventBatch } from '@platen/contract/port/event-log.ts'
-import type { AuditableLimiter, ChargeTotal } from '@platen/contract/port/limiter.ts'
+import type { AuditableLimiter, ChargeTotal, MonthTotal } from '@platen/contract/port/limiter.ts'
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
 import type { RestorableRenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -48,50 +48,50 @@ async function applyAll(
   batches: readonly EventBatch[],
   signal: AbortSignal,
 ): Promise<readonly AppliedBatch[]> {
-  const { limiter, clock } = ports
-  const now = clock.now()
+  const now = ports.clock.now()
   const period = monthOf(now)
   const events = batches.flatMap((batch) => batch.events)
+  const totals = new Map<string, Map<string, number>>()
   for (let from = 0; from < events.length; from += PROJECTED_AT_ONCE) {
-    await apply(ports, events.slice(from, from + PROJECTED_AT_ONCE), { now, signal })
+    const applied = await apply(ports, events.slice(from, from + PROJECTED_AT_ONCE), { now, signal })
+    for (const total of applied.filter((each) => each.period === period)) note(totals, total)
   }
-  const totals = new Map<string, Promise<ChargeTotal>>()
-  const totalOf = (account: string) => {
-    const known = totals.get(account) ?? limiter.chargeTotal(account, period, signal)
-    totals.set(account, known)
-    return known
-  }
-  return await Promise.all(
-    batches.map(async (batch) => {
-      const accounts = new Set(
-        batch.events.filter((event) => isCharged(event, period)).map(({ manifest }) => manifest.render.account),
-      )
-      const charged = await Promise.all(
-        [...accounts].map(async (account) => {
-          const total = await totalOf(account)
-          return [chargeName(account, total), total.charged] as const
-        }),
-      )
-      return { period, charged: new Map(charged) }
-    }),
-  )
+  return batches.map((batch) => {
+    const charged = batch.events.filter((event) => isCharged(event, period))
+    const accounts = new Set(charged.map(({ manifest }) => manifest.render.account))
+    return { period, charged: new Map([...accounts].flatMap((account) => [...(totals.get(account) ?? [])])) }
+  })
+}
+
+/**
+ * Notes a total under the name of its count, if anything is charged. An account has several names if its charges were lost meanwhile. The
+ * audit then misses one of them.
+ */
+function note(totals: Map<string, Map<string, number>>, total: MonthTotal): void {
+  if (total.count === undefined) return
+  const { account, charged } = total
+  const name = chargeName(account, total)
+  const ofAccount = totals.get(account) ?? new Map<string, number>()
+  totals.set(account, ofAccount.set(name, Math.max(charged, ofAccount.get(name) ?? 0)))
 }
 
 /**
  * Applies events to the views that can still use them. Skips renders older than `VIEW_KEPT_MS`, except for charges of the current month.
+ * Returns what the accounts are charged after it.
  */
 async function apply(
   { limiter, ledger }: ProjectionPorts,
   events: readonly RenderEvent[],
   { now, signal }: { readonly now: Instant; readonly signal: AbortSignal },
-): Promise<void> {
+): Promise<readonly MonthTotal[]> {
   const isRecent = ({ manifest }: RenderEvent) => manifest.outcome.finishedAt > now - VIEW_KEPT_MS
   const recent = events.filter(isRecent)
   const charged = events.filter((event) => isRecent(event) || isCharged(event, monthOf(now)))
-  await Promise.all([
+  const [totals] = await Promise.all([
     limiter.completeAll(charged.map(manifestOf), signal),
     ledger.completeAll(recent.map(manifestOf), signal),
   ])
+  return totals
 }
 
 function manifestOf({ manifest }: RenderEvent): Manifest {

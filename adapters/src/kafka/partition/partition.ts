@@ -100,9 +100,10 @@ export function openPartition(topic: string, partition: number, watermark: Water
     add(messages, highWatermark) {
       end = highWatermark
       search.goOn(messages)
-      const fresh = messages
-        .filter((message) => watermark.begin(witnessOf(message)))
-        .map((message) => storedAs({ topic, partition }, message))
+      const fresh = messages.flatMap((message) => {
+        const witness = witnessOf(message)
+        return watermark.begin(witness) ? [storedAs({ topic, partition, ...witness }, message)] : []
+      })
       waiting.put(fresh)
       return fresh.length
     },
@@ -162,10 +163,12 @@ function openBuffer() {
   }
 }
 
-function storedAs(position: { topic: string; partition: number }, message: KafkaMessage): StoredRecord {
+function storedAs(
+  place: Pick<StoredRecord, 'topic' | 'partition' | 'offset' | 'fingerprint'>,
+  message: KafkaMessage,
+): StoredRecord {
   return {
-    ...position,
-    ...witnessOf(message),
+    ...place,
     key: message.key,
     value: message.value,
     headers: Object.fromEntries(
