@@ -22,7 +22,7 @@ import {
 } from '@platen/contract/erasure.ts'
 import { decodeExpiry, EXPIRY_PREFIX, type StoredRender } from '@platen/contract/expiry.ts'
 import { claimsFolder, decodeClaim } from '@platen/contract/idempotency.ts'
-import { type ArtifactAddress, isErasedCompletely, MANIFEST_PREFIX } from '@platen/contract/render.ts'
+import { type ArtifactAddress, isErasedCompletely } from '@platen/contract/render.ts'
 import { issuedAt, parseRenderId, type RenderId } from '@platen/contract/render-id.ts'
 import { type Erasure, type ErasurePorts, eraseRenders } from './erasure.ts'
 import { ERASED_TOGETHER_MAX } from './limit.ts'
@@ -170,15 +170,20 @@ export async function* rendersInIndex(
   }
 }
 
-/** Finds renders by listing all manifests: quick enough where they are files of one machine. */
-export async function* rendersWithManifest(
-  { artifacts, serviceBucket }: Pick<ErasurePorts, 'artifacts' | 'serviceBucket'>,
+/** A ledger that never loses a render that has ended. */
+export interface LedgerOfAccounts {
+  /** Yields the renders of an account that have ended, and perhaps others. */
+  ofAccount(account: string, signal: AbortSignal): AsyncIterable<RenderId>
+}
+
+/** Finds renders in a ledger that has every ended one. Those that a killed erasure took out of it are in the expiry index. */
+export async function* rendersInLedger(
+  order: ErasureOrder,
+  { ledger, ...ports }: Pick<ErasurePorts, 'artifacts' | 'serviceBucket'> & { readonly ledger: LedgerOfAccounts },
   signal: AbortSignal,
 ): AsyncGenerator<RenderId> {
-  for await (const { key } of artifacts.list(serviceBucket, MANIFEST_PREFIX, signal)) {
-    const id = parseRenderId(key.slice(MANIFEST_PREFIX.length, -'.json'.length))
-    if (id !== undefined) yield id
-  }
+  yield* ledger.ofAccount(order.account, signal)
+  yield* rendersInIndex(order, ports, signal)
 }
 
 /** Entries of older versions do not name the account. The manifest decides. */
