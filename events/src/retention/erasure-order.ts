@@ -25,7 +25,7 @@ import { claimsFolder, decodeClaim } from '@platen/contract/idempotency.ts'
 import { type ArtifactAddress, isErasedCompletely } from '@platen/contract/render.ts'
 import { issuedAt, parseRenderId, type RenderId } from '@platen/contract/render-id.ts'
 import { type Erasure, type ErasurePorts, eraseRenders } from './erasure.ts'
-import { ERASED_TOGETHER_MAX } from './limit.ts'
+import { ERASED_TOGETHER_MAX, INDEX_READ_AT_ONCE } from './limit.ts'
 import { eraseListed } from './listed-erasure.ts'
 
 export interface ErasureOrderPorts extends ErasurePorts {
@@ -163,11 +163,24 @@ export async function* rendersInIndex(
   { artifacts, serviceBucket }: Pick<ErasurePorts, 'artifacts' | 'serviceBucket'>,
   signal: AbortSignal,
 ): AsyncGenerator<RenderId> {
-  for await (const address of artifacts.list(serviceBucket, EXPIRY_PREFIX, signal)) {
-    const bytes = await artifacts.get(address, signal)
+  for await (const addresses of together(artifacts.list(serviceBucket, EXPIRY_PREFIX, signal))) {
+    const objects = await Promise.all(addresses.map((address) => artifacts.get(address, signal)))
     // Absent when it was removed meanwhile, together with its renders.
-    for (const render of bytes ? decodeExpiry(bytes) : []) if (mayBeOf(render, order)) yield render.id
+    const renders = objects.flatMap((bytes) => (bytes ? decodeExpiry(bytes) : []))
+    for (const render of renders) if (mayBeOf(render, order)) yield render.id
   }
+}
+
+/** A store in another building takes longer to answer than to read. */
+async function* together(addresses: AsyncIterable<ArtifactAddress>): AsyncGenerator<readonly ArtifactAddress[]> {
+  let some: ArtifactAddress[] = []
+  for await (const address of addresses) {
+    some.push(address)
+    if (some.length < INDEX_READ_AT_ONCE) continue
+    yield some
+    some = []
+  }
+  if (some.length > 0) yield some
 }
 
 /** A ledger that never loses a render that has ended. */
