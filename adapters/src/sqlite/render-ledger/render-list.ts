@@ -26,7 +26,7 @@ export function listValuesOf(
   return [scope, engine, reference ?? null, metadata === undefined ? null : JSON.stringify(metadata), batch ?? null]
 }
 
-/** The scope of renders that are in no list and whose account is not known. Older versions had all that were not listed there. */
+/** The scope of ended renders that older versions listed nowhere, or took out of the list: their account is not known here. */
 const UNKNOWN_SCOPE = ''
 
 /** The scope of renders of an account that are in no list, or were taken out of it. */
@@ -37,11 +37,12 @@ function unlistedScope(account: string): string {
 /** Whether a render was taken out of the list, as a condition. */
 export const IS_UNLISTED = `(render.scope = '${UNKNOWN_SCOPE}' OR render.scope GLOB '* unlisted')`
 
-/** All scopes of which a render may be, if it is of this account and has ended. */
+/** The scopes that an ended render of this account may have. */
 export function scopesOf(account: string): string[] {
   const listed = (['live', 'test'] as const).map((environment) => scopeText({ incarnation: account, environment }))
   return [...listed, unlistedScope(account), UNKNOWN_SCOPE]
 }
+
 const COUNT = `SELECT status, count(*) AS renders FROM render INDEXED BY render_by_batch
   WHERE scope = ? AND batch = ? AND expires_at > ? GROUP BY status`
 const REMOVE = `UPDATE render SET scope = ? WHERE id = ?`
