@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { aRecord } from '../../test/fixture/build.ts'
-import { dayOf, decodeExpiry, expiryObjectOf, isDayOver } from './expiry.ts'
+import { dayOf, decodeExpiry, expiryFolder, expiryObjectOf, isDayOver } from './expiry.ts'
 
 const MIDNIGHT = Date.UTC(2026, 11, 22)
 
@@ -10,6 +10,7 @@ describe('an object of the expiry index', () => {
 
   test('is read as it was written', () => {
     expect(decodeExpiry(bytes)).toEqual([{ id, storage }])
+    expect(key.startsWith(expiryFolder('2026-12-21'))).toBe(true)
   })
 
   test.for([
@@ -18,14 +19,13 @@ describe('an object of the expiry index', () => {
     ['a year later', MIDNIGHT + 365 * 24 * 60 * 60 * 1000, true],
     ['a year before', MIDNIGHT - 365 * 24 * 60 * 60 * 1000, false],
   ] as const)('%s is due: %s', ([, now, isDue]) => {
-    expect(isDayOver(key, now)).toBe(isDue)
+    expect(isDayOver('2026-12-21', now)).toBe(isDue)
   })
 
   test('never holds a render that may be there still when it is due', () => {
     for (const expiresAt of [MIDNIGHT - 1, MIDNIGHT, MIDNIGHT + 1]) {
-      const object = expiryObjectOf(dayOf(expiresAt), [])
-      expect(isDayOver(object.key, expiresAt)).toBe(false)
-      expect(isDayOver(object.key, expiresAt + 24 * 60 * 60 * 1000)).toBe(true)
+      expect(isDayOver(dayOf(expiresAt), expiresAt)).toBe(false)
+      expect(isDayOver(dayOf(expiresAt), expiresAt + 24 * 60 * 60 * 1000)).toBe(true)
     }
   })
 

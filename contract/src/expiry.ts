@@ -35,12 +35,17 @@ export function dayOf(instant: Instant): Day {
 /** The index object which says that these renders expire on that day. */
 export function expiryObjectOf(day: Day, renders: readonly StoredRender[]): { key: string; bytes: Uint8Array } {
   const bytes = Buffer.from(JSON.stringify(renders))
-  return { key: `${EXPIRY_PREFIX}${day}/${sha256(bytes)}.json`, bytes }
+  return { key: `${expiryFolder(day)}${sha256(bytes)}.json`, bytes }
 }
 
-/** Whether the day of this index object is over. */
-export function isDayOver(key: string, now: Instant): boolean {
-  return key.slice(EXPIRY_PREFIX.length, key.lastIndexOf('/')) < dayOf(now)
+/** The folder of the index objects of a day. */
+export function expiryFolder(day: string): string {
+  return `${EXPIRY_PREFIX}${day}/`
+}
+
+/** Whether a day is over. */
+export function isDayOver(day: string, now: Instant): boolean {
+  return day < dayOf(now)
 }
 
 /** Decodes a stored index object. Only this service writes there, so unreadable content is a defect. */

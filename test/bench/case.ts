@@ -21,7 +21,7 @@ import { invoiceData, LAST_LINE } from './invoice.ts'
 import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
 import { traces } from './raw/trace.ts'
 import { MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
-import { growth } from './single/growth/case.ts'
+import { GROWTH } from './single/growth/case.ts'
 import { clusterMemory, embeddedMemory, steadyMemory } from './single/memory/case.ts'
 import { slots } from './single/slots.ts'
 import { podStart, start } from './single/start.ts'
@@ -148,7 +148,7 @@ export const CASES = {
   'cluster-renderers-eight': eightRenderers,
   'cluster-directory': directory,
   operator,
-  growth,
+  ...GROWTH,
   list,
   projection,
   'redis-away': redisAway,

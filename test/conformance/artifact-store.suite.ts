@@ -144,6 +144,17 @@ export function describeArtifactStore(name: string, makeHarness: () => Promise<A
       expect(await all(store.list('nobody', '', signal))).toStrictEqual([])
     })
 
+    test('names the folders below a prefix, however many objects are in them', async ({ signal }) => {
+      const keys = ['days/2026-11-21/a', 'days/2026-11-21/b', 'days/2026-11-22/deep/c', 'days/top', 'days2/other/d']
+      for (const key of keys) await store.put({ bucket: 'platen', key }, bytesOf(key), signal)
+      const namesIn = async (prefix: string) => (await all(store.listFolders('platen', prefix, signal))).sort()
+      expect(await namesIn('days/')).toStrictEqual(['2026-11-21', '2026-11-22'])
+      expect(await namesIn('nobody/')).toStrictEqual([])
+      await store.delete({ bucket: 'platen', key: 'days/2026-11-22/deep/c' }, signal)
+      expect(await namesIn('days/')).toStrictEqual(['2026-11-21'])
+      await expect(namesIn('../')).rejects.toThrow('artifact address')
+    })
+
     test.for([
       '',
       '/etc/passwd',

@@ -125,6 +125,7 @@ async function useLedger(database: Database): Promise<void> {
   await ledger.find(record.id, NEVER)
   await ledger.newest(NEVER)
   for await (const _ of ledger.due(Date.now(), NEVER));
+  for await (const _ of ledger.ofAccount(record.account, NEVER));
   await ledger.forgetRecords(record.id, NEVER)
   await ledger.forget(record.id, NEVER)
   const list = sqliteRenderList(database, CLOCK)

@@ -8,14 +8,19 @@ import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { type SqliteEventLog, sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
+import { sqliteRenderList } from '@platen/adapters/sqlite/render-ledger/render-list.ts'
 import { type SqliteRenderLedger, sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
+import { encodeErasure, erasureKey } from '@platen/contract/erasure.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
 import { IDEMPOTENCY_MS, REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
+import { scopeOfRender } from '@platen/contract/listed-render.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import {
   type ArtifactAddress,
+  decodeManifest,
   encodeManifest,
   inputKey,
+  isErased,
   type Manifest,
   manifestKey,
   pdfKey,
@@ -31,7 +36,7 @@ import { ACME_LIVE, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests
 import { poll } from '../time/poll.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, submit } from '../topology/service.ts'
-import { aDay, BUCKET, DAY_MS, manifestOf } from '../webhook/retention-scene.ts'
+import { aDay, BUCKET, DAY_MS, isManifest, manifestOf } from '../webhook/retention-scene.ts'
 
 /** When the manifests of the fixtures end, and a render ends that is kept a day from then. */
 const END = NOON + 500
@@ -304,6 +309,33 @@ test('the service removes what is past its time when it starts', async () => {
   await service.stop()
   await using stores = await service.openStores(NEVER)
   expect(await stores.artifacts.has(address, NEVER)).toBe(false)
+})
+
+test('an erasure erases what the tenant has, listed or not, and reads no manifest of another', async () => {
+  const [sandbox, abandoned, unlisted] = [aRecord({ environment: 'test' }), aRecord(), aRecord()]
+  const canceled = aFailure({ error: { code: 'canceled', message: 'nobody waits' } })
+  const own = [
+    await end(aRecord()),
+    await end(sandbox),
+    await end(abandoned, aManifest({ record: abandoned, attempt: 0, outcome: canceled })),
+    await end(unlisted),
+  ].flat()
+  await sqliteRenderList(database, clock).remove(scopeOfRender(unlisted), unlisted.id, NEVER)
+  const others = (await Promise.all(Array.from({ length: 9 }, (_, at) => end(aRecord({ account: `${at}` }))))).flat()
+  const order = { tenant: 'acme', account: aRecord().account, orderedAt: NOON, by: 'test' }
+  await artifacts.put({ bucket: BUCKET, key: erasureKey(order) }, encodeErasure(order), NEVER)
+  const read: string[] = []
+  const get = (address: ArtifactAddress, signal: AbortSignal) => {
+    read.push(address.key)
+    return artifacts.get(address, signal)
+  }
+  await using retention = start({ artifacts: { ...artifacts, get } })
+  await retention.first()
+  expect((await existing(own)).map(({ key }) => key).filter((key) => !key.startsWith('manifest/'))).toEqual([])
+  expect(await existing(others)).toEqual(others)
+  expect(others.filter(({ key }) => read.includes(key))).toEqual([])
+  const manifests = await Promise.all(own.filter(isManifest).map((address) => artifacts.get(address, NEVER)))
+  expect(manifests.map((bytes) => isErased(decodeManifest(bytes ?? Buffer.of())))).toEqual([true, true, true, true])
 })
 
 test('the renders of a removed tenant are erased if its deletionPolicy says so', async () => {

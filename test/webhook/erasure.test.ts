@@ -22,7 +22,7 @@ import {
   type RenderRecord,
 } from '@platen/contract/render.ts'
 import { type ErasurePorts, eraseRenders } from '@platen/events/retention/erasure.ts'
-import { rendersInIndex, rendersWithManifest, workOffErasures } from '@platen/events/retention/erasure-order.ts'
+import { workOffErasures } from '@platen/events/retention/erasure-order.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
 import { ERASURES_LOOKED_FOR_EVERY_MS } from '@platen/events/retention/limit.ts'
 import { runRetention } from '@platen/events/retention/retention.ts'
@@ -52,21 +52,15 @@ let scene: Scene
 afterEach(() => scene[Symbol.asyncDispose]())
 
 describe.each([
-  ['in memory', inMemory, rendersInIndex],
-  [
-    'on files and a database',
-    onDisk,
-    (_order: ErasureOrder, ports: ErasurePorts, signal: AbortSignal) => rendersWithManifest(ports, signal),
-  ],
-] as const)('%s', (_, open, findRenders) => {
+  ['in memory', inMemory],
+  ['on files and a database', onDisk],
+] as const)('%s', (_, open) => {
   beforeEach(async () => {
     scene = await openScene(open)
   })
 
-  const round = (changes: Partial<ErasurePorts> = {}) => {
-    const ports = aProcess(scene, changes)
-    return workOffErasures({ ...ports, findRenders: (order, signal) => findRenders(order, ports, signal) }, NEVER)
-  }
+  const round = (changes: Partial<ErasurePorts> = {}) =>
+    workOffErasures({ ...aProcess(scene, changes), findRenders: scene.stores.findRenders }, NEVER)
 
   test.for([
     ['succeeded', undefined],

@@ -65,6 +65,24 @@ describe.each([
     },
   )
 
+  test('a pass in which nothing is due lists the days of the index, and no object of it', async () => {
+    for (const retentionDays of [1, 2, 30]) await end(scene, aRecord({ retentionDays }))
+    await index(scene)
+    const listed: string[] = []
+    const list: Stores['artifacts']['list'] = (bucket, prefix, signal) => {
+      listed.push(prefix)
+      return scene.stores.artifacts.list(bucket, prefix, signal)
+    }
+    const ports = aProcess(scene, { artifacts: { ...scene.stores.artifacts, list } })
+    await scene.clock.advance(DUE - NOON - 1)
+    await removeExpired(ports, NEVER)
+    expect(listed).toEqual([])
+    await scene.clock.advance(1)
+    await removeExpired(ports, NEVER)
+    expect(listed[0]).toBe('expiry/2026-11-22/')
+    expect(listed.filter((prefix) => prefix.startsWith('expiry/'))).toHaveLength(1)
+  })
+
   test('a process that is killed while it keeps the index, wherever, leaves every render to the next', async () => {
     for (let steps = 0; ; steps++) {
       const records = [aDay(), aDay(), aRecord({ retentionDays: 2 })]

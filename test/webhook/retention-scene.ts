@@ -14,6 +14,7 @@ import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
+import type { ErasureOrder } from '@platen/contract/erasure.ts'
 import { decodeExpiry, EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
@@ -27,6 +28,8 @@ import {
   pdfKey,
   type RenderRecord,
 } from '@platen/contract/render.ts'
+import type { RenderId } from '@platen/contract/render-id.ts'
+import { rendersInIndex, rendersInLedger } from '@platen/events/retention/erasure-order.ts'
 import { maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
 import type { RetentionPorts } from '@platen/events/retention/retention.ts'
 import { aDelivery, aManifest, anEvent, aRecord, type LogLine, logTo, NEVER, NOON } from '../fixture/build.ts'
@@ -44,12 +47,17 @@ export interface Stores extends AsyncDisposable {
   readonly events: EventLog
   readonly deliveries: DeliveryLog
   readonly ledger: ErasableRenderLedger
+  /** Finds the renders of an account as the topology with these stores does. */
+  readonly findRenders: (order: ErasureOrder, signal: AbortSignal) => AsyncIterable<RenderId>
 }
 
 /** Stores that live as long as the test. */
 export async function inMemory(clock: ManualClock): Promise<Stores> {
   const logs = { events: memoryEventLog(), deliveries: memoryDeliveryLog(clock) }
-  const stores = { ...logs, artifacts: memoryArtifactStore(), ledger: memoryRenderLedger(clock) }
+  const artifacts = memoryArtifactStore()
+  const findRenders: Stores['findRenders'] = (order, signal) =>
+    rendersInIndex(order, { artifacts, serviceBucket: BUCKET }, signal)
+  const stores = { ...logs, artifacts, ledger: memoryRenderLedger(clock), findRenders }
   return { ...stores, [Symbol.asyncDispose]: async () => {} }
 }
 
@@ -73,11 +81,14 @@ export async function onDisk(clock: ManualClock): Promise<Stores> {
   const folder = await mkdtemp(join(tmpdir(), 'platen-expiry-'))
   const database = await openDatabase({ path: join(folder, 'platen.db'), signal: AbortSignal.timeout(10_000) })
   const urls = { publicUrl: () => 'http://localhost', urlKey: Buffer.alloc(32) }
+  const artifacts = await openFileArtifactStore({ root: join(folder, 'artifacts'), clock, ...urls })
+  const ledger = sqliteRenderLedger(database, clock)
   return {
-    artifacts: await openFileArtifactStore({ root: join(folder, 'artifacts'), clock, ...urls }),
+    artifacts,
     events: sqliteEventLog(database),
     deliveries: await openSqliteDeliveryLog(database, clock, NEVER),
-    ledger: sqliteRenderLedger(database, clock),
+    ledger,
+    findRenders: (order, signal) => rendersInLedger(order, { artifacts, serviceBucket: BUCKET, ledger }, signal),
     async [Symbol.asyncDispose]() {
       await database[Symbol.asyncDispose]()
       await rm(folder, { recursive: true })
@@ -126,6 +137,7 @@ export async function end(
   if (outcome.status === 'succeeded') stored.push(outcome.pdf.address)
   for (const address of stored) await stores.artifacts.put(address, Buffer.from('bytes'), NEVER)
   await stores.artifacts.create(manifestOf(record), encodeManifest(manifest), NEVER)
+  await stores.ledger.complete(manifest, NEVER)
   await stores.deliveries.schedule([aDelivery({ render: record.id })], NEVER)
   await stores.events.append(anEvent(manifest), NEVER)
   return [...stored, manifestOf(record)]

@@ -100,6 +100,11 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
       // A folder of manifests may be below that of a tenant.
       for await (const address of addressed(bucket, keys, signal)) if (address.key.startsWith(prefix)) yield address
     },
+    async *listFolders(bucket, prefix, signal) {
+      requireAddress({ bucket, key: `${prefix}name` })
+      const entries = await orUnavailable(() => orUndefined(readdir(join(root, bucket, prefix), FOLDERS)), signal)
+      for (const entry of entries ?? []) if (entry.isDirectory()) yield entry.name
+    },
     listManifests: (bucket, since, signal) => addressed(bucket, manifestsSince(join(root, bucket), since), signal),
     async presign(address, { expiresAt, filename }, signal) {
       signal.throwIfAborted()
@@ -111,6 +116,8 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
     resolve: (pathAndQuery) => resolveUrl(pathAndQuery, urlKey, clock.now()),
   }
 }
+
+const FOLDERS = { withFileTypes: true } as const
 
 /** Moves a temporary file to its name. Returns false when the name existed; the existing object then stays. */
 type Commit = (temporaryFile: string, target: string) => Promise<boolean>

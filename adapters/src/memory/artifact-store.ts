@@ -15,8 +15,18 @@ export function memoryArtifactStore(): ArtifactStore {
     }
   }
 
+  async function* listFolders(bucket: string, prefix: string, signal: AbortSignal): AsyncGenerator<string> {
+    const names = new Set<string>()
+    for await (const { key } of list(bucket, prefix, signal)) {
+      const [name = '', ...below] = key.slice(prefix.length).split('/')
+      if (below.length > 0) names.add(name)
+    }
+    yield* names
+  }
+
   return {
     list,
+    listFolders,
     async put(address, bytes, signal) {
       objects.set(pathOf(address, signal), { address, bytes: bytes.slice() })
     },

@@ -13,6 +13,8 @@ import {
   type GetObjectCommandInput,
   HeadObjectCommand,
   ListObjectsV2Command,
+  type ListObjectsV2CommandInput,
+  type ListObjectsV2CommandOutput,
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
@@ -102,10 +104,19 @@ function storeOf(
       // The prefix is safe to list if it becomes a valid address with a name appended.
       const { key } = storedAddress({ bucket, key: `${prefix}name` })
       const Prefix = key.slice(0, -'name'.length)
-      for await (const found of keysBelow(connection, { Bucket: bucket, Prefix }, signal)) {
-        const plain = plainKey(found.slice(namespace.prefix.length), shardedSince)
-        // A shard's folder may have the name of a tenant's folder in it.
-        if (plain?.startsWith(prefix) && isArtifactAddress({ bucket, key: plain })) yield { bucket, key: plain }
+      for await (const page of pagesBelow(connection, { Bucket: bucket, Prefix }, signal)) {
+        for (const { Key: found = '' } of page.Contents ?? []) {
+          const plain = plainKey(found.slice(namespace.prefix.length), shardedSince)
+          // A shard's folder may have the name of a tenant's folder in it.
+          if (plain?.startsWith(prefix) && isArtifactAddress({ bucket, key: plain })) yield { bucket, key: plain }
+        }
+      }
+    },
+    async *listFolders(bucket, prefix, signal) {
+      const { key } = storedAddress({ bucket, key: `${prefix}name` })
+      const Prefix = key.slice(0, -'name'.length)
+      for await (const page of pagesBelow(connection, { Bucket: bucket, Prefix, Delimiter: '/' }, signal)) {
+        for (const { Prefix: folder = '' } of page.CommonPrefixes ?? []) yield folder.slice(Prefix.length, -1)
       }
     },
     async presign(address, { expiresAt, filename }, signal) {
@@ -156,17 +167,17 @@ function objectsOf(connection: S3Connection, { clock, ids }: S3ArtifactStoreOpti
   }
 }
 
-/** Lists all keys with a prefix, one page at a time; none if the bucket is missing. */
-async function* keysBelow(
+/** Lists what is below a prefix, a thousand at a time; nothing if the bucket is missing. */
+async function* pagesBelow(
   { client, call }: S3Connection,
-  where: { readonly Bucket: string; readonly Prefix: string },
+  where: Pick<ListObjectsV2CommandInput, 'Bucket' | 'Prefix' | 'Delimiter'>,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<ListObjectsV2CommandOutput> {
   let ContinuationToken: string | undefined
   do {
     const command = new ListObjectsV2Command({ ...where, ...(ContinuationToken && { ContinuationToken }) })
     const page = await orUndefined(call((how) => client.send(command, how), signal))
-    for (const { Key } of page?.Contents ?? []) if (Key !== undefined) yield Key
+    if (page !== undefined) yield page
     ContinuationToken = page?.IsTruncated ? page.NextContinuationToken : undefined
   } while (ContinuationToken !== undefined)
 }

@@ -116,6 +116,26 @@ test('charges from before there were sums are counted by month, template and day
   ])
 })
 
+test('renders that had ended and were in no list are found by an erasure, as those of no known account', () => {
+  const files = readdirSync(new URL('migrations/', import.meta.url))
+    .sort()
+    .slice(0, 11)
+  for (const file of files) connection.exec(readFileSync(new URL(`migrations/${file}`, import.meta.url), 'utf8'))
+  connection.exec('PRAGMA user_version = 11')
+  const insert = connection.prepare(
+    `INSERT INTO render (id, template, accepted_at, status, outcome, expires_at, scope) VALUES (?, 'invoice', 1, ?, ?, 7, ?)`,
+  )
+  insert.run('01KA', 'failed', '{}', null)
+  insert.run('01KB', 'failed', '{}', 'a live')
+  insert.run('01KC', 'running', null, null)
+  migrate(connection)
+  expect(connection.prepare('SELECT id, scope FROM render ORDER BY id').all()).toEqual([
+    { id: '01KA', scope: '' },
+    { id: '01KB', scope: 'a live' },
+    { id: '01KC', scope: null },
+  ])
+})
+
 test('a database that is up to date is left as it is', () => {
   migrate(connection)
   const schema = connection.prepare('SELECT sql FROM sqlite_schema').all()

@@ -20,7 +20,7 @@ import type { TemplateCode } from '@platen/contract/tenant.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
 import { PRUNE_ROWS_MAX } from './limit.ts'
-import { LIST_COLUMNS, listValuesOf, REMOVED_SCOPE, shownIn } from './render-ledger/render-list.ts'
+import { IS_UNLISTED, LIST_COLUMNS, listValuesOf, scopesOf, shownIn } from './render-ledger/render-list.ts'
 
 const OPEN = `INSERT INTO render (id, template, accepted_at, status, expires_at, storage, ${LIST_COLUMNS})
   VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
@@ -37,7 +37,7 @@ const END = `INSERT INTO render (id, template, accepted_at, status, attempts, ou
     expires_at = excluded.expires_at, storage = excluded.storage, owner = NULL, lease_until = NULL`
 const UNLESS_ENDED = `WHERE render.outcome IS NULL`
 const COMPLETE = `${END},
-    scope = iif(render.scope = '${REMOVED_SCOPE}', render.scope, excluded.scope), engine = excluded.engine,
+    scope = iif(${IS_UNLISTED}, render.scope, excluded.scope), engine = excluded.engine,
     reference = excluded.reference, metadata = excluded.metadata, batch = excluded.batch ${UNLESS_ENDED}`
 /** A cancellation knows less of the render than its row. */
 const CANCEL = `${END} ${UNLESS_ENDED}`
@@ -46,6 +46,7 @@ const FIND_QUEUED = `SELECT record FROM queue WHERE id = ?`
 const RELEASE_ALL = `UPDATE render SET owner = NULL, lease_until = NULL WHERE owner IS NOT NULL`
 const DUE = `SELECT id, storage, expires_at FROM render WHERE expires_at <= ? AND (expires_at, id) > (?, ?)
   ORDER BY expires_at, id LIMIT ?`
+const IN_SCOPE = `SELECT id FROM render INDEXED BY render_listed WHERE scope = ? AND id > ? ORDER BY id LIMIT ?`
 const FORGET = `DELETE FROM render WHERE id = ?`
 const FORGET_RECORDS = [
   `DELETE FROM queue WHERE id = ?`,
@@ -65,6 +66,8 @@ export interface DueRender {
 export interface SqliteRenderLedger extends ErasableRenderLedger {
   /** Yields the renders to remove by `by`, the longest overdue first. Each comes once, whether it is removed meanwhile or not. */
   due(by: Instant, signal: AbortSignal): AsyncIterable<DueRender>
+  /** Yields the renders of an account that have ended, and perhaps others. How many others are kept does not matter to it. */
+  ofAccount(account: string, signal: AbortSignal): AsyncIterable<RenderId>
   /**
    * Forgets what the database has of a render beside the ledger: its place in the queue, its dead letter and its events. Readers of the
    * events keep what they made of them. Resolves when durable.
@@ -131,12 +134,26 @@ function ledgerIn(database: Database, clock: Clock): Omit<SqliteRenderLedger, 'c
         after = [integerIn(last, 'expires_at'), textIn(last, 'id')]
       }
     },
+    async *ofAccount(account, signal) {
+      for (const scope of scopesOf(account)) yield* idsIn(scope, database, signal)
+    },
     forget: async (id, signal) => void (await database.run([{ sql: FORGET, values: [id] }], signal)),
     forgetRecords: async (id, signal) => void (await database.run(forgettingRecords(id), signal)),
     async newest(signal) {
       const [[row] = []] = await database.run([{ sql: NEWEST }], signal)
       return row && idIn(row)
     },
+  }
+}
+
+async function* idsIn(scope: string, database: Database, signal: AbortSignal): AsyncGenerator<RenderId> {
+  let after = ''
+  for (;;) {
+    const [rows = []] = await database.run([{ sql: IN_SCOPE, values: [scope, after, PRUNE_ROWS_MAX] }], signal)
+    for (const row of rows) yield idIn(row)
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PRUNE_ROWS_MAX) return
+    after = idIn(last)
   }
 }
 
@@ -148,7 +165,7 @@ function opening(record: RenderRecord) {
   const { id, template, acceptedAt, storage } = record
   // In case the end is never recorded: by then the render has ended, so the row does not stay for ever.
   const expiresAt = expiryOf(record, acceptedAt + QUEUE_AGE_MS_MAX)
-  const listed = listValuesOf(record, record.mode === 'async')
+  const listed = listValuesOf(record, record.mode === 'async' ? 'listed' : 'not yet')
   return { sql: OPEN, values: [id, template.code, acceptedAt, expiresAt, JSON.stringify(storage), ...listed] }
 }
 
@@ -158,7 +175,7 @@ function ending(manifest: Manifest) {
   const expiresAt = expiryOf(render, outcome.finishedAt)
   const ended = [outcome.status, attempt, JSON.stringify(outcome), expiresAt, JSON.stringify(storage)]
   const isCancellation = manifest.canceledAt !== undefined
-  const listed = listValuesOf(render, !isAbandoned(manifest) && !isCancellation)
+  const listed = listValuesOf(render, isAbandoned(manifest) || isCancellation ? 'unlisted' : 'listed')
   return { sql: isCancellation ? CANCEL : COMPLETE, values: [id, template.code, acceptedAt, ...ended, ...listed] }
 }
 

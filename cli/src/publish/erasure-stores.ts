@@ -23,7 +23,7 @@ import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { RenderList } from '@platen/contract/port/render-list.ts'
 import type { Tenant, TenantId } from '@platen/contract/tenant.ts'
-import { type ErasureOrderPorts, rendersInIndex, rendersWithManifest } from '@platen/events/retention/erasure-order.ts'
+import { type ErasureOrderPorts, rendersInIndex, rendersInLedger } from '@platen/events/retention/erasure-order.ts'
 import { SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import { accountOf, loadIdentities } from '@platen/settings/manifest/identity.ts'
 import { UsageError } from '../diagnostic/diagnostic.ts'
@@ -110,7 +110,7 @@ export async function openEmbeddedStores(ports: OpenPorts, signal: AbortSignal):
     ledger,
     listed: sqliteRenderList(database, clock),
     forgetRecords: (id, until) => ledger.forgetRecords(id, until),
-    findRenders: (_order, until) => rendersWithManifest({ artifacts, serviceBucket: SERVICE_BUCKET }, until),
+    findRenders: (order, until) => rendersInLedger(order, { artifacts, serviceBucket: SERVICE_BUCKET, ledger }, until),
     async tenantOf(name) {
       const place = `Tenant ${name}`
       const identity = Object.hasOwn(identities, place) ? identities[place] : undefined

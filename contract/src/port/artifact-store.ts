@@ -25,6 +25,11 @@ export interface ArtifactStore {
   /** Addresses in a bucket whose key begins with `prefix` (which ends in `/` or is empty), in any order. */
   list(bucket: string, prefix: string, signal: AbortSignal): AsyncIterable<ArtifactAddress>
   /**
+   * Names of the folders directly below `prefix`, which ends in `/`, in any order. Its cost depends on how many there are, and not on how many
+   * objects are in them. Not for folders that are named by ids: a store may keep those in folders of its own.
+   */
+  listFolders(bucket: string, prefix: string, signal: AbortSignal): AsyncIterable<string>
+  /**
    * A URL under which anyone may GET the object until `expiresAt`. Browsers save it as `filename`. Does not check that the object exists.
    */
   presign(

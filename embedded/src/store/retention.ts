@@ -7,7 +7,7 @@ import type { DueRender, SqliteRenderLedger } from '@platen/adapters/sqlite/rend
 import type { Instant } from '@platen/contract/brand.ts'
 import { REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
 import type { ErasurePorts } from '@platen/events/retention/erasure.ts'
-import { rendersWithManifest, workOffErasures } from '@platen/events/retention/erasure-order.ts'
+import { rendersInLedger, workOffErasures } from '@platen/events/retention/erasure-order.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
 import {
   openRemovalCounter,
@@ -19,7 +19,7 @@ import {
 import { EVENTS_KEPT_MS } from './limit.ts'
 
 export interface Retention extends ErasurePorts, RemovalPorts {
-  readonly ledger: Pick<SqliteRenderLedger, 'due' | 'forget' | 'complete'>
+  readonly ledger: Pick<SqliteRenderLedger, 'due' | 'ofAccount' | 'forget' | 'complete'>
   /** Events and charges, kept for `FACTS_KEPT_MS`. */
   readonly facts: readonly { prune(before: Instant, signal: AbortSignal): Promise<void> }[]
 }
@@ -53,7 +53,10 @@ async function removeRenders(retention: Retention, signal: AbortSignal): Promise
 
 /** Erases the renders of tenants that were removed, or whose erasure was interrupted. */
 async function removeErased(retention: Retention, signal: AbortSignal): Promise<void> {
-  await workOffErasures({ ...retention, findRenders: (_order, until) => rendersWithManifest(retention, until) }, signal)
+  await workOffErasures(
+    { ...retention, findRenders: (order, until) => rendersInLedger(order, retention, until) },
+    signal,
+  )
 }
 
 async function removeFacts({ facts, clock }: Retention, signal: AbortSignal): Promise<void> {

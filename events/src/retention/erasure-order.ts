@@ -22,10 +22,10 @@ import {
 } from '@platen/contract/erasure.ts'
 import { decodeExpiry, EXPIRY_PREFIX, type StoredRender } from '@platen/contract/expiry.ts'
 import { claimsFolder, decodeClaim } from '@platen/contract/idempotency.ts'
-import { type ArtifactAddress, isErasedCompletely, MANIFEST_PREFIX } from '@platen/contract/render.ts'
+import { type ArtifactAddress, isErasedCompletely } from '@platen/contract/render.ts'
 import { issuedAt, parseRenderId, type RenderId } from '@platen/contract/render-id.ts'
 import { type Erasure, type ErasurePorts, eraseRenders } from './erasure.ts'
-import { ERASED_TOGETHER_MAX } from './limit.ts'
+import { ERASED_TOGETHER_MAX, INDEX_READ_AT_ONCE } from './limit.ts'
 import { eraseListed } from './listed-erasure.ts'
 
 export interface ErasureOrderPorts extends ErasurePorts {
@@ -163,22 +163,40 @@ export async function* rendersInIndex(
   { artifacts, serviceBucket }: Pick<ErasurePorts, 'artifacts' | 'serviceBucket'>,
   signal: AbortSignal,
 ): AsyncGenerator<RenderId> {
-  for await (const address of artifacts.list(serviceBucket, EXPIRY_PREFIX, signal)) {
-    const bytes = await artifacts.get(address, signal)
+  for await (const addresses of together(artifacts.list(serviceBucket, EXPIRY_PREFIX, signal))) {
+    const objects = await Promise.all(addresses.map((address) => artifacts.get(address, signal)))
     // Absent when it was removed meanwhile, together with its renders.
-    for (const render of bytes ? decodeExpiry(bytes) : []) if (mayBeOf(render, order)) yield render.id
+    const renders = objects.flatMap((bytes) => (bytes ? decodeExpiry(bytes) : []))
+    for (const render of renders) if (mayBeOf(render, order)) yield render.id
   }
 }
 
-/** Finds renders by listing all manifests: quick enough where they are files of one machine. */
-export async function* rendersWithManifest(
-  { artifacts, serviceBucket }: Pick<ErasurePorts, 'artifacts' | 'serviceBucket'>,
+/** A store in another building takes longer to answer than to read. */
+async function* together(addresses: AsyncIterable<ArtifactAddress>): AsyncGenerator<readonly ArtifactAddress[]> {
+  let some: ArtifactAddress[] = []
+  for await (const address of addresses) {
+    some.push(address)
+    if (some.length < INDEX_READ_AT_ONCE) continue
+    yield some
+    some = []
+  }
+  if (some.length > 0) yield some
+}
+
+/** A ledger that never loses a render that has ended. */
+export interface LedgerOfAccounts {
+  /** Yields the renders of an account that have ended, and perhaps others. */
+  ofAccount(account: string, signal: AbortSignal): AsyncIterable<RenderId>
+}
+
+/** Finds renders in a ledger that has every ended one. Those that a killed erasure took out of it are in the expiry index. */
+export async function* rendersInLedger(
+  order: ErasureOrder,
+  { ledger, ...ports }: Pick<ErasurePorts, 'artifacts' | 'serviceBucket'> & { readonly ledger: LedgerOfAccounts },
   signal: AbortSignal,
 ): AsyncGenerator<RenderId> {
-  for await (const { key } of artifacts.list(serviceBucket, MANIFEST_PREFIX, signal)) {
-    const id = parseRenderId(key.slice(MANIFEST_PREFIX.length, -'.json'.length))
-    if (id !== undefined) yield id
-  }
+  yield* ledger.ofAccount(order.account, signal)
+  yield* rendersInIndex(order, ports, signal)
 }
 
 /** Entries of older versions do not name the account. The manifest decides. */

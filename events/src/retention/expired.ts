@@ -10,6 +10,7 @@ import {
   dayOf,
   decodeExpiry,
   EXPIRY_PREFIX,
+  expiryFolder,
   expiryObjectOf,
   isDayOver,
   type StoredRender,
@@ -19,16 +20,20 @@ import type { ArtifactAddress } from '@platen/contract/render.ts'
 import { RENDERS_REMOVED_AT_ONCE } from './limit.ts'
 import { openRemovalCounter, type RemovalCounter, type RemovalPorts, removeRender } from './removal.ts'
 
-/** Removes the renders whose day is over. Throws `Unavailable` when the index cannot be listed. */
+/**
+ * Removes the renders whose day is over. Lists the days of the index and what is due, and nothing else. Throws `Unavailable` when the index
+ * cannot be listed.
+ */
 export async function removeExpired(ports: RemovalPorts, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, clock } = ports
   const renders = openRemovalCounter('render', ports)
   const objects = openRemovalCounter('expiry_index_part', ports)
   const now = clock.now()
   const pass = { ports, renders, day: dayOf(now) }
-  // Lists the whole index, in pages of a thousand objects. Each object contains hundreds of renders.
-  for await (const address of artifacts.list(serviceBucket, EXPIRY_PREFIX, signal)) {
-    if (isDayOver(address.key, now)) await objects.count(() => removeObject(address, pass, signal), signal)
+  for await (const day of artifacts.listFolders(serviceBucket, EXPIRY_PREFIX, signal)) {
+    if (!isDayOver(day, now)) continue
+    for await (const address of artifacts.list(serviceBucket, expiryFolder(day), signal))
+      await objects.count(() => removeObject(address, pass, signal), signal)
   }
   renders.end()
   objects.end()

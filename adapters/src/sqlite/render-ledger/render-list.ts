@@ -15,26 +15,44 @@ import { type Database, integerIn, textIn } from '../database.ts'
 /** The columns of a render that only the list reads, with their values. */
 export const LIST_COLUMNS = 'scope, engine, reference, metadata, batch'
 
-/** The values of these columns for a render that is listed, or is not. */
+/** The values of these columns for a render that is in the list, in none, or not yet in it. */
 export function listValuesOf(
   { account, environment, engine, reference, metadata, batch }: Manifest['render'],
-  isListed: boolean,
+  place: 'listed' | 'unlisted' | 'not yet',
 ): readonly (string | null)[] {
-  if (!isListed) return [null, engine, null, null, null]
+  if (place === 'not yet') return [null, engine, null, null, null]
+  if (place === 'unlisted') return [unlistedScope(account), engine, null, null, null]
   const scope = scopeText({ incarnation: account, environment })
   return [scope, engine, reference ?? null, metadata === undefined ? null : JSON.stringify(metadata), batch ?? null]
 }
 
-/** The scope of a render that was taken out of the list: that of no account. */
-export const REMOVED_SCOPE = ''
+/** The scope of ended renders that older versions listed nowhere, or took out of the list: their account is not known here. */
+const UNKNOWN_SCOPE = ''
+
+/** The scope of renders of an account that are in no list, or were taken out of it. */
+function unlistedScope(account: string): string {
+  return `${account} unlisted`
+}
+
+/** Whether a render was taken out of the list, as a condition. */
+export const IS_UNLISTED = `(render.scope = '${UNKNOWN_SCOPE}' OR render.scope GLOB '* unlisted')`
+
+/** The scopes that an ended render of this account may have. */
+export function scopesOf(account: string): string[] {
+  const listed = (['live', 'test'] as const).map((environment) => scopeText({ incarnation: account, environment }))
+  return [...listed, unlistedScope(account), UNKNOWN_SCOPE]
+}
+
 const COUNT = `SELECT status, count(*) AS renders FROM render INDEXED BY render_by_batch
   WHERE scope = ? AND batch = ? AND expires_at > ? GROUP BY status`
-const REMOVE = `UPDATE render SET scope = '${REMOVED_SCOPE}' WHERE id = ?`
+const REMOVE = `UPDATE render SET scope = ? WHERE id = ?`
 
 /** Makes the list in an open database. The ledger in the same database writes it. */
 export function sqliteRenderList(database: Database, clock: Clock): RenderList {
   return {
-    remove: async (_scope, id, signal) => void (await database.run([{ sql: REMOVE, values: [id] }], signal)),
+    async remove({ incarnation }, id, signal) {
+      await database.run([{ sql: REMOVE, values: [unlistedScope(incarnation), id] }], signal)
+    },
     async count(scope, batch, signal) {
       const [rows = []] = await database.run([{ sql: COUNT, values: [scopeText(scope), batch, clock.now()] }], signal)
       const counts = rows.map((row) => [textIn(row, 'status'), integerIn(row, 'renders')])

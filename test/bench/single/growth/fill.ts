@@ -61,7 +61,7 @@ const TABLES: Readonly<
 export function fillDatabase({ path, id, count, now }: Filling): void {
   using database = new DatabaseSync(path)
   database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -200000')
-  const [event] = database.prepare('SELECT id, event FROM event').all()
+  const [event] = database.prepare('SELECT id, event FROM event ORDER BY position LIMIT 1').all()
   const { account } = JSON.parse(String(event?.['event'])).manifest.render
   const fixed = { id, account, event: String(event?.['id']), count, newest: now - HOUR_MS, stepMs: stepMsOf(count) }
   const inserts = Object.keys(TABLES).map((table) => copying(database, table))
@@ -107,18 +107,18 @@ export function* filledIds({ count, now }: Pick<Filling, 'count' | 'now'>): Gene
   }
 }
 
-/** Gives each id the manifest of the first. They are names of few files, because a start reads no more of them than their names. */
-export function fillManifests(pathOf: (id: RenderId) => string, first: RenderId, ids: Iterable<RenderId>): void {
+/** Makes each path a name of a file. They are names of few files, because nobody reads more of them than their names. */
+export function fillNames(file: string, paths: Iterable<string>): void {
   const folders = new Set<string>()
-  let [source, links] = [pathOf(first), 0]
-  for (const id of ids) {
-    const path = pathOf(id)
+  let [source, links] = [file, 0]
+  for (const path of paths) {
     if (!folders.has(dirname(path))) mkdirSync(dirname(path), { recursive: true })
     folders.add(dirname(path))
-    links += 1
+    // The file may have names of an earlier call already.
     if (links % LINKS_MAX === 0) {
       copyFileSync(source, path)
       source = path
     } else linkSync(source, path)
+    links += 1
   }
 }
