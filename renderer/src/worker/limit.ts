@@ -33,3 +33,15 @@ export const CLAIM_RELEASE_MS_MAX = SECOND_MS
 
 /** Longest wait of a slot before it retries a step it depends on. Keeps the delay short after a store is back. */
 export const STORE_RETRY_MS_MAX = 2 * SECOND_MS
+
+/**
+ * Renders that are stored outside of the slots, for each slot. Storing takes three round trips to S3 and Kafka, often longer than making a
+ * small document. After a crash of the process all of them are rendered again, so they are few.
+ */
+export const STORING_PER_SLOT_MAX = 4
+
+/** Bytes of the PDFs of one engine that are stored outside of the slots. A larger PDF keeps its slot until it is stored. */
+export const STORING_BYTES_MAX = 32 * MIB
+
+/** Storing takes longer than this only while a store is overloaded or away. */
+export const STORE_SLOW_MS = SECOND_MS
