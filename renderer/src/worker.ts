@@ -4,6 +4,7 @@ import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-
 import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import type { RenderEngine } from './port/engine.ts'
+import { SYNC_PAUSE_MS_MAX } from './worker/limit.ts'
 import { retryingPorts, type Worker, type WorkerPorts, type WorkerSettings } from './worker/port.ts'
 import { processRender } from './worker/process-render.ts'
 import {
@@ -48,7 +49,7 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
     consumer,
     poll,
     syncQueue: openSyncQueue(() => poll('sync')),
-    load: { sync: 0, others: 0 },
+    load: { sync: 0, recentSync: 0, others: 0 },
     syncSlots: syncSlotsOf(engine.slots, settings.lanes ?? LANES),
     capacityFreed,
     storing: openStoringRenders({ clock: ports.clock, slots: engine.slots }),
@@ -114,11 +115,22 @@ async function serveSlot(worker: Worker, sources: RenderSources, order: typeof l
     const kind = lane === 'sync' ? 'sync' : 'others'
     using _busy = meter.busy(engine.name)
     load[kind] += 1
+    if (lane === 'sync') load.recentSync += 1
     await untilSlotIsFree(worker, queued, sources.storing)
     load[kind] -= 1
-    if (lane === 'sync') syncQueue.markEnded(queued)
+    if (lane === 'sync') {
+      syncQueue.markEnded(queued)
+      void forgetSync(worker, sources)
+    }
     capacityFreed.notify()
   }
+}
+
+/** Counts a sync render that has ended as recent for a moment more. Never rejects. */
+async function forgetSync({ clock, drain }: Worker, { load, capacityFreed }: RenderSources): Promise<void> {
+  await clock.sleep(SYNC_PAUSE_MS_MAX, drain).catch(() => undefined)
+  load.recentSync -= 1
+  capacityFreed.notify()
 }
 
 /** Processes a render, and resolves when its slot is free for the next one. */
