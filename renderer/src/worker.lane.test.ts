@@ -1,7 +1,8 @@
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
-import { aRecord } from '../../test/fixture/build.ts'
+import { aRecord, NEVER } from '../../test/fixture/build.ts'
 import { aWorker, type Script } from '../../test/fixture/render-work.ts'
+import { SYNC_PAUSE_MS_MAX } from './worker/limit.ts'
 
 /** Counts the running renders per lane: an engine of three slots, three renders waiting in each lane, and none of them ends. */
 async function underWay(lanes: readonly Lane[] | undefined): Promise<Record<Lane, number>> {
@@ -33,4 +34,27 @@ test.for<[string, readonly Lane[] | undefined, Record<Lane, number>]>([
   ['async before bulk where no sync is served', ['async', 'bulk'], { sync: 0, async: 3, bulk: 0 }],
 ])('a worker serves %s', async ([, lanes, expected]) => {
   expect(await underWay(lanes)).toEqual(expected)
+})
+
+test('after a sync render, an async render waits for its caller to send the next one', async () => {
+  const [sync, first, second] = [aRecord({ lane: 'sync' }), aRecord(), aRecord()]
+  const over = Promise.withResolvers<Uint8Array>()
+  const script: Script = async ({ render: id }) => (id === sync.id ? Buffer.from('%PDF-') : await over.promise)
+  const worker = await aWorker(script, [sync, first, second], { slots: 3 })
+  using caller = worker.replies.expect(sync.id)
+  const running = worker.run()
+  await caller.reply(NEVER)
+  const pass = async (ms: number) => {
+    await worker.clock.advance(ms)
+    for (let turn = 0; turn < 50; turn++) await worker.clock.advance(0)
+  }
+  // Until the slot is free again.
+  await pass(0)
+  await pass(SYNC_PAUSE_MS_MAX - 1)
+  expect(new Set(worker.worked)).toEqual(new Set([sync.id, first.id]))
+  await pass(1)
+  expect(worker.worked).toContain(second.id)
+  worker.stop()
+  over.resolve(Buffer.from('%PDF-'))
+  await running
 })

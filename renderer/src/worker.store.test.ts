@@ -1,9 +1,10 @@
 /** A worker whose artifact store is unavailable. */
+import { setImmediate } from 'node:timers/promises'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
 import { aWorker } from '../../test/fixture/render-work.ts'
-import { CLAIM_LEASE_MS, STORE_RETRY_MS_MAX } from './worker/limit.ts'
+import { CLAIM_LEASE_MS, STORE_RETRY_MS_MAX, STORING_PER_SLOT_MAX } from './worker/limit.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
 const DEADLINE_MS = 25_000
@@ -99,4 +100,55 @@ test('an outcome is written however long that takes, soon after it can be, by wh
   await worker.pass(STORE_RETRY_MS_MAX)
   expect(await worker.outcome()).toMatchObject({ status: 'succeeded' })
   expect(worker.worked).toHaveLength(1)
+})
+
+async function turns(count = 50): Promise<void> {
+  for (let i = 0; i < count; i++) await setImmediate()
+}
+
+/** A worker of one slot whose store holds every PDF back until the test lets them through. */
+async function aWorkerThatStores(count: number, { lane }: { lane: 'async' | 'sync' }) {
+  const records = Array.from({ length: count }, () => aRecord({ lane }))
+  const worker = await aWorker(async () => PDF, records)
+  const { promise: allowed, resolve: allow } = Promise.withResolvers<void>()
+  const put = worker.artifacts.put.bind(worker.artifacts)
+  worker.artifacts.put = async (...request) => {
+    await allowed
+    await put(...request)
+  }
+  return { ...worker, records, allow }
+}
+
+test.for(['async', 'sync'] as const)(
+  'a slot renders further %s documents while some are stored, and at the limit waits',
+  async (lane) => {
+    const worker = await aWorkerThatStores(STORING_PER_SLOT_MAX + 3, { lane })
+    const events = worker.runUntil((_, seen) => seen === worker.records.length)
+    // The last one that is rendered keeps its slot.
+    await turns()
+    expect(worker.worked).toHaveLength(STORING_PER_SLOT_MAX + 1)
+    worker.allow()
+    expect(new Set((await events).map(({ manifest }) => manifest.render.id))).toEqual(
+      new Set(worker.records.map(({ id }) => id)),
+    )
+  },
+)
+
+test('a worker that stops waits until what it rendered is stored', async () => {
+  const worker = await aWorkerThatStores(2, { lane: 'async' })
+  let hasEnded = false
+  const run = async () => {
+    await worker.run()
+    hasEnded = true
+  }
+  const running = run()
+  await turns()
+  expect(worker.worked).toHaveLength(2)
+  worker.stop()
+  await turns()
+  expect(hasEnded).toBe(false)
+  worker.allow()
+  await running
+  const ended = await Promise.all(worker.records.map(({ id }) => worker.ledger.find(id, NEVER)))
+  expect(ended.map((found) => found?.state.status)).toEqual(['succeeded', 'succeeded'])
 })

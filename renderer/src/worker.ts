@@ -4,7 +4,7 @@ import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-
 import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import type { RenderEngine } from './port/engine.ts'
-import { openDeferredRenders } from './worker/deferred-renders.ts'
+import { SYNC_PAUSE_MS_MAX } from './worker/limit.ts'
 import { retryingPorts, type Worker, type WorkerPorts, type WorkerSettings } from './worker/port.ts'
 import { processRender } from './worker/process-render.ts'
 import {
@@ -18,6 +18,8 @@ import {
   turnAfter,
 } from './worker/slots.ts'
 import { openSyncQueue, type SyncQueue } from './worker/sync-queue.ts'
+import { openDeferredRenders } from './worker/without-slot/deferred-renders.ts'
+import { openStoringRenders, type StoringRenders } from './worker/without-slot/storing-renders.ts'
 
 export type { WorkerPorts, WorkerSettings } from './worker/port.ts'
 
@@ -47,18 +49,21 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
     consumer,
     poll,
     syncQueue: openSyncQueue(() => poll('sync')),
-    load: { sync: 0, others: 0 },
+    load: { sync: 0, recentSync: 0, others: 0 },
     syncSlots: syncSlotsOf(engine.slots, settings.lanes ?? LANES),
     capacityFreed,
+    storing: openStoringRenders({ clock: ports.clock, slots: engine.slots }),
   }
-  const { load, syncSlots } = sources
+  const { load, syncSlots, storing } = sources
   ports.meter.serving(engine.name, {
     slots: engine.slots,
     lanes: settings.lanes ?? LANES,
     saturation: (lane) => saturationOf(lane, { load, slots: engine.slots, syncSlots }),
+    storing: () => storing.count(),
   })
   const orderOf = (slot: number) => (slot < sources.syncSlots ? syncOnly : laneOrder)
   await Promise.all(Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, sources, orderOf(slot))))
+  await storing.ended()
 }
 
 /** Where the slots of a worker get their renders. */
@@ -71,6 +76,7 @@ interface RenderSources {
   readonly load: SlotLoad
   /** Notified when a slot becomes free or a deferred render is due. */
   readonly capacityFreed: Notifier
+  readonly storing: StoringRenders
 }
 
 /** Closes the consumer at once, so that waiting renders go to other workers. Running renders end without the queue. */
@@ -109,11 +115,30 @@ async function serveSlot(worker: Worker, sources: RenderSources, order: typeof l
     const kind = lane === 'sync' ? 'sync' : 'others'
     using _busy = meter.busy(engine.name)
     load[kind] += 1
-    await processRender(worker, queued)
+    if (lane === 'sync') load.recentSync += 1
+    await untilSlotIsFree(worker, queued, sources.storing)
     load[kind] -= 1
-    if (lane === 'sync') syncQueue.markEnded(queued)
+    if (lane === 'sync') {
+      syncQueue.markEnded(queued)
+      void forgetSync(worker, sources)
+    }
     capacityFreed.notify()
   }
+}
+
+/** Counts a sync render that has ended as recent for a moment more. Never rejects. */
+async function forgetSync({ clock, drain }: Worker, { load, capacityFreed }: RenderSources): Promise<void> {
+  await clock.sleep(SYNC_PAUSE_MS_MAX, drain).catch(() => undefined)
+  load.recentSync -= 1
+  capacityFreed.notify()
+}
+
+/** Processes a render, and resolves when its slot is free for the next one. */
+async function untilSlotIsFree(worker: Worker, queued: QueuedRender, storing: StoringRenders): Promise<void> {
+  const rendered = Promise.withResolvers<number>()
+  const ended = processRender(worker, queued, rendered.resolve)
+  const bytes = await Promise.race([rendered.promise, ended])
+  if (bytes !== undefined) await storing.add(bytes, ended)
 }
 
 function nextRender(

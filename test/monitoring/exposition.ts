@@ -55,7 +55,7 @@ export async function expositions({
   countLostSpans(traced, { lostSpans: () => 0 })
   const renderer = named('renderer')
   const meter = rendererMeter(renderer, { tenants: [], dependencies, isChromiumUp: () => true })
-  for (const engine of ENGINES) meter.serving(engine, { slots: 1, lanes: LANES, saturation: () => 0 })
+  for (const engine of ENGINES) meter.serving(engine, { slots: 1, lanes: LANES, saturation: () => 0, storing: () => 0 })
   const tenants = named('renderer')
   countSetAside(tenants, ['render'])
   const ended = tenantMeter(tenants, ['*'])

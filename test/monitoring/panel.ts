@@ -113,7 +113,7 @@ const QUEUE: readonly Panel[] = [
     unit: 'short',
     queries: {
       '{{deployable}}': `sum by (deployable) (platen_draining{${IN}} * on (namespace, job, instance) group_left (deployable) platen_build_info{${IN}})`,
-      'renders of them': `sum(platen_slots_busy{${IN}} and on (namespace, job, instance) platen_draining{${IN}} == 1) or vector(0)`,
+      'renders of them': `sum((platen_slots_busy{${IN}} + platen_renders_storing{${IN}}) and on (namespace, job, instance) platen_draining{${IN}} == 1) or vector(0)`,
     },
   },
   {

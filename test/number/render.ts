@@ -11,7 +11,13 @@ import { EGRESS_RENDER_BYTES_MAX } from '@platen/renderer/limit.ts'
 import { ENGINE_START_MS_MAX } from '@platen/renderer/port/availability.ts'
 import { SCRIPT_BYTES_MAX } from '@platen/renderer/template/asset/script.ts'
 import { CONSOLE_LINE_CHARS_MAX, CONSOLE_LINES_MAX } from '@platen/renderer/template/sandbox/console.ts'
-import { CANCELED_POLL_MS } from '@platen/renderer/worker/limit.ts'
+import {
+  CANCELED_POLL_MS,
+  STORE_SLOW_MS,
+  STORING_BYTES_MAX,
+  STORING_PER_SLOT_MAX,
+  SYNC_PAUSE_MS_MAX,
+} from '@platen/renderer/worker/limit.ts'
 import { ASYNC_PER_BULK } from '@platen/renderer/worker/slots.ts'
 import { MANIFEST_DOCUMENTS_MAX, MANIFEST_FILE_BYTES_MAX } from '@platen/settings/manifest/limit.ts'
 import { CHECK_HANG_BACK_OFF, CHECKS_AT_ONCE, TEMPLATE_CHECK_MS_MAX } from '@platen/settings/publish/limit.ts'
@@ -34,6 +40,9 @@ const RENDER = [
   `as if it had ended ${words(contract.QUEUE_AGE_MS_MAX)} after it was accepted`,
   `warnings | ${words(contract.VIEW_KEPT_MS)} at most`,
   `asks Redis every ${words(CANCELED_POLL_MS)} whether a render that it runs is canceled`,
+  `While one runs, and for ${digits(SYNC_PAUSE_MS_MAX)} ms after it`,
+  `For each slot at most ${word(STORING_PER_SLOT_MAX)} renders are stored meanwhile, with at most ${mib(STORING_BYTES_MAX)} of PDFs in an engine`,
+  `if the last one took more than ${words(STORE_SLOW_MS)}, the slot waits`,
   `Slots take ${word(ASYNC_PER_BULK)} renders of \`async\` for one of \`bulk\``,
   `one render of the bulk lane for each ${word(ASYNC_PER_BULK)} of those`,
   `S + A ÷ ${digits(ASYNC_PER_BULK)} of \`bulk\`: one for each ${word(ASYNC_PER_BULK)} of those`,

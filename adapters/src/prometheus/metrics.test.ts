@@ -37,7 +37,7 @@ function aRendererMeter(metrics: Metrics, tenants: readonly string[] = []) {
   return rendererMeter(metrics, { tenants, dependencies: dependencyMeters(metrics, manualClock()) })
 }
 
-const aSlot = { slots: 1, lanes: LANES, saturation: () => 0 }
+const aSlot = { slots: 1, lanes: LANES, saturation: () => 0, storing: () => 0 }
 
 test('what depends on the moment is looked at for each scrape, and a queue that cannot be looked at is told no more', async () => {
   const { metrics, seriesOf } = opened()
@@ -131,7 +131,8 @@ test('a render counts once for each code that it was warned of, whether it succe
 test('a slot is busy until it is free', async () => {
   const { metrics, seriesOf } = opened()
   const meter = aRendererMeter(metrics)
-  meter.serving('html', { slots: 3, lanes: ['async'], saturation: () => 0.5 })
+  meter.serving('html', { slots: 3, lanes: ['async'], saturation: () => 0.5, storing: () => 2 })
+  expect(await seriesOf('renders_storing')).toEqual(['platen_renders_storing{engine="html"} 2'])
   {
     using _first = meter.busy('html')
     using _second = meter.busy('html')

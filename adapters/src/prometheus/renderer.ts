@@ -65,6 +65,15 @@ function slotMeter(metrics: Metrics): Pick<RendererMeter, 'serving' | 'busy'> {
   })
   const busy = metrics.gauge('platen_slots_busy', 'Slots that are rendering now.', { engine: ENGINES })
   const served = new Map<Engine, Slots>()
+  const storing: Gauge = new Gauge({
+    name: 'platen_renders_storing',
+    help: 'Renders that have left their slot, as their document is made, and are being stored and published.',
+    labelNames: ['engine'],
+    registers: [metrics.registry],
+    collect() {
+      for (const [engine, { storing: count }] of served) storing.set({ engine }, count())
+    },
+  })
   const saturation: Gauge = new Gauge({
     name: 'platen_slots_saturation_ratio',
     help: 'How full the slots are for a lane, from 0 to 1. At 1, the next render of the lane must wait until another one ends. Absent where the lane is not served.',

@@ -33,11 +33,13 @@ export interface Slots {
   readonly lanes: readonly Lane[]
   /** How full they are for a lane, from 0 to 1. It must neither wait nor throw. */
   readonly saturation: (lane: Lane) => number
+  /** How many renders have left them and are being stored. It must neither wait nor throw. */
+  readonly storing: () => number
 }
 
 /** Metrics of renderers. Counting never fails and never waits. `traceId` is that of the render's trace, if that is exported. */
 export interface RendererMeter extends EngineMeter {
-  /** An engine has these slots. Each scrape calls `saturation`. */
+  /** An engine has these slots. Each scrape calls `saturation` and `storing`. */
   serving(engine: Engine, slots: Slots): void
   /** A slot of the engine is busy, until this is disposed. */
   busy(engine: Engine): Disposable

@@ -28,8 +28,26 @@ export const DEFERRED_RENDERS_MAX = 256
 /** Sync renders that a worker buffers to serve tenants in turn: more than arrive while one waits. A record is some KiB, at most 200. */
 export const SYNC_BUFFERED_MAX = 256
 
+/**
+ * How long a caller that sends one sync render after the other takes between two. An async render that began in this pause would share the
+ * cores with the next one: sync renders beside a crowd then took 1.7 times as long as alone, and now take 1.2 times as long.
+ */
+export const SYNC_PAUSE_MS_MAX = 20
+
 /** How long a stopping renderer may take to release a claim. Otherwise the claim expires by itself, only later. */
 export const CLAIM_RELEASE_MS_MAX = SECOND_MS
 
 /** Longest wait of a slot before it retries a step it depends on. Keeps the delay short after a store is back. */
 export const STORE_RETRY_MS_MAX = 2 * SECOND_MS
+
+/**
+ * Renders that are stored outside of the slots, for each slot. Storing takes three round trips to S3 and Kafka, often longer than making a
+ * small document. After a crash of the process all of them are rendered again, so they are few.
+ */
+export const STORING_PER_SLOT_MAX = 4
+
+/** Bytes of the PDFs of one engine that are stored outside of the slots. A larger PDF keeps its slot until it is stored. */
+export const STORING_BYTES_MAX = 32 * MIB
+
+/** Storing takes longer than this only while a store is overloaded or away. */
+export const STORE_SLOW_MS = SECOND_MS

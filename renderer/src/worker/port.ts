@@ -14,8 +14,8 @@ import type { Tracer } from '@platen/contract/port/tracer.ts'
 import type { Lane } from '@platen/contract/render.ts'
 import { retrying } from '@platen/contract/retry.ts'
 import type { RenderEngine } from '../port/engine.ts'
-import type { DeferredRenders } from './deferred-renders.ts'
 import { STORE_RETRY_MS_MAX } from './limit.ts'
+import type { DeferredRenders } from './without-slot/deferred-renders.ts'
 import { openWorkSource } from './work-source.ts'
 
 export interface WorkerPorts {
@@ -61,9 +61,9 @@ interface StopSignals {
 type RetryingPorts = ReturnType<typeof retryingPorts>
 
 /**
- * The ports, which repeat the calls that a render depends on until the port is available or the signal of the call aborts. The slot waits
- * meanwhile: other renders would wait for the same port, and a render with a known outcome must not run again. All other calls are made
- * once, because their callers can go on without them.
+ * The ports, which repeat the calls that a render depends on until the port is available or the signal of the call aborts. The slots wait
+ * meanwhile, sooner or later: other renders would wait for the same port, and a render with a known outcome must not run again. All other
+ * calls are made once, because their callers can go on without them.
  *
  * A drain does not wait for an event log or a queue that is away. By then the manifest is stored, and the render is still in the queue. So
  * whoever gets the render next finds the manifest, publishes the same event and charges nothing twice. A drain does wait for the store:

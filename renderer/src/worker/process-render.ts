@@ -58,11 +58,18 @@ type Ending =
   /** Another renderer has claimed it until `until`, unless it renews its claim. */
   | { readonly kind: 'deferred'; readonly until: Instant }
 
-/** Processes a queued render. If that fails, it stays in the queue and is delivered again, to others or after a restart. */
-export async function processRender(worker: Worker, queued: QueuedRender): Promise<void> {
+/**
+ * Processes a queued render. If that fails, it stays in the queue and is delivered again, to others or after a restart. Calls `onRendered`
+ * with the size of the document when the engine is free for another one: the rest is storing. Never rejects.
+ */
+export async function processRender(
+  worker: Worker,
+  queued: QueuedRender,
+  onRendered: (bytes: number) => void,
+): Promise<void> {
   const { record } = queued
   try {
-    const ending = await runStages(worker, record)
+    const ending = await runStages(worker, record, onRendered)
       .catch((error: unknown) => failByDefect(worker, record, error))
       .catch(unreadableOrThrow)
     await finish(worker, queued, ending)
@@ -72,7 +79,7 @@ export async function processRender(worker: Worker, queued: QueuedRender): Promi
 }
 
 /** The stages of a render, in as many attempts as that needs. Holds the claim of an attempt until its outcome is published. */
-async function runStages(worker: Worker, accepted: RenderRecord): Promise<Ending> {
+async function runStages(worker: Worker, accepted: RenderRecord, onRendered: (bytes: number) => void): Promise<Ending> {
   for (;;) {
     const answer = await claimRender(worker, accepted)
     if (answer.kind !== 'granted') return await endUnclaimed(worker, accepted, answer)
@@ -89,6 +96,7 @@ async function runStages(worker: Worker, accepted: RenderRecord): Promise<Ending
     if (result.kind === 'retry' || result.kind === 'lost') continue
     // The caller gets the bytes before anything is flushed.
     await replyToCaller(worker, record, result)
+    onRendered(result.kind === 'rendered' ? result.pdf.byteLength : 0)
     const manifest = await publishOutcome(worker, record, await store(worker, record, { attempt, result }))
     span.end({ error: errorOf(manifest) })
     return endingOf(manifest)

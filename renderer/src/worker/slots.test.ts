@@ -33,17 +33,18 @@ describe('a slot', () => {
 })
 
 test.for<[string, SlotLoad, number, boolean]>([
-  ['in a free slot', { sync: 0, others: 1 }, 2, true],
-  ['not where all are at work', { sync: 0, others: 2 }, 2, false],
-  ['not in the last slot beside a sync render', { sync: 1, others: 1 }, 2, false],
-  ['in the one slot there is, be it beside a sync render', { sync: 1, others: 0 }, 1, true],
-  ['beside many sync renders as beside one', { sync: 3, others: 2 }, 4, true],
+  ['in a free slot', { sync: 0, recentSync: 0, others: 1 }, 2, true],
+  ['not where all are at work', { sync: 0, recentSync: 0, others: 2 }, 2, false],
+  ['not in the last slot beside a sync render', { sync: 1, recentSync: 1, others: 1 }, 2, false],
+  ['in the one slot there is, be it beside a sync render', { sync: 1, recentSync: 1, others: 0 }, 1, true],
+  ['not in the last slot a moment after a sync render', { sync: 0, recentSync: 1, others: 1 }, 2, false],
+  ['beside many sync renders as beside one', { sync: 3, recentSync: 3, others: 2 }, 4, true],
 ])('an async render begins %s', ([, load, slots, may]) => {
   expect(startableLanes(LANES, { served: LANES, load, slots })).toEqual(may ? LANES : ['sync'])
 })
 
 test('no render begins from a lane that is not served here', () => {
-  const load = { sync: 0, others: 0 }
+  const load = { sync: 0, recentSync: 0, others: 0 }
   expect(startableLanes(['bulk', 'sync', 'async'], { served: ['sync', 'bulk'], load, slots: 1 })).toEqual([
     'bulk',
     'sync',
@@ -66,14 +67,22 @@ test('a slot for sync renders serves nothing else', () => {
 
 describe('the saturation of slots', () => {
   test.for<[string, SlotLoad, Readonly<Record<Lane, number>>]>([
-    ['is 0 when nothing runs', { sync: 0, others: 0 }, { sync: 0, async: 0, bulk: 0 }],
-    ['is 1 for async when async alone has all it may have', { sync: 0, others: 4 }, { sync: 0.8, async: 1, bulk: 1 }],
+    ['is 0 when nothing runs', { sync: 0, recentSync: 0, others: 0 }, { sync: 0, async: 0, bulk: 0 }],
     [
-      'is 1 for async beside a sync render, where one fewer may run',
-      { sync: 1, others: 3 },
+      'is 1 for async when async alone has all it may have',
+      { sync: 0, recentSync: 0, others: 4 },
       { sync: 0.8, async: 1, bulk: 1 },
     ],
-    ['is 1 for all when sync renders have all slots', { sync: 5, others: 0 }, { sync: 1, async: 1, bulk: 1 }],
+    [
+      'is 1 for async beside a sync render, where one fewer may run',
+      { sync: 1, recentSync: 1, others: 3 },
+      { sync: 0.8, async: 1, bulk: 1 },
+    ],
+    [
+      'is 1 for all when sync renders have all slots',
+      { sync: 5, recentSync: 5, others: 0 },
+      { sync: 1, async: 1, bulk: 1 },
+    ],
   ])('%s', ([, load, ratios]) => {
     expect(
       Object.fromEntries(LANES.map((lane) => [lane, saturationOf(lane, { load, slots: 5, syncSlots: 1 })])),
@@ -85,10 +94,12 @@ describe('the saturation of slots', () => {
       for (let slots = 1 + syncSlots; slots <= 6; slots++) {
         for (let sync = 0; sync <= slots; sync++) {
           for (let others = 0; others <= slots - syncSlots && sync + others < slots; others++) {
-            const load = { sync, others }
-            const startable = startableLanes(LANES, { served: LANES, load, slots: slots - syncSlots })
-            const full = LANES.filter((lane) => saturationOf(lane, { load, slots, syncSlots }) === 1)
-            expect(full).toEqual(LANES.filter((lane) => !startable.includes(lane)))
+            for (const recentSync of [sync, sync + 1]) {
+              const load = { sync, recentSync, others }
+              const startable = startableLanes(LANES, { served: LANES, load, slots: slots - syncSlots })
+              const full = LANES.filter((lane) => saturationOf(lane, { load, slots, syncSlots }) === 1)
+              expect(full).toEqual(LANES.filter((lane) => !startable.includes(lane)))
+            }
           }
         }
       }

@@ -19,6 +19,8 @@ export function laneOrder(turn: LaneTurn): readonly Lane[] {
 /** How many renders the slots of an engine run now. */
 export interface SlotLoad {
   sync: number
+  /** Sync renders that run, or ended a moment ago: their caller may be about to send the next one. */
+  recentSync: number
   /** Async and bulk renders. */
   others: number
 }
@@ -39,8 +41,8 @@ export interface AllSlots {
 }
 
 /**
- * The lanes from which a render may begin now. While a sync render runs, one async or bulk render fewer may run, because they share the
- * cores. But at least one may always run.
+ * The lanes from which a render may begin now. While a sync render runs, and for a moment after it, one async or bulk render fewer may run,
+ * because they share the cores. But at least one may always run.
  */
 export function startableLanes(order: readonly Lane[], { served, load, slots }: SlotCapacity): readonly Lane[] {
   const othersMax = othersMaxOf(load, slots)
@@ -58,7 +60,7 @@ export function saturationOf(lane: Lane, { load, slots, syncSlots }: AllSlots): 
 }
 
 function othersMaxOf(load: SlotLoad, slots: number): number {
-  return Math.max(1, load.sync > 0 ? slots - 1 : slots)
+  return Math.max(1, load.recentSync > 0 ? slots - 1 : slots)
 }
 
 /** How many slots of an engine are reserved for sync renders. None if the worker serves no other lane or has only one slot. */

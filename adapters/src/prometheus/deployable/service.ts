@@ -22,7 +22,7 @@ export function serviceMetrics(metrics: Metrics, { log, clock, isDraining }: Ser
   )
   metrics.observableGauge(
     'platen_draining',
-    '1 from SIGTERM until the end of the process, else 0. `platen_slots_busy`, `platen_sync_renders_waiting` and `platen_webhook_deliveries_held` say what is still running.',
+    '1 from SIGTERM until the end of the process, else 0. `platen_slots_busy`, `platen_renders_storing`, `platen_sync_renders_waiting` and `platen_webhook_deliveries_held` say what is still running.',
     () => (isDraining() ? 1 : 0),
   )
 }

@@ -78,7 +78,9 @@ export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
       for (const slot of free) {
         for (;;) {
           const order = slot < syncSlots ? syncOnly() : laneOrder(turns[slot] ?? 0)
-          const lanes = startableLanes(order, { served: LANES, load, slots: slots - syncSlots })
+          // The moment after a sync render is left out: it is shorter than a render.
+          const known = { ...load, recentSync: load.sync }
+          const lanes = startableLanes(order, { served: LANES, load: known, slots: slots - syncSlots })
           const isLastSlot = load.sync + load.others === slots - 1
           const render = lanes
             .values()

@@ -7,7 +7,7 @@ import type { Instant } from '@platen/contract/brand.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
 import type { Lane } from '@platen/contract/render.ts'
-import { DEFERRED_RENDERS_MAX, HELD_POLL_MS_MAX } from './limit.ts'
+import { DEFERRED_RENDERS_MAX, HELD_POLL_MS_MAX } from '../limit.ts'
 
 export interface DeferredRenders {
   /**

@@ -1,0 +1,56 @@
+/**
+ * Renders that have left their slot: the document is made, a sync caller has it, and the outcome is being stored and published. So a slot
+ * makes the next document while the last one is stored.
+ *
+ * How many there may be, and with how many bytes, is limited: a slot whose render finds no room waits until it has. If the store has
+ * become slow, every slot waits, because whatever is rendered then would wait for the same store, and may miss its deadline there.
+ */
+import type { Clock } from '@platen/contract/port/clock.ts'
+import { STORE_SLOW_MS, STORING_BYTES_MAX, STORING_PER_SLOT_MAX } from '../limit.ts'
+
+export interface StoringRenders {
+  /**
+   * Takes a render with a document of `bytes`, which is over when `ended` resolves; it must not reject. Resolves when the slot may go on:
+   * when there is room for the render, or when it is over.
+   */
+  add(bytes: number, ended: Promise<void>): Promise<void>
+  /** How many there are. */
+  count(): number
+  /** Resolves when all of them are over. */
+  ended(): Promise<void>
+}
+
+/** Opens an empty set. `slots` is the number of slots that share it. */
+export function openStoringRenders({
+  clock,
+  slots,
+}: {
+  readonly clock: Clock
+  readonly slots: number
+}): StoringRenders {
+  const storing = new Set<Promise<void>>()
+  let storedBytes = 0
+  let isSlow = false
+  const hasRoom = (bytes: number) =>
+    !isSlow && storing.size < slots * STORING_PER_SLOT_MAX && storedBytes + bytes <= STORING_BYTES_MAX
+
+  return {
+    async add(bytes, ended) {
+      const beganAt = clock.monotonic()
+      const render = { isOver: false }
+      const over = async () => {
+        await ended
+        render.isOver = true
+        isSlow = clock.monotonic() - beganAt > STORE_SLOW_MS
+        if (storing.delete(stored)) storedBytes -= bytes
+      }
+      const stored = over()
+      while (!render.isOver && !hasRoom(bytes)) await Promise.race([stored, ...storing])
+      if (render.isOver) return
+      storedBytes += bytes
+      storing.add(stored)
+    },
+    count: () => storing.size,
+    ended: async () => void (await Promise.all(storing)),
+  }
+}
