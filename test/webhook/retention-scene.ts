@@ -76,7 +76,7 @@ export async function onDisk(clock: ManualClock): Promise<Stores> {
   return {
     artifacts: await openFileArtifactStore({ root: join(folder, 'artifacts'), clock, ...urls }),
     events: sqliteEventLog(database),
-    deliveries: await openSqliteDeliveryLog(database, clock, NEVER),
+    deliveries: await openSqliteDeliveryLog(database, { clock }, NEVER),
     ledger: sqliteRenderLedger(database, clock),
     async [Symbol.asyncDispose]() {
       await database[Symbol.asyncDispose]()
