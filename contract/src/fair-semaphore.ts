@@ -69,7 +69,8 @@ export function openFairSemaphore({ permits, permitsPerTenant }: FairSemaphoreOp
         admitNext()
       }
       try {
-        await raceAbort(promise, signal)
+        // Usually it is granted at once.
+        if (queue.waiting.has(resolve)) await raceAbort(promise, signal)
       } catch (reason) {
         // The permit may have been granted at this very moment.
         if (queue.waiting.delete(resolve)) deleteIfIdle(tenant, queue)

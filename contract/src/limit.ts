@@ -196,6 +196,16 @@ export const WEBHOOK_REDELIVERIES_MAX = 10
 export const WEBHOOK_CALLS_MAX = 256
 export const WEBHOOK_CALLS_PER_HOST_MAX = 8
 
+/** How long a delivery may wait for its first attempt, and this for its end, before the delivery itself is stored. Most end sooner. */
+export const FIRST_ATTEMPT_MS_MAX = 100
+
+/**
+ * Deliveries whose first attempt is waited for at once: in all, and of one tenant. The latter are as many as may wait for one receiver,
+ * since others would be postponed. If none of the receivers of a tenant answers, 640 of its deliveries a second are still stored.
+ */
+export const FIRST_ATTEMPTS_MAX = 128
+export const FIRST_ATTEMPTS_PER_TENANT_MAX = 64
+
 /** The longest time for which a delivery without room is postponed. */
 export const WEBHOOK_DEFER_MS_MAX = 60 * SECOND_MS
 

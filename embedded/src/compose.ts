@@ -202,7 +202,7 @@ async function openPorts({ config, clock, log, stack, database, directory, meter
   const ledger = sqliteRenderLedger(database, clock)
   const events = sqliteEventLog(database)
   const limiter = await openSqliteLimiter(database, clock, starting)
-  const deliveries = await openSqliteDeliveryLog(database, clock, starting)
+  const deliveries = await openSqliteDeliveryLog(database, { clock }, starting)
   const { policy, ca } = config.webhooks
   const sender = stack.use(senderAtFirstCall({ clock, policy, ca: () => ca }))
   stack.use(

@@ -39,7 +39,7 @@ describeDeliveryList('memory', () =>
 describeDeliveryList('sqlite', () =>
   timed((clock) =>
     sqliteHarness(async (database) => {
-      const log = await openSqliteDeliveryLog(database, clock, NEVER)
+      const log = await openSqliteDeliveryLog(database, { clock }, NEVER)
       const erase: ListedDeliveries['erase'] = (render) => log.forget(render, NEVER)
       return { log, list: sqliteDeliveryList(database, clock), shown: async () => undefined, erase }
     }),

@@ -248,10 +248,12 @@ export async function takeMany(log: DeliveryLog, count: number, signal: AbortSig
   return taken
 }
 
-/** Takes the next due delivery when it comes. */
+/** Begins with the next due delivery when it comes. One that the log has taken back comes again. */
 async function nextOf(given: AsyncIterator<DueDelivery>): Promise<DueDelivery | undefined> {
-  const { value } = await given.next()
-  return begun(value)
+  for (;;) {
+    const { value } = await given.next()
+    if (value?.begin?.() !== false) return value
+  }
 }
 
 /** Begins with a due delivery, as the dispatcher does before it calls. */

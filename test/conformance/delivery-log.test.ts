@@ -14,7 +14,11 @@ import { deliveryHarness } from './kafka-delivery-harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 
 describeDeliveryLog('memory', (clock) => memoryHarness(() => memoryDeliveryLog(clock)))
-describeDeliveryLog('sqlite', (clock) => sqliteHarness((database) => openSqliteDeliveryLog(database, clock, NEVER)))
+/** Tests schedule a delivery, and make its first attempt when it is stored: it is not waited for. */
+const timer = { timeout: () => AbortSignal.timeout(1) }
+describeDeliveryLog('sqlite', (clock) =>
+  sqliteHarness((database) => openSqliteDeliveryLog(database, { clock, timer }, NEVER)),
+)
 
 describeOnKafka('on Kafka', (kafka) => {
   describe.skipIf(!hasServer('s3'))('and S3', () => {

@@ -157,7 +157,7 @@ async function useQueue(database: Database): Promise<void> {
 }
 
 async function useDeliveries(database: Database): Promise<void> {
-  const log = await openSqliteDeliveryLog(database, CLOCK, NEVER)
+  const log = await openSqliteDeliveryLog(database, { clock: CLOCK }, NEVER)
   const delivery = aDelivery({ createdAt: Date.now() })
   await log.schedule([delivery, aDelivery({ createdAt: Date.now() })], NEVER)
   const attempt = { startedAt: NOON, durationMs: 1, result: 'ok', statusCode: 200 } as const
@@ -165,6 +165,14 @@ async function useDeliveries(database: Database): Promise<void> {
     await due.record(attempt, { status: 'delivered' })
     await due.record(attempt, undefined)
     await due.defer(1)
+    // While there is a consumer, a new delivery goes to it first.
+    const scheduling = log.schedule([aDelivery({ createdAt: Date.now() })], NEVER)
+    for await (const first of log.consume(NEVER)) {
+      if (first.begin?.() === undefined) continue
+      await first.record(attempt, { status: 'delivered' })
+      break
+    }
+    await scheduling
     break
   }
   await log.find(delivery.id, NEVER)

@@ -58,7 +58,7 @@ beforeEach(async () => {
   artifacts = await openFileArtifactStore({ root: join(folder, 'artifacts'), clock, ...urls })
   ledger = sqliteRenderLedger(database, clock)
   events = sqliteEventLog(database)
-  deliveries = await openSqliteDeliveryLog(database, clock, NEVER)
+  deliveries = await openSqliteDeliveryLog(database, { clock }, NEVER)
   lines = []
 })
 afterEach(async () => {

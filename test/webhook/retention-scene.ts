@@ -86,7 +86,7 @@ export async function onDisk(clock: ManualClock): Promise<Stores> {
   return {
     artifacts,
     events: sqliteEventLog(database),
-    deliveries: await openSqliteDeliveryLog(database, clock, NEVER),
+    deliveries: await openSqliteDeliveryLog(database, { clock }, NEVER),
     ledger,
     findRenders: (order, signal) => rendersInLedger(order, { artifacts, serviceBucket: BUCKET, ledger }, signal),
     async [Symbol.asyncDispose]() {

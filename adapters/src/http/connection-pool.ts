@@ -61,30 +61,41 @@ export interface ConnectionPool {
  * Connections that timed out or that the receiver closed still count until `acquire` finds them.
  */
 export function openConnectionPool(): ConnectionPool {
-  /** Ordered by last use. */
+  /** All idle connections, and those of each key, ordered by last use. */
   const idle = new Set<Connection>()
-  const idleOf = (key: string) => [...idle].filter((connection) => connection.key === key)
+  const idleOf = new Map<string, Set<Connection>>()
+
+  const remove = (connection: Connection) => {
+    idle.delete(connection)
+    const own = idleOf.get(connection.key)
+    own?.delete(connection)
+    if (own?.size === 0) idleOf.delete(connection.key)
+  }
   const evictOldest = ([oldest]: Iterable<Connection>) => {
-    if (oldest !== undefined && idle.delete(oldest)) oldest.socket.destroy()
+    if (oldest === undefined) return
+    remove(oldest)
+    oldest.socket.destroy()
   }
 
   return {
     acquire(key) {
-      for (const connection of idleOf(key).reverse()) {
-        idle.delete(connection)
+      for (const connection of [...(idleOf.get(key) ?? [])].reverse()) {
+        remove(connection)
         if (!connection.socket.destroyed) return connection
       }
       return undefined
     },
     release(connection) {
+      const own = idleOf.get(connection.key) ?? new Set()
+      idleOf.set(connection.key, own.add(connection))
       idle.add(connection)
-      const own = idleOf(connection.key)
-      if (own.length > WEBHOOK_CALLS_PER_HOST_MAX) evictOldest(own)
+      if (own.size > WEBHOOK_CALLS_PER_HOST_MAX) evictOldest(own)
       if (idle.size > WEBHOOK_CALLS_MAX) evictOldest(idle)
     },
     destroy() {
       for (const { socket } of idle) socket.destroy()
       idle.clear()
+      idleOf.clear()
     },
   }
 }

@@ -111,17 +111,8 @@ export const DELIVERY_SHOWN_AGAIN_MS = 300 * SECOND_MS
 /** Objects of deliveries that are read or written at once: a remote store answers many as quickly as one. */
 export const WEBHOOK_OBJECTS_AT_ONCE = 32
 
-/** How long a delivery may wait for its first attempt, and this for its end, before the delivery itself is stored. Most end sooner. */
-export const FIRST_ATTEMPT_MS_MAX = 100
-
 /** How often a delivery is looked for that is known and not stored, before it counts as absent: its process may have died. */
 export const ANNOUNCED_LOOKS_MAX = 10
-
-/**
- * Deliveries whose first attempt is waited for at once. Fewer than may wait for one receiver, which would be postponed otherwise. If none
- * of the receivers answers, 640 deliveries a second are still stored.
- */
-export const FIRST_ATTEMPTS_MAX = 64
 
 /**
  * When a delivery whose first attempt is under way is looked at by its reminder: if its process has died by then, another one makes the

@@ -122,7 +122,7 @@ function databaseOn(thread: Worker, opened: PromiseWithResolvers<void>): Databas
     },
     async [Symbol.asyncDispose]() {
       // After the earlier commands, which are sent in this turn of the event loop.
-      if (!isClosed) queueMicrotask(() => thread.postMessage({ kind: 'close' } satisfies ToThread, []))
+      if (!isClosed) setImmediate(() => thread.postMessage({ kind: 'close' } satisfies ToThread, []))
       isClosed = true
       await exited.promise
     },
@@ -140,7 +140,7 @@ function batchedPost(thread: Worker): (call: Call) => void {
   }
   return (call) => {
     gathered.push(call)
-    if (gathered.length === 1) queueMicrotask(send)
+    if (gathered.length === 1) setImmediate(send)
     if (gathered.length === COMMANDS_PER_COMMIT_MAX) send()
   }
 }

@@ -1,6 +1,5 @@
 /** The delivery log in the database of the embedded service. */
 import type { Instant } from '@platen/contract/brand.ts'
-import type { Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
 import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
@@ -8,10 +7,10 @@ import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port
 import { raceAbort, raceFirst } from '@platen/contract/race.ts'
 import type { Command, Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
+import { DELIVERY_COLUMNS, recordIn } from './delivery-log/delivery-row.ts'
+import { NewDeliveries } from './delivery-log/new-deliveries.ts'
 import { WEBHOOK_DUE_PREFETCH } from './limit.ts'
 
-const SCHEDULE = `INSERT INTO delivery (id, render, delivery, status, due_at, next_at) VALUES (?1, ?2, ?3, 'scheduled', ?4, ?4)
-  ON CONFLICT DO NOTHING RETURNING next_at`
 const RELEASE_ALL = `UPDATE delivery SET taken = 0 WHERE next_at IS NOT NULL AND taken = 1`
 const TAKE = `UPDATE delivery SET taken = 1 WHERE id IN (
     SELECT id FROM delivery WHERE next_at IS NOT NULL AND taken = 0 AND next_at <= ? ORDER BY next_at LIMIT ?)
@@ -26,85 +25,112 @@ const RECORD_UNCHANGED = `${RECORDED}, next_at = iif(asked > ?2, ?4, due_at) WHE
 const DEFER = `UPDATE delivery SET taken = 0, next_at = ?2, reason = coalesce(?3, reason) WHERE id = ?1 RETURNING next_at`
 const REDELIVER = `UPDATE delivery SET asked = asked + 1, next_at = min(coalesce(next_at, ?2), ?2) WHERE id = ?1 AND asked < ?3
   RETURNING next_at`
-/** The columns that `recordIn` reads. */
-export const DELIVERY_COLUMNS = 'delivery, status, reason, next_at, calls'
 const COLUMNS = `SELECT ${DELIVERY_COLUMNS} FROM delivery`
 const FIND = `${COLUMNS} WHERE id = ?`
 const OF_RENDER = `${COLUMNS} WHERE render = ? ORDER BY id`
 const FORGET = `DELETE FROM delivery WHERE render = ?`
 
+export interface DeliveryLogOptions {
+  /** The clock by which deliveries are due. */
+  readonly clock: Clock
+  /** Limits how long a first attempt is waited for; by default the same clock. */
+  readonly timer?: Pick<Clock, 'timeout'>
+}
+
 /** Opens the log in a database. One per database, as only it wakes its consumer. Releases deliveries that the last process had in hand. */
 export async function openSqliteDeliveryLog(
   database: Database,
-  clock: Clock,
+  { clock, timer = clock }: DeliveryLogOptions,
   signal: AbortSignal,
 ): Promise<DeliveryLog> {
   await database.run([{ sql: RELEASE_ALL }], signal)
-  const changed = openNotifier()
+  const work: Work = { changed: openNotifier(), mayBeDue: false }
 
   /** Wakes the consumer when a delivery is scheduled by the write, even if the caller stops waiting first. */
   const write = async (command: Command) => {
     const answers = await database.run(command)
-    if (answers.some((rows) => rows.some(({ next_at: at }) => at !== null))) changed.notify()
+    if (answers.some((rows) => rows.some(({ next_at: at }) => at !== null))) {
+      work.mayBeDue = true
+      work.changed.notify()
+    }
     return answers
   }
+  const fresh = new NewDeliveries({ database, clock, timer, write, onNew: () => work.changed.notify() })
 
   return {
-    consume: (signal) => consume({ database, clock, changed, write }, signal),
+    consume: (signal) => consume({ database, clock, work, write, fresh }, signal),
     async schedule(deliveries, signal) {
       signal.throwIfAborted()
-      const now = clock.now()
-      const insert = (delivery: Delivery) => ({
-        sql: SCHEDULE,
-        values: [delivery.id, delivery.render, JSON.stringify(delivery), now],
-      })
-      await raceAbort(write(deliveries.map(insert)), signal)
+      await raceAbort(fresh.schedule(deliveries), signal)
     },
     async find(id, signal) {
+      await raceAbort(fresh.known(id), signal)
       const [[row] = []] = await database.run([{ sql: FIND, values: [id] }], signal)
       return row === undefined ? undefined : recordIn(row)
     },
     async listByRender(render, signal) {
+      await raceAbort(fresh.knownOf(render), signal)
       const [rows = []] = await database.run([{ sql: OF_RENDER, values: [render] }], signal)
       return rows.map(recordIn)
     },
     async redeliver(id, signal) {
-      signal.throwIfAborted()
+      await raceAbort(fresh.known(id), signal)
       const values = [id, clock.now(), WEBHOOK_REDELIVERIES_MAX]
       const [rows = []] = await raceAbort(write([{ sql: REDELIVER, values }]), signal)
       return rows.length > 0
     },
     async forget(render, signal) {
+      fresh.forget(render)
       await database.run([{ sql: FORGET, values: [render] }], signal)
     },
   }
 }
 
+/** What the consumer waits for. */
+interface Work {
+  /** Notified when there is a new delivery, or one may have become due. */
+  readonly changed: Notifier
+  /** Whether the table may have a due delivery that it had not when the consumer looked. */
+  mayBeDue: boolean
+}
+
 interface Consumption {
   readonly database: Database
   readonly clock: Clock
-  /** Notified when a delivery may have become due. */
-  readonly changed: Notifier
+  readonly work: Work
   /** Runs a command whose rows contain the next due time of a delivery. */
   readonly write: (command: Command) => Promise<readonly (readonly Row[])[]>
+  readonly fresh: NewDeliveries
 }
 
 async function* consume(consumption: Consumption, signal: AbortSignal): AsyncGenerator<DueDelivery> {
-  const { database, clock } = consumption
+  const { database, clock, work, fresh } = consumption
   let atHand: Row[] = []
+  /** When the table has a due delivery again. */
+  let nextAt: Instant | undefined = clock.now()
+  fresh.setConsumed(true)
   try {
     for (;;) {
-      const take = { sql: TAKE, values: [clock.now(), WEBHOOK_DUE_PREFETCH] }
-      const [rows = [], [next] = []] = await database.run([take, { sql: NEXT }], signal)
-      // UPDATE returns rows in no particular order.
-      atHand = rows.toSorted((one, other) => integerIn(one, 'next_at') - integerIn(other, 'next_at'))
-      for (let row = atHand.shift(); row !== undefined; row = atHand.shift()) yield dueIn(row, consumption)
-      if (rows.length < WEBHOOK_DUE_PREFETCH) await somethingDue(next, consumption, signal)
+      signal.throwIfAborted()
+      const due = fresh.next() ?? dueOf(atHand.shift(), consumption)
+      if (due !== undefined) {
+        yield due
+      } else if (work.mayBeDue || (nextAt !== undefined && nextAt <= clock.now())) {
+        work.mayBeDue = false
+        const take = { sql: TAKE, values: [clock.now(), WEBHOOK_DUE_PREFETCH] }
+        const [rows = [], [next] = []] = await database.run([take, { sql: NEXT }], signal)
+        // UPDATE returns rows in no particular order.
+        atHand = rows.toSorted((one, other) => integerIn(one, 'next_at') - integerIn(other, 'next_at'))
+        nextAt = typeof next?.['at'] === 'number' ? next['at'] : undefined
+      } else {
+        await somethingDue(nextAt, consumption, signal)
+      }
     }
   } catch (cause) {
     // An aborted signal ends consuming normally; everything else is an error.
     if (!signal.aborted) throw cause
   } finally {
+    fresh.setConsumed(false)
     const left = atHand.map((row) => textIn(row, 'id'))
     if (left.length > 0) await database.run([{ sql: GIVE_BACK, values: [JSON.stringify(left)] }])
   }
@@ -112,17 +138,16 @@ async function* consume(consumption: Consumption, signal: AbortSignal): AsyncGen
 
 /** Resolves when the next delivery is due, or when something has changed. */
 async function somethingDue(
-  next: Row | undefined,
-  { clock, changed }: Consumption,
+  nextAt: Instant | undefined,
+  { clock, work: { changed } }: Consumption,
   signal: AbortSignal,
 ): Promise<void> {
-  const at = next?.['at']
-  const waits = [(over: AbortSignal) => changed.wait(over)]
-  if (typeof at === 'number') waits.push((over) => clock.sleep(at - clock.now(), over))
-  await raceFirst(waits, signal)
+  if (nextAt === undefined) return await changed.wait(signal)
+  await raceFirst([(over) => changed.wait(over), (over) => clock.sleep(nextAt - clock.now(), over)], signal)
 }
 
-function dueIn(row: Row, { write, clock }: Consumption): DueDelivery {
+function dueOf(row: Row | undefined, { write, clock }: Consumption): DueDelivery | undefined {
+  if (row === undefined) return undefined
   const delivery: DueDelivery['delivery'] = JSON.parse(textIn(row, 'delivery'))
   const { id } = delivery
   const isRedelivery = integerIn(row, 'asked') > 0
@@ -149,18 +174,4 @@ function dueAtOf(next: NextStatus, now: Instant): Instant | null {
 
 function reasonOf(next: NextStatus): string | null {
   return next.status === 'scheduled' ? null : (next.reason ?? null)
-}
-
-/** The delivery in a row. */
-export function recordIn(row: Row): DeliveryRecord {
-  const { reason, next_at: nextAt } = row
-  // Only this file writes the column, and the table constrains it.
-  const status = textIn(row, 'status') as DeliveryStatus
-  return {
-    delivery: JSON.parse(textIn(row, 'delivery')),
-    status,
-    ...(status === 'scheduled' && typeof nextAt === 'number' && { dueAt: nextAt }),
-    ...(typeof reason === 'string' && { reason }),
-    attempts: JSON.parse(textIn(row, 'calls')),
-  }
 }

@@ -12,8 +12,8 @@ export const DATABASE_CALLS_MAX = 10_000
 /** Rows pruned at once: a few milliseconds, because commands of renders wait meanwhile. */
 export const PRUNE_ROWS_MAX = 1000
 
-/** Events a reader fetches at once. */
-export const EVENT_PREFETCH = 64
+/** Events a reader fetches at once: each look may wait for the flush of a commit. */
+export const EVENT_PREFETCH = 256
 
 /** Due deliveries fetched at a time: so many that a busy log is asked rarely, few compared with those that wait in memory. */
 export const WEBHOOK_DUE_PREFETCH = 256

@@ -99,7 +99,7 @@ export async function openEmbeddedStores(ports: OpenPorts, signal: AbortSignal):
   const urls = { publicUrl: () => '', urlKey: Buffer.alloc(32) }
   const artifacts = await openFileArtifactStore({ root: join(dataDir, 'artifacts'), clock, ...urls })
   const ledger = sqliteRenderLedger(database, clock)
-  const deliveries = await openSqliteDeliveryLog(database, clock, signal)
+  const deliveries = await openSqliteDeliveryLog(database, { clock }, signal)
   const owned = stack.move()
   return {
     artifacts,

@@ -1,11 +1,16 @@
+import { setImmediate } from 'node:timers/promises'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
 import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
+import type { Delivery } from '@platen/contract/delivery.ts'
+import type { RenderEvent } from '@platen/contract/event.ts'
+import type { EventLog } from '@platen/contract/port/event-log.ts'
 import { encodeManifest, type Manifest, manifestKey, tombstoneOf } from '@platen/contract/render.ts'
-import { expect, test } from 'vitest'
+import { assert, expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent, aRecord, NEVER, NOON, SILENT } from '../../../test/fixture/build.ts'
 import { scheduleDeliveries } from './delivery-scheduler.ts'
+import { WEBHOOK_EVENTS_PER_COMMIT } from './limit.ts'
 
 const URL = 'https://example.com/of-ada'
 
@@ -31,10 +36,45 @@ test('a delivery of a stored request is as its manifest says, and there is none 
   const ports = { events, deliveries, artifacts, serviceBucket: 'platen', clock, log: SILENT, retriesMax: 5 }
   const running = scheduleDeliveries(ports, stop.signal)
   const [{ id: last } = anEvent()] = happened.slice(-1)
-  while ((await deliveries.find(last, NEVER)) === undefined) await new Promise((resolve) => setImmediate(resolve))
+  while ((await deliveries.find(last, NEVER)) === undefined) await setImmediate()
   stop.abort()
   await running.catch(() => undefined)
   const found = await Promise.all(happened.map(async ({ id }) => (await deliveries.find(id, NEVER))?.delivery))
   expect(found.map((delivery) => delivery?.url)).toEqual([undefined, undefined, undefined, URL, URL])
   expect(JSON.parse(found[3]?.body ?? '')).toMatchObject({ error_message: 'no total for ada' })
 })
+
+test('a delivery that takes long holds up no other, and no event behind it counts as read before it is stored', async () => {
+  const [clock, events, artifacts] = [manualClock(NOON), memoryEventLog(), memoryArtifactStore()]
+  const log = memoryDeliveryLog(clock)
+  const happened = Array.from({ length: 2 * WEBHOOK_EVENTS_PER_COMMIT }, () =>
+    anEvent(aManifest({ record: aRecord({ webhookUrl: URL }) })),
+  )
+  for (const event of happened) await events.append(event, NEVER)
+  const [slow, ...others] = happened.map(({ id }) => id)
+  assert(slow !== undefined)
+  const answered = Promise.withResolvers<void>()
+  const deliveries = {
+    async schedule(due: readonly Delivery[], signal: AbortSignal) {
+      if (due.some(({ id }) => id === slow)) await answered.promise
+      await log.schedule(due, signal)
+    },
+  }
+  const stop = new AbortController()
+  const ports = { events, deliveries, artifacts, serviceBucket: 'platen', clock, log: SILENT, retriesMax: 5 }
+  const running = scheduleDeliveries(ports, stop.signal)
+  for (const id of others) while ((await log.find(id, NEVER)) === undefined) await setImmediate()
+  expect([await log.find(slow, NEVER), (await firstUnread(events)).id]).toEqual([undefined, slow])
+  answered.resolve()
+  const marker = anEvent()
+  await events.append(marker, NEVER)
+  while ((await firstUnread(events)).id !== marker.id) await setImmediate()
+  expect(await log.find(slow, NEVER)).toBeDefined()
+  stop.abort()
+  await running
+})
+
+async function firstUnread(events: EventLog): Promise<RenderEvent> {
+  for await (const { event } of events.follow('webhooks', NEVER)) return event
+  throw new Error('there is one')
+}

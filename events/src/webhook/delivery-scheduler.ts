@@ -9,7 +9,7 @@ import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts
 import type { Log } from '@platen/contract/port/log.ts'
 import { decodeManifest, expiryOf, isErased, manifestAddress, UnreadableManifest } from '@platen/contract/render.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
-import { STORED_REQUESTS_READ_AT_ONCE, WEBHOOK_EVENTS_PER_COMMIT } from './limit.ts'
+import { STORED_REQUESTS_READ_AT_ONCE, WEBHOOK_EVENTS_PER_COMMIT, WEBHOOK_SCHEDULED_AT_ONCE } from './limit.ts'
 
 export interface SchedulerOptions {
   readonly events: Pick<EventLog, 'follow'>
@@ -32,43 +32,81 @@ const READER = 'webhooks'
  * events that are read again after a crash are already known.
  */
 export async function scheduleDeliveries(options: SchedulerOptions, signal: AbortSignal): Promise<void> {
-  const { events, deliveries } = options
-  const scheduleRetry = { ...options, dependency: 'delivery log', operation: 'schedule', signal }
   const doneRetry = { ...options, dependency: 'event log', operation: 'done', signal }
   let last: ReceivedEvent | undefined
-  let read = 0
-  /** Events for the next command. They gather while a command is running. */
-  let gathered: RenderEvent[] = []
-  let scheduling: Promise<void> | undefined
-  const schedule = async () => {
-    while (gathered.length > 0) {
-      const batch = gathered
-      gathered = []
-      await retryWhileUnavailable(async () => {
-        const due = await deliveriesOf(batch, options, signal)
-        if (due.length > 0) await deliveries.schedule(due, signal)
-      }, scheduleRetry)
-    }
-    scheduling = undefined
-  }
+  let scheduling = openScheduling(options, signal)
+  let committing = Promise.resolve()
+  /** Commits the position when the deliveries of all events up to it are scheduled. */
   const commit = async () => {
-    await scheduling
-    await retryWhileUnavailable(async () => last?.done(), doneRetry)
+    const [reached, begun] = [last, scheduling]
+    scheduling = openScheduling(options, signal)
+    await begun.ended()
+    await retryWhileUnavailable(async () => reached?.done(), doneRetry)
   }
-  for await (const received of events.follow(READER, signal)) {
+  let read = 0
+  for await (const received of options.events.follow(READER, signal)) {
     last = received
     options.onEvent?.(received.event)
     const { render } = received.event.manifest
-    if (render.webhookUrl !== undefined || render.requestData !== undefined) {
-      gathered.push(received.event)
-      scheduling ??= schedule()
-      // `commit` handles the rejection. Until then it must not end the process.
-      scheduling.catch(() => undefined)
-    }
+    if (render.webhookUrl !== undefined || render.requestData !== undefined) scheduling.add(received.event)
     read += 1
-    if (read % WEBHOOK_EVENTS_PER_COMMIT === 0) await commit()
+    if (read % WEBHOOK_EVENTS_PER_COMMIT !== 0) continue
+    // The next events are read meanwhile, so that one slow receiver does not hold them up.
+    await committing
+    committing = commit()
+    // The next `await` handles the rejection. Until then it must not end the process.
+    committing.catch(() => undefined)
   }
+  await committing
   await commit()
+}
+
+/** Events whose deliveries are scheduled, several at a time. */
+interface Scheduling {
+  add(event: RenderEvent): void
+  /** Resolves when the deliveries of all events are scheduled. Rejects if one could not be. */
+  ended(): Promise<void>
+}
+
+/** Events gather while `WEBHOOK_SCHEDULED_AT_ONCE` commands are running. */
+function openScheduling(options: SchedulerOptions, signal: AbortSignal): Scheduling {
+  const { deliveries } = options
+  const scheduleRetry = { ...options, dependency: 'delivery log', operation: 'schedule', signal }
+  const running = new Set<Promise<void>>()
+  let runs = 0
+  let gathered: RenderEvent[] = []
+  let failed: { readonly cause: unknown } | undefined
+  const run = async () => {
+    runs += 1
+    try {
+      while (gathered.length > 0) {
+        const batch = gathered
+        gathered = []
+        await retryWhileUnavailable(async () => {
+          const due = await deliveriesOf(batch, options, signal)
+          if (due.length > 0) await deliveries.schedule(due, signal)
+        }, scheduleRetry)
+      }
+    } catch (cause) {
+      failed ??= { cause }
+    } finally {
+      // In the turn in which nothing was left: whoever adds an event after that must start another run.
+      runs -= 1
+    }
+  }
+  return {
+    add(event) {
+      gathered.push(event)
+      if (runs >= WEBHOOK_SCHEDULED_AT_ONCE) return
+      const one = run()
+      running.add(one)
+      void one.then(() => running.delete(one))
+    },
+    async ended() {
+      while (running.size > 0) await Promise.all(running)
+      if (failed !== undefined) throw failed.cause
+    },
+  }
 }
 
 /** Returns the deliveries for events, in their order. */

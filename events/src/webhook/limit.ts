@@ -14,8 +14,11 @@ export const WEBHOOK_CALLS_OF_NEW_HOST = 2
 /** Hosts whose response times are remembered. Above it, idle hosts are forgotten. */
 export const WEBHOOK_HOSTS_KNOWN_MAX = 10_000
 
-/** Events read between two commits of the position: at most this many are read again after a crash. */
+/** Events read between two commits of the position: at most twice as many are read again after a crash. */
 export const WEBHOOK_EVENTS_PER_COMMIT = 256
+
+/** Commands that schedule deliveries at once. One that waits for a slow receiver does not hold up the others. */
+export const WEBHOOK_SCHEDULED_AT_ONCE = 4
 
 /**
  * Manifests read at once for events whose request is stored. At 25 ms each, 640 a second, so that tenants who ask for that do not hold up

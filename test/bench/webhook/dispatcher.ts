@@ -14,7 +14,7 @@ import { eventOf } from '@platen/contract/event.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { NO_TRACER } from '@platen/contract/port/tracer.ts'
 import { runDispatcher } from '@platen/events/webhook/dispatcher.ts'
-import { aManifest, aRecord, aTenant } from '../../fixture/build.ts'
+import { aManifest, aRecord, aRenderId, aTenant } from '../../fixture/build.ts'
 import { at } from '../../topology/host.ts'
 import { serve } from '../child.ts'
 import { openClusterLogs, openEmbeddedLogs } from './logs.ts'
@@ -96,8 +96,8 @@ if (mode !== 'backlog') steady.use(run())
 
 /** Appends the event of a render, and gives its id. */
 async function append(url: string): Promise<string> {
-  const manifest = aManifest({ record: aRecord({ webhookUrl: url }) })
-  // As if it had ended just now: its retention counts from there.
+  // As if it was accepted and had ended just now: ids are in the order of time, and its retention counts from there.
+  const manifest = aManifest({ record: aRecord({ id: aRenderId(clock.now()), webhookUrl: url }) })
   const event = eventOf({ ...manifest, outcome: { ...manifest.outcome, finishedAt: clock.now() } }, Buffer.alloc(32))
   begunAt.set(event.id, performance.now())
   // A signal of its own: thousands that listen to one are searched at each call.

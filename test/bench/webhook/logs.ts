@@ -42,7 +42,7 @@ export async function openEmbeddedLogs(): Promise<Logs> {
   const database = await openDatabase({ path: join(folder, 'platen.db'), signal: NEVER })
   return {
     events: sqliteEventLog(database),
-    deliveries: await openSqliteDeliveryLog(database, systemClock(), NEVER),
+    deliveries: await openSqliteDeliveryLog(database, { clock: systemClock() }, NEVER),
     async [Symbol.asyncDispose]() {
       await database[Symbol.asyncDispose]()
       await rm(folder, { recursive: true })

@@ -7,6 +7,7 @@
  * here, because a process joined or left. Both may then call the receiver, and the last write wins.
  */
 import type { Delivery } from '@platen/contract/delivery.ts'
+import { ofFirstAttempt, openFirstAttempt } from '@platen/contract/first-attempt.ts'
 import { NewerFormat } from '@platen/contract/format.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
@@ -17,7 +18,6 @@ import { DELIVERY_SHOWN_AGAIN_MS, FIRST_ATTEMPT_CHECKED_AFTER_MS, WEBHOOK_OBJECT
 import { type NewReminder, type ReminderSender, removeReminder, sendReminders } from './delay-topics.ts'
 import { show } from './delivery-shown.ts'
 import { type AttemptRequest, type DeliveryStore, UnreadableObject } from './delivery-store.ts'
-import { ofFirstAttempt, openFirstAttempt } from './first-attempt.ts'
 import {
   afterAttempt,
   afterDeferral,

@@ -6,14 +6,14 @@
  * The object is written first, then the next reminder is sent, then the current one is done. If a process is killed, its reminder
  * remains. The next process continues from the object: it calls the receiver again only if the attempt was not written.
  *
- * A new delivery needs neither, if the process that schedules it also delivers: see `first-attempt.ts`.
+ * A new delivery needs neither, if the process that schedules it also delivers: see `contract/src/first-attempt.ts`.
  *
  * Deliveries stay until `forget` is called when their render is removed.
  */
 import type { Delivery } from '@platen/contract/delivery.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
+import { openFirstAttempts } from '@platen/contract/first-attempt.ts'
 import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
-import { WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
+import { FIRST_ATTEMPT_MS_MAX, WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
@@ -23,7 +23,7 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import type { KafkaConnection } from '../connect.ts'
 import { openConsumer } from '../consumer/consumer.ts'
 import type { GroupConsumer } from '../consumer/group-consumer.ts'
-import { ANNOUNCED_LOOKS_MAX, FIRST_ATTEMPT_MS_MAX, FIRST_ATTEMPTS_MAX } from '../limit.ts'
+import { ANNOUNCED_LOOKS_MAX } from '../limit.ts'
 import type { Lag } from '../partition/partition.ts'
 import { type DelayPorts, DelayTopicConsumer, sendReminders } from './delay-topics.ts'
 import { DeliveryConsumer, neverAborted } from './delivery-consumer.ts'
@@ -164,6 +164,7 @@ export async function openKafkaDeliveryLog(
   consumer = joined
   onRecords()
   const closing = new AbortController()
+  const attempts = openFirstAttempts()
   let hasFailed = false
   const ended = delayConsumer.run(closing.signal).catch((err: unknown) => {
     if (closing.signal.aborted) return
@@ -176,7 +177,7 @@ export async function openKafkaDeliveryLog(
       scheduling.throwIfAborted()
       // From here on it goes on while stopping: calls that are under way must not be made again.
       const due: StoredSchedule['due'][number][] = []
-      await forEachConcurrently(deliveries, FIRST_ATTEMPTS_MAX, async (delivery) => {
+      await attempts(deliveries, async (delivery) => {
         const waitMs = await dueConsumer.attemptFirst(delivery)
         if (waitMs !== undefined) due.push({ delivery, waitMs })
       })

@@ -8,7 +8,7 @@ import { idRangeOf } from '@platen/contract/listed-render.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryList, DeliveryQuery } from '@platen/contract/port/delivery-list.ts'
 import type { Database } from '../database.ts'
-import { DELIVERY_COLUMNS, recordIn } from '../delivery-log.ts'
+import { DELIVERY_COLUMNS, recordIn } from './delivery-row.ts'
 
 /** Makes the list in an open database. The delivery log in the same database writes it. */
 export function sqliteDeliveryList(database: Database, clock: Clock): DeliveryList {

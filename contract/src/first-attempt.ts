@@ -1,11 +1,13 @@
 /**
  * The first attempt at a delivery, made before the delivery is stored. Most receivers answer at once. Their deliveries are then written
- * once, with the result, and need no reminder. The event of a delivery counts as unread meanwhile, so a process that dies loses nothing.
+ * once, with the result. The event of a delivery counts as unread meanwhile, so a process that dies loses nothing.
  */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import { FIRST_ATTEMPT_MS_MAX } from '../limit.ts'
+import type { Delivery } from './delivery.ts'
+import { openFairSemaphore } from './fair-semaphore.ts'
+import { FIRST_ATTEMPT_MS_MAX, FIRST_ATTEMPTS_MAX, FIRST_ATTEMPTS_PER_TENANT_MAX } from './limit.ts'
+import type { Clock } from './port/clock.ts'
+import type { DueDelivery } from './port/delivery-log.ts'
+import { raceAbort } from './race.ts'
 
 /** A delivery that was given out and is not stored yet. */
 export interface FirstAttempt {
@@ -48,5 +50,27 @@ export function ofFirstAttempt(first: FirstAttempt, due: DueDelivery): DueDelive
     async defer(waitMs, reason) {
       if (first.begin()) await due.defer(waitMs, reason)
     },
+  }
+}
+
+/**
+ * Makes the first attempts at deliveries, each with a permit that it may release early. Rejects when one does, after all have ended.
+ * Each ends by itself, also while stopping: a call that is under way must not be made again.
+ */
+export type FirstAttempts = (
+  deliveries: readonly Delivery[],
+  attempt: (delivery: Delivery, permit: Disposable) => Promise<void>,
+) => Promise<void>
+
+/** Limits those of all calls together. Tenants take turns, so that one whose receivers do not answer delays the others little. */
+export function openFirstAttempts(): FirstAttempts {
+  const permits = openFairSemaphore({ permits: FIRST_ATTEMPTS_MAX, permitsPerTenant: FIRST_ATTEMPTS_PER_TENANT_MAX })
+  return async (deliveries, attempt) => {
+    const attempts = deliveries.map(async (delivery) => {
+      using permit = await permits.acquire(delivery.account, new AbortController().signal)
+      await attempt(delivery, permit)
+    })
+    await Promise.allSettled(attempts)
+    await Promise.all(attempts)
   }
 }

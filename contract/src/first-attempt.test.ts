@@ -1,0 +1,51 @@
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { aDelivery } from '../../test/fixture/build.ts'
+import { openFirstAttempts } from './first-attempt.ts'
+import { FIRST_ATTEMPTS_MAX, FIRST_ATTEMPTS_PER_TENANT_MAX } from './limit.ts'
+
+const deliveriesOf = (account: string, count: number) => Array.from({ length: count }, () => aDelivery({ account }))
+
+test('a tenant whose receivers do not answer leaves permits to others', async () => {
+  const attempts = openFirstAttempts()
+  const begun: string[] = []
+  const ends = Promise.withResolvers<void>()
+  const hanging = attempts(deliveriesOf('slow', FIRST_ATTEMPTS_MAX), async ({ account }) => {
+    begun.push(account)
+    await ends.promise
+  })
+  await setImmediate()
+  expect(begun).toHaveLength(FIRST_ATTEMPTS_PER_TENANT_MAX)
+  await attempts(deliveriesOf('quick', 3 * FIRST_ATTEMPTS_MAX), async ({ account }) => void begun.push(account))
+  expect(begun.filter((account) => account === 'quick')).toHaveLength(3 * FIRST_ATTEMPTS_MAX)
+  ends.resolve()
+  await hanging
+  expect(begun).toHaveLength(4 * FIRST_ATTEMPTS_MAX)
+})
+
+test('an attempt whose permit is released makes room before it has ended', async () => {
+  const attempts = openFirstAttempts()
+  let begun = 0
+  const ends = Promise.withResolvers<void>()
+  const making = attempts(deliveriesOf('acme', 2 * FIRST_ATTEMPTS_MAX), async (_, permit) => {
+    begun += 1
+    permit[Symbol.dispose]()
+    await ends.promise
+  })
+  await setImmediate()
+  expect(begun).toBe(2 * FIRST_ATTEMPTS_MAX)
+  ends.resolve()
+  await making
+})
+
+test('a failure is reported when the others have ended', async () => {
+  let ended = 0
+  const [failing, ...others] = deliveriesOf('acme', 5)
+  const making = openFirstAttempts()([...(failing ? [failing] : []), ...others], async (delivery) => {
+    if (delivery === failing) throw new Error('full')
+    await setImmediate()
+    ended += 1
+  })
+  await expect(making).rejects.toThrow('full')
+  expect(ended).toBe(others.length)
+})
