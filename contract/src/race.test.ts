@@ -1,6 +1,7 @@
+import { getEventListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { raceAbort } from './race.ts'
+import { raceAbort, raceFirst } from './race.ts'
 
 describe('a promise that races an abort', () => {
   test('settles as the promise does', async ({ signal }) => {
@@ -19,5 +20,34 @@ describe('a promise that races an abort', () => {
     await expect(raceAbort(late.promise, AbortSignal.abort('gone'))).rejects.toBe('gone')
     late.reject(new Error('unheard'))
     await setImmediate()
+  })
+
+  test('leaves no listener on the signal', async () => {
+    const { signal } = new AbortController()
+    await raceAbort(Promise.resolve(1), signal)
+    await raceAbort(Promise.reject(new Error('no')), signal).catch(() => undefined)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})
+
+describe('some waits, of which the first counts', () => {
+  const until = (signal: AbortSignal) => raceAbort(new Promise<void>(() => undefined), signal)
+
+  test('end with the first one, which ends the others and leaves no listener', async () => {
+    const { signal } = new AbortController()
+    const reasons: unknown[] = []
+    const other = (over: AbortSignal) => until(over).catch((reason: unknown) => void reasons.push(reason))
+    await raceFirst([other, async () => undefined], signal)
+    expect(reasons).toEqual(['another wait was over first'])
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  test('all end with the reason of the signal', async () => {
+    const stop = new AbortController()
+    const racing = raceFirst([until, (over) => raceFirst([until, until], over)], stop.signal)
+    const reason = new Error('stopped')
+    stop.abort(reason)
+    await expect(racing).rejects.toBe(reason)
+    await expect(raceFirst([until, until], stop.signal)).rejects.toBe(reason)
   })
 })

@@ -6,11 +6,15 @@ export async function raceFirst(
   signal: AbortSignal,
 ): Promise<void> {
   const over = new AbortController()
-  const either = AbortSignal.any([signal, over.signal])
-  const waiting = waits.map((wait) => wait(either))
+  // Not by `AbortSignal.any`: a listener on its signal costs seven times as much, and idle slots wait again and again.
+  const end = () => over.abort(signal.reason)
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end, { once: true })
+  const waiting = waits.map((wait) => wait(over.signal))
   try {
     await Promise.race(waiting)
   } finally {
+    signal.removeEventListener('abort', end)
     // With the default reason, a stack trace would be taken each time.
     over.abort('another wait was over first')
     await Promise.allSettled(waiting)
@@ -18,20 +22,16 @@ export async function raceFirst(
 }
 
 /** Settles like `promise`, or rejects with the signal's reason, whichever is first. Leaves no listener on the signal. */
-export async function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) {
-    // Nobody awaits it any more, and an unhandled rejection ends the process.
-    promise.catch(() => undefined)
-    throw signal.reason
-  }
-  const aborted = Promise.withResolvers<never>()
-  const onAbort = () => aborted.reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([promise, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
+export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    // If the signal was first, nobody hears of a rejection, and an unhandled one would end the process.
+    const over = () => signal.removeEventListener('abort', onAbort)
+    promise.then(over, over)
+    promise.then(resolve, reject)
+  })
 }
 
 /** Handles the rejection of a step that `signal` ends: throws the error unless the signal has aborted. */
