@@ -31,7 +31,7 @@ import {
 import { type Spawn, spawnThreadFor } from './thread/start.ts'
 import { hasLongTask, type Job, type Thread, unneededThreads } from './thread/state.ts'
 
-/** It is available when a thread is ready, busy or not. */
+/** It is available when a thread is ready, busy or not, or when the last one has ended because nobody needed it. */
 export interface ThreadPool extends AsyncDisposable, Availability {
   /**
    * Runs a task in a thread of its own, when one of `size` is free. When `signal` aborts, rejects at once with its reason and terminates
