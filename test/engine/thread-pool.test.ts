@@ -1,11 +1,7 @@
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { type RenderTask } from '@platen/renderer/engine/thread-message.ts'
-import {
-  openThreadPool,
-  spawnThreadFor,
-  type ThreadPool,
-  type ThreadPoolOptions,
-} from '@platen/renderer/engine/thread-pool.ts'
+import { type RenderTask } from '@platen/renderer/engine/thread/message.ts'
+import { spawnThreadFor } from '@platen/renderer/engine/thread/start.ts'
+import { openThreadPool, type ThreadPool, type ThreadPoolOptions } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { anAsset, aPng } from '../fixture/asset.ts'
 import { NEVER } from '../fixture/build.ts'

@@ -83,6 +83,8 @@ const FLAGS = [
   // V8 derives its own limit from the machine's memory. That could be far below the limit of a page, and scripts would crash at it. So we
   // set the highest value: then we see that a page exceeds its limit before V8 crashes it.
   '--js-flags=--max-old-space-size=4096',
+  // Each of our pages has a context of its own. The one of the start would be a process that nobody uses.
+  '--no-startup-window',
   '--disable-gpu',
   '--disable-extensions',
   // Hinting moves glyphs to the pixels of a screen that nobody sees.
@@ -90,8 +92,8 @@ const FLAGS = [
   '--lang=en-US',
 ]
 
-/** Tags and outline cost half the CPU of a long document, and 25 times the bytes. */
-const UNWANTED_FLAGS = ['--export-tagged-pdf', '--generate-pdf-document-outline']
+/** Tags and outline cost half the CPU of a long document, and 25 times the bytes. The address would open a page. */
+const UNWANTED_FLAGS = ['--export-tagged-pdf', '--generate-pdf-document-outline', 'about:blank']
 
 /** Starts a browser. If it does not start, rejects with the error of Chromium or puppeteer and leaves nothing behind. */
 export async function launchBrowser(settings: LaunchSettings, signal: AbortSignal): Promise<RunningBrowser> {

@@ -28,6 +28,15 @@ export const RENDER_THREAD_AGE_MS_MAX = 6 * HOUR_MS
 export const RENDER_THREAD_KEPT_MIB_MAX = 384
 
 /**
+ * How long a task runs before a spare thread starts: it may be ended at its deadline, and then the next task need not wait for a start.
+ * Nearly all documents take less, and a spare takes 80 MiB.
+ */
+export const SPARE_AFTER_MS = SECOND_MS
+
+/** How long an html template may wait to be filled before a second thread starts for it: most are filled in a few milliseconds. */
+export const FILL_PATIENCE_MS = 20
+
+/**
  * How long a render thread may be idle before it ends, unless it is the last such thread. Each takes 80 MiB and more, and starts in a
  * second on a core that is free.
  */
@@ -39,8 +48,8 @@ export const RENDER_THREAD_IDLE_MS = 60 * SECOND_MS
  * it took a tenth more CPU for 800 rows.
  */
 export const YOUNG_GENERATION_MIB = 24
-/** The same of a thread that only checks. It is in no hurry, and the compiler's types are kept to the end of a check anyway. */
-export const CHECK_YOUNG_GENERATION_MIB = 12
+/** The same of a thread that makes no documents. A check is in no hurry, and filling an html template allocates little. */
+export const SMALL_YOUNG_GENERATION_MIB = 12
 
 /** Wait before restarting a thread that died before it was ready. */
 export const RESTART_BACK_OFF: BackOff = { msMin: 100, msMax: 10 * SECOND_MS }
@@ -48,9 +57,12 @@ export const RESTART_BACK_OFF: BackOff = { msMin: 100, msMax: 10 * SECOND_MS }
 /** How long a cold thread that can take a task must be idle before it is warmed up. */
 export const WARM_UP_AFTER_MS = 200
 
-/** Time between two memory checks of a busy thread, and how much its heap may grow in that time before V8 ends the process. */
+/**
+ * Time between two memory checks of a busy thread, and how much its heap may grow in that time before V8 ends the process. One MiB less than
+ * the limit of a thread: with 2 GiB in all, V8 lets a heap quadruple before it collects old objects, and with less only double.
+ */
 export const HEAP_CHECK_MS = 100
-export const HEAP_HEADROOM_MIB = 1024
+export const HEAP_HEADROOM_MIB = 1023
 
 /** Concurrent fetches of one tenant; a browser opens six connections to a host. With more, this service could be used to attack others. */
 export const EGRESS_AT_ONCE_MAX = 8

@@ -6,15 +6,18 @@ import type { Log } from '@platen/contract/port/log.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import { findChromium } from '../browser/executable.ts'
+import { BROWSER_IDLE_MS_MAX } from '../browser/limit.ts'
 import { availabilityOfAll } from '../port/availability.ts'
 import type { RenderEngine } from '../port/engine.ts'
 import { defaultFaces, type FontFace } from '../template/asset/font/default-fonts.ts'
 import { withMemory } from '../template/asset/font/shared-font.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from './html.ts'
+import { FILL_PATIENCE_MS } from './limit.ts'
 import { openReactPdfEngine } from './react-pdf.ts'
 import { openRemoteFiles, type RemoteFiles } from './remote-files.ts'
-import type { TaskKind } from './thread-message.ts'
-import { openThreadPool, spawnThreadFor, type ThreadPool } from './thread-pool.ts'
+import type { TaskKind } from './thread/message.ts'
+import { spawnThreadFor } from './thread/start.ts'
+import { openThreadPool, type ThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
 
 export interface EnginesOptions {
   /** Renders at the same time, per engine. */
@@ -46,28 +49,27 @@ export interface Engines extends AsyncDisposable {
 
 /** Starts the threads without waiting for them. Throws if the configured browser is not an executable file. */
 export async function openEngines(options: EnginesOptions): Promise<Engines> {
-  const { slots, chromium, kinds = ['react_pdf', 'fill', 'check'], clock } = options
+  const { slots, chromium, kinds = ['react_pdf', 'fill', 'check'] } = options
   const executablePath = chromium === 'none' ? undefined : await findChromium({ configured: chromium })
-  // One thread more than the react_pdf slots, so that filling an html template never waits for a long layout.
   const late: { meter?: EngineMeter } = {}
   const meter: EngineMeter = {
     restarted: (part, reason) => late.meter?.restarted(part, reason),
     launching: (launch, signal) => late.meter?.launching(launch, signal) ?? launch(),
   }
   const faces = defaultFaces(options.fonts)
-  const spawn = spawnThreadFor(
-    kinds.filter((kind) => kind !== 'fill' || executablePath !== undefined),
-    withMemory(faces),
-  )
-  const pool = openThreadPool({ size: slots + 1, clock, meter, spawn })
+  const pools = openPools(options, {
+    kinds: executablePath === undefined ? kinds.filter((kind) => kind !== 'fill') : kinds,
+    faces: withMemory(faces),
+    meter,
+  })
   const remote = openRemoteFiles(options)
   let html: Promise<RenderEngine> | undefined
   return {
-    check: (check, signal) => pool.run({ kind: 'check', check }, signal),
-    openReactPdf: () => openReactPdfEngine({ pool, slots, remote }),
+    check: (check, signal) => pools.layout.run({ kind: 'check', check }, signal),
+    openReactPdf: () => openReactPdfEngine({ pool: pools.layout, slots, remote }),
     ...(executablePath !== undefined && {
       openHtml() {
-        html ??= openHtml(options, { executablePath, faces, pool, remote, meter })
+        html ??= openHtml(options, { executablePath, faces, pool: pools.fill, remote, meter })
         return html
       },
     }),
@@ -77,9 +79,35 @@ export async function openEngines(options: EnginesOptions): Promise<Engines> {
     async [Symbol.asyncDispose]() {
       const opened = await html?.catch(() => undefined)
       await opened?.[Symbol.asyncDispose]()
-      await pool[Symbol.asyncDispose]()
+      await Promise.all([pools.layout[Symbol.asyncDispose](), pools.fill[Symbol.asyncDispose]()])
     },
   }
+}
+
+interface PoolParts {
+  readonly kinds: readonly TaskKind[]
+  readonly faces: readonly FontFace[]
+  readonly meter: EngineMeter
+}
+
+interface Pools {
+  readonly layout: ThreadPool
+  readonly fill: ThreadPool
+}
+
+/**
+ * Html templates are filled in threads of their own, where they never wait for a long layout. Such a thread takes a third of the memory of
+ * one for layouts, and one serves several slots. It ends when the browser does.
+ */
+function openPools({ slots, clock }: EnginesOptions, { kinds, faces, meter }: PoolParts): Pools {
+  const open = (own: readonly TaskKind[], options: Pick<ThreadPoolOptions, 'patienceMs' | 'restMs'>) =>
+    openThreadPool({ size: slots, clock, meter, spawn: spawnThreadFor(own, faces), ...options })
+  const fill = kinds.includes('fill')
+    ? open(['fill'], { patienceMs: FILL_PATIENCE_MS, restMs: BROWSER_IDLE_MS_MAX })
+    : undefined
+  const others = kinds.filter((kind) => kind !== 'fill')
+  const layout = fill !== undefined && others.length === 0 ? fill : open(others, {})
+  return { layout, fill: fill ?? layout }
 }
 
 interface HtmlParts {

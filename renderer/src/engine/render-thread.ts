@@ -17,7 +17,7 @@ import type { FillHtml } from '../template/html/fill.ts'
 import type { RenderDocument } from './document.ts'
 import { withCorrections } from './layout/step/correction.ts'
 import { withOwnTextLayout } from './text/install.ts'
-import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './thread-message.ts'
+import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './thread/message.ts'
 
 async function serve(port: MessagePort, { kinds, faces }: ThreadData): Promise<void> {
   // react-pdf writes warnings to the console, and they quote the document.

@@ -5,9 +5,16 @@ import { expect, onTestFinished, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import type { RenderWork } from '../port/engine.ts'
-import { RENDER_THREAD_AGE_MS_MAX, RENDER_THREAD_IDLE_MS, RENDER_THREAD_KEPT_MIB_MAX } from './limit.ts'
-import { type RenderTask, type ThreadMessage, type ThreadReply } from './thread-message.ts'
-import { openThreadPool, type PoolWorker } from './thread-pool.ts'
+import {
+  HEAP_CHECK_MS,
+  RENDER_THREAD_AGE_MS_MAX,
+  RENDER_THREAD_IDLE_MS,
+  RENDER_THREAD_KEPT_MIB_MAX,
+  SPARE_AFTER_MS,
+} from './limit.ts'
+import { type RenderTask, type ThreadMessage, type ThreadReply } from './thread/message.ts'
+import { type PoolWorker } from './thread/start.ts'
+import { openThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
 
 const MIB = 1024 * 1024
 // No test reads the work.
@@ -46,8 +53,10 @@ class FakeThread extends EventEmitter {
   }
 }
 
-/** A pool of fake threads. Unless `isNew`, all are ready and have done one render; the spare thread has done none. */
-async function aPool({ size = 1, rendersMax = 1000, isNew = false } = {}) {
+type Options = Partial<Pick<ThreadPoolOptions, 'size' | 'rendersMax' | 'patienceMs' | 'restMs'>>
+
+/** A pool of fake threads. Unless `isNew`, as many as its size are ready and have done one render. */
+async function aPool({ size = 1, rendersMax = 1000, isNew = false, ...others }: Options & { isNew?: boolean } = {}) {
   const clock = manualClock()
   const threads: FakeThread[] = []
   const spawn = () => {
@@ -58,7 +67,7 @@ async function aPool({ size = 1, rendersMax = 1000, isNew = false } = {}) {
   }
   const restarts: string[] = []
   const meter = { restarted: (_part: string, reason: string) => void restarts.push(reason) }
-  const pool = openThreadPool({ size, clock, rendersMax, spawn, meter })
+  const pool = openThreadPool({ size, clock, rendersMax, spawn, meter, ...others })
   onTestFinished(() => pool[Symbol.asyncDispose]())
   const alive = () => threads.filter(({ isAlive }) => isAlive)
   const ready = () => alive().filter(({ isReady }) => isReady)
@@ -93,7 +102,7 @@ async function aPool({ size = 1, rendersMax = 1000, isNew = false } = {}) {
   return { pool, clock, threads, restarts, alive, ready, start, run, workFor }
 }
 
-test('threads start when all that are there are busy, one at a time, up to one more than the size', async () => {
+test('threads start for tasks that wait, one at a time, up to the size', async () => {
   const { pool, alive, ready, start } = await aPool({ size: 3, isNew: true })
   const seen = [[alive().length, ready().length]]
   const running = Array.from({ length: 4 }, () => pool.run(TASK, NEVER))
@@ -105,13 +114,78 @@ test('threads start when all that are there are busy, one at a time, up to one m
     [1, 1],
     [2, 1],
     [3, 2],
-    [4, 3],
-    [4, 4],
+    [3, 3],
+    [3, 3],
   ])
   expect(alive().filter(({ isBusy }) => isBusy)).toHaveLength(3)
   for (let busy = alive(); busy.length > 0; busy = alive().filter(({ isBusy }) => isBusy)) busy[0]?.done()
   await Promise.all(running)
-  expect(alive()).toHaveLength(4)
+  expect(alive()).toHaveLength(3)
+})
+
+test('a spare starts beside a task that runs long, stays with it, and takes the next task if that one is ended', async () => {
+  const { pool, clock, alive, ready, start } = await aPool()
+  const ended = new AbortController()
+  const long = pool.run(TASK, ended.signal)
+  await clock.advance(SPARE_AFTER_MS - HEAP_CHECK_MS)
+  expect(alive()).toHaveLength(1)
+  await clock.advance(HEAP_CHECK_MS)
+  start()
+  expect(ready()).toHaveLength(2)
+  await clock.advance(2 * RENDER_THREAD_IDLE_MS)
+  expect(ready()).toHaveLength(2)
+  ended.abort(new Error('enough'))
+  await expect(long).rejects.toThrow('enough')
+  const next = pool.run(TASK, NEVER)
+  expect(alive().map(({ isBusy }) => isBusy)).toEqual([true])
+  alive()[0]?.done()
+  await next
+})
+
+test('a thread that is ended before it had a spare is replaced at once', async () => {
+  const { pool, alive, ready, start } = await aPool({ size: 2 })
+  const ended = new AbortController()
+  const running = [pool.run(TASK, NEVER), pool.run(TASK, ended.signal)]
+  ended.abort(new Error('enough'))
+  await expect(running[1]).rejects.toThrow('enough')
+  expect([alive().length, ready().length]).toEqual([2, 1])
+  start()
+  expect(ready()).toHaveLength(2)
+  for (const thread of alive()) if (thread.isBusy) thread.done()
+  await running[0]
+})
+
+test('with patience, a second thread starts only for a task that has waited that long', async () => {
+  const { pool, clock, alive, ready, start } = await aPool({ size: 2, isNew: true, patienceMs: 20 })
+  const running = [pool.run(TASK, NEVER), pool.run(TASK, NEVER)]
+  await clock.advance(19)
+  expect(alive()).toHaveLength(1)
+  alive()[0]?.done()
+  await running[0]
+  const third = pool.run(TASK, NEVER)
+  await clock.advance(19)
+  expect(alive()).toHaveLength(1)
+  await clock.advance(1)
+  start()
+  expect(ready().map(({ isBusy }) => isBusy)).toEqual([true, true])
+  for (const thread of alive()) thread.done()
+  await Promise.all([running[1], third])
+})
+
+test('the last thread ends after a rest, which leaves the pool available, and the next task starts one', async () => {
+  const restMs = 3 * RENDER_THREAD_IDLE_MS
+  const { pool, clock, alive, start } = await aPool({ size: 2, restMs })
+  await clock.advance(RENDER_THREAD_IDLE_MS)
+  expect(alive()).toHaveLength(1)
+  await clock.advance(restMs - RENDER_THREAD_IDLE_MS - 1)
+  expect(alive()).toHaveLength(1)
+  await clock.advance(1)
+  expect([alive(), pool.state()]).toEqual([[], 'running'])
+  const running = pool.run(TASK, NEVER)
+  start()
+  alive()[0]?.done()
+  await running
+  expect(alive()).toHaveLength(1)
 })
 
 test('a cold thread is left alone with the first task, unless another task waits', async () => {
@@ -161,10 +235,10 @@ test.for([
   const { alive, ready, start, run, workFor } = await aPool(options)
   await workFor(use.ageMs)
   const worn = await run(use.keptMib)
-  expect(alive()).toHaveLength(3)
-  expect([worn.isAlive, ready().length]).toEqual([true, 2])
+  expect(alive()).toHaveLength(2)
+  expect([worn.isAlive, ready().length]).toEqual([true, 1])
   start()
-  expect([worn.isAlive, ready().length]).toEqual([false, 2])
+  expect([worn.isAlive, ready().length]).toEqual([false, 1])
 })
 
 test.for([
@@ -175,7 +249,7 @@ test.for([
   const { alive, run, workFor } = await aPool(options)
   await workFor(use.ageMs)
   await run(use.keptMib)
-  expect(alive()).toHaveLength(2)
+  expect(alive()).toHaveLength(1)
 })
 
 test('threads that wear out together go one by one, and none less than the size is ever ready', async () => {
@@ -190,26 +264,26 @@ test('threads that wear out together go one by one, and none less than the size 
     seen.push([alive().length, ready().length])
     start()
   }
-  expect(seen).toEqual(Array.from({ length: size }, () => [size + 2, size + 1]))
-  expect(alive()).toHaveLength(size + 1)
-  expect(first.filter(({ isAlive }) => isAlive)).toHaveLength(1)
+  expect(seen).toEqual(Array.from({ length: size }, () => [size + 1, size]))
+  expect(alive()).toHaveLength(size)
+  expect(first.filter(({ isAlive }) => isAlive)).toHaveLength(0)
 })
 
 test('threads that no task has used for long end, but for one, and start again when they are needed', async () => {
   const { pool, clock, restarts, alive, ready, start, run } = await aPool({ size: 3 })
-  expect(alive()).toHaveLength(4)
+  expect(alive()).toHaveLength(3)
   await clock.advance(RENDER_THREAD_IDLE_MS / 2)
   const used = await run()
   await clock.advance(RENDER_THREAD_IDLE_MS / 2)
-  // One is in use from time to time, and has a spare.
-  expect([alive().length, used.isAlive]).toEqual([2, true])
+  // One is in use from time to time.
+  expect(alive()).toEqual([used])
   await clock.advance(RENDER_THREAD_IDLE_MS)
   expect(alive()).toEqual([used])
   await clock.advance(RENDER_THREAD_IDLE_MS)
   expect([alive(), pool.state(), restarts]).toEqual([[used], 'running', []])
   const running = Array.from({ length: 3 }, () => pool.run(TASK, NEVER))
   for (let round = 0; round < 3; round += 1) start()
-  expect(ready()).toHaveLength(4)
+  expect(ready()).toHaveLength(3)
   for (const thread of alive()) if (thread.isBusy) thread.done()
   await Promise.all(running)
 })
@@ -218,19 +292,17 @@ test('a thread does not end while its task runs, however long that takes', async
   const { pool, clock, alive } = await aPool({ size: 2 })
   const running = Array.from({ length: 2 }, () => pool.run(TASK, NEVER))
   await clock.advance(3 * RENDER_THREAD_IDLE_MS)
+  // The third is the spare.
   expect(alive()).toHaveLength(3)
   for (const thread of alive()) if (thread.isBusy) thread.done()
   await Promise.all(running)
 })
 
 test('a worn thread works on while its successor starts, and is ended with no task in it', async () => {
-  const { pool, threads, start, run } = await aPool({ rendersMax: 2 })
+  const { pool, start, run } = await aPool({ rendersMax: 2 })
   const worn = await run()
-  const [, spare] = threads
-  spare?.die()
   const running = pool.run(TASK, NEVER)
   expect(worn.isBusy).toBe(true)
-  start()
   start()
   expect(worn.isAlive).toBe(true)
   worn.done()
@@ -244,31 +316,33 @@ test('a successor that does not start is tried again with growing waits, and mak
   for (let round = 0; round < 20; round += 1) {
     threads.at(-1)?.die()
     await run()
-    expect(alive()).toHaveLength(2)
+    expect(alive()).toHaveLength(1)
     await clock.advance(10_000)
-    expect(alive()).toHaveLength(3)
+    expect(alive()).toHaveLength(2)
   }
   // One after each wait, whatever was rendered in the meantime.
-  expect(threads).toHaveLength(3 + 20)
+  expect(threads).toHaveLength(2 + 20)
   for (let round = 0; round < 5; round += 1) start()
-  expect(alive()).toHaveLength(2)
+  expect(alive()).toHaveLength(1)
 })
 
-test('a spare that does not start waits its time, whatever is rendered meanwhile', async () => {
-  const { clock, threads, alive, run } = await aPool()
-  // The existing thread, and then its replacement.
+test('a spare that does not start waits its time', async () => {
+  const { pool, clock, threads, alive } = await aPool()
+  const long = pool.run(TASK, NEVER)
+  await clock.advance(SPARE_AFTER_MS)
   threads.at(-1)?.die()
-  threads.at(-1)?.die()
-  await run()
   expect(alive()).toHaveLength(1)
   await clock.advance(10_000)
   expect(alive()).toHaveLength(2)
+  alive()[0]?.done()
+  await long
 })
 
 test('is running again with a thread that warmed up while the last ready one was given up', async () => {
-  const { pool, threads, start } = await aPool({ isNew: true })
+  const { pool, clock, threads, start } = await aPool({ isNew: true })
   const givenUp = new AbortController()
   const running = pool.run(TASK, givenUp.signal)
+  await clock.advance(SPARE_AFTER_MS)
   const spare = threads.at(-1)
   if (spare === undefined) throw new Error('there is a spare thread')
   spare.postMessage = () => undefined

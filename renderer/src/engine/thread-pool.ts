@@ -1,22 +1,17 @@
 /**
  * The threads in which templates of tenants run. Layout and evaluation block their thread and may never end. So when a caller stops
- * waiting, we terminate its thread, and a warm spare thread replaces it. Threads start on demand: while all are busy, one more starts. Of
- * those that have long been idle, all but one end. A thread becomes worn by its renders, memory or age. It is replaced between two tasks,
- * after its successor is ready, one thread at a time.
+ * waiting, we terminate its thread. Threads start on demand: for a task that waits, and as a spare while a task runs for so long that it may
+ * be ended. Those that have long been idle end, but for the last. A thread becomes worn by its renders, memory or age. It is replaced
+ * between two tasks, after its successor is ready, one thread at a time.
  */
-import { Worker } from 'node:worker_threads'
 import { backOffMs } from '@platen/contract/back-off.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/renderer-meter.ts'
-import { threadEnv } from '@platen/contract/thread-env.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
 import type { ConsoleLine } from '../port/engine.ts'
-import { defaultFaces, type FontFace } from '../template/asset/font/default-fonts.ts'
 import {
-  CHECK_YOUNG_GENERATION_MIB,
   HEAP_CHECK_MS,
-  HEAP_HEADROOM_MIB,
   RENDER_THREAD_AGE_MS_MAX,
   RENDER_THREAD_HEAP_MIB_MAX,
   RENDER_THREAD_IDLE_MS,
@@ -24,7 +19,6 @@ import {
   RENDER_THREAD_RENDERS_MAX,
   RESTART_BACK_OFF,
   WARM_UP_AFTER_MS,
-  YOUNG_GENERATION_MIB,
 } from './limit.ts'
 import {
   errorOf,
@@ -32,11 +26,12 @@ import {
   type RenderTask,
   type TaskKind,
   type TaskResults,
-  type ThreadData,
   type ThreadReply,
-} from './thread-message.ts'
+} from './thread/message.ts'
+import { type Spawn, spawnThreadFor } from './thread/start.ts'
+import { hasLongTask, type Job, type Thread, unneededThreads } from './thread/state.ts'
 
-/** It is available when a thread is ready, busy or not. */
+/** It is available when a thread is ready, busy or not, or when the last one has ended because nobody needed it. */
 export interface ThreadPool extends AsyncDisposable, Availability {
   /**
    * Runs a task in a thread of its own, when one of `size` is free. When `signal` aborts, rejects at once with its reason and terminates
@@ -54,64 +49,35 @@ export interface ThreadPoolOptions {
   /** Tasks at the same time. There is at most one thread more. */
   readonly size: number
   readonly clock: Clock
+  /** How long a task may wait for a busy thread before another one starts. Absent means that one starts at once. */
+  readonly patienceMs?: number
+  /** How long all threads may be idle before the last one ends, too. The next task waits for a start. Absent means that it stays. */
+  readonly restMs?: number
   /** Tasks after which a thread is replaced. Absent means `RENDER_THREAD_RENDERS_MAX`. */
   readonly rendersMax?: number
   /** Heap and buffers of a thread. Absent means `RENDER_THREAD_HEAP_MIB_MAX`. */
   readonly heapMibMax?: number
   /** Starts a thread that speaks the protocol of `render-thread.ts`. Absent means that file, for tasks of every kind. */
-  readonly spawn?: (heapMibMax: number) => PoolWorker
+  readonly spawn?: Spawn
   /** Absent means that nobody counts. */
   readonly meter?: Pick<EngineMeter, 'restarted'>
 }
 
-/** The members of a thread that the pool uses. */
-export type PoolWorker = Pick<Worker, 'on' | 'once' | 'postMessage' | 'terminate' | 'getHeapStatistics'>
-
 /** Starts the first thread and returns without waiting for it. Closing the pool terminates all threads, and running tasks reject. */
 export const openThreadPool = (options: ThreadPoolOptions): ThreadPool => new RenderThreadPool(options)
-
-/**
- * For `spawn`: starts threads that do only tasks of these kinds, with these fonts. Without react_pdf they are a hundred MiB smaller, and
- * start sooner.
- */
-export function spawnThreadFor(kinds: readonly TaskKind[], faces: readonly FontFace[] = defaultFaces()) {
-  return (heapMibMax: number): PoolWorker => spawnThread(heapMibMax, { kinds, faces })
-}
 
 const MIB = 1024 * 1024
 
 type RestartReason = (typeof RESTART_REASONS)['thread'][number]
 
-interface Job {
-  readonly task: RenderTask
-  readonly onConsole: ((line: ConsoleLine) => void) | undefined
-  resolve(value: TaskResults[TaskKind]): void
-  reject(reason: unknown): void
-}
-
-interface Thread {
-  readonly worker: PoolWorker
-  readonly startedAt: number
-  /** Whether it can take a task. */
-  isReady: boolean
-  /** Whether it has made a document. */
-  isWarm: boolean
-  /** Whether it must be replaced. */
-  isWorn: boolean
-  /** Tasks it has done. */
-  renders: number
-  /** When its last task ended, or when it started. */
-  usedAt: number
-  job?: Job | undefined
-  error?: unknown
-}
-
 class RenderThreadPool implements ThreadPool {
   readonly #size: number
   readonly #clock: Clock
+  readonly #patienceMs: number
+  readonly #restMs: number
   readonly #rendersMax: number
   readonly #heapMibMax: number
-  readonly #spawn: (heapMibMax: number) => PoolWorker
+  readonly #spawn: Spawn
   readonly #availability: AvailabilityTracker
   readonly #meter: Pick<EngineMeter, 'restarted'> | undefined
   readonly #threads = new Set<Thread>()
@@ -126,9 +92,11 @@ class RenderThreadPool implements ThreadPool {
   /** Whether a successor was started for a worn thread that still exists. */
   #hasSuccessor = false
 
-  constructor({ size, clock, rendersMax, heapMibMax, spawn, meter }: ThreadPoolOptions) {
+  constructor({ size, clock, patienceMs, restMs, rendersMax, heapMibMax, spawn, meter }: ThreadPoolOptions) {
     this.#size = size
     this.#clock = clock
+    this.#patienceMs = patienceMs ?? 0
+    this.#restMs = restMs ?? Number.POSITIVE_INFINITY
     this.#rendersMax = rendersMax ?? RENDER_THREAD_RENDERS_MAX
     this.#heapMibMax = heapMibMax ?? RENDER_THREAD_HEAP_MIB_MAX
     this.#spawn = spawn ?? spawnThreadFor(['react_pdf', 'fill', 'check'])
@@ -153,11 +121,12 @@ class RenderThreadPool implements ThreadPool {
   ): Promise<TaskResults[Kind]> {
     AbortSignal.any([signal, this.#closing.signal]).throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<TaskResults[TaskKind]>()
-    const job: Job = { task, onConsole, resolve, reject }
+    const job: Job = { task, onConsole, resolve, reject, acceptedAt: this.#clock.monotonic() }
     const abort = () => this.#cancel(job, signal.reason)
     signal.addEventListener('abort', abort, { once: true })
     this.#waiting.push(job)
     this.#dispatch()
+    if (this.#patienceMs > 0 && this.#waiting.includes(job)) void this.#growLater()
     try {
       // A thread replies to each task with the result of its kind.
       return (await promise) as TaskResults[Kind]
@@ -180,7 +149,7 @@ class RenderThreadPool implements ThreadPool {
     const hasWorn = [...this.#threads].some(({ isWorn }) => isWorn)
     const wanted = this.#size + (hasWorn ? 2 : 1)
     if (this.#closing.signal.aborted || this.#threads.size >= wanted) return
-    const worker = this.#spawn(this.#heapMibMax + HEAP_HEADROOM_MIB)
+    const worker = this.#spawn(this.#heapMibMax)
     const now = this.#clock.monotonic()
     const state = { isReady: false, isWarm: false, isWorn: false, renders: 0, startedAt: now, usedAt: now }
     const thread: Thread = { worker, ...state }
@@ -202,6 +171,7 @@ class RenderThreadPool implements ThreadPool {
       const job = this.#waiting.shift()
       if (job === undefined) break
       thread.job = job
+      thread.usedAt = this.#clock.monotonic()
       thread.worker.postMessage(job.task, [])
       void this.#limitMemory(thread, job)
       busy += 1
@@ -209,12 +179,20 @@ class RenderThreadPool implements ThreadPool {
     this.#grow()
   }
 
-  /** Starts a thread if none is idle or starting. */
-  #grow(): void {
+  /** Starts a thread if one is needed and none is idle or starting. Its start competes for the cores. */
+  #grow(isReplacing = false): void {
     const threads = [...this.#threads]
     if (this.#restartsPending > 0 || threads.some(({ job }) => job === undefined)) return
-    // While a thread is cold, do not start a second one: it would compete for the cores. A waiting task gets one anyway.
-    if (this.#waiting.length > 0 || threads.every(({ isWarm }) => isWarm)) this.#start()
+    const now = this.#clock.monotonic()
+    const patienceMs = threads.length === 0 ? 0 : this.#patienceMs
+    const isOneWaiting = this.#waiting.some(({ acceptedAt }) => now - acceptedAt >= patienceMs)
+    const isForTask = isOneWaiting && threads.length < this.#size
+    if (isReplacing || isForTask || hasLongTask(threads, now)) this.#start()
+  }
+
+  async #growLater(): Promise<void> {
+    await this.#clock.sleep(this.#patienceMs, this.#closing.signal).catch(() => undefined)
+    this.#grow()
   }
 
   #receive(thread: Thread, reply: ThreadReply): void {
@@ -264,15 +242,13 @@ class RenderThreadPool implements ThreadPool {
     thread.worker.postMessage({ kind: 'warm_up' }, [])
   }
 
-  /** Ends threads that no task has used for long. Of these, the one used last stays as the spare. */
   async #endIdle(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       await this.#clock.sleep(RENDER_THREAD_IDLE_MS / 4, this.#closing.signal).catch(() => undefined)
-      const usedBefore = this.#clock.monotonic() - RENDER_THREAD_IDLE_MS
-      const idle = [...this.#threads]
-        .filter(({ job, isReady, isWorn, usedAt }) => job === undefined && isReady && !isWorn && usedAt <= usedBefore)
-        .toSorted((one, other) => other.usedAt - one.usedAt)
-      for (const thread of idle.slice(1)) this.#terminate(thread)
+      const unneeded = unneededThreads([...this.#threads], this.#clock.monotonic(), this.#restMs)
+      for (const thread of unneeded) this.#terminate(thread)
+      // A pool at rest starts a thread when it needs one.
+      if (unneeded.length > 0) this.#availability.markAvailable()
     }
   }
 
@@ -310,6 +286,7 @@ class RenderThreadPool implements ThreadPool {
     while (thread.job === job && this.#threads.has(thread)) {
       await this.#clock.sleep(HEAP_CHECK_MS, this.#closing.signal).catch(() => undefined)
       if (thread.job !== job) return
+      this.#grow()
       // A thread that has just exited answers with an error. It needs no check any more.
       const heap = await thread.worker.getHeapStatistics().catch(() => undefined)
       if (thread.job !== job || heap === undefined) continue
@@ -317,8 +294,7 @@ class RenderThreadPool implements ThreadPool {
       if (heap.used_heap_size + heap.external_memory <= this.#heapMibMax * MIB) continue
       job.reject(this.#outOfMemory())
       thread.job = undefined
-      this.#terminate(thread, 'memory')
-      this.#dispatch()
+      this.#replace(thread, 'memory')
     }
   }
 
@@ -328,8 +304,14 @@ class RenderThreadPool implements ThreadPool {
     const at = this.#waiting.indexOf(job)
     if (at !== -1) this.#waiting.splice(at, 1)
     const thread = [...this.#threads].find((candidate) => candidate.job === job)
-    if (thread !== undefined) this.#terminate(thread, 'canceled')
+    if (thread !== undefined) this.#replace(thread, 'canceled')
+  }
+
+  /** Ends a thread inside its task. Another one starts unless one is idle: its slot is needed again. */
+  #replace(thread: Thread, reason: RestartReason): void {
+    this.#terminate(thread, reason)
     this.#dispatch()
+    this.#grow(true)
   }
 
   /** Without a reason the thread is no longer needed, and is not started again. */
@@ -386,15 +368,4 @@ class RenderThreadPool implements ThreadPool {
   #outOfMemory(): ServiceError {
     return new ServiceError('template_error', `the document needs more than ${this.#heapMibMax} MiB of memory`)
   }
-}
-
-function spawnThread(heapMibMax: number, workerData: ThreadData): PoolWorker {
-  const isChecking = workerData.kinds.every((kind) => kind === 'check')
-  const maxYoungGenerationSizeMb = isChecking ? CHECK_YOUNG_GENERATION_MIB : YOUNG_GENERATION_MIB
-  return new Worker(new URL('./render-thread.ts', import.meta.url), {
-    workerData,
-    // `production` halves react-pdf's time.
-    env: { NODE_ENV: 'production', ...threadEnv() },
-    resourceLimits: { maxOldGenerationSizeMb: heapMibMax, maxYoungGenerationSizeMb },
-  })
 }

@@ -1,7 +1,8 @@
 /** Text that is made to confuse the choice of fonts, in react_pdf: a document each time, the same each time, and nothing left behind. */
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool, spawnThreadFor } from '@platen/renderer/engine/thread-pool.ts'
+import { spawnThreadFor } from '@platen/renderer/engine/thread/start.ts'
+import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { defaultFaces } from '@platen/renderer/template/asset/font/default-fonts.ts'
 import { withMemory } from '@platen/renderer/template/asset/font/shared-font.ts'
 import { afterAll, describe, expect, test } from 'vitest'

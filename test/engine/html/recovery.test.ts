@@ -177,6 +177,13 @@ describe('a browser', () => {
     )
   })
 
+  test('has a process for the page of a tenant and one for the next tenant, and none for a page that nobody uses', async () => {
+    await using opened = await anEngine({ slots: 1 })
+    await opened.render(aWork('<p>x'))
+    const { group } = await theBrowser(opened.profileDir)
+    await waitFor(() => expect(renderers(group)).toHaveLength(2))
+  })
+
   test('leaves no process and no profile behind when its engine closes', async () => {
     const profileDir = aFolder()
     mkdirSync(join(profileDir, 'browser-of-an-earlier-process'))

@@ -1,10 +1,10 @@
 /** The messages between a pool and its threads. */
 import { type FailureCode, ServiceError } from '@platen/contract/error.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
-import type { ConsoleLine, Rendering, RenderWork } from '../port/engine.ts'
-import type { FontFace } from '../template/asset/font/default-fonts.ts'
-import { FilesNeeded } from '../template/asset/remote-images.ts'
-import type { ScannedHtml } from '../template/html/fill.ts'
+import type { ConsoleLine, Rendering, RenderWork } from '../../port/engine.ts'
+import type { FontFace } from '../../template/asset/font/default-fonts.ts'
+import { FilesNeeded } from '../../template/asset/remote-images.ts'
+import type { ScannedHtml } from '../../template/html/fill.ts'
 
 export type RenderTask =
   | { readonly kind: 'react_pdf'; readonly work: RenderWork; readonly isConsoleKept?: boolean }
