@@ -7,7 +7,7 @@ if (import.meta.main) {
   process.exitCode = await main(process.argv.slice(2))
   // Node drops what a pipe has not taken yet when the process exits: all beyond its first 64 KiB.
   await Promise.all([process.stdout, process.stderr].map(flushed))
-  // By now everything is closed. But when a browser ends while it opens a page, puppeteer leaves a timer of half a minute behind.
+  // By now everything is closed. What libraries leave behind, such as timers, must not delay the exit.
   process.exit()
 }
 

@@ -14,7 +14,6 @@ import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { openTracer } from '@platen/adapters/otel/open-tracer.ts'
-import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
 import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { sqliteDeliveryList } from '@platen/adapters/sqlite/delivery-log/delivery-list.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
@@ -48,7 +47,7 @@ import { loadOrCreateKeyFile, removeTemporaryFiles } from '@platen/settings/secr
 import { serveArtifacts } from './artifact-route.ts'
 import type { Config } from './config.ts'
 import { openManifests } from './manifests.ts'
-import { openMeters } from './meter.ts'
+import { type Meters, NO_METERS } from './meter/meters.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
 import { type DiskSpace, watchDiskSpace } from './store/disk-space.ts'
 import { recover } from './store/recovery.ts'
@@ -85,7 +84,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   const directory = memoryDirectory()
   const { host, metricsPort } = config
   const running: { renderer?: Renderer } = {}
-  const meters = metersOf(options, { directory, running })
+  const meters = await metersOf(options, { directory, running })
   const probes = stack.use(await openProbes({ host, port: metricsPort, metrics: meters.metrics, log }))
   const { ports, ledger, sealKeys } = await openPorts({
     ...options,
@@ -94,7 +93,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
     meters,
     publicUrl: () => url,
   })
-  countLostSpans(meters.metrics, ports.tracer)
+  meters.tracing(ports.tracer)
   const worker = { owner: randomUUID(), serviceBucket: SERVICE_BUCKET, eventKey: () => ports.keys()[0] }
   const webhooks = openEvents({ config, meters, stack }, ports, sealKeys)
   const renderer = stack.use(openRenderer({ ports: { ...ports, meter: meters.renderer }, worker, engines, forceStop }))
@@ -149,14 +148,15 @@ function openEvents(
   )
 }
 
-/** Opens the metrics. They are scraped before there is a renderer. */
-function metersOf(
+/** Opens the metrics, if there is a port to read them at. They are scraped before there is a renderer. */
+async function metersOf(
   { engines, ...options }: ComposeOptions,
   { directory, running }: { readonly directory: Directory; readonly running: { readonly renderer?: Renderer } },
-) {
+): Promise<Meters> {
+  if (options.config.metricsPort === undefined) return NO_METERS
+  const { openMeters } = await import('./meter/open-meters.ts')
   const isChromiumUp = () => running.renderer?.states().html === 'running'
-  const isRead = options.config.metricsPort !== undefined
-  const meters = openMeters({ ...options, directory, isRead, ...(engines.openHtml && { isChromiumUp }) })
+  const meters = openMeters({ ...options, directory, ...(engines.openHtml && { isChromiumUp }) })
   engines.measure(meters.renderer)
   return meters
 }
@@ -184,7 +184,7 @@ interface PortsOptions extends ComposeOptions {
   /** Closes what `openPorts` opens. */
   readonly stack: AsyncDisposableStack
   readonly directory: ReturnType<typeof memoryDirectory>
-  readonly meters: ReturnType<typeof openMeters>
+  readonly meters: Meters
   readonly publicUrl: () => string
 }
 

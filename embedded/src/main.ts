@@ -11,7 +11,7 @@ if (import.meta.main) {
   keepCompiled(process.env['PLATEN_DATA_DIR'] || DATA_DIR_DEFAULT)
   const { runService } = await import('./service.ts')
   const { exit } = await import('@platen/adapters/system/run.ts')
-  // By now everything is closed. But when a browser ends while it opens a page, puppeteer leaves a timer of half a minute behind.
+  // By now everything is closed. What libraries leave behind, such as timers, must not delay the exit.
   await exit(await runService(process.env))
 }
 

@@ -52,7 +52,8 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     // The worker of the engine tells what fails here.
     html.catch(() => undefined)
     await using database = await opening
-    // Meanwhile other cores start the browser and load the first thread.
+    // Then the browser's process has begun. Other cores start it, and load the first thread, while this one is busy with modules.
+    await html.catch(() => undefined)
     const { compose } = await import('./compose.ts')
     const forceStop = forceStopSignal(stop, { drainMs: config.drainMs, log })
     await using service = await compose({

@@ -44,7 +44,7 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['main.ts', 'first-run.ts'],
     ['service.ts'],
     ['compose.ts'],
-    ['artifact-route.ts', 'config.ts', 'manifests.ts', 'meter.ts', 'store/'],
+    ['artifact-route.ts', 'config.ts', 'manifests.ts', 'meter/', 'store/'],
     ['data-dir.ts'],
   ],
   cli: [

@@ -1,11 +1,11 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
-import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT, UNCOUNTED } from '../../../test/fixture/build.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import { openBrowserSource } from './browser-source.ts'
+import type { Connection } from './connection.ts'
 import type { RunningBrowser } from './launch.ts'
 import { BROWSER_IDLE_MS_MAX, BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
 
@@ -13,11 +13,10 @@ function aBrowser(ping: RunningBrowser['ping'] = async () => {}): RunningBrowser
   const gone = new AbortController()
   return {
     // No test uses it.
-    browser: {} as Browser,
+    connection: {} as Connection,
     gone: gone.signal,
     exit: () => ({ exitCode: null, signal: gone.signal.aborted ? 'SIGKILL' : null }),
     kill: async () => gone.abort(new Error('killed')),
-    openTarget: () => Promise.reject(new Error('nobody opens pages here')),
     ping,
     processes: async () => [],
     memoryBytes: async () => undefined,

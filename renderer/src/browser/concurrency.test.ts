@@ -6,10 +6,10 @@ import { EventEmitter, once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import type { Browser } from 'puppeteer'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { openPrintCluster } from './concurrency.ts'
+import type { Connection } from './connection.ts'
 import type { PrintDocument } from './document/load.ts'
 import { BrowserLost } from './launch.ts'
 import type { PrintedDocument, PrintPage } from './page.ts'
@@ -57,11 +57,10 @@ class FakePool extends EventEmitter implements PagePool {
   page(): PrintPage {
     return {
       browser: {
-        browser: {} as Browser,
+        connection: {} as Connection,
         gone: NEVER,
         exit: () => ({ exitCode: null, signal: null }),
         kill: async () => {},
-        openTarget: () => Promise.reject(new Error('nobody opens pages here')),
         ping: async () => {},
         processes: async () => [],
         memoryBytes: async () => undefined,

@@ -5,13 +5,15 @@
  * up, the pipe closes and Chromium exits by itself.
  */
 import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import type { Browser, BrowserContext, CDPSession, PuppeteerNode, Target } from 'puppeteer'
+import { type Connection, openConnection } from './connection.ts'
 import { BROWSER_LAUNCH_MS_MAX } from './limit.ts'
 
 /** A document has lost its browser or must leave it. Another document in that browser may be the cause. */
@@ -27,15 +29,13 @@ export class BrowserLost extends Error {
 }
 
 export interface RunningBrowser {
-  readonly browser: Browser
+  readonly connection: Connection
   /** Aborts when the process has exited or is being killed. The reason is a `BrowserLost` with `render_crashed`. */
   readonly gone: AbortSignal
   /** How its process exited, once it has: by itself with a code, or by a signal. */
   exit(): { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null }
   /** Kills the whole process group. Resolves when it is dead and its profile folder is removed. May be called twice. */
   kill(): Promise<void>
-  /** Opens a page in a context that has none, in a window that is minimized. Resolves and rejects as `ping` does. */
-  openTarget(context: BrowserContext): Promise<Target>
   /** Resolves when the browser has responded. Rejects when it has exited. Stays pending while it hangs. */
   ping(): Promise<void>
   /** Resolves and rejects as `ping` does. */
@@ -52,7 +52,6 @@ export interface BrowserProcess {
 
 export interface LaunchSettings {
   readonly clock: Clock
-  readonly puppeteer: Pick<PuppeteerNode, 'launch'>
   readonly executablePath: string
   /** The folder in which each browser gets its own profile folder. */
   readonly profileDir: string
@@ -61,12 +60,47 @@ export interface LaunchSettings {
   readonly isSandboxed: boolean
 }
 
-/** Above every deadline of a plan. Our own signals end slow calls; this ends only forgotten ones. */
-const PROTOCOL_MS_MAX = 15 * 60_000
-
 const PROFILE_PREFIX = 'browser-'
 
+/**
+ * What puppeteer 25 starts Chromium with, for browsers that programs use: nothing in it that talks to Google, asks, or rests. Its flags for
+ * tags and an outline are left out: they cost half the CPU of a long document, and 25 times the bytes.
+ */
+const AUTOMATION_FLAGS = [
+  '--allow-pre-commit-input',
+  '--disable-background-timer-throttling',
+  '--disable-backgrounding-occluded-windows',
+  '--disable-breakpad',
+  '--disable-client-side-phishing-detection',
+  '--disable-component-extensions-with-background-pages',
+  '--disable-crash-reporter',
+  '--disable-default-apps',
+  '--disable-dev-shm-usage',
+  '--disable-features=Translate,AcceptCHFrame,MediaRouter,OptimizationHints,WebUIReloadButton,WebUIOmniboxPopup,WebUIOmniboxAimPopup,ProcessPerSiteUpToMainFrameThreshold,IsolateSandboxedIframes',
+  '--disable-hang-monitor',
+  '--disable-infobars',
+  '--disable-ipc-flooding-protection',
+  '--disable-popup-blocking',
+  '--disable-prompt-on-repost',
+  '--disable-renderer-backgrounding',
+  '--disable-search-engine-choice-screen',
+  '--disable-sync',
+  '--enable-automation',
+  '--enable-features=PdfOopif',
+  '--force-color-profile=srgb',
+  '--hide-scrollbars',
+  '--metrics-recording-only',
+  '--mute-audio',
+  '--no-first-run',
+  '--password-store=basic',
+  '--use-mock-keychain',
+]
+
 const FLAGS = [
+  ...AUTOMATION_FLAGS,
+  // The flag that both headless shell and the full browser accept.
+  '--headless',
+  '--remote-debugging-pipe',
   // No name and no address resolves. Interception in the page fails each request before that. This covers what interception does not see:
   // preconnect, WebSockets, and TURN over TCP.
   '--host-resolver-rules=MAP * ~NOTFOUND',
@@ -92,51 +126,63 @@ const FLAGS = [
   '--lang=en-US',
 ]
 
-/** Tags and outline cost half the CPU of a long document, and 25 times the bytes. The address would open a page. */
-const UNWANTED_FLAGS = ['--export-tagged-pdf', '--generate-pdf-document-outline', 'about:blank']
-
-/** Starts a browser. If it does not start, rejects with the error of Chromium or puppeteer and leaves nothing behind. */
+/** Starts a browser. If it does not start, rejects with the reason and leaves nothing behind. */
 export async function launchBrowser(settings: LaunchSettings, signal: AbortSignal): Promise<RunningBrowser> {
   const profile = await mkdtemp(join(settings.profileDir, PROFILE_PREFIX))
   const ended = AbortSignal.any([signal, settings.clock.timeout(BROWSER_LAUNCH_MS_MAX)])
-  const failed = new AbortController()
-  try {
-    const launching = settings.puppeteer.launch({
-      executablePath: settings.executablePath,
-      // The flag that both headless shell and the full browser accept.
-      headless: 'shell',
-      pipe: true,
-      userDataDir: profile,
-      args: settings.isSandboxed ? FLAGS : [...FLAGS, '--no-sandbox'],
-      ignoreDefaultArgs: UNWANTED_FLAGS,
-      // Nothing of our own environment. Chromium must not see its secrets, and no time zone or language may change a document.
-      env: {
-        FONTCONFIG_FILE: settings.fontConfigFile,
-        HOME: profile,
-        TMPDIR: profile,
-        LANG: 'C.UTF-8',
-        TZ: 'UTC',
-      },
-      // Signals are for our own shutdown, which drains first.
-      handleSIGINT: false,
-      handleSIGTERM: false,
-      handleSIGHUP: false,
-      // Nobody reads these events, and each would carry a data: URL once more.
-      networkEnabled: false,
-      issuesEnabled: false,
-      defaultViewport: null,
-      waitForInitialPage: false,
-      protocolTimeout: PROTOCOL_MS_MAX,
-      // Not `ended`, because this signal would also kill the process group at any later time.
-      signal: failed.signal,
-    })
-    return watchBrowser(await raceAbort(launching, ended), profile)
-  } catch (error) {
-    failed.abort()
+  const child = await spawnChromium(settings, profile).catch(async (error: unknown) => {
     await removeProfile(profile)
     throw error
+  })
+  const lastWords = lastWordsOf(child)
+  const running = watchBrowser(child, profile)
+  try {
+    await raceAbort(running.ping(), ended)
+    return running
+  } catch (cause) {
+    await running.kill()
+    ended.throwIfAborted()
+    const { exitCode, signal: killedBy } = running.exit()
+    throw new Error(`Chromium ended before it answered (${exitCode ?? killedBy}): ${lastWords()}`, { cause })
   }
 }
+
+/** Starts the process, as the leader of a group. Rejects if the system cannot start it. */
+async function spawnChromium(settings: LaunchSettings, profile: string): Promise<ChildProcess> {
+  const { args, env } = commandOf(settings, profile)
+  const child = spawn(settings.executablePath, args, {
+    env,
+    detached: true,
+    // It reads commands from the fourth, and writes to the fifth.
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+  })
+  await once(child, 'spawn')
+  return child
+}
+
+/** The arguments and the environment of a browser with this profile folder. */
+export function commandOf(
+  { fontConfigFile, isSandboxed }: Pick<LaunchSettings, 'fontConfigFile' | 'isSandboxed'>,
+  profile: string,
+): { readonly args: string[]; readonly env: Record<string, string> } {
+  return {
+    args: [...FLAGS, ...(isSandboxed ? [] : ['--no-sandbox']), `--user-data-dir=${profile}`],
+    // Nothing of our own environment. Chromium must not see its secrets, and no time zone or language may change a document.
+    env: { FONTCONFIG_FILE: fontConfigFile, HOME: profile, TMPDIR: profile, LANG: 'C.UTF-8', TZ: 'UTC' },
+  }
+}
+
+/** Reads what the process says of its errors, so that it never waits for a reader. The returned function returns the last of it. */
+function lastWordsOf({ stderr }: ChildProcess): () => string {
+  let words = ''
+  stderr?.setEncoding('utf8').on('data', (text: string) => {
+    words = (words + text).slice(-LAST_WORDS_CHARS_MAX)
+  })
+  return () => words.trim()
+}
+
+/** A dozen lines. */
+const LAST_WORDS_CHARS_MAX = 2000
 
 /** Removes what browsers of an earlier process left in `profileDir`. Creates the folder if there is none. */
 export async function removeStaleProfiles(profileDir: string): Promise<void> {
@@ -145,18 +191,12 @@ export async function removeStaleProfiles(profileDir: string): Promise<void> {
   await Promise.all(stale.map((name) => removeProfile(join(profileDir, name))))
 }
 
-function watchBrowser(browser: Browser, profile: string): RunningBrowser {
-  const child = browser.process()
-  assert(child?.pid !== undefined, 'a launched browser has a process')
+function watchBrowser(child: ChildProcess, profile: string): RunningBrowser {
   const { pid } = child
-  const isRunning = () => child.exitCode === null && child.signalCode === null
-  const exited = isRunning() ? once(child, 'exit') : Promise.resolve()
+  assert(pid !== undefined, 'a process that was started has an id')
+  const connection = openConnection(pipeOf(child))
+  const exited = once(child, 'exit')
   const gone = new AbortController()
-
-  // A session of our own, because puppeteer asks the browser only once for its own needs and remembers the answer. One session for all
-  // callers, for the life of the browser: when a browser session closes, puppeteer sometimes forgets the browser, and the next call fails.
-  const session: Promise<CDPSession> = browser.target().createCDPSession()
-  session.catch(() => undefined)
   let killing: Promise<void> | undefined
   const kill = () => {
     killing ??= (async () => {
@@ -169,28 +209,26 @@ function watchBrowser(browser: Browser, profile: string): RunningBrowser {
     })()
     return killing
   }
-  browser.once('disconnected', () => void kill())
-  assert(browser.connected, 'a browser is watched from its first moment')
+  connection.closed.addEventListener('abort', () => void kill())
   return {
-    browser,
+    connection,
     gone: gone.signal,
     exit: () => ({ exitCode: child.exitCode, signal: child.signalCode }),
     kill,
-    async openTarget(context) {
-      const { id: browserContextId } = context
-      const page = { url: 'about:blank', windowState: 'minimized' } as const
-      await (await session).send('Target.createTarget', { ...page, ...(browserContextId && { browserContextId }) })
-      return await context.waitForTarget(() => true)
-    },
     async ping() {
-      await (await session).send('Browser.getVersion')
+      await connection.send('Browser.getVersion')
     },
     async processes() {
-      const { processInfo } = await (await session).send('SystemInfo.getProcessInfo')
+      const { processInfo } = await connection.send('SystemInfo.getProcessInfo')
       return processInfo
     },
     memoryBytes: () => memoryOfGroup(pid),
   }
+}
+
+function pipeOf({ stdio: [, , , input, output] }: ChildProcess) {
+  assert(input instanceof Writable && output instanceof Readable, 'the process was started with a pipe')
+  return { input, output }
 }
 
 /**

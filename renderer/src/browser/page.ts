@@ -1,8 +1,7 @@
 /**
- * One page of one browser context, for the documents of one tenant: HTML in, PDF out. It uses the raw protocol, which costs half as much as
- * puppeteer's own `setContent` and `pdf`. A document gets the assets of its template and files of the hosts it lists. Every other request
- * except `data:` fails. Its scripts do not run by default. A document that may run scripts gets the page for itself, and is the last one on
- * it.
+ * One page of one browser context, for the documents of one tenant: HTML in, PDF out. A document gets the assets of its template and files
+ * of the hosts it lists. Every other request except `data:` fails. Its scripts do not run by default. A document that may run scripts gets
+ * the page for itself, and is the last one on it.
  *
  * A document leaves nothing behind for the next one, except what `leavesTraces` detects and the files in the page's cache. The page is
  * cleared before its next use if it has traces, or files that the next document must not see, or has seen so much HTML that what Chromium
@@ -12,15 +11,15 @@ import assert from 'node:assert/strict'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
-import type { BrowserContext, CDPSession, Target } from 'puppeteer'
+import { CommandRefused, type Session, SessionClosed } from './connection.ts'
 import { type Finding, findingsOf } from './document/finding.ts'
 import { type Inspection, load, nextLoad, type PrintDocument } from './document/load.ts'
 import type { PageMemory } from './document/memory.ts'
+import { printNumbered } from './document/numbered.ts'
 import { answerRequests, type Requests } from './document/request.ts'
 import { shrinkage } from './document/shrinkage.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
 import { PAGE_DIALOGS_MAX, PAGE_KEPT_CHARS_MAX, SLOT_RECOVERY_MS_MAX } from './limit.ts'
-import { printNumbered } from './numbered.ts'
 
 /** The PDF of a document, and the facts found in it. `printMs` is without the time to load it. */
 export type PrintedDocument = Inspection & {
@@ -73,16 +72,19 @@ export async function openPage(running: RunningBrowser, ports: PagePorts): Promi
 }
 
 async function open(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
-  const context = await running.browser.createBrowserContext()
-  const target = await running.openTarget(context)
+  const { connection } = running
+  const { browserContextId } = await connection.send('Target.createBrowserContext')
+  // In a window that is minimized: see `openWindow`.
+  const target = { url: 'about:blank', windowState: 'minimized', browserContextId } as const
+  const { targetId } = await connection.send('Target.createTarget', target)
+  const session = await connection.attach(targetId)
   const gone = new AbortController()
   running.gone.addEventListener('abort', () => gone.abort(running.gone.reason), { signal: gone.signal })
-  const session = await target.createCDPSession()
   session.once('Inspector.targetCrashed', () => gone.abort(ports.memory.causeOfCrash()))
-  return printPage({ ...ports, running, context, target, session, ...(await prepare(session)), gone })
+  return printPage({ ...ports, running, browserContextId, session, ...(await prepare(session)), gone })
 }
 
-async function prepare(session: CDPSession): Promise<Pick<PageParts, 'frameId' | 'windowId'>> {
+async function prepare(session: Session): Promise<Pick<PageParts, 'frameId' | 'windowId'>> {
   const [{ frameTree }, { windowId }] = await Promise.all([
     session.send('Page.getFrameTree'),
     session.send('Browser.getWindowForTarget'),
@@ -100,16 +102,15 @@ async function prepare(session: CDPSession): Promise<Pick<PageParts, 'frameId' |
 
 interface PageParts extends PagePorts {
   readonly running: RunningBrowser
-  readonly context: BrowserContext
-  readonly target: Target
-  readonly session: CDPSession
+  readonly browserContextId: string
+  readonly session: Session
   readonly frameId: string
   readonly windowId: number
   readonly gone: AbortController
 }
 
 function printPage(parts: PageParts): PrintPage {
-  const { running, context, session, gone, clock, memory } = parts
+  const { running, browserContextId, session, gone, clock, memory } = parts
   const documents = openDocuments(parts)
   let closing: Promise<boolean> | undefined
   return {
@@ -127,8 +128,9 @@ function printPage(parts: PageParts): PrintPage {
       } catch (error) {
         // In a crashed page, other errors may arrive before the crash does, and they mean nothing. So ask the page: a crashed page never
         // answers.
-        if (isProtocolError(error)) await raceAbort(session.send('Page.getFrameTree'), ended).catch(() => undefined)
-        throw toServiceError(error, ended, document.isScripted && running.browser.connected)
+        if (error instanceof CommandRefused)
+          await raceAbort(session.send('Page.getFrameTree'), ended).catch(() => undefined)
+        throw toServiceError(error, ended, document.isScripted && !running.connection.closed.aborted)
       } finally {
         over.abort(OVER)
       }
@@ -137,7 +139,7 @@ function printPage(parts: PageParts): PrintPage {
     close() {
       gone.abort(new ServiceError('render_crashed', 'the page was closed while it rendered'))
       const over = AbortSignal.any([running.gone, clock.timeout(CLOSE_MS_MAX)])
-      closing ??= raceAbort(context.close(), over).then(
+      closing ??= raceAbort(running.connection.send('Target.disposeBrowserContext', { browserContextId }), over).then(
         () => true,
         () => running.gone.aborted,
       )
@@ -217,7 +219,7 @@ function mayMove({ html, isScripted, remote }: PrintDocument): boolean {
 const MOVES = /animat|transition|<(?:set|marquee|video|audio)\b/i
 
 /** Clears the page and its cache. */
-async function clearPage(session: CDPSession, requests: Requests): Promise<void> {
+async function clearPage(session: Session, requests: Requests): Promise<void> {
   const loaded = nextLoad(session)
   await session.send('Page.navigate', { url: 'about:blank' })
   await loaded
@@ -228,7 +230,7 @@ async function clearPage(session: CDPSession, requests: Requests): Promise<void>
  * Lets the scripts of the next document run. Ends the page if they navigate away, close it, or open dialogs without end. The flags in
  * `launch.ts` prevent new pages and network access.
  */
-async function enableScripts({ running, context, target, session, frameId, gone }: PageParts): Promise<void> {
+async function enableScripts({ running, session, frameId, gone }: PageParts): Promise<void> {
   const end = (did: string) => gone.abort(new ServiceError('template_error', `the page’s JavaScript ${did}`))
   let dialogs = 0
   session.on('Page.javascriptDialogOpening', () => {
@@ -239,10 +241,9 @@ async function enableScripts({ running, context, target, session, frameId, gone 
   session.on('Page.frameRequestedNavigation', (request) => {
     if (request.frameId === frameId) end('navigated away from the document')
   })
-  // Workers are targets, too.
-  context.on('targetdestroyed', (destroyed) => {
+  session.closed.addEventListener('abort', () => {
     // A page also closes when its browser exits.
-    if (running.browser.connected && destroyed === target) gone.abort(closedItself())
+    if (!running.connection.closed.aborted) gone.abort(closedItself())
   })
   await Promise.all([
     // Without it V8 places an exception where it was thrown, and not where it was made.
@@ -252,7 +253,7 @@ async function enableScripts({ running, context, target, session, frameId, gone 
 }
 
 /** The page serves no other document, so this need not be undone. */
-async function setIntl(session: CDPSession, { locale, options }: PrintDocument): Promise<void> {
+async function setIntl(session: Session, { locale, options }: PrintDocument): Promise<void> {
   const { time_zone: timezoneId } = options
   await Promise.all([
     locale !== undefined && session.send('Emulation.setLocaleOverride', { locale }),
@@ -274,22 +275,17 @@ function leavesTraces(html: string): boolean {
   return TRACES.test(html)
 }
 
-/** Translates an error into the catalog. Compares names, because importing puppeteer for its classes costs 0.2 s. */
+/** Translates an error into the catalog. */
 function toServiceError(error: unknown, ended: AbortSignal, mayCloseItself: boolean): unknown {
   if (ended.aborted) return ended.reason
-  if (!(error instanceof Error)) return error
   // A crash would have ended the page before this.
-  if (error.name === 'TargetCloseError' && mayCloseItself) return closedItself()
-  if (error.name === 'TargetCloseError' || error.name === 'ConnectionClosedError') {
+  if (error instanceof SessionClosed && mayCloseItself) return closedItself()
+  if (error instanceof SessionClosed) {
     return new ServiceError('render_crashed', 'the page ended while it rendered', { cause: error })
   }
-  if (isProtocolError(error)) {
-    const reason = 'originalMessage' in error ? String(error.originalMessage) : error.message
-    return new ServiceError('template_error', `Chromium could not print the document: ${reason}`, { cause: error })
+  if (error instanceof CommandRefused) {
+    const reason = `Chromium could not print the document: ${error.message}`
+    return new ServiceError('template_error', reason, { cause: error })
   }
   return error
-}
-
-function isProtocolError(error: unknown): error is Error {
-  return error instanceof Error && error.name === 'ProtocolError'
 }

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
-import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT, UNCOUNTED } from '../../../test/fixture/build.ts'
+import type { Connection } from './connection.ts'
 import type { RunningBrowser } from './launch.ts'
 import * as limit from './limit.ts'
 import type { PrintPage } from './page.ts'
@@ -92,11 +92,10 @@ function aBrowser(memoryBytes: RunningBrowser['memoryBytes']): RunningBrowser {
   const gone = new AbortController()
   return {
     // No test uses it.
-    browser: {} as Browser,
+    connection: {} as Connection,
     gone: gone.signal,
     exit: () => ({ exitCode: null, signal: null }),
     kill: async () => gone.abort(),
-    openTarget: () => Promise.reject(new Error('nobody opens pages here')),
     ping: async () => {},
     processes: async () => [],
     memoryBytes,

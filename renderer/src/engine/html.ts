@@ -54,13 +54,10 @@ const WARM_PAGES_PER_SLOT = 2
 /** Opens the engine and begins to start Chromium, without waiting for it. If Chromium does not start, logs it and tries again. */
 export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<RenderEngine> {
   const { slots, faces = defaultFaces(), remote = NO_REMOTE_FILES, clock, log, meter } = settings
-  const [{ default: puppeteer }, profiles] = await Promise.all([
-    import('puppeteer'),
-    openProfiles(settings.profileDir, faces),
-  ])
+  const profiles = await openProfiles(settings.profileDir, faces)
   const usageOf = openUsages(clock)
   const source = openBrowserSource({
-    launch: (signal) => meter.launching(() => launchBrowser({ ...settings, ...profiles, puppeteer }, signal), signal),
+    launch: (signal) => meter.launching(() => launchBrowser({ ...settings, ...profiles }, signal), signal),
     rendersOf: (browser) => usageOf(browser).renders,
     clock,
     log,

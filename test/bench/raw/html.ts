@@ -2,11 +2,10 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
-import { launchBrowser } from '@platen/renderer/browser/launch.ts'
-import puppeteer, { type Page } from 'puppeteer'
+import { commandOf } from '@platen/renderer/browser/launch.ts'
+import { launch, type Page } from 'puppeteer'
 import { serve } from '../child.ts'
 import { filledHtml } from '../invoice.ts'
 import { timed } from '../measure.ts'
@@ -16,18 +15,9 @@ const executablePath = await findChromium({})
 if (executablePath === undefined) throw new Error('the benchmark needs Chromium: make test installs it')
 const profileDir = mkdtempSync(join(tmpdir(), 'platen-bench-'))
 const fontConfigFile = await writeFontConfig(join(profileDir, 'font'))
-const running = await launchBrowser(
-  {
-    puppeteer,
-    executablePath,
-    profileDir,
-    fontConfigFile,
-    isSandboxed: process.getuid?.() !== 0,
-    clock: systemClock(),
-  },
-  new AbortController().signal,
-)
-process.once('disconnect', () => void running.kill().then(() => process.exit()))
+const { args, env } = commandOf({ fontConfigFile, isSandboxed: process.getuid?.() !== 0 }, profileDir)
+const browser = await launch({ executablePath, args, env, ignoreDefaultArgs: true, defaultViewport: null })
+process.once('disconnect', () => void browser.close().then(() => process.exit()))
 
 const pages = new Map<number, Page>()
 
@@ -37,13 +27,13 @@ async function print(page: Page, html: string): Promise<Uint8Array> {
 }
 
 async function inWarmPage(html: string, lane: number): Promise<Uint8Array> {
-  const page = pages.get(lane) ?? (await running.browser.newPage())
+  const page = pages.get(lane) ?? (await browser.newPage())
   pages.set(lane, page)
   return await print(page, html)
 }
 
 async function inNewContext(html: string): Promise<Uint8Array> {
-  const context = await running.browser.createBrowserContext()
+  const context = await browser.createBrowserContext()
   try {
     return await print(await context.newPage(), html)
   } finally {

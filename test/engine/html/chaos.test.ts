@@ -6,6 +6,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Session } from '@platen/renderer/browser/connection.ts'
 import type { PrintDocument } from '@platen/renderer/browser/document/load.ts'
 import { openPageMemory } from '@platen/renderer/browser/document/memory.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
@@ -13,7 +14,6 @@ import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
 import { launchBrowser, type RunningBrowser } from '@platen/renderer/browser/launch.ts'
 import { BROWSER_LAUNCH_MS_MAX, PAGE_KEPT_CHARS_MAX } from '@platen/renderer/browser/limit.ts'
 import { openPage } from '@platen/renderer/browser/page.ts'
-import puppeteer, { type CDPSession } from 'puppeteer'
 import { describe, expect, test, vi } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aFolder } from '../../fixture/lifetime.ts'
@@ -146,7 +146,6 @@ describe('SIGSTOP', () => {
 async function aBrowser(): Promise<RunningBrowser> {
   const profileDir = aFolder()
   const settings = {
-    puppeteer,
     executablePath: (await findChromium({})) ?? '',
     profileDir,
     fontConfigFile: await writeFontConfig(profileDir),
@@ -159,8 +158,9 @@ async function aBrowser(): Promise<RunningBrowser> {
 test('a browser says how much memory it has, as long as it lives', async () => {
   const running = await aBrowser()
   const before = (await running.memoryBytes()) ?? 0
-  const page = await running.browser.newPage()
-  await page.evaluate(`window.kept = new Uint8Array(${100 * MIB}).fill(1); 0`)
+  const { targetId } = await running.connection.send('Target.createTarget', { url: 'about:blank' })
+  const page = await running.connection.attach(targetId)
+  await page.send('Runtime.evaluate', { expression: `window.kept = new Uint8Array(${100 * MIB}).fill(1); 0` })
   const grown = ((await running.memoryBytes()) ?? 0) - before
   await running.kill()
   expect(before).toBeGreaterThan(10 * MIB)
@@ -174,13 +174,15 @@ describe('a page', () => {
   const STILL = '<p>still'
 
   /** Prints on one page, and says after each document what `look` sees of the page. */
-  async function seen<Seen>(look: (page: CDPSession) => Promise<Seen>, documents: readonly Partial<PrintDocument>[]) {
+  async function seen<Seen>(look: (page: Session) => Promise<Seen>, documents: readonly Partial<PrintDocument>[]) {
     const clock = systemClock()
     const running = await aBrowser()
     const page = await openPage(running, { clock, memory: openPageMemory(clock) })
-    // The last context is that of the page, which is all it has.
-    const [target] = running.browser.browserContexts().at(-1)?.targets() ?? []
-    const session = await target?.createCDPSession()
+    const { targetInfos } = await running.connection.send('Target.getTargets')
+    // The page of the browser itself is in no context.
+    const { browserContextIds } = await running.connection.send('Target.getBrowserContexts')
+    const own = targetInfos.find(({ browserContextId = '' }) => browserContextIds.includes(browserContextId))
+    const session = own && (await running.connection.attach(own.targetId))
     const all: Seen[] = []
     for (const document of documents) {
       await page.print({ ...PLAIN, ...document }, NEVER)
@@ -195,7 +197,7 @@ describe('a page', () => {
   const remote = { allowedHosts: ['a.example'], fetch: () => Promise.reject(new Error()), cached: () => undefined }
 
   test('is in a minimized window, except for documents in which something may move', async () => {
-    const windowState = async (session: CDPSession) =>
+    const windowState = async (session: Session) =>
       (await session.send('Browser.getWindowForTarget')).bounds.windowState
     const documents = [
       { html: '<style>p { animation: fade 1s }</style><p>' },
@@ -214,7 +216,7 @@ describe('a page', () => {
   })
 
   test('is cleared when its documents were long together', async () => {
-    const text = async (session: CDPSession) => {
+    const text = async (session: Session) => {
       const expression = 'document.body.textContent'
       return (await session.send('Runtime.evaluate', { expression, returnByValue: true })).result.value
     }

@@ -5,7 +5,6 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
 import type { Asset } from '@platen/contract/tenant.ts'
-import type { CDPSession } from 'puppeteer'
 import type { RemoteFile } from '../../template/asset/remote-images.ts'
 import type { Coverage } from '../../template/html/coverage.ts'
 import type { FilledHtml } from '../../template/html/fill.ts'
@@ -17,6 +16,7 @@ import {
   sideMargins,
 } from '../../template/html/page-css.ts'
 import { assetNamed } from '../../template/html/reference.ts'
+import type { Session } from '../connection.ts'
 import { METADATA_CHARS_MAX } from '../limit.ts'
 import { fallbackScript } from './script/fallback.ts'
 import { mayStyleRelatively } from './script/fault-script.ts'
@@ -52,7 +52,7 @@ export interface RemoteSource {
 
 /** The frame to load a document into. */
 export interface PageFrame {
-  readonly session: CDPSession
+  readonly session: Session
   readonly frameId: string
   readonly clock: Clock
 }
@@ -136,7 +136,7 @@ function notShown(reason: string): ServiceError {
 }
 
 /** Resolves when the running load has ended. */
-export function nextLoad(session: CDPSession): Promise<void> {
+export function nextLoad(session: Session): Promise<void> {
   return new Promise((resolve) => {
     session.once('Page.loadEventFired', () => resolve())
   })
@@ -158,7 +158,7 @@ async function unlessTimedOut<Result>(work: Promise<Result>, timedOut: AbortSign
 }
 
 /** Runs one of our scripts. Each returns its result as JSON. */
-async function evaluate<Result>(session: CDPSession, expression: string, world: number | undefined): Promise<Result> {
+async function evaluate<Result>(session: Session, expression: string, world: number | undefined): Promise<Result> {
   const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
     expression,
     awaitPromise: true,
@@ -176,7 +176,7 @@ async function evaluate<Result>(session: CDPSession, expression: string, world: 
 }
 
 /** Asks the preface, in the document's own world, where scripts of the document may have run before. '' is any answer that is no text. */
-async function askPreface(session: CDPSession, expression: string): Promise<string> {
+async function askPreface(session: Session, expression: string): Promise<string> {
   const { result } = await session.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })
   return typeof result.value === 'string' ? result.value : ''
 }

@@ -1,10 +1,10 @@
 /** Prints the content of a page as a PDF. */
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { CDPSession } from 'puppeteer'
 import { PDF_PAGES_MAX } from '../../limit.ts'
 import { pageCountOf } from '../../pdf/page-count.ts'
 import { PAGE_DEFAULT } from '../../template/html/page-css.ts'
+import type { Session } from '../connection.ts'
 import { setDates } from '../pdf.ts'
 import type { LoadedDocument, PrintDocument } from './load.ts'
 
@@ -18,7 +18,7 @@ const CHUNK_BYTES = 4 * 1024 * 1024
  * Prints the document in the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and
  * `template_error`.
  */
-export async function print(session: CDPSession, beside: PrintedBeside): Promise<Uint8Array> {
+export async function print(session: Session, beside: PrintedBeside): Promise<Uint8Array> {
   const { header, footer, date } = beside
   const { stream } = await session.send('Page.printToPDF', {
     ...PAGE_DEFAULT,
@@ -49,7 +49,7 @@ function marginBox(template: string | undefined, { sides: { left, right } }: Pri
 }
 
 /** Reads in chunks. One answer would be one string, and a hostile document can reach the maximum length of a string. */
-async function readStream(session: CDPSession, handle: string): Promise<Buffer> {
+async function readStream(session: Session, handle: string): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for (let eof = false; !eof; ) {

@@ -8,13 +8,14 @@ import assert from 'node:assert/strict'
 import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
-import type { CDPSession, Protocol } from 'puppeteer'
+import type { Protocol } from 'puppeteer'
 import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX } from '../../limit.ts'
 import { checkImageHeader } from '../../template/asset/image.ts'
 import { ASSET_KINDS, type ImageKind, isFontKind, kindOf, mediaTypeOf } from '../../template/asset/kind.ts'
 import type { RemoteFile } from '../../template/asset/remote-images.ts'
 import { isScriptName } from '../../template/asset/script.ts'
 import { ASSET_ORIGIN, assetNamed, unusableAsset } from '../../template/html/reference.ts'
+import type { Session } from '../connection.ts'
 import { FINDINGS_MAX } from '../limit.ts'
 import type { PrintDocument } from './load.ts'
 
@@ -56,7 +57,7 @@ const SCRIPT_TYPE = /^(?:text|application)\/(?:x-)?(?:java|ecma)script$/
 type Paused = Protocol.Fetch.RequestPausedEvent
 
 interface Page {
-  readonly session: CDPSession
+  readonly session: Session
   /** Its main frame. */
   readonly frameId: string
 }

@@ -2,7 +2,7 @@
  * Says of a document that Chromium printed smaller, because something in it is wider than its page. The PDF tells that it did, and by how
  * much, so nothing has to be laid out again for the many documents that fit.
  */
-import type { CDPSession } from 'puppeteer'
+import type { Session } from '../connection.ts'
 import { QUOTE_CHARS_MAX } from '../limit.ts'
 import { firstPageScale } from '../pdf.ts'
 import type { Finding } from './finding.ts'
@@ -19,7 +19,7 @@ const TOLERANCE = 0.02
 
 /** Lays the document out once more at the width of its page, and finds what is too wide. Undefined if the document fits. */
 export async function shrinkage(
-  session: CDPSession,
+  session: Session,
   { run }: Pick<LoadedDocument, 'run'>,
   pdf: Uint8Array,
 ): Promise<Finding | undefined> {

@@ -1,7 +1,11 @@
-/** Draws charts from rows of data: bars and lines over categories, and pies. Scales and curves are those of d3. */
+/**
+ * Draws charts from rows of data: bars and lines over categories, and pies. Scales and curves are those of d3, which has a hundred modules,
+ * so it is loaded with the first chart.
+ */
+import { createRequire } from 'node:module'
 import { isJsonObject, type Json } from '@platen/contract/brand.ts'
-import { type ScaleLinear, scaleLinear } from 'd3-scale'
-import { arc, type DefaultArcObject, line, pie } from 'd3-shape'
+import type { ScaleLinear } from 'd3-scale'
+import type { DefaultArcObject } from 'd3-shape'
 import { type Figure, FigureFault, numberOf, type Properties, rounded, type Shape } from './figure.ts'
 
 const TYPES = ['bar', 'line', 'pie'] as const
@@ -179,7 +183,9 @@ interface AxesOptions {
 function axesShapes(rows: Rows, frame: Frame, { type, hasLegend }: AxesOptions): readonly Shape[] {
   const { width, height, size } = frame
   const values = rows.series.flatMap(({ values: own }) => own.filter((value) => value !== undefined))
-  const scale = scaleLinear().domain([Math.min(0, ...values), Math.max(0, ...values)])
+  const scale = library()
+    .scaleLinear()
+    .domain([Math.min(0, ...values), Math.max(0, ...values)])
   if (values.every((value) => value === 0)) scale.domain([0, 1])
   scale.nice(TICKS)
   const ticks = scale.ticks(TICKS)
@@ -244,7 +250,8 @@ function barShapes({ names, series }: Rows, plot: Plot, frame: Frame): readonly 
 
 function lineShapes({ names, series }: Rows, plot: Plot, frame: Frame): readonly Shape[] {
   const { middle } = bands(names.length, plot)
-  const curve = line<number | undefined>()
+  const curve = library()
+    .line<number | undefined>()
     .defined((value) => value !== undefined)
     .x((_, index) => rounded(middle(index)))
     .y((value) => rounded(plot.y(value ?? 0)))
@@ -320,6 +327,7 @@ function pieShapes({ names, series: [first, ...others] }: Rows, frame: Frame, ha
   const room = height - legend.height - frame.size
   const radius = Math.min(width, room) / 2
   if (radius <= frame.size) throw new FigureFault('width and height leave no room for the chart')
+  const { arc, pie } = library()
   const slice = arc<DefaultArcObject>().digits(3)
   const pieces = pie<number>().sort(null)([...values])
   return [
@@ -344,3 +352,12 @@ function movedArc(path: string, x: number, y: number): string {
     return `${command}${[...numbers.slice(0, -2), rounded(left + x), rounded(top + y)].join(' ')}`
   })
 }
+
+type Library = Pick<typeof import('d3-scale'), 'scaleLinear'> & Pick<typeof import('d3-shape'), 'arc' | 'line' | 'pie'>
+
+function library(): Library {
+  const require = createRequire(import.meta.url)
+  loaded ??= { ...require('d3-scale'), ...require('d3-shape') } as Library
+  return loaded
+}
+let loaded: Library | undefined

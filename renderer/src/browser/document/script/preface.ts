@@ -34,7 +34,7 @@ const LOST_MODULE = 'a module did not run: it, or something that it imports, is 
 
 /**
  * Calls only what it has kept, and `await`: page code may replace all globals afterwards. What is reported, and what is for nobody, does not
- * go on to the console: puppeteer listens to that of each page, and the protocol carries it in full.
+ * go on to the console: the protocol carries that in full.
  */
 const PREFACE = oneLine(`() => {
   const { apply } = Reflect, { slice } = String.prototype, text = String, Failure = Error, Wait = Promise;

@@ -1,6 +1,7 @@
-/** Metrics of the embedded service: all metrics that its parts have as separate processes. */
+/** Metrics of the embedded service: all metrics that its parts have as separate processes. Loaded only if somebody can read them. */
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
+import { countLostSpans } from '@platen/adapters/prometheus/deployable/lost-spans.ts'
 import { serviceMetrics } from '@platen/adapters/prometheus/deployable/service.ts'
 import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
@@ -8,6 +9,7 @@ import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
+import type { Meters } from './meters.ts'
 
 export interface MetersOptions {
   readonly directory: Directory
@@ -16,14 +18,12 @@ export interface MetersOptions {
   readonly isDraining: () => boolean
   /** Absent without Chromium. */
   readonly isChromiumUp?: () => boolean
-  /** Does anything read these metrics? */
-  readonly isRead: boolean
 }
 
 /** Opens all metrics at zero. */
-export function openMeters(options: MetersOptions) {
-  const { directory, clock, isRead, isChromiumUp } = options
-  const metrics = openMetrics({ isRead, deployable: 'embedded' })
+export function openMeters(options: MetersOptions): Meters {
+  const { directory, clock, isChromiumUp } = options
+  const metrics = openMetrics({ isRead: true, deployable: 'embedded' })
   serviceMetrics(metrics, options)
   const dependencies = dependencyMeters(metrics, clock)
   // Published settings are enforced at once, so no process can lag behind.
@@ -40,5 +40,6 @@ export function openMeters(options: MetersOptions) {
     renderer: rendererMeter(metrics, { tenants: [], dependencies, isChromiumUp }),
     webhooks: webhookMeter(metrics),
     retention: retentionMeter(metrics, clock),
+    tracing: (tracer) => countLostSpans(metrics, tracer),
   }
 }
