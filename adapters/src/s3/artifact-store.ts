@@ -100,25 +100,7 @@ function storeOf(
       const command = new DeleteObjectCommand(inputOf(storedAddress(address)))
       await orUndefined(call((how) => client.send(command, how), signal))
     },
-    async *list(bucket, prefix, signal) {
-      // The prefix is safe to list if it becomes a valid address with a name appended.
-      const { key } = storedAddress({ bucket, key: `${prefix}name` })
-      const Prefix = key.slice(0, -'name'.length)
-      for await (const page of pagesBelow(connection, { Bucket: bucket, Prefix }, signal)) {
-        for (const { Key: found = '' } of page.Contents ?? []) {
-          const plain = plainKey(found.slice(namespace.prefix.length), shardedSince)
-          // A shard's folder may have the name of a tenant's folder in it.
-          if (plain?.startsWith(prefix) && isArtifactAddress({ bucket, key: plain })) yield { bucket, key: plain }
-        }
-      }
-    },
-    async *listFolders(bucket, prefix, signal) {
-      const { key } = storedAddress({ bucket, key: `${prefix}name` })
-      const Prefix = key.slice(0, -'name'.length)
-      for await (const page of pagesBelow(connection, { Bucket: bucket, Prefix, Delimiter: '/' }, signal)) {
-        for (const { Prefix: folder = '' } of page.CommonPrefixes ?? []) yield folder.slice(Prefix.length, -1)
-      }
-    },
+    ...listsOf(connection, { namespace, shardedSince, storedAddress }),
     async presign(address, { expiresAt, filename }, signal) {
       signal.throwIfAborted()
       const command = new GetObjectCommand({
@@ -164,6 +146,39 @@ function objectsOf(connection: S3Connection, { clock, ids }: S3ArtifactStoreOpti
   async function isOurs(place: ArtifactAddress, writer: string, signal: AbortSignal): Promise<boolean> {
     const head = await orUndefined(call((how) => client.send(new HeadObjectCommand(inputOf(place)), how), signal))
     return head?.Metadata?.['writer'] === writer
+  }
+}
+
+/** Where objects are stored. */
+interface Places extends Pick<S3ArtifactStoreOptions, 'namespace'> {
+  readonly shardedSince: Instant
+  readonly storedAddress: (address: ArtifactAddress) => ArtifactAddress
+}
+
+function listsOf(
+  connection: S3Connection,
+  { namespace, shardedSince, storedAddress }: Places,
+): Pick<ArtifactStore, 'list' | 'listFolders'> {
+  /** A prefix is safe to list if it becomes a valid address with a name appended. */
+  const storedPrefix = (bucket: string, prefix: string) =>
+    storedAddress({ bucket, key: `${prefix}name` }).key.slice(0, -'name'.length)
+  return {
+    async *list(bucket, prefix, signal) {
+      const where = { Bucket: bucket, Prefix: storedPrefix(bucket, prefix) }
+      for await (const page of pagesBelow(connection, where, signal)) {
+        for (const { Key: found = '' } of page.Contents ?? []) {
+          const plain = plainKey(found.slice(namespace.prefix.length), shardedSince)
+          // A shard's folder may have the name of a tenant's folder in it.
+          if (plain?.startsWith(prefix) && isArtifactAddress({ bucket, key: plain })) yield { bucket, key: plain }
+        }
+      }
+    },
+    async *listFolders(bucket, prefix, signal) {
+      const where = { Bucket: bucket, Prefix: storedPrefix(bucket, prefix), Delimiter: '/' }
+      for await (const page of pagesBelow(connection, where, signal)) {
+        for (const { Prefix: folder = '' } of page.CommonPrefixes ?? []) yield folder.slice(where.Prefix.length, -1)
+      }
+    },
   }
 }
 
