@@ -64,7 +64,7 @@ interface PagePorts {
 /** Opens a page in its own context. Throws `BrowserLost` if the browser cannot open one or has exited. */
 export async function openPage(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
   try {
-    // Puppeteer waits for ever for a page if its browser dies meanwhile.
+    // A browser that hangs never answers, and of one that exits only `gone` says why.
     return await raceAbort(open(running, ports), AbortSignal.any([running.gone, ports.clock.timeout(OPEN_MS_MAX)]))
   } catch (cause) {
     throw new BrowserLost(new ServiceError('render_crashed', 'the browser could not open a page', { cause }))
