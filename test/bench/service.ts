@@ -3,9 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
-import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { render, request, type Service, type TestedService } from '../topology/service.ts'
+import { published, render, type Service, type TestedService } from '../topology/service.ts'
 import { HTML, invoiceData, TSX } from './invoice.ts'
 import { type Contender, timed } from './measure.ts'
 
@@ -39,9 +38,7 @@ export async function publishMeasured(service: TestedService, more: readonly obj
     ...more,
   ]
   await writeFile(join(service.manifestsDir, 'bench.yaml'), manifestOf(documents))
-  const list = () => request(service, { key: CROWDING_LIVE, path: '/api/v1/templates' })
-  // A key may open before the templates of its tenant have been checked.
-  await poll(list).until(({ status, body }) => status === 200 && Buffer.from(body).includes('invoice'))
+  await published(service, CROWDING_LIVE, 'invoice')
 }
 
 /** Sync renders in one engine; `more` is added to each request. The service stays its opener's to close. */

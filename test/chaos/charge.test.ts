@@ -9,9 +9,8 @@ import { isAbandoned, type Manifest } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'
-import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { ended, render, request } from '../topology/service.ts'
+import { ended, published, render } from '../topology/service.ts'
 
 const COUNTED_LIVE = `service_live_${'C'.repeat(43)}`
 const COUNTED_TEST = `service_test_${'C'.repeat(43)}`
@@ -111,8 +110,7 @@ async function manifestsOf(service: EmbeddedService): Promise<Map<string, Manife
 test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each end is told once`, async () => {
   await using service = await startEmbedded()
   await writeFile(join(service.manifestsDir, 'counted.yaml'), manifestOf(RESOURCES))
-  const look = () => request(service, { key: COUNTED_LIVE, path: '/api/v1/templates' })
-  await poll(look).until(({ status }) => status === 200)
+  await published(service, COUNTED_LIVE, 'letter')
   // Renders once with each engine, so that both engines and the folder of manifests exist.
   for (const engine of ['html', 'react_pdf']) {
     const { headers } = await render(service, COUNTED_LIVE, { template: 'letter', data: { text: 'first' }, engine })
@@ -140,11 +138,11 @@ test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each
   expect(sum(charges.map((row) => Number(row['units'])))).toBe(sum(units))
 
   const events = database.prepare('SELECT event FROM event').all()
-  const published = events.map((row) => JSON.parse(String(row['event'])) as RenderEvent)
-  const ends = published.map(({ manifest }) => manifest)
+  const appended = events.map((row) => JSON.parse(String(row['event'])) as RenderEvent)
+  const ends = appended.map(({ manifest }) => manifest)
   const due = [...manifests.values()].filter((manifest) => !isAbandoned(manifest))
   expect(ends.map(({ render }) => render.id).toSorted()).toEqual(due.map(({ render }) => render.id).toSorted())
-  for (const { id, manifest } of published)
+  for (const { id, manifest } of appended)
     expect({ ...manifest, eventId: id }).toEqual(manifests.get(manifest.render.id))
 
   expect(outcomes.accepted.filter(({ id }) => !manifests.has(id))).toEqual([])

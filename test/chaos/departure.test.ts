@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { html, key, LETTER_TSX, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { ended, render, request } from '../topology/service.ts'
+import { ended, published, render, request } from '../topology/service.ts'
 
 const FRUGAL = `service_live_${'F'.repeat(43)}`
 /** Tenants that hold one slot each, because no tenant may use all slots for its sync renders. */
@@ -37,10 +37,7 @@ const RESOURCES = [
 async function aService(): Promise<EmbeddedService> {
   const service = await startEmbedded({ PLATEN_RENDER_SLOTS: '1', PLATEN_LOG_LEVEL: 'debug' })
   await writeFile(join(service.manifestsDir, 'departure.yaml'), manifestOf(RESOURCES))
-  for (const secret of [FRUGAL, ...HOLDERS.map((holder) => holder.secret)]) {
-    const list = () => request(service, { key: secret, path: '/api/v1/templates' })
-    await poll(list).until((answer) => Buffer.from(answer.body).includes('"letter"'))
-  }
+  for (const secret of [FRUGAL, ...HOLDERS.map((holder) => holder.secret)]) await published(service, secret, 'letter')
   return service
 }
 

@@ -10,7 +10,7 @@ import { HOSTILE, RESOURCES } from '../soak/document.ts'
 import { membersOf, processes, treeOf } from '../soak/process-tree.ts'
 import { poll } from '../time/poll.ts'
 import { type EmbeddedService, spawnService, startEmbedded } from '../topology/embedded.ts'
-import { ended, reaches, render, request, submit } from '../topology/service.ts'
+import { ended, published, reaches, render, submit } from '../topology/service.ts'
 
 const RENDERS = IS_LONG ? 200 : 60
 const KILLS = IS_LONG ? 4 : 3
@@ -145,8 +145,7 @@ describe('SIGTERM', () => {
   test('leaves no process behind in the middle of renders that do not end, in a browser that hangs', async () => {
     await using service = await startEmbedded({ PLATEN_RENDER_SLOTS: '1' })
     await writeFile(join(service.manifestsDir, 'soak.yaml'), manifestOf(RESOURCES))
-    const list = () => request(service, { key: HOSTILE, path: '/api/v1/templates' })
-    await poll(list).until((answer) => Buffer.from(answer.body).includes('"endless-script"'))
+    await published(service, HOSTILE, 'endless-script')
     const begun = [
       { template: 'endless-component', data: {} },
       { template: 'endless-script', data: {}, engine: 'html' },

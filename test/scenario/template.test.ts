@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, html, key, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
-import { poll } from '../time/poll.ts'
 import { inspectPdf } from '../topology/oracle.ts'
-import { ended, render, request, submit } from '../topology/service.ts'
+import { ended, published, render, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 const SCRIPTED_LIVE = `service_live_${'S'.repeat(43)}`
@@ -101,8 +100,7 @@ beforeAll(async () => {
     [ACME_LIVE, 'strict'],
     [STRICT_LIVE, 'lenient'],
   ] as const) {
-    const list = () => request(service, { key: apiKey, path: '/api/v1/templates' })
-    await poll(list).until(({ body }) => Buffer.from(body).includes(`"${code}"`))
+    await published(service, apiKey, code)
   }
 })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { manifestOf } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { ended, render, request } from '../topology/service.ts'
+import { ended, published, render, request } from '../topology/service.ts'
 import { calmRenderOf, HOSTILE, RESOURCES, renderOf, type SoakRender } from './document.ts'
 import { membersOf, pssOf, treeOf } from './process-tree.ts'
 
@@ -52,10 +52,8 @@ export async function soak({ renders, every, calm = CALM, onSample }: SoakOption
   await using _folder = temporary
   await using service = await startEmbedded({ PLATEN_RENDER_SLOTS: `${SLOTS}`, TMPDIR: temporary.path })
   await writeFile(join(service.manifestsDir, 'soak.yaml'), manifestOf(RESOURCES))
-  for (const { key, body } of Array.from({ length: FIRST }, (_, index) => renderOf(index))) {
-    const list = () => request(service, { key, path: '/api/v1/templates' })
-    await poll(list).until((answer) => Buffer.from(answer.body).includes(`"${body.template}"`))
-  }
+  for (const { key, body } of Array.from({ length: FIRST }, (_, index) => renderOf(index)))
+    await published(service, key, body.template)
 
   const samples: Sample[] = []
   const surprises = new Set<string>()

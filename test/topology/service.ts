@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Manifest } from '@platen/contract/render.ts'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
+import { poll } from '../time/poll.ts'
 
 export interface Service extends AsyncDisposable {
   /** `http://host:port`, no trailing slash. It may change at a restart. */
@@ -122,6 +123,12 @@ export async function reaches(
 const POLL_MS = 50
 /** Polling by many callers takes CPU time from their renders, so polls must not be too frequent. */
 const STATUS_POLL_MS_MAX = 200
+
+/** Resolves when a template is published: a key may open before the templates of its tenant have been checked. */
+export async function published(service: Pick<Service, 'url'>, key: string, code: string): Promise<void> {
+  const list = () => request(service, { key, path: '/api/v1/templates' })
+  await poll(list).until(({ body }) => Buffer.from(body).includes(`"${code}"`))
+}
 
 /** Polls until a render has ended. */
 export function ended(service: Pick<Service, 'url'>, key: string, id: string): Promise<StatusRecord> {

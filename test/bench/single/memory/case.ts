@@ -8,12 +8,11 @@ import { BROWSER_IDLE_MS_MAX } from '@platen/renderer/browser/limit.ts'
 import { RENDER_THREAD_IDLE_MS } from '@platen/renderer/engine/limit.ts'
 import { CHECK_THREADS_IDLE_MS } from '@platen/settings/publish/limit.ts'
 import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../../../fixture/manifests.ts'
-import { poll } from '../../../time/poll.ts'
 import { type Deployable } from '../../../topology/cluster/cluster.ts'
 import { type ClusterService, startClusterService } from '../../../topology/cluster/service.ts'
 import { type EmbeddedService, startEmbedded } from '../../../topology/embedded.ts'
 import { startKafka } from '../../../topology/server/kafka.ts'
-import { request, type Service } from '../../../topology/service.ts'
+import { published, type Service } from '../../../topology/service.ts'
 import { HTML, TSX } from '../../invoice.ts'
 import type { Figure } from '../../measure.ts'
 import { MEASURED_LIVE, settingsFor, syncRenders } from '../../service.ts'
@@ -69,7 +68,7 @@ export async function* steadyMemory(scale: number): AsyncGenerator<Figure> {
 export async function* clusterMemory(scale: number): AsyncGenerator<Figure> {
   await using kafka = await startKafka({ isMeasured: true })
   await using service = await startClusterService(settingsFor(SLOTS), { kafka, manifests: manifestOf(resources()) })
-  await publishedTo(service)
+  await published(service, MEASURED_LIVE, `invoice-${TEMPLATES - 2}`)
   const pids = pidsOf(service)
   const load = mixedRenders(service, { documents: Math.ceil(DOCUMENTS * scale) })
   const all = await Promise.all(pids.map(async ({ pid }) => highest(await memoriesDuring(pid, load))))
@@ -96,7 +95,7 @@ function figure(name: string, atMost: number, { mib, detail }: Memory): Figure {
 
 async function startWithTemplates(): Promise<EmbeddedService> {
   const service = await startEmbedded(settingsFor(SLOTS), manifestOf(resources()))
-  await publishedTo(service)
+  await published(service, MEASURED_LIVE, `invoice-${TEMPLATES - 2}`)
   return service
 }
 
@@ -108,12 +107,6 @@ function resources(): readonly object[] {
     key('measured', 'live', MEASURED_LIVE),
     ...names.map((name) => template('measured', name, { ...tsx(TSX), ...html(HTML) })),
   ]
-}
-
-async function publishedTo(service: Service): Promise<void> {
-  const list = () => request(service, { key: MEASURED_LIVE, path: '/api/v1/templates' })
-  // A key may open before the templates of its tenant have been checked.
-  await poll(list).until(({ status, body }) => status === 200 && Buffer.from(body).includes(`invoice-${TEMPLATES - 2}`))
 }
 
 interface Load {
