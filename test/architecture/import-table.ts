@@ -88,7 +88,14 @@ export const IMPORT_TABLE: readonly Row[] = [
 
   {
     from: 'operator/src/main.ts',
-    mayImport: [CONTRACT, ADAPTERS, PROCESS, 'settings/src/publish', 'renderer/src/engine/thread-pool.ts'],
+    mayImport: [
+      CONTRACT,
+      ADAPTERS,
+      PROCESS,
+      'settings/src/publish',
+      'renderer/src/engine/thread-pool.ts',
+      'renderer/src/engine/thread/start.ts',
+    ],
   },
   { from: 'operator/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
   { from: 'operator/src/leader/recovery.ts', mayImport: [CONTRACT, 'settings/src/compile'], builtins: PURE },

@@ -57,7 +57,7 @@ export interface ThreadPoolOptions {
   readonly rendersMax?: number
   /** Heap and buffers of a thread. Absent means `RENDER_THREAD_HEAP_MIB_MAX`. */
   readonly heapMibMax?: number
-  /** Starts a thread that speaks the protocol of `render-thread.ts`. Absent means that file, for tasks of every kind. */
+  /** Starts a thread that speaks the protocol of `thread/render-thread.ts`. Absent means that file, for tasks of every kind. */
   readonly spawn?: Spawn
   /** Absent means that nobody counts. */
   readonly meter?: Pick<EngineMeter, 'restarted'>

@@ -16,7 +16,7 @@ export function spawnThreadFor(kinds: readonly TaskKind[], faces: readonly FontF
   const workerData: ThreadData = { kinds, faces }
   const maxYoungGenerationSizeMb = kinds.includes('react_pdf') ? YOUNG_GENERATION_MIB : SMALL_YOUNG_GENERATION_MIB
   return (heapMibMax) =>
-    new Worker(new URL('../render-thread.ts', import.meta.url), {
+    new Worker(new URL('./render-thread.ts', import.meta.url), {
       workerData,
       // `production` halves react-pdf's time.
       env: { NODE_ENV: 'production', ...threadEnv() },

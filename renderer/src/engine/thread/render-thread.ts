@@ -8,16 +8,16 @@ import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
-import type { ConsoleLine, RenderWork } from '../port/engine.ts'
-import type { FontFace } from '../template/asset/font/default-fonts.ts'
-import { FilesNeeded } from '../template/asset/remote-images.ts'
-import type { CheckTemplate } from '../template/check.ts'
-import { type Evaluate, openSandbox } from '../template/evaluate.ts'
-import type { FillHtml } from '../template/html/fill.ts'
-import type { RenderDocument } from './document.ts'
-import { withCorrections } from './layout/step/correction.ts'
-import { withOwnTextLayout } from './text/install.ts'
-import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './thread/message.ts'
+import type { ConsoleLine, RenderWork } from '../../port/engine.ts'
+import type { FontFace } from '../../template/asset/font/default-fonts.ts'
+import { FilesNeeded } from '../../template/asset/remote-images.ts'
+import type { CheckTemplate } from '../../template/check.ts'
+import { type Evaluate, openSandbox } from '../../template/evaluate.ts'
+import type { FillHtml } from '../../template/html/fill.ts'
+import type { RenderDocument } from '../document.ts'
+import { withCorrections } from '../layout/step/correction.ts'
+import { withOwnTextLayout } from '../text/install.ts'
+import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './message.ts'
 
 async function serve(port: MessagePort, { kinds, faces }: ThreadData): Promise<void> {
   // react-pdf writes warnings to the console, and they quote the document.
@@ -47,17 +47,17 @@ async function openTools(kinds: ReadonlySet<TaskKind>, faces: readonly FontFace[
 }
 
 async function openRenderer(evaluate: Evaluate, faces: readonly FontFace[]): Promise<RenderDocument> {
-  const { openDocumentRenderer } = await withCorrections(() => withOwnTextLayout(() => import('./document.ts')))
+  const { openDocumentRenderer } = await withCorrections(() => withOwnTextLayout(() => import('../document.ts')))
   return openDocumentRenderer(evaluate, { faces, monotonic: () => performance.now() })
 }
 
 async function openCheck(evaluate: Evaluate): Promise<CheckTemplate> {
-  const { openTemplateCheck } = await import('../template/check.ts')
+  const { openTemplateCheck } = await import('../../template/check.ts')
   return openTemplateCheck(evaluate)
 }
 
 async function openFiller(faces: readonly FontFace[]): Promise<FillHtml> {
-  const { openHtmlFiller } = await import('../template/html/fill.ts')
+  const { openHtmlFiller } = await import('../../template/html/fill.ts')
   return openHtmlFiller(faces)
 }
 
