@@ -16,7 +16,15 @@ if (executablePath === undefined) throw new Error('the benchmark needs Chromium:
 const profileDir = mkdtempSync(join(tmpdir(), 'platen-bench-'))
 const fontConfigFile = await writeFontConfig(join(profileDir, 'font'))
 const { args, env } = commandOf({ fontConfigFile, isSandboxed: process.getuid?.() !== 0 }, profileDir)
-const browser = await launch({ executablePath, args, env, ignoreDefaultArgs: true, defaultViewport: null })
+// With these flags the browser opens no page by itself.
+const browser = await launch({
+  executablePath,
+  args,
+  env,
+  ignoreDefaultArgs: true,
+  defaultViewport: null,
+  waitForInitialPage: false,
+})
 process.once('disconnect', () => void browser.close().then(() => process.exit()))
 
 const pages = new Map<number, Page>()
