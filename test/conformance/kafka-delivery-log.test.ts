@@ -16,6 +16,7 @@ import { FAILED, OK, take, takeMany } from './delivery-log.suite.ts'
 import { opened } from './harness.ts'
 import { type DeliveryHarness, deliveryHarness, expectNone, NEXT } from './kafka-delivery-harness.ts'
 import { describeOnKafka, describeOnOwnKafka } from './kafka-harness.ts'
+import { untilTaken } from './kafka-record.ts'
 
 /** The group needs half a minute to notice. */
 const BROKER_BACK_MS_MAX = 180_000
@@ -264,8 +265,8 @@ describeOnOwnKafka('deliveries on a Kafka that goes away', (kafka) => {
     await kafka.server().kill()
     await expect(due.record(FAILED, NEXT)).rejects.toThrow(Unavailable)
     await kafka.server().start()
-    await untilAvailable(() => due.record(FAILED, NEXT), signal)
-    await untilAvailable(() => log.schedule([aDelivery({ id: 'b' })], signal), signal)
+    await untilTaken(() => due.record(FAILED, NEXT), signal)
+    await untilTaken(() => log.schedule([aDelivery({ id: 'b' })], signal), signal)
     expect((await take(log, signal)).delivery.id).toBe('b')
     await clock.advance(1000)
     expect(await take(log, signal)).toMatchObject({ attempts: 1, delivery: { id: 'a' } })
@@ -294,16 +295,5 @@ async function deadLetter({ connection, settings }: DeliveryHarness, signal: Abo
     const record = reader.poll(topic)
     if (record !== undefined) return record
     await arrival.wait(signal)
-  }
-}
-
-async function untilAvailable(step: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    signal.throwIfAborted()
-    try {
-      return await step()
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error
-    }
   }
 }

@@ -2,6 +2,7 @@
 import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
+import type { Delivery } from '@platen/contract/delivery.ts'
 import { FIRST_ATTEMPTS_PER_TENANT_MAX } from '@platen/contract/limit.ts'
 import type { DeliveryLog, DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
@@ -54,6 +55,16 @@ async function beginFirst(signal: AbortSignal, delivery = aDelivery({ id: 'a' })
   return { due: await taking, scheduling }
 }
 
+/** Schedules a delivery again, with another one after it. Expects that only the other one is given out. */
+async function scheduleAgain(delivery: Delivery, signal: AbortSignal): Promise<void> {
+  const [marker, taking] = [aDelivery(), take(log, signal)]
+  const again = log.schedule([delivery, marker], signal)
+  const next = await taking
+  expect(next.delivery.id).toBe(marker.id)
+  await next.record(OK, DELIVERED)
+  await again
+}
+
 /** Expects that nothing is due: a delivery scheduled now is the next one. */
 async function expectNone(signal: AbortSignal): Promise<void> {
   const marker = aDelivery()
@@ -99,12 +110,7 @@ test('makes none again when its event is read again', async ({ signal }) => {
   const { due, scheduling } = await beginFirst(signal)
   await due.record(OK, DELIVERED)
   await scheduling
-  const [marker, taking] = [aDelivery(), take(log, signal)]
-  const again = log.schedule([due.delivery, marker], signal)
-  const next = await taking
-  expect(next.delivery.id).toBe(marker.id)
-  await next.record(OK, DELIVERED)
-  await again
+  await scheduleAgain(due.delivery, signal)
   expect(await log.find('a', signal)).toMatchObject({ attempts: [OK] })
 })
 
@@ -182,12 +188,7 @@ test('gives out no second one while the disk is full, and keeps its result', asy
   await expect(due.record(OK, DELIVERED)).rejects.toThrow(Unavailable)
   isDiskFull = false
   waits = new AbortController()
-  const [marker, taking] = [aDelivery(), take(log, signal)]
-  const again = log.schedule([due.delivery, marker], signal)
-  const next = await taking
-  expect(next.delivery.id).toBe(marker.id)
-  await next.record(OK, DELIVERED)
-  await again
+  await scheduleAgain(due.delivery, signal)
   await due.record(OK, DELIVERED)
   expect(await log.find('a', signal)).toMatchObject({ ...DELIVERED, attempts: [OK] })
 })

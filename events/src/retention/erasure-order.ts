@@ -88,7 +88,7 @@ export async function eraseTenant(
   const isLast = workedOffAt >= lastRoundAt(order)
   const round = { erased: 0, failed: 0, err: undefined as unknown }
   let worked = order
-  for await (const ids of inBatches(order, ports, signal)) {
+  for await (const ids of inBatches(rendersOfRound(order, ports, signal), ERASED_TOGETHER_MAX)) {
     const { erased, failed, err } = await eraseRenders({ ids, ...whatOf(order, isLast) }, ports, signal)
     round.erased += erased.length
     round.failed += failed.length
@@ -123,19 +123,24 @@ function whatOf({ account, storage, orderedAt }: ErasureOrder, isLast: boolean):
 }
 
 /** The renders of a round, from the index or manifests, then from the tenant's folder: a PDF is there before any index lists it. */
-async function* inBatches(
+async function* rendersOfRound(
   order: ErasureOrder,
   ports: ErasureOrderPorts,
   signal: AbortSignal,
-): AsyncGenerator<readonly RenderId[]> {
-  let batch: RenderId[] = []
+): AsyncGenerator<RenderId> {
   for (const found of [ports.findRenders(order, signal), rendersInFolder(order, ports, signal)]) {
-    for await (const id of found) {
-      if (isOfRound(order, id)) batch.push(id)
-      if (batch.length < ERASED_TOGETHER_MAX) continue
-      yield batch
-      batch = []
-    }
+    for await (const id of found) if (isOfRound(order, id)) yield id
+  }
+}
+
+/** The items in batches of `max`. The last batch may be smaller, and none is empty. */
+async function* inBatches<T>(items: AsyncIterable<T>, max: number): AsyncGenerator<readonly T[]> {
+  let batch: T[] = []
+  for await (const item of items) {
+    batch.push(item)
+    if (batch.length < max) continue
+    yield batch
+    batch = []
   }
   if (batch.length > 0) yield batch
 }
@@ -163,24 +168,14 @@ export async function* rendersInIndex(
   { artifacts, serviceBucket }: Pick<ErasurePorts, 'artifacts' | 'serviceBucket'>,
   signal: AbortSignal,
 ): AsyncGenerator<RenderId> {
-  for await (const addresses of together(artifacts.list(serviceBucket, EXPIRY_PREFIX, signal))) {
+  const listed = artifacts.list(serviceBucket, EXPIRY_PREFIX, signal)
+  // A store in another building takes longer to answer than to read.
+  for await (const addresses of inBatches(listed, INDEX_READ_AT_ONCE)) {
     const objects = await Promise.all(addresses.map((address) => artifacts.get(address, signal)))
     // Absent when it was removed meanwhile, together with its renders.
     const renders = objects.flatMap((bytes) => (bytes ? decodeExpiry(bytes) : []))
     for (const render of renders) if (mayBeOf(render, order)) yield render.id
   }
-}
-
-/** A store in another building takes longer to answer than to read. */
-async function* together(addresses: AsyncIterable<ArtifactAddress>): AsyncGenerator<readonly ArtifactAddress[]> {
-  let some: ArtifactAddress[] = []
-  for await (const address of addresses) {
-    some.push(address)
-    if (some.length < INDEX_READ_AT_ONCE) continue
-    yield some
-    some = []
-  }
-  if (some.length > 0) yield some
 }
 
 /** A ledger that never loses a render that has ended. */
