@@ -67,7 +67,7 @@ function slotMeter(metrics: Metrics): Pick<RendererMeter, 'serving' | 'busy'> {
   const served = new Map<Engine, Slots>()
   const storing: Gauge = new Gauge({
     name: 'platen_renders_storing',
-    help: 'Renders that have left their slot, as their document is made, and are being stored and published.',
+    help: 'Renders whose document is made, and that are being stored and published outside of a slot.',
     labelNames: ['engine'],
     registers: [metrics.registry],
     collect() {
