@@ -192,7 +192,7 @@ describe('a script that is an asset', () => {
     ],
     ['as a module', '<script type="module" src="asset:a.js"></script>', [append('a.js')]],
     ['by a module of the document', '<script type="module">import "asset:a.js"</script>', [append('a.js')]],
-    ['by a module, later', '<script type="module">await import("asset:a.js")</script>', [append('a.js')]],
+    ['by a module, later', '<script type="module">platen.ready(import("asset:a.js"))</script>', [append('a.js')]],
     [
       'by a module that is an asset',
       '<script type="module" src="asset:b.mjs"></script>',
