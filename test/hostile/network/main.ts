@@ -21,16 +21,17 @@ import { findLeft, RENDER_UNGUARDED } from './unguarded.ts'
 /** Past it a render hangs: all of these take a fraction of a second. */
 const DEADLINE_MS = 30_000
 
-/**
- * What a machine on a network has, and every address leading to this one. WebRTC looks for an interface that is no loopback, and
- * `src` is what it finds itself to be.
- */
 const LINKS = ['link set lo up', VETH]
 /**
  * No link gives itself an address. The kernel adds such a one a second later, when no other machine has it, and Chromium gives up what it
  * is loading when an address comes.
  */
 const NO_OWN_ADDRESS = ['link set eth0 addrgenmode none', 'link set eth1 addrgenmode none']
+
+/**
+ * What a machine on a network has, and every address leading to this one. WebRTC looks for an interface that is no loopback, and
+ * `src` is what it finds itself to be.
+ */
 const NETWORK = [
   'addr add 192.0.2.2/24 dev eth0',
   'link set eth1 up',
