@@ -63,16 +63,18 @@ test('the ladder goes on where it was', async () => {
   await using receiver = await aReceiver()
   receiver.answer(answering(500))
   const id = await submit(service(), ACME_LIVE, { template: 'invoice', data: invoice(1), webhook_url: receiver.url })
-  const hasMade = (count: number) => (found: readonly Delivery[]) => found[0]?.attempts.length === count
-  const before = await poll(() => deliveriesOf(id)).until(hasMade(2))
+  const hasFailedTwice = ([only]: readonly Delivery[]) => (only?.attempts.length ?? 0) >= 2
+  const [before] = await poll(() => deliveriesOf(id)).until(hasFailedTwice)
   await service().kill()
-  await service().start()
-  expect(await deliveriesOf(id)).toEqual(before)
   receiver.answer(answering(204))
-  const [after] = await poll(() => deliveriesOf(id)).until(hasMade(3))
-  expect(after).toMatchObject({ status: 'delivered', id: before[0]?.id })
-  expect(Date.parse(String(after?.attempts[2]?.started_at))).toBeGreaterThanOrEqual(
-    Date.parse(String(before[0]?.next_attempt_at)),
+  await service().start()
+  // The next attempt may be due before the service has started.
+  const [after] = await poll(() => deliveriesOf(id)).until(([only]) => only?.status === 'delivered')
+  expect(after?.id).toBe(before?.id)
+  const made = before?.attempts.length ?? 0
+  expect(after?.attempts.slice(0, made)).toEqual(before?.attempts)
+  expect(Date.parse(String(after?.attempts[made]?.started_at))).toBeGreaterThanOrEqual(
+    Date.parse(String(before?.next_attempt_at)),
   )
 })
 

@@ -74,6 +74,22 @@ export async function eventsIn(cluster: Cluster, least: number, signal: AbortSig
   return events
 }
 
+/**
+ * The events of these renders, as often as they are in Kafka, when each render has one. A caller may see the end of a render before its
+ * event is there, and an event may be there twice before another one is.
+ */
+export async function eventsOf(
+  cluster: Cluster,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly RenderEvent[]> {
+  const own = async () =>
+    (await eventsIn(cluster, ids.length, signal)).filter(({ manifest }) => ids.includes(manifest.render.id))
+  return await poll(own).until(
+    (events) => new Set(events.map(({ manifest }) => manifest.render.id)).size === ids.length,
+  )
+}
+
 async function countEvents(connection: KafkaConnection, prefix: string): Promise<number> {
   const admin = await connection.admin()
   const partitions = await admin.fetchTopicOffsets(`${prefix}render.events`)

@@ -5,7 +5,7 @@ import { readText } from '../architecture/source-tree.ts'
 import { shared } from '../fixture/lifetime.ts'
 import { poll } from '../time/poll.ts'
 import { ended, render, type Service, submit } from '../topology/service.ts'
-import { aCluster, aTenant, connectTo, eventsIn, LETTER, manifestsIn, redisOf } from './harness.ts'
+import { aCluster, aTenant, connectTo, eventsIn, eventsOf, LETTER, manifestsIn, redisOf } from './harness.ts'
 
 const LIVE = `service_live_${'L'.repeat(43)}`
 const SYNC_CALLERS = 2
@@ -67,15 +67,16 @@ test('renderers stopped and started one after the other fail no request, and ren
   await load.end()
   expect(new Set(load.statuses)).toEqual(new Set([200]))
   const total = load.statuses.length + load.ids.length
-  const manifests = await manifestsIn(cluster(), signal)
+  // A sync caller is answered before its render is stored.
+  const manifests = await poll(() => manifestsIn(cluster(), signal)).until(({ length }) => length >= total)
   const succeeded = manifests.filter(({ outcome: { status } }) => status === 'succeeded')
   expect([manifests.length, succeeded.length]).toEqual([total, total])
   // After a rebalance an event may be there again, under its id.
+  const made = manifests.map(({ render: { id } }) => id)
+  await eventsOf(cluster(), made, signal)
   const events = await eventsIn(cluster(), total, signal)
   expect(new Set(events.map(({ id }) => id)).size).toBe(total)
-  expect(new Set(events.map(({ manifest }) => manifest.render.id))).toEqual(
-    new Set(manifests.map(({ render: { id } }) => id)),
-  )
+  expect(new Set(events.map(({ manifest }) => manifest.render.id))).toEqual(new Set(made))
 })
 
 // Decision 0017: it is missed after seven seconds, and a caller waits ten for a renderer.

@@ -45,9 +45,10 @@ const cluster = shared(() => {
   return aCluster({ renderers: 2, documents: aTenant('acme', LIVE, { renderTimeoutSeconds: 120 }), settingsOf })
 })
 
-/** The manifests of some renders, the first to end first. */
+/** The manifests of some renders, the first to end first, once each has one: a sync caller is answered before its render is stored. */
 async function ownManifests(ids: readonly string[], signal: AbortSignal): Promise<readonly Manifest[]> {
-  const own = (await manifestsIn(cluster(), signal)).filter(({ render: { id } }) => ids.includes(id))
+  const read = async () => (await manifestsIn(cluster(), signal)).filter(({ render: { id } }) => ids.includes(id))
+  const own = await poll(read).until(({ length }) => length >= ids.length)
   return own.toSorted((a, b) => a.outcome.finishedAt - b.outcome.finishedAt)
 }
 

@@ -91,14 +91,13 @@ test('a change of the tenant’s storage and retention breaks no link and no id 
   expect((await fetch(String((await ended(service, ACME_LIVE, moved.render_id)).pdf_url))).status).toBe(200)
 })
 
-test('a link to a PDF that is no longer kept gives none', async () => {
+test('a link to a PDF that is no longer kept gives none', async ({ signal }) => {
   const id = await submit(service, ACME_LIVE, { template: 'invoice', data: invoice(1) })
   await ended(service, ACME_LIVE, id)
-  const signal = AbortSignal.timeout(10_000)
   await service.stop()
   {
     await using stores = await service.openStores(signal)
-    await stores.artifacts.delete(await pdfOf(stores, id), signal)
+    await stores.artifacts.delete(await pdfOf(stores, id, signal), signal)
   }
   await service.start()
   const { pdf_url: url } = (await asked(id)).json()
@@ -106,19 +105,19 @@ test('a link to a PDF that is no longer kept gives none', async () => {
   expect([404, 410]).toContain(status)
 })
 
-async function pdfOf({ artifacts }: Stores, id: string): Promise<ArtifactAddress> {
+async function pdfOf({ artifacts }: Stores, id: string, signal: AbortSignal): Promise<ArtifactAddress> {
   const address = { bucket: SERVICE_BUCKET, key: manifestKey(id as RenderId) }
-  const bytes = await artifacts.get(address, AbortSignal.timeout(10_000))
+  const bytes = await artifacts.get(address, signal)
   const outcome = bytes && decodeManifest(bytes).outcome
   if (outcome?.status !== 'succeeded') throw new Error('it did not succeed')
   return outcome.pdf.address
 }
 
-test('a render past its retention is no longer kept, and one within is', async () => {
+test('a render past its retention is no longer kept, and one within is', async ({ signal }) => {
   const [past, kept] = [await issued(2 * DAY_MS), await issued(2 * DAY_MS)]
   expect(await service.stop()).toBe(0)
-  await rendered(past, 1)
-  await rendered(kept, 30)
+  await rendered(past, { retentionDays: 1, signal })
+  await rendered(kept, { retentionDays: 30, signal })
   await service.start()
   const answer = await asked(past)
   expect([answer.status, answer.json()]).toMatchObject([410, { error: { code: 'RENDER_EXPIRED' } }])
@@ -127,8 +126,10 @@ test('a render past its retention is no longer kept, and one within is', async (
 })
 
 /** Leaves a render in the stores as the service does that made it two days ago. */
-async function rendered(id: RenderId, retentionDays: number): Promise<void> {
-  const signal = AbortSignal.timeout(10_000)
+async function rendered(
+  id: RenderId,
+  { retentionDays, signal }: { readonly retentionDays: number; readonly signal: AbortSignal },
+): Promise<void> {
   await using stores = await service.openStores(signal)
   const { artifacts } = stores
   const acceptedAt = Date.now() - 2 * DAY_MS

@@ -1,6 +1,6 @@
 /**
- * The product's own waits, shortened for tests. Only their declarations are changed, and only while a module is loaded: the product has
- * no setting for it. `vitest.config.ts` asks for it; `REAL_TIME=1` leaves everything as it is, as in the long forms of tests.
+ * The product's own waits, shortened for tests; one is longer. Only their declarations are changed, and only while a module is loaded: the
+ * product has no setting for it. `vitest.config.ts` asks for it; `REAL_TIME=1` leaves everything as it is, as in the long forms of tests.
  *
  * Waits of one group are divided by one number, so that their ratios stay. `scaled-time.test.ts` checks what has to hold between
  * groups, and between them and what is not scaled.
@@ -57,7 +57,13 @@ const BATCHES: Group = {
   constants: { '/events/src/batch/limit.ts': ['BATCHES_LISTED_EVERY_MS', 'BATCH_QUEUED_BY_API_MS'] },
 }
 
-export const GROUPS: readonly Group[] = [LEASES, AUDITS, DEADLINES, ERASURES, BATCHES]
+/** How long a start waits for the checks of templates. Longer than in the product: tests render at once, on a machine that may be shared. */
+const STARTS: Group = {
+  divisor: 1 / 4,
+  constants: { '/settings/src/manifest/limit.ts': ['MANIFEST_CHECKS_FIRST_MS'] },
+}
+
+export const GROUPS: readonly Group[] = [LEASES, AUDITS, DEADLINES, ERASURES, BATCHES, STARTS]
 
 /** Was this run started with real time? */
 export const isTimeReal = process.env['REAL_TIME'] === '1'

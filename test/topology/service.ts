@@ -126,8 +126,8 @@ const STATUS_POLL_MS_MAX = 200
 
 /** Resolves when a template is published: a key may open before the templates of its tenant have been checked. */
 export async function published(service: Pick<Service, 'url'>, key: string, code: string): Promise<void> {
-  const list = () => request(service, { key, path: '/api/v1/templates' })
-  await poll(list).until(({ body }) => Buffer.from(body).includes(`"${code}"`))
+  const ask = () => request(service, { key, path: `/api/v1/templates/${code}` })
+  await poll(ask).until(({ status }) => status === 200)
 }
 
 /** Polls until a render has ended. */

@@ -1,7 +1,7 @@
 /** A caller takes renders back while something is away: what it is told holds for everybody, whatever becomes of Redis, Kafka or a renderer. */
 import { isDeepStrictEqual } from 'node:util'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
-import { monthOf } from '@platen/contract/render.ts'
+import { type Manifest, monthOf } from '@platen/contract/render.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { liveOf } from '../../fixture/manifests.ts'
 import { poll } from '../../time/poll.ts'
@@ -11,7 +11,7 @@ import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka
 import { type RedisServer, startRedis } from '../../topology/server/redis.ts'
 import { type S3Server, startS3 } from '../../topology/server/s3.ts'
 import { type RenderAnswer, reaches, request, statusOf, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, eventsIn, LETTER, manifestsIn, redisOf } from '../harness.ts'
+import { aCluster, aTenant, eventsOf, LETTER, manifestsIn, redisOf } from '../harness.ts'
 
 const LIVE = liveOf('acme')
 const SLOTS = 2
@@ -54,15 +54,12 @@ function expectCanceled(answer: RenderAnswer): void {
 /** In the end, each has one whole manifest and one event, nothing is charged or reserved, and the slots are free. */
 async function expectEnded(ids: readonly string[], signal: AbortSignal): Promise<void> {
   const own = async () => (await manifestsIn(cluster, signal)).filter(({ render }) => ids.includes(render.id))
-  const manifests = await poll(own).until((all) => all.every(({ canceledAt }) => canceledAt === undefined))
+  const isWhole = ({ canceledAt }: Manifest) => canceledAt === undefined
+  const manifests = await poll(own).until((all) => all.length >= ids.length && all.every(isWhole))
   expect(manifests).toHaveLength(ids.length)
   for (const { render, outcome } of manifests)
     expect([render.template.code, outcome]).toMatchObject(['letter', { status: 'failed', error: { code: 'canceled' } }])
-  const readEvents = async () =>
-    (await eventsIn(cluster, 1, signal)).filter(({ manifest }) => ids.includes(manifest.render.id))
-  const events = await poll(readEvents).until(
-    (all) => new Set(all.map(({ manifest }) => manifest.render.id)).size === ids.length,
-  )
+  const events = await eventsOf(cluster, ids, signal)
   expect(new Set(events.map(({ id }) => id)).size).toBe(ids.length)
   for (const id of ids) expect(await statusOf(cluster.at(0), LIVE, id)).toMatchObject({ error: { code: 'canceled' } })
   await using connection = await redisOf(cluster, signal)

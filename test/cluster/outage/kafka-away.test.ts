@@ -9,7 +9,7 @@ import { openClusterStores } from '../../topology/cluster/store.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
 import { ended, type RenderAnswer, reaches, render, request, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, connectTo, erase, eventsIn, LETTER, manifestsIn } from '../harness.ts'
+import { aCluster, aTenant, connectTo, erase, eventsIn, eventsOf, LETTER, manifestsIn } from '../harness.ts'
 
 const KILL_LIVE = `service_live_${'K'.repeat(43)}`
 const PAUSE_LIVE = `service_live_${'P'.repeat(43)}`
@@ -92,8 +92,10 @@ test.for([
     expect(new Set(abandoned.map(({ outcome }) => 'error' in outcome && outcome.error.code))).toEqual(
       new Set(['canceled']),
     )
-    const events = await eventsIn(cluster, UNITS, signal)
-    const reported = events.filter((event) => event.manifest.render.tenant === tenant)
+    await eventsOf(cluster, taken, signal)
+    const reported = (await eventsIn(cluster, UNITS, signal)).filter(
+      ({ manifest }) => manifest.render.tenant === tenant,
+    )
     expect(new Set(reported.map(({ manifest }) => String(manifest.render.id)))).toEqual(new Set(taken))
   },
 )
@@ -109,9 +111,8 @@ test.for(['request', 'answer'] as const)(
     expect((await ended(service, BREAK_LIVE, id)).status).toBe('succeeded')
     // What the broker has taken and could not say is there again.
     expect((await recordsIn(signal)) - before).toBe(at === 'answer' ? 2 : 1)
-    const events = await eventsIn(cluster, 1, signal)
-    const reported = events.filter(({ manifest }) => String(manifest.render.id) === id)
-    expect(new Set(reported.map((event) => event.id)).size).toBe(1)
+    const events = await eventsOf(cluster, [id], signal)
+    expect(new Set(events.map((event) => event.id)).size).toBe(1)
   },
 )
 
@@ -129,11 +130,7 @@ test('a renderer that is stopped meanwhile does not wait for it: the next one pu
   await kafka.start()
   await renderer?.start()
   for (const id of ids) expect(await ended(service, BREAK_LIVE, id)).toMatchObject({ status: 'succeeded' })
-  const readEvents = async () =>
-    (await eventsIn(cluster, 1, signal)).filter(({ manifest }) => ids.includes(String(manifest.render.id)))
-  const events = await poll(readEvents).until((all) =>
-    ids.every((id) => all.some(({ manifest }) => manifest.render.id === id)),
-  )
+  const events = await eventsOf(cluster, ids, signal)
   expect(new Set(events.map(({ manifest }) => manifest.attempt))).toEqual(new Set([1]))
 })
 

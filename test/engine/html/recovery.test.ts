@@ -14,7 +14,7 @@ import { membersOf } from '../../soak/process-tree.ts'
 import { anEngine, aWork, BUSY, browsersOf, ENDLESS, textOf } from './html-fixture.ts'
 
 /** Processes and folders go in their own time, which says nothing of how they go. */
-const PATIENCE = { timeout: 20_000, interval: 50 }
+const PATIENCE = { timeout: 60_000, interval: 50 }
 
 async function waitFor(check: () => void): Promise<void> {
   await vi.waitFor(check, PATIENCE)

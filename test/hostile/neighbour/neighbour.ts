@@ -16,7 +16,7 @@ import {
   UNLIMITED,
 } from '../../fixture/manifests.ts'
 import { poll } from '../../time/poll.ts'
-import { ended, render, request, statusOf, submit, type TestedService } from '../../topology/service.ts'
+import { ended, published, render, request, statusOf, submit, type TestedService } from '../../topology/service.ts'
 import {
   ATTACKER_LIVE,
   type Attack,
@@ -54,11 +54,10 @@ const neighbourDocuments = (...keys: readonly string[]) => [
 export const bothTenants = (...keys: readonly string[]) =>
   manifestOf([...attackerDocuments(TEMPLATES), ...neighbourDocuments(...keys)])
 
-/** Resolves when the templates of both are in force. */
-export function inForce(service: TestedService): Promise<unknown> {
-  return poll(() => render(service, ATTACKER_LIVE, { template: 'plain', data: {} })).until(
-    ({ status }) => status === 200,
-  )
+/** Resolves when the templates of both are in force. Any of them may still be checked when the service says that it is ready. */
+export async function inForce(service: TestedService): Promise<void> {
+  await published(service, NEIGHBOUR_LIVE, 'letter')
+  for (const code of Object.keys(TEMPLATES)) await published(service, ATTACKER_LIVE, code)
 }
 
 export const letter = (name: string) => ({ template: 'letter', data: { name } })

@@ -21,13 +21,18 @@ import { findLeft, RENDER_UNGUARDED } from './unguarded.ts'
 /** Past it a render hangs: all of these take a fraction of a second. */
 const DEADLINE_MS = 30_000
 
+const LINKS = ['link set lo up', VETH]
+/**
+ * No link gives itself an address. The kernel adds such a one a second later, when no other machine has it, and Chromium gives up what it
+ * is loading when an address comes.
+ */
+const NO_OWN_ADDRESS = ['link set eth0 addrgenmode none', 'link set eth1 addrgenmode none']
+
 /**
  * What a machine on a network has, and every address leading to this one. WebRTC looks for an interface that is no loopback, and
  * `src` is what it finds itself to be.
  */
 const NETWORK = [
-  'link set lo up',
-  VETH,
   'addr add 192.0.2.2/24 dev eth0',
   'link set eth1 up',
   'link set eth0 up',
@@ -38,7 +43,8 @@ const NETWORK_6 = ['-6 addr add 2001:db8::2/64 dev eth0 nodad', '-6 route add lo
 /** Makes the network, and has every name asked of the canary, whatever the machine's own settings. */
 function takeNetwork(): void {
   const has6 = existsSync('/proc/net/if_inet6')
-  for (const command of [...NETWORK, ...(has6 ? NETWORK_6 : [])]) execFileSync('ip', command.split(' '))
+  const commands = has6 ? [...LINKS, ...NO_OWN_ADDRESS, ...NETWORK, ...NETWORK_6] : [...LINKS, ...NETWORK]
+  for (const command of commands) execFileSync('ip', command.split(' '))
   const folder = mkdtempSync(join(tmpdir(), 'platen-network-'))
   const files = [
     ['/etc/resolv.conf', 'nameserver 127.0.0.1\n'],

@@ -3,6 +3,7 @@ import { connectRedis, type RedisConnection } from '@platen/adapters/redis/conne
 import { openRedisDirectory } from '@platen/adapters/redis/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { Condition, ConditionReason, ConditionType } from '@platen/contract/resource.ts'
 import type { ApiKey, Template, Tenant } from '@platen/contract/tenant.ts'
 import { isRecord } from '@platen/operator/cluster/object.ts'
@@ -33,7 +34,8 @@ export interface Rig extends AsyncDisposable {
   readonly get: (kind: string, name: string, namespace?: string) => Promise<Found>
   /**
    * Waits until a resource, such as `tenant/acme`, has conditions of its generation with these reasons. Answers their messages. Throws
-   * where one of them is True that has not its own name for a reason, or the other way round.
+   * where one of them is True that has not its own name for a reason, or the other way round. `published` has then what was published
+   * before.
    */
   readonly says: (place: string, reasons: Reasons, namespace?: string) => Promise<Readonly<Record<string, string>>>
   /** The operator that holds the lease; the first where nobody does. */
@@ -129,7 +131,12 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
       for (const manifest of manifests) await applyTo(kube, manifest)
     },
     get: (kind, name, namespace) => findIn(kube, `${kind}/${name}`, namespace),
-    says: (place, reasons, namespace) => says(() => findIn(kube, place, namespace), reasons),
+    async says(place, reasons, namespace) {
+      const messages = await says(() => findIn(kube, place, namespace), reasons)
+      // Conditions wait for API processes, and not for this one. Where Redis is away, what it knows stays.
+      await directory.refresh(NEVER).catch(throwUnlessUnavailable)
+      return messages
+    },
     async leader() {
       const { body } = await kube.request({ path: LEASE_PATH })
       const { holderIdentity = '' } = (body['spec'] ?? {}) as { readonly holderIdentity?: string }
@@ -156,6 +163,10 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
     redis,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function throwUnlessUnavailable(error: unknown): void {
+  if (!(error instanceof Unavailable)) throw error
 }
 
 const LEASE_PATH = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/platen-operator`

@@ -1,4 +1,5 @@
 /** Ports: free ones to be taken later, and servers of Node that listen on one. */
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 
@@ -15,20 +16,27 @@ export const HOST = process.env['TEST_SERVERS_HOST'] ?? '127.0.0.1'
 const FIRST = 10_000
 const LAST = 32_000
 
-/** Finds `count` consecutive ports where nobody listens now. Resolves with the first. */
+/** Finds `count` consecutive ports where nobody listens now, and keeps them for this process. Resolves with the first. */
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
     const first = FIRST + Math.floor(Math.random() * (LAST - FIRST))
-    const free = await Promise.all(Array.from({ length: count }, (_, step) => isFree(first + step)))
-    if (!free.includes(false)) return first
+    const taken = await Promise.all(Array.from({ length: count }, (_, step) => take(first + step)))
+    if (!taken.includes(false)) return first
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
+/**
+ * Takes a port where nobody listens, unless it is another process's. That may be down: a server that starts again does so on its port. So
+ * each process has its ports for UDP as well, which none of the servers uses, until it ends.
+ */
+async function take(port: number): Promise<boolean> {
+  const claim = createSocket('udp4').unref()
   try {
+    await once(claim.bind(port, HOST), 'listening')
     await using _ = await listening(createServer(), { host: HOST, port })
     return true
   } catch {
+    claim.close()
     return false
   }
 }
