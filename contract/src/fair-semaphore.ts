@@ -11,8 +11,8 @@ export interface FairSemaphoreOptions {
 }
 
 export interface FairSemaphore {
-  /** Resolves with a permit; disposing it releases the permit. Rejects with the signal's reason. */
-  readonly acquire: (tenant: string, signal: AbortSignal) => Promise<Disposable>
+  /** Resolves with a permit; disposing it releases the permit. Rejects with the signal's reason. Without a signal it waits for its turn. */
+  readonly acquire: (tenant: string, signal?: AbortSignal) => Promise<Disposable>
 }
 
 interface TenantQueue {
@@ -52,7 +52,7 @@ export function openFairSemaphore({ permits, permitsPerTenant }: FairSemaphoreOp
 
   return {
     async acquire(tenant, signal) {
-      signal.throwIfAborted()
+      signal?.throwIfAborted()
       const queue = queues.get(tenant) ?? { held: 0, waiting: new Set() }
       queues.set(tenant, queue)
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -70,7 +70,7 @@ export function openFairSemaphore({ permits, permitsPerTenant }: FairSemaphoreOp
       }
       try {
         // Usually it is granted at once.
-        if (queue.waiting.has(resolve)) await raceAbort(promise, signal)
+        if (queue.waiting.has(resolve)) await (signal === undefined ? promise : raceAbort(promise, signal))
       } catch (reason) {
         // The permit may have been granted at this very moment.
         if (queue.waiting.delete(resolve)) deleteIfIdle(tenant, queue)

@@ -2,12 +2,12 @@
  * The first attempt at a delivery, made before the delivery is stored. Most receivers answer at once. Their deliveries are then written
  * once, with the result. The event of a delivery counts as unread meanwhile, so a process that dies loses nothing.
  */
+import { type Deadlines, openDeadlines } from './deadlines.ts'
 import type { Delivery } from './delivery.ts'
 import { openFairSemaphore } from './fair-semaphore.ts'
 import { FIRST_ATTEMPT_MS_MAX, FIRST_ATTEMPTS_MAX, FIRST_ATTEMPTS_PER_TENANT_MAX } from './limit.ts'
 import type { Clock } from './port/clock.ts'
 import type { DueDelivery } from './port/delivery-log.ts'
-import { raceAbort } from './race.ts'
 
 /** A delivery that was given out and is not stored yet. */
 export interface FirstAttempt {
@@ -16,9 +16,17 @@ export interface FirstAttempt {
   /** To be called when the result is stored. */
   stored(): void
   /**
-   * Resolves when the result is stored, or after `FIRST_ATTEMPT_MS_MAX`. A delivery that has not begun by then is taken back. Never rejects.
+   * Resolves when the result is stored, or when the limit is over. A delivery that has not begun by then is taken back. Never rejects.
    */
-  settled(clock: Pick<Clock, 'timeout'>): Promise<'stored' | 'begun' | 'taken_back'>
+  settled(limits: FirstAttemptLimits): Promise<'stored' | 'begun' | 'taken_back'>
+}
+
+/** How long first attempts are waited for. */
+export type FirstAttemptLimits = Pick<Deadlines, 'start'>
+
+/** Makes the limits of first attempts. They need not be closed: their timer ends when the last limit is over. */
+export function firstAttemptLimits(clock: Pick<Clock, 'monotonic' | 'sleep'>): FirstAttemptLimits {
+  return openDeadlines(clock, FIRST_ATTEMPT_MS_MAX)
 }
 
 /** Makes one that has not begun. */
@@ -34,8 +42,9 @@ export function openFirstAttempt(): FirstAttempt {
       state = 'stored'
       ended.resolve()
     },
-    async settled(clock) {
-      await raceAbort(ended.promise, clock.timeout(FIRST_ATTEMPT_MS_MAX)).catch(() => undefined)
+    async settled(limits) {
+      using _limit = limits.start(() => ended.resolve())
+      await ended.promise
       if (state === 'waiting') state = 'taken_back'
       return state
     },
@@ -67,7 +76,7 @@ export function openFirstAttempts(): FirstAttempts {
   const permits = openFairSemaphore({ permits: FIRST_ATTEMPTS_MAX, permitsPerTenant: FIRST_ATTEMPTS_PER_TENANT_MAX })
   return async (deliveries, attempt) => {
     const attempts = deliveries.map(async (delivery) => {
-      using permit = await permits.acquire(delivery.account, new AbortController().signal)
+      using permit = await permits.acquire(delivery.account)
       await attempt(delivery, permit)
     })
     await Promise.allSettled(attempts)

@@ -173,20 +173,38 @@ function tagOf(bytes: Buffer, { kind, scope, key }: Omit<Tagging, 'keys'> & { re
     .subarray(0, TAG_BYTES)
 }
 
+/** 26 characters have room for 130 bits. The first two are zero. */
+const LEADING_ZEROS = 2
+
 function encode(bytes: Buffer): RenderId {
-  let number = BigInt(`0x${bytes.toString('hex')}`)
   let text = ''
-  for (let i = 0; i < 26; i++) {
-    text = ALPHABET.charAt(Number(number & 31n)) + text
-    number >>= 5n
+  let bits = 0
+  let count = LEADING_ZEROS
+  for (const byte of bytes) {
+    bits = (bits << 8) | byte
+    count += 8
+    while (count >= 5) {
+      count -= 5
+      text += ALPHABET.charAt((bits >> count) & 31)
+    }
+    bits &= 31
   }
   return asRenderId(text)
 }
 
 function decode(id: string): Buffer {
-  let number = 0n
-  for (const character of id) number = (number << 5n) | BigInt(ALPHABET.indexOf(character))
-  return Buffer.from(number.toString(16).padStart(32, '0'), 'hex')
+  const bytes = Buffer.alloc(16)
+  let at = 0
+  let bits = 0
+  let count = -LEADING_ZEROS
+  for (const character of id) {
+    bits = ((bits & 0xff) << 5) | ALPHABET.indexOf(character)
+    count += 5
+    if (count < 8) continue
+    count -= 8
+    bytes[at++] = bits >> count
+  }
+  return bytes
 }
 
 function asBatchId(id: RenderId): BatchId {

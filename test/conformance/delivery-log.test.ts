@@ -3,7 +3,9 @@ import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { aDelivery, NEVER } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'
@@ -14,8 +16,12 @@ import { deliveryHarness } from './kafka-delivery-harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 
 describeDeliveryLog('memory', (clock) => memoryHarness(() => memoryDeliveryLog(clock)))
-/** Tests schedule a delivery, and make its first attempt when it is stored: it is not waited for. */
-const timer = { timeout: () => AbortSignal.timeout(1) }
+/** Tests schedule a delivery, and make its first attempt when it is stored: it is waited for a hundredth of the usual time. */
+const system = systemClock()
+const timer: Pick<Clock, 'monotonic' | 'sleep'> = {
+  monotonic: () => 100 * system.monotonic(),
+  sleep: (ms, signal) => system.sleep(ms / 100, signal),
+}
 describeDeliveryLog('sqlite', (clock) =>
   sqliteHarness((database) => openSqliteDeliveryLog(database, { clock, timer }, NEVER)),
 )

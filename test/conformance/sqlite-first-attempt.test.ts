@@ -3,7 +3,7 @@ import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import type { Delivery } from '@platen/contract/delivery.ts'
-import { FIRST_ATTEMPTS_PER_TENANT_MAX } from '@platen/contract/limit.ts'
+import { FIRST_ATTEMPT_MS_MAX, FIRST_ATTEMPTS_PER_TENANT_MAX } from '@platen/contract/limit.ts'
 import type { DeliveryLog, DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { assert, beforeEach, expect, test } from 'vitest'
@@ -21,15 +21,14 @@ let log: DeliveryLog
 /** The statements that have changed something since a test emptied it. */
 let writes: string[]
 let isDiskFull: boolean
-/** Ends the time for which first attempts are waited for. */
-let waits: AbortController
+/** By it the time passes for which first attempts are waited for. */
+let timer: ManualClock
 
 beforeEach(async () => {
   clock = manualClock(NOON)
   writes = []
   isDiskFull = false
-  waits = new AbortController()
-  const timer = { timeout: () => waits.signal }
+  timer = manualClock()
   harness = ofTest(await sqliteHarness((database) => openSqliteDeliveryLog(watched(database), { clock, timer }, NEVER)))
   log = await harness.open()
 })
@@ -126,7 +125,7 @@ test('makes one attempt at a delivery that is scheduled twice at the same time',
 
 test('stores one that takes long as scheduled, and makes it again if the process dies', async ({ signal }) => {
   const { scheduling } = await beginFirst(signal)
-  waits.abort()
+  await timer.advance(FIRST_ATTEMPT_MS_MAX)
   await scheduling
   expect(await log.find('a', signal)).toMatchObject({ status: 'scheduled', dueAt: NOON, attempts: [] })
   await expectNone(signal)
@@ -136,7 +135,7 @@ test('stores one that takes long as scheduled, and makes it again if the process
 
 test('records a result that took long, and makes the redelivery that was requested meanwhile', async ({ signal }) => {
   const { due, scheduling } = await beginFirst(signal)
-  waits.abort()
+  await timer.advance(FIRST_ATTEMPT_MS_MAX)
   await scheduling
   expect(await log.redeliver('a', signal)).toBe(true)
   await due.record(OK, DELIVERED)
@@ -149,7 +148,7 @@ test('takes back one that does not begin: it is stored, and given out from there
   const next = given.next()
   const scheduling = log.schedule([aDelivery({ id: 'a' })], signal)
   const { value: early } = await next
-  waits.abort()
+  await timer.advance(FIRST_ATTEMPT_MS_MAX)
   await scheduling
   assert(early !== undefined)
   expect(early.begin?.()).toBe(false)
@@ -170,7 +169,7 @@ test('makes it again if the process dies before its result is stored', async ({ 
   const { due, scheduling } = await beginFirst(signal)
   isDiskFull = true
   await expect(due.record(OK, DELIVERED)).rejects.toThrow(Unavailable)
-  waits.abort()
+  await timer.advance(FIRST_ATTEMPT_MS_MAX)
   // So its event counts as unread, and is read again.
   await expect(scheduling).rejects.toThrow(Unavailable)
   isDiskFull = false
@@ -183,11 +182,10 @@ test('makes it again if the process dies before its result is stored', async ({ 
 test('gives out no second one while the disk is full, and keeps its result', async ({ signal }) => {
   const { due, scheduling } = await beginFirst(signal)
   isDiskFull = true
-  waits.abort()
+  await timer.advance(FIRST_ATTEMPT_MS_MAX)
   await expect(scheduling).rejects.toThrow(Unavailable)
   await expect(due.record(OK, DELIVERED)).rejects.toThrow(Unavailable)
   isDiskFull = false
-  waits = new AbortController()
   await scheduleAgain(due.delivery, signal)
   await due.record(OK, DELIVERED)
   expect(await log.find('a', signal)).toMatchObject({ ...DELIVERED, attempts: [OK] })
@@ -198,7 +196,7 @@ test.for(['at once', 'late'] as const)(
   async (when, { signal }) => {
     const { due, scheduling } = await beginFirst(signal)
     if (when === 'late') {
-      waits.abort()
+      await timer.advance(FIRST_ATTEMPT_MS_MAX)
       await scheduling
     }
     await log.forget(due.delivery.render, signal)
@@ -229,6 +227,5 @@ test('keeps nothing of a forgotten render whose attempt waits for those of other
 
 async function reopened(): Promise<DeliveryLog> {
   assert(harness.reopen !== undefined)
-  waits = new AbortController()
   return await harness.reopen()
 }

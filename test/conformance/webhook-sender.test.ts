@@ -9,6 +9,7 @@ import { WEBHOOK_ATTEMPT_MS_MAX } from '@platen/adapters/http/limit.ts'
 import { type WebhookSenderOptions, webhookSender } from '@platen/adapters/http/webhook-sender.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { Cidr } from '@platen/contract/address.ts'
 import type { WebhookRequest, WebhookResponse } from '@platen/contract/port/webhook-sender.ts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { NEVER } from '../fixture/build.ts'
@@ -87,6 +88,16 @@ test('the blocks of a call open what those of the installation do not', async ()
   const policy = { isHttpAllowed: false, allowCidrs: [] }
   expect(await post({ policy })).toEqual(blocked)
   expect(await post({ policy }, { allowCidrs: [aCidr('127.0.0.1/32')] })).toEqual(outside)
+})
+
+test('a URL that was called under the blocks of one call is refused without them, however it is written', async () => {
+  const policy = { isHttpAllowed: true, allowCidrs: [] }
+  await using sender = webhookSender({ ...optionsFor(host), clock: systemClock(), policy })
+  const call = (url: string, ...allowCidrs: Cidr[]) => sender.post({ url, headers: {}, body: '{}', allowCidrs }, NEVER)
+  const url = 'http://127.0.0.1/'
+  expect(await call(url, aCidr('127.0.0.1/32'))).toEqual(outside)
+  for (const other of [url, `127.0.0.1/32 ${url}`]) expect((await call(other)).result).toBe('blocked')
+  expect(await call(url, aCidr('127.0.0.1/32'))).toEqual(outside)
 })
 
 test.for<[string, () => Promise<readonly ReturnType<typeof at>[]>, string]>([

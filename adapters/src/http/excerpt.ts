@@ -6,6 +6,7 @@ import { WEBHOOK_EXCERPT_BYTES_MAX } from './limit.ts'
  * except tab and newline. Undefined when nothing is left, when the body is compressed, or when it is binary (contains a zero byte).
  */
 export function excerptOf(body: Uint8Array, contentEncoding: string | undefined): string | undefined {
+  if (body.length === 0) return undefined
   const isPlain = contentEncoding === undefined || /^\s*identity\s*$/i.test(contentEncoding)
   if (!isPlain || body.subarray(0, WEBHOOK_EXCERPT_BYTES_MAX).includes(0)) return undefined
   const text = beginningOf(body).replace(CONTROLS, '')

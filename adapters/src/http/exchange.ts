@@ -20,6 +20,8 @@ export interface Exchange {
   hasBegun(): boolean
   /** Has the whole response arrived? */
   hasEnded(): boolean
+  /** Hangs up. Without a head, that rejects with the reason. */
+  end(reason: unknown): void
   /** The bytes read so far. */
   body(): Uint8Array
 }
@@ -72,6 +74,11 @@ export function beginExchange(connection: Connection, { url, request }: Exchange
     stopped: stopped.promise,
     hasBegun: () => hasBegun,
     hasEnded: () => hasEnded,
+    end(reason) {
+      head.reject(reason)
+      stopped.resolve()
+      connection.socket.destroy()
+    },
     body: () => Buffer.concat(chunks),
   }
 }

@@ -29,3 +29,6 @@ export const WEBHOOK_EXCERPT_BYTES_MAX = 4 * KIB
 
 /** Bytes of the headers of a receiver's answer. */
 export const WEBHOOK_HEADER_BYTES_MAX = 16 * KIB
+
+/** Receivers whose URLs stay parsed and checked. A URL has at most 2,048 characters, so all of them take a few megabytes at most. */
+export const WEBHOOK_TARGETS_KEPT_MAX = 500

@@ -4,11 +4,11 @@
  * `connection-pool.ts` holds the limits of the wire.
  */
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
-import type { Cidr } from '@platen/contract/address.ts'
+import { type Deadlines, openDeadlines } from '@platen/contract/deadlines.ts'
 import type { AttemptResult } from '@platen/contract/delivery.ts'
+import { openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { WebhookRequest, WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
-import { raceAbort } from '@platen/contract/race.ts'
 import { hostOf, type WebhookPolicy, webhookUrlFault } from '@platen/contract/webhook-url.ts'
 import { errors } from 'undici'
 import {
@@ -20,10 +20,10 @@ import {
   UnreachableError,
   USUAL_PORTS,
 } from './checked-socket.ts'
-import { type ConnectionPool, connectionOver, openConnectionPool } from './connection-pool.ts'
+import { type Connection, type ConnectionPool, connectionOver, openConnectionPool } from './connection-pool.ts'
 import { excerptOf } from './excerpt.ts'
 import { beginExchange, type Exchange, type Head } from './exchange.ts'
-import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from './limit.ts'
+import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX, WEBHOOK_TARGETS_KEPT_MAX } from './limit.ts'
 import { resolveName } from './resolve-name.ts'
 
 export interface WebhookSenderOptions {
@@ -40,36 +40,92 @@ export interface WebhookSenderOptions {
 /** Makes a sender. Opens nothing before the first call. Time limits use the given clock. Disposal ends the calls under way. */
 export function webhookSender({ clock, policy, ca, ...options }: WebhookSenderOptions): WebhookSender {
   const trustOf = lastTrust()
-  const guard = { resolve: resolveName, ports: USUAL_PORTS, ...options }
+  const targetOf = knownTargets(policy)
+  const ports = { resolve: resolveName, ports: USUAL_PORTS, ...options }
   const pool = openConnectionPool()
-  const underWay = new Set<AbortController>()
+  const attempts = openDeadlines(clock, WEBHOOK_ATTEMPT_MS_MAX)
+  const excerpts = openDeadlines(clock, WEBHOOK_EXCERPT_MS_MAX)
+  const callsUnderWay = new Set<CallUnderWay>()
   return {
     async post(request, signal) {
       signal.throwIfAborted()
-      const allowCidrs = [...policy.allowCidrs, ...request.allowCidrs]
-      const fault = webhookUrlFault(request.url, { ...policy, allowCidrs })
-      if (fault !== undefined) return { result: 'blocked', message: `the webhook URL ${fault}` }
-      const url = new URL(request.url)
-      const ended = new AbortController()
-      const onAbort = () => ended.abort(signal.reason)
+      const target = targetOf(request)
+      if ('fault' in target) return { result: 'blocked', message: `the webhook URL ${target.fault}` }
+      const guardOf = (): Guard => {
+        return { ...ports, trust: trustOf(ca?.()), allowCidrs: [...policy.allowCidrs, ...request.allowCidrs] }
+      }
+      const underWay = new CallUnderWay()
+      const onAbort = () => underWay.end(signal.reason)
       signal.addEventListener('abort', onAbort, { once: true })
-      underWay.add(ended)
+      callsUnderWay.add(underWay)
+      const limit = attempts.start(() => underWay.end(tooLate()))
       try {
-        return await call({ url, request, guard: { ...guard, trust: trustOf(ca?.()), allowCidrs }, pool, clock, ended })
+        const exchange = await exchangeOf({ target, request, guardOf, pool, underWay })
+        limit[Symbol.dispose]()
+        return await answerOf(exchange, { pool, excerpts, host: target.host })
       } catch (error) {
         signal.throwIfAborted()
-        return failureResponse(error, hostOf(url))
+        return failureResponse(error, target.host)
       } finally {
+        limit[Symbol.dispose]()
         signal.removeEventListener('abort', onAbort)
-        underWay.delete(ended)
-        // Ends the timers that still run. Without a reason, a stack trace would be made for each call.
-        ended.abort(OVER)
+        callsUnderWay.delete(underWay)
       }
     },
     async [Symbol.asyncDispose]() {
-      for (const ended of underWay) ended.abort(new CallError('connection', 'the call was aborted'))
+      for (const underWay of callsUnderWay) underWay.end(new CallError('connection', 'the call was aborted'))
+      for (const limits of [attempts, excerpts]) limits[Symbol.dispose]()
       pool.destroy()
     },
+  }
+}
+
+/** A receiver whose URL may be called. */
+interface Target {
+  readonly url: URL
+  readonly host: string
+  /** The key of its connections: its origin and the tenant's allowed blocks. The blocks of the installation never change. */
+  readonly key: string
+}
+
+/**
+ * Parses and checks URLs, and remembers the last ones that may be called: a tenant calls few receivers, many times. The addresses of a name
+ * are checked when a socket is opened.
+ */
+function knownTargets(policy: WebhookPolicy): (request: WebhookRequest) => Target | { readonly fault: string } {
+  const known = openLruCache<Target>(WEBHOOK_TARGETS_KEPT_MAX)
+  return ({ url: text, allowCidrs }) => {
+    const blocks = allowCidrs.map(({ start, prefix }) => `${start}/${prefix}`).join(' ')
+    // Their number says where the URL begins. Else a URL that begins like blocks could be taken for one that is called under them.
+    const name = `${allowCidrs.length} ${blocks} ${text}`
+    const target = known.get(name)
+    if (target !== undefined) return target
+    const fault = webhookUrlFault(text, { ...policy, allowCidrs: [...policy.allowCidrs, ...allowCidrs] })
+    if (fault !== undefined) return { fault }
+    const url = new URL(text)
+    return known.set(name, { url, host: hostOf(url), key: `${url.origin} ${blocks}` })
+  }
+}
+
+/** A call, as far as others may end it. */
+class CallUnderWay {
+  #ended: { readonly reason: unknown } | undefined
+  #onEnd: (reason: unknown) => void = () => undefined
+
+  hasEnded(): boolean {
+    return this.#ended !== undefined
+  }
+
+  /** The first reason counts. */
+  end(reason: unknown): void {
+    this.#ended ??= { reason }
+    this.#onEnd(this.#ended.reason)
+  }
+
+  /** Says how to end the step that begins now. */
+  step(onEnd: (reason: unknown) => void): void {
+    this.#onEnd = onEnd
+    if (this.#ended !== undefined) onEnd(this.#ended.reason)
   }
 }
 
@@ -83,37 +139,64 @@ function lastTrust(): (ca: string | undefined) => SecureContext | undefined {
   }
 }
 
-const OVER = 'the call is over'
-
 interface CallContext {
-  readonly url: URL
+  readonly target: Target
   readonly request: WebhookRequest
-  readonly guard: Guard
+  readonly guardOf: () => Guard
   readonly pool: ConnectionPool
-  readonly clock: Clock
-  /** Aborts when the call must end, whatever its state. */
-  readonly ended: AbortController
+  readonly underWay: CallUnderWay
 }
 
-async function call(context: CallContext): Promise<WebhookResponse> {
-  const { url, clock, ended, pool } = context
-  let head: Head | undefined
-  const limit = () => {
-    const seconds = WEBHOOK_ATTEMPT_MS_MAX / 1000
-    if (head === undefined) ended.abort(new CallError('timeout', `it did not answer within ${seconds} seconds`))
+/** Sends the request and waits for the response head: on an idle connection of the pool, else on a new one. */
+async function exchangeOf({ target, request, guardOf, pool, underWay }: CallContext): Promise<Exchange> {
+  const { url, key } = target
+  const begin = (connection: Connection) => {
+    const exchange = beginExchange(connection, { url, request })
+    underWay.step((reason) => exchange.end(reason))
+    return exchange
   }
-  clock.sleep(WEBHOOK_ATTEMPT_MS_MAX, ended.signal).then(limit, () => undefined)
-  const exchange = await exchangeOf(context)
-  head = await exchange.head
-  // From here on there is a response. Nothing changes it any more, not even the caller's signal.
-  if (!exchange.hasEnded()) {
-    const enough = clock.sleep(WEBHOOK_EXCERPT_MS_MAX, ended.signal).catch(() => undefined)
-    await Promise.race([exchange.stopped, enough])
+  const idle = pool.acquire(key)
+  if (idle !== undefined) {
+    const exchange = begin(idle)
+    try {
+      return await withHead(exchange)
+    } catch (error) {
+      // The receiver closed the idle connection, and we notice only now. It may have read the request: twice is allowed, never is not.
+      if (underWay.hasEnded() || exchange.hasBegun()) throw error
+    }
   }
+  const opening = new AbortController()
+  underWay.step((reason) => opening.abort(reason))
+  const socket = await openCheckedSocket(url, guardOf(), opening.signal)
+  return await withHead(begin(connectionOver(socket, { key, origin: url.origin })))
+}
+
+async function withHead(exchange: Exchange): Promise<Exchange> {
+  try {
+    await exchange.head
+    return exchange
+  } catch (error) {
+    exchange.connection.socket.destroy()
+    throw error
+  }
+}
+
+interface AnswerContext {
+  readonly pool: ConnectionPool
+  readonly excerpts: Deadlines
+  readonly host: string
+}
+
+/** From the head on there is a response. Nothing changes it any more, not even the caller's signal. */
+async function answerOf(exchange: Exchange, { pool, excerpts, host }: AnswerContext): Promise<WebhookResponse> {
   const { connection } = exchange
-  if (exchange.hasEnded() && !ended.signal.aborted) pool.release(connection)
+  if (!exchange.hasEnded()) {
+    using _limit = excerpts.start(() => exchange.end(undefined))
+    await exchange.stopped
+  }
+  if (exchange.hasEnded()) pool.release(connection)
   else connection.socket.destroy()
-  return read(head, exchange.body(), hostOf(url))
+  return read(await exchange.head, exchange.body(), host)
 }
 
 function read({ statusCode, headers }: Head, body: Uint8Array, host: string): WebhookResponse {
@@ -133,41 +216,6 @@ function firstValue(value: string | readonly string[] | undefined): string | und
   return typeof value === 'string' ? value : value?.[0]
 }
 
-/** Sends the request and waits for the response head: on an idle connection of the pool, else on a new one. */
-async function exchangeOf(context: CallContext): Promise<Exchange> {
-  const { url, request, guard, pool, ended } = context
-  const key = keyOf(url, request.allowCidrs)
-  const connection = pool.acquire(key)
-  if (connection !== undefined) {
-    const exchange = beginExchange(connection, { url, request })
-    try {
-      return await awaitHead(exchange, ended.signal)
-    } catch (error) {
-      ended.signal.throwIfAborted()
-      // The receiver closed the idle connection, and we notice only now. It may have read the request: twice is allowed, never is not.
-      if (exchange.hasBegun()) throw error
-    }
-  }
-  const socket = await openCheckedSocket(url, guard, ended.signal)
-  const fresh = connectionOver(socket, { key, origin: url.origin })
-  return await awaitHead(beginExchange(fresh, { url, request }), ended.signal)
-}
-
-/** The key of a connection: its origin and the tenant's allowed blocks. The blocks of the installation never change. */
-function keyOf({ origin }: URL, allowCidrs: readonly Cidr[]): string {
-  return [origin, ...allowCidrs.map(({ start, prefix }) => `${start}/${prefix}`)].join(' ')
-}
-
-async function awaitHead(exchange: Exchange, signal: AbortSignal): Promise<Exchange> {
-  try {
-    await raceAbort(exchange.head, signal)
-    return exchange
-  } catch (error) {
-    exchange.connection.socket.destroy()
-    throw error
-  }
-}
-
 /** A call without a response, ended by our own limits. */
 class CallError extends Error {
   override readonly name = 'CallError'
@@ -177,6 +225,10 @@ class CallError extends Error {
     super(message)
     this.result = result
   }
+}
+
+function tooLate(): CallError {
+  return new CallError('timeout', `it did not answer within ${WEBHOOK_ATTEMPT_MS_MAX / 1000} seconds`)
 }
 
 /** The failed step, for people. It does not name the class of an address: that would tell a tenant about a foreign network. */

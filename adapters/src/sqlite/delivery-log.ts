@@ -34,7 +34,7 @@ export interface DeliveryLogOptions {
   /** The clock by which deliveries are due. */
   readonly clock: Clock
   /** Limits how long a first attempt is waited for; by default the same clock. */
-  readonly timer?: Pick<Clock, 'timeout'>
+  readonly timer?: Pick<Clock, 'monotonic' | 'sleep'>
 }
 
 /** Opens the log in a database. One per database, as only it wakes its consumer. Releases deliveries that the last process had in hand. */

@@ -82,6 +82,8 @@ interface Dispatch extends DispatcherPorts {
 interface QueuedDelivery {
   readonly tenant: string
   readonly origin: string
+  /** Null if it is none any more: the API has checked it, and the sender reports it. */
+  readonly url: URL | null
   readonly due: DueDelivery
 }
 
@@ -103,7 +105,7 @@ async function dispatch(context: Dispatch): Promise<void> {
   }
   const deliver = async (turn: QueuedDelivery) => {
     const begunAt = clock.monotonic()
-    const result = attemptDelivery(context, turn.due).finally(() => {
+    const result = attemptDelivery(context, turn).finally(() => {
       // After success or failure, the next call does not wait for the record of this one.
       queue.ended(turn, clock.monotonic() - begunAt)
       pump()
@@ -112,7 +114,9 @@ async function dispatch(context: Dispatch): Promise<void> {
   }
   try {
     for await (const due of deliveries.consume(signal)) {
-      const turn = { tenant: due.delivery.account, origin: originOf(due.delivery), due }
+      const { account: tenant, url: text } = due.delivery
+      const url = URL.parse(text)
+      const turn = { tenant, origin: url?.origin ?? text, url, due }
       if (queue.add(turn)) pump()
       else {
         context.meter.deferred('no_room')
@@ -122,11 +126,6 @@ async function dispatch(context: Dispatch): Promise<void> {
   } finally {
     while (running.size > 0) await Promise.all(running)
   }
-}
-
-/** The API has checked that this is a URL. If a later version disagrees, the sender reports it. */
-function originOf({ url }: Delivery): string {
-  return URL.parse(url)?.origin ?? url
 }
 
 /** What must be recorded for a delivery that was handled. Nothing, if the log has taken it back. */
@@ -154,7 +153,7 @@ const OBSTACLES: Readonly<Record<Obstacle, string>> = {
 }
 
 /** Calls the receiver. Defers the delivery if there is no secret to sign with. */
-async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<DeliveryResult> {
+async function attemptDelivery(context: Dispatch, { due, url }: QueuedDelivery): Promise<DeliveryResult> {
   const { directory, clock, settings, meter } = context
   const { delivery, dueAt } = due
   if (due.begin?.() === false) return { kind: 'taken_back' }
@@ -173,7 +172,7 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
   }
   meter.begun(startedAt - dueAt)
   const begunAt = clock.monotonic()
-  using span = startAttemptSpan(context, due)
+  using span = startAttemptSpan(context, due, url)
   const trace = span.context
   const answer = tenant && secrets ? await call(context, delivery, { tenant, secrets, trace }) : notSent(obstacle)
   endAttemptSpan(span, answer)
@@ -187,7 +186,7 @@ async function attemptDelivery(context: Dispatch, due: DueDelivery): Promise<Del
 /** Records the result. Never rejects: a delivery without a record is handed out again after a restart. */
 async function recordResult(context: Dispatch, due: DueDelivery, resulting: Promise<DeliveryResult>): Promise<void> {
   const { meter, log, clock } = context
-  const retry = { ...context, dependency: 'delivery log' }
+  const retry = { clock, log, signal: context.signal, dependency: 'delivery log' }
   try {
     const result = await resulting
     if (result.kind === 'taken_back') return
@@ -216,9 +215,9 @@ function reducedBy(next: NextStatus, overMs: number): NextStatus {
  * secret. The first attempt belongs to the trace of the render. Later ones come after seconds to days, when a collector has closed that
  * trace; so each is a trace of its own with a link. If the caller's trace is not exported, nor are those.
  */
-function startAttemptSpan({ tracer }: Dispatch, { delivery, attempts, isRedelivery }: DueDelivery): Span {
+function startAttemptSpan({ tracer }: Dispatch, due: DueDelivery, url: URL | null): Span {
+  const { delivery, attempts, isRedelivery } = due
   const { id, type, trace, requestId } = delivery
-  const url = URL.parse(delivery.url)
   const isLater = isRedelivery || attempts > 0
   const isLinked = isLater && tracer.exportedTraceId(trace) !== undefined
   return tracer.start('POST', {

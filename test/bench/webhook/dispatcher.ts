@@ -22,6 +22,8 @@ import { GOOD_RECEIVERS, secureUrlOf, urlOf } from './post.ts'
 
 const BAD_RECEIVERS = 20
 const DELIVERIES_PER_BAD_RECEIVER = 10
+/** Fewer than may wait for the database. */
+const APPENDED_AT_ONCE = 4000
 
 const [mode, port, ...others] = process.argv.slice(2)
 const good = Number(port)
@@ -115,7 +117,10 @@ serve(async ({ count }) => {
   left = count
   over = Promise.withResolvers()
   const beforeMs = performance.now()
-  await Promise.all(Array.from({ length: count }, (_, index) => append(target(index % GOOD_RECEIVERS, good))))
+  for (let begun = 0; begun < count; begun += APPENDED_AT_ONCE) {
+    const length = Math.min(APPENDED_AT_ONCE, count - begun)
+    await Promise.all(Array.from({ length }, (_, index) => append(target(index % GOOD_RECEIVERS, good))))
+  }
   const startedAt = mode === 'backlog' ? performance.now() : beforeMs
   await using _running = mode === 'backlog' ? run() : undefined
   await over.promise

@@ -7,7 +7,12 @@
  * here, because a process joined or left. Both may then call the receiver, and the last write wins.
  */
 import type { Delivery } from '@platen/contract/delivery.ts'
-import { ofFirstAttempt, openFirstAttempt } from '@platen/contract/first-attempt.ts'
+import {
+  type FirstAttemptLimits,
+  firstAttemptLimits,
+  ofFirstAttempt,
+  openFirstAttempt,
+} from '@platen/contract/first-attempt.ts'
 import { NewerFormat } from '@platen/contract/format.ts'
 import { openNotifier } from '@platen/contract/notifier.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
@@ -77,12 +82,14 @@ export class DeliveryConsumer {
   readonly #lookups: Lookup[] = []
   /** New deliveries to give out. */
   readonly #new: DueDelivery[] = []
+  readonly #limits: FirstAttemptLimits
   #isConsumed = false
   /** Why a look-up failed, for the consumer. */
   #failure: unknown
 
   constructor(ports: DeliveryConsumerPorts, poll: GroupConsumer['poll']) {
     this.#ports = ports
+    this.#limits = firstAttemptLimits(ports.connection.clock)
     this.#poll = poll
   }
 
@@ -122,13 +129,13 @@ export class DeliveryConsumer {
     const isNew = this.#isConsumed && (await this.#ports.store.announce(delivery, neverAborted()))
     if (!isNew || !this.#isConsumed || this.#held.has(id)) return 0
     this.#held.set(id, [])
-    const { clock, connection } = this.#ports
+    const { clock } = this.#ports
     const now = clock.now()
     const first = openFirstAttempt()
     const held = { reminder: { id, render, step: 0, dueAt: now }, record: { done: () => first.stored() } }
     this.#new.push(ofFirstAttempt(first, this.#dueOfSchedule(held, initialProgress(delivery, now))))
     this.#changed.notify()
-    const settled = await first.settled(connection.clock)
+    const settled = await first.settled(this.#limits)
     if (settled === 'taken_back') this.#release(held)
     return { stored: undefined, begun: FIRST_ATTEMPT_CHECKED_AFTER_MS, taken_back: 0 }[settled]
   }

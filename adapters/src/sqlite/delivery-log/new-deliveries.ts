@@ -6,6 +6,8 @@ import type { Instant } from '@platen/contract/brand.ts'
 import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
 import {
   type FirstAttempt,
+  type FirstAttemptLimits,
+  firstAttemptLimits,
   ofFirstAttempt,
   openFirstAttempt,
   openFirstAttempts,
@@ -32,7 +34,7 @@ export interface NewDeliveriesPorts {
   /** The clock by which deliveries are due. */
   readonly clock: Clock
   /** Limits how long a first attempt is waited for. */
-  readonly timer: Pick<Clock, 'timeout'>
+  readonly timer: Pick<Clock, 'monotonic' | 'sleep'>
   /** Runs a command whose rows contain the next due time of a delivery. */
   readonly write: (command: Command) => Promise<unknown>
   /** Called when `next` has a delivery. */
@@ -63,6 +65,7 @@ interface Result {
 export class NewDeliveries {
   readonly #ports: NewDeliveriesPorts
   readonly #attempts = openFirstAttempts()
+  readonly #limits: FirstAttemptLimits
   /** By delivery: the call that schedules it. A second call waits for that one, and nobody is called twice. */
   readonly #underWay = new Map<string, Promise<void>>()
   /** Deliveries that wait for a permit. */
@@ -73,6 +76,7 @@ export class NewDeliveries {
 
   constructor(ports: NewDeliveriesPorts) {
     this.#ports = ports
+    this.#limits = firstAttemptLimits(ports.timer)
   }
 
   /** Gives new deliveries to the consumer, if there is one. Resolves when all of them are stored, with or without a result. */
@@ -128,7 +132,7 @@ export class NewDeliveries {
   }
 
   async #attemptFirst(delivery: Delivery, permit: Disposable): Promise<void> {
-    const { clock, timer, onNew } = this.#ports
+    const { clock, onNew } = this.#ports
     if (!this.#waiting.delete(delivery)) return
     const isHeld = this.#held.has(delivery.id)
     // It may be held because it could not be stored before.
@@ -140,7 +144,7 @@ export class NewDeliveries {
     this.#given.push(dueOf(one, clock, (result) => this.#storeResult(one, result)))
     onNew()
     try {
-      const settled = await first.settled(timer)
+      const settled = await first.settled(this.#limits)
       if (settled === 'taken_back') this.#held.delete(delivery.id)
       if (settled !== 'stored' && !one.isForgotten) await this.#storeScheduled([delivery], settled === 'begun')
     } finally {
