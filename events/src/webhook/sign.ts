@@ -1,7 +1,7 @@
 /** Creates the headers that describe and sign a delivery. Pure. */
+import { createHmac } from 'node:crypto'
 import type { Delivery } from '@platen/contract/delivery.ts'
 import { headerPrefix } from '@platen/contract/header-prefix.ts'
-import { hmacSha256Of } from '@platen/contract/hmac.ts'
 import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
 
 export interface Signing extends Pick<Delivery, 'id' | 'type' | 'body'> {
@@ -32,5 +32,5 @@ export function signatureHeaders({ id, type, body, timestampS, secrets, brand }:
 }
 
 function hmac(secret: string, text: string): Buffer {
-  return hmacSha256Of(Buffer.from(secret), text)
+  return createHmac('sha256', secret).update(text).digest()
 }
