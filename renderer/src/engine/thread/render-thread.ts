@@ -23,7 +23,12 @@ async function serve(port: MessagePort, { kinds, faces }: ThreadData): Promise<v
   // react-pdf writes warnings to the console, and they quote the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
   const tools = await openTools(new Set(kinds), faces)
-  port.on('message', (message: ThreadMessage) => void handle(port, tools, message))
+  let keeping: Promise<void> | undefined
+  const handleNext = async (message: ThreadMessage) => {
+    await handle(port, tools, message)
+    keeping ??= keepCompiled()
+  }
+  port.on('message', (message: ThreadMessage) => void handleNext(message))
   post(port, { kind: 'loaded' })
 }
 
@@ -80,8 +85,13 @@ async function warmUp(port: MessagePort, { renderDocument }: Tools): Promise<voi
   // A thread that makes no documents needs no warm-up.
   await renderDocument?.(WARM_UP)
   post(port, { kind: 'warm' })
-  // Threads are terminated, so Node never reaches its own exit code that writes the cache. Writing takes as long as a few documents. So it
-  // waits until the first ones are made.
+}
+
+/**
+ * Threads are terminated, so Node never reaches its own exit code that writes the cache. Writing takes as long as a few documents. So it
+ * waits until the first ones are made.
+ */
+async function keepCompiled(): Promise<void> {
   await setTimeout(COMPILED_KEPT_AFTER_MS)
   flushCompileCache()
 }
