@@ -54,8 +54,11 @@ export const SMALL_YOUNG_GENERATION_MIB = 12
 /** Wait before restarting a thread that died before it was ready. */
 export const RESTART_BACK_OFF: BackOff = { msMin: 100, msMax: 10 * SECOND_MS }
 
-/** How long a cold thread that can take a task must be idle before it is warmed up. */
-export const WARM_UP_AFTER_MS = 200
+/**
+ * How long a cold thread that can take a task must be idle before it is warmed up. When a process starts, its cores are busy with what the
+ * first document needs.
+ */
+export const WARM_UP_AFTER_MS = SECOND_MS
 
 /**
  * Time between two memory checks of a busy thread, and how much its heap may grow in that time before V8 ends the process. One MiB less than

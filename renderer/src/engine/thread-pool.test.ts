@@ -11,6 +11,7 @@ import {
   RENDER_THREAD_IDLE_MS,
   RENDER_THREAD_KEPT_MIB_MAX,
   SPARE_AFTER_MS,
+  WARM_UP_AFTER_MS,
 } from './limit.ts'
 import { type RenderTask, type ThreadMessage, type ThreadReply } from './thread/message.ts'
 import { type PoolWorker } from './thread/start.ts'
@@ -26,9 +27,10 @@ class FakeThread extends EventEmitter {
   isReady = false
   isBusy = false
   keptMib = 0
+  readonly asked: ThreadMessage['kind'][] = []
 
   say(reply: ThreadReply): void {
-    if (reply.kind === 'warm') this.isReady = true
+    if (reply.kind === 'loaded' || reply.kind === 'warm') this.isReady = true
     else this.isBusy = false
     this.emit('message', reply)
   }
@@ -41,6 +43,7 @@ class FakeThread extends EventEmitter {
     this.emit('exit', 1)
   }
   postMessage({ kind }: ThreadMessage): void {
+    this.asked.push(kind)
     if (kind === 'warm_up') this.say({ kind: 'warm' })
     else this.isBusy = true
   }
@@ -336,6 +339,17 @@ test('a spare that does not start waits its time', async () => {
   expect(alive()).toHaveLength(2)
   alive()[0]?.done()
   await long
+})
+
+test('the first thread takes tasks while it is cold, and is warmed up once it is idle', async () => {
+  const { clock, threads, run } = await aPool({ isNew: true })
+  for (let round = 0; round < 2; round += 1) {
+    await run()
+    await clock.advance(WARM_UP_AFTER_MS - 1)
+  }
+  expect(threads.map(({ asked }) => asked)).toEqual([['fill', 'fill']])
+  await clock.advance(1)
+  expect(threads.map(({ asked }) => asked)).toEqual([['fill', 'fill', 'warm_up']])
 })
 
 test('is running again with a thread that warmed up while the last ready one was given up', async () => {

@@ -202,9 +202,8 @@ class RenderThreadPool implements ThreadPool {
     if (reply.kind === 'loaded') {
       this.#availability.markAvailable()
       this.#failedStarts = 0
-      // If it is the only thread, it serves waiting tasks while it is cold.
-      const isOnly = ![...this.#threads].some(({ isReady }) => isReady)
-      if (isOnly && this.#waiting.length > 0) thread.isReady = true
+      // If it is the only thread, it takes tasks while it is cold: the first document of a process is made sooner than a warm-up.
+      if (![...this.#threads].some(({ isReady }) => isReady)) thread.isReady = true
       else this.#warmUp(thread)
     } else if (reply.kind === 'warm') {
       // All other threads may have died during the warm-up.

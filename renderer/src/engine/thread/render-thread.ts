@@ -12,18 +12,21 @@ import type { ConsoleLine, RenderWork } from '../../port/engine.ts'
 import type { FontFace } from '../../template/asset/font/default-fonts.ts'
 import { FilesNeeded } from '../../template/asset/remote-images.ts'
 import type { CheckTemplate } from '../../template/check.ts'
-import { type Evaluate, openSandbox } from '../../template/evaluate.ts'
+import type { Evaluate } from '../../template/evaluate.ts'
 import type { FillHtml } from '../../template/html/fill.ts'
 import type { RenderDocument } from '../document.ts'
-import { withCorrections } from '../layout/step/correction.ts'
-import { withOwnTextLayout } from '../text/install.ts'
 import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './message.ts'
 
 async function serve(port: MessagePort, { kinds, faces }: ThreadData): Promise<void> {
   // react-pdf writes warnings to the console, and they quote the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
   const tools = await openTools(new Set(kinds), faces)
-  port.on('message', (message: ThreadMessage) => void handle(port, tools, message))
+  let keeping: Promise<void> | undefined
+  const handleNext = async (message: ThreadMessage) => {
+    await handle(port, tools, message)
+    keeping ??= keepCompiled()
+  }
+  port.on('message', (message: ThreadMessage) => void handleNext(message))
   post(port, { kind: 'loaded' })
 }
 
@@ -38,7 +41,7 @@ interface Tools {
 async function openTools(kinds: ReadonlySet<TaskKind>, faces: readonly FontFace[]): Promise<Tools> {
   const isEvaluating = kinds.has('react_pdf') || kinds.has('check')
   // Both share one sandbox, because only one task runs at a time.
-  const evaluate = isEvaluating ? await openSandbox() : undefined
+  const evaluate = isEvaluating ? await openEvaluation() : undefined
   return {
     ...(kinds.has('react_pdf') && evaluate && { renderDocument: await openRenderer(evaluate, faces) }),
     ...(kinds.has('check') && evaluate && { checkTemplate: await openCheck(evaluate) }),
@@ -46,7 +49,14 @@ async function openTools(kinds: ReadonlySet<TaskKind>, faces: readonly FontFace[
   }
 }
 
+async function openEvaluation(): Promise<Evaluate> {
+  const { openSandbox } = await import('../../template/evaluate.ts')
+  return openSandbox()
+}
+
 async function openRenderer(evaluate: Evaluate, faces: readonly FontFace[]): Promise<RenderDocument> {
+  const { withCorrections } = await import('../layout/step/correction.ts')
+  const { withOwnTextLayout } = await import('../text/install.ts')
   const { openDocumentRenderer } = await withCorrections(() => withOwnTextLayout(() => import('../document.ts')))
   return openDocumentRenderer(evaluate, { faces, monotonic: () => performance.now() })
 }
@@ -80,8 +90,13 @@ async function warmUp(port: MessagePort, { renderDocument }: Tools): Promise<voi
   // A thread that makes no documents needs no warm-up.
   await renderDocument?.(WARM_UP)
   post(port, { kind: 'warm' })
-  // Threads are terminated, so Node never reaches its own exit code that writes the cache. Writing takes as long as a few documents. So it
-  // waits until the first ones are made.
+}
+
+/**
+ * Threads are terminated, so Node never reaches its own exit code that writes the cache. Writing takes as long as a few documents. So it
+ * waits until the first ones are made.
+ */
+async function keepCompiled(): Promise<void> {
   await setTimeout(COMPILED_KEPT_AFTER_MS)
   flushCompileCache()
 }

@@ -2,7 +2,8 @@
  * Gives the component of a template its type: authors rarely write one, and one that they write says what they hope for. So the parameter
  * of the default export gets the type that the schema says, in place of any other. Positions are mapped back. Pure.
  */
-import ts from 'typescript'
+import type TS from 'typescript'
+import { ts } from './compiler.ts'
 import { COMPONENT_PROPS } from './declaration.ts'
 import { bareOf } from './finding.ts'
 
@@ -20,7 +21,7 @@ interface Change {
 }
 
 /** Annotates the component of a template. Without a component that can be found, nothing is changed. */
-export function annotate(file: ts.SourceFile): Annotated {
+export function annotate(file: TS.SourceFile): Annotated {
   const component = componentOf(file)
   const changes = component === undefined ? [] : changesOf(component)
   const parts: string[] = []
@@ -44,10 +45,10 @@ function positionBefore(position: number, changes: readonly Change[]): number {
   return position - shift
 }
 
-type Component = ts.FunctionDeclaration | ts.FunctionExpression | ts.ArrowFunction
+type Component = TS.FunctionDeclaration | TS.FunctionExpression | TS.ArrowFunction
 
 /** The function that is exported as the default, itself or by name, or in a call such as `memo(Invoice)`. */
-function componentOf(file: ts.SourceFile): Component | undefined {
+function componentOf(file: TS.SourceFile): Component | undefined {
   for (const statement of file.statements) {
     if (ts.isExportAssignment(statement)) return functionOf(statement.expression, file)
     if (ts.isFunctionDeclaration(statement) && isDefault(statement)) return statement
@@ -57,18 +58,18 @@ function componentOf(file: ts.SourceFile): Component | undefined {
   return undefined
 }
 
-function isDefault({ modifiers }: ts.FunctionDeclaration): boolean {
+function isDefault({ modifiers }: TS.FunctionDeclaration): boolean {
   return modifiers?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword) === true
 }
 
 /** `Invoice` of `export { Invoice as default }`. */
-function defaultNameOf({ exportClause, moduleSpecifier }: ts.ExportDeclaration): string | undefined {
+function defaultNameOf({ exportClause, moduleSpecifier }: TS.ExportDeclaration): string | undefined {
   if (moduleSpecifier !== undefined || exportClause === undefined || !ts.isNamedExports(exportClause)) return undefined
   const found = exportClause.elements.find(({ name }) => name.text === 'default')
   return found?.propertyName?.text
 }
 
-function functionOf(expression: ts.Expression, file: ts.SourceFile, depth = 0): Component | undefined {
+function functionOf(expression: TS.Expression, file: TS.SourceFile, depth = 0): Component | undefined {
   const bare = bareOf(expression)
   if (ts.isArrowFunction(bare) || ts.isFunctionExpression(bare)) return bare
   if (depth > CALLS_MAX) return undefined
@@ -80,7 +81,7 @@ function functionOf(expression: ts.Expression, file: ts.SourceFile, depth = 0): 
 /** Names and calls that are followed from the export to the function. */
 const CALLS_MAX = 5
 
-function declared(name: string, file: ts.SourceFile, depth = 0): Component | undefined {
+function declared(name: string, file: TS.SourceFile, depth = 0): Component | undefined {
   for (const statement of file.statements) {
     if (ts.isFunctionDeclaration(statement) && statement.name?.text === name) return statement
     const declarations = ts.isVariableStatement(statement) ? statement.declarationList.declarations : []

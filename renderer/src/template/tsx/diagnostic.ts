@@ -3,8 +3,8 @@
  * written without types, and JavaScript allows more than types do. Pure.
  */
 import { suggestion } from '@platen/contract/suggestion.ts'
-import ts from 'typescript'
-import { type CompiledTemplate, DATA } from './compiler.ts'
+import type TS from 'typescript'
+import { type CompiledTemplate, DATA, ts } from './compiler.ts'
 import { type Finding, isPrimitive, isSchemaObject, membersOf, shownText } from './finding.ts'
 
 /** `>` and `}` in the text of an element: the transpiler takes them for what they are. */
@@ -60,7 +60,7 @@ export function absenceFindings({ program, file, checker }: CompiledTemplate): r
 }
 
 /** Whether a condition around a node mentions it, in a way that the compiler need not understand: `data.rows?.length > 0 && data.rows.map`. */
-function isAskedFor(node: ts.Node): boolean {
+function isAskedFor(node: TS.Node): boolean {
   const text = plainChain(node)
   for (let inner = node; !ts.isSourceFile(inner.parent); inner = inner.parent) {
     const condition = conditionOf(inner.parent)
@@ -70,26 +70,26 @@ function isAskedFor(node: ts.Node): boolean {
 }
 
 /** The source of an expression, where each part of a chain is taken for present. */
-function plainChain(node: ts.Node): string {
+function plainChain(node: TS.Node): string {
   return node.getText().replaceAll('?.', '.').replaceAll('.[', '[')
 }
 
-function conditionOf(node: ts.Node): ts.Node | undefined {
+function conditionOf(node: TS.Node): TS.Node | undefined {
   if (ts.isConditionalExpression(node)) return node.condition
   if (ts.isIfStatement(node)) return node.expression
   return ts.isBinaryExpression(node) ? node.left : undefined
 }
 
-function nameFindings(node: ts.Node, guarded: ReadonlySet<string>): readonly Finding[] {
+function nameFindings(node: TS.Node, guarded: ReadonlySet<string>): readonly Finding[] {
   // Types are removed before the template runs.
   if (!ts.isIdentifier(node) || ts.isPartOfTypeNode(node) || guarded.has(node.text)) return []
   return [{ position: node.getStart(), message: `${node.text} is not defined${suggestion(node.text, namesIn(node))}` }]
 }
 
 /** Names that the code asks for with `typeof` before it uses them, as libraries for several runtimes do. */
-function guardedNames(file: ts.SourceFile): ReadonlySet<string> {
+function guardedNames(file: TS.SourceFile): ReadonlySet<string> {
   const names = new Set<string>()
-  const visit = (node: ts.Node): void => {
+  const visit = (node: TS.Node): void => {
     if (ts.isTypeOfExpression(node) && ts.isIdentifier(node.expression)) names.add(node.expression.text)
     ts.forEachChild(node, visit)
   }
@@ -98,9 +98,9 @@ function guardedNames(file: ts.SourceFile): ReadonlySet<string> {
 }
 
 /** Names that the file declares or imports. */
-function namesIn(node: ts.Node): ReadonlySet<string> {
+function namesIn(node: TS.Node): ReadonlySet<string> {
   const names = new Set<string>()
-  const visit = (each: ts.Node): void => {
+  const visit = (each: TS.Node): void => {
     const isNaming =
       ts.isVariableDeclaration(each) ||
       ts.isFunctionDeclaration(each) ||
@@ -115,7 +115,7 @@ function namesIn(node: ts.Node): ReadonlySet<string> {
   return names
 }
 
-function callFindings(node: ts.Node, { checker }: CompiledTemplate): readonly Finding[] {
+function callFindings(node: TS.Node, { checker }: CompiledTemplate): readonly Finding[] {
   const type = checker.getNonNullableType(checker.getTypeAtLocation(node))
   const members = membersOf(type)
   if (!members.every((member) => isPrimitive(member) || isSchemaObject(member))) return []
@@ -127,28 +127,28 @@ function callFindings(node: ts.Node, { checker }: CompiledTemplate): readonly Fi
 }
 
 /** The two types of a comparison. */
-function overlapOf(diagnostic: ts.Diagnostic): string {
+function overlapOf(diagnostic: TS.Diagnostic): string {
   const [, one = '', other = ''] = /the types '(.*)' and '(.*)' have no overlap/s.exec(textOf(diagnostic)) ?? []
   return `${one} is never ${other}`
 }
 
 /** TypeScript's words in our form: without a full stop, and names without quotes. */
-function plainText(diagnostic: ts.Diagnostic): string {
+function plainText(diagnostic: TS.Diagnostic): string {
   const text = textOf(diagnostic)
     .replaceAll(/'([^']*)'/g, '$1')
     .replace(/\.$/, '')
   return `${text.charAt(0).toLowerCase()}${text.slice(1)}`.replace(/^jSX/, 'JSX')
 }
 
-function textOf({ messageText }: ts.Diagnostic): string {
+function textOf({ messageText }: TS.Diagnostic): string {
   return ts.flattenDiagnosticMessageText(messageText, '; ')
 }
 
 /** The innermost node that spans exactly this, or the innermost around it. */
-function nodeAt(file: ts.SourceFile, start: number, end: number): ts.Node {
-  let node: ts.Node = file
+function nodeAt(file: TS.SourceFile, start: number, end: number): TS.Node {
+  let node: TS.Node = file
   for (;;) {
-    const inner: ts.Node | undefined = ts.forEachChild(node, (child) =>
+    const inner: TS.Node | undefined = ts.forEachChild(node, (child) =>
       child.getStart() <= start && end <= child.end ? child : undefined,
     )
     if (inner === undefined) return node

@@ -5,7 +5,7 @@
 import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
-import ts from 'typescript'
+import type TS from 'typescript'
 import type { Families } from '../asset/fonts.ts'
 import { STYLE_NAMES } from '../element/direction.ts'
 import {
@@ -19,18 +19,18 @@ import {
 import { propValue } from '../element/prop.ts'
 import { unknownProp } from '../figure/element.ts'
 import { type FigureName, isFigureName } from '../figure/figures.ts'
-import { type CompiledTemplate, SANDBOX } from './compiler.ts'
+import { type CompiledTemplate, SANDBOX, ts } from './compiler.ts'
 import { bareOf, type Finding, isNothing, isSchemaObject, membersOf } from './finding.ts'
 
 /** What is needed to judge the elements of one template. */
 export interface ElementLint extends CompiledTemplate {
   readonly families: Families
   /** Styles that were judged. Several elements may share one. */
-  readonly seen: Set<ts.Node>
+  readonly seen: Set<TS.Node>
 }
 
 /** Looks at one node, not at its children. */
-export function elementFindings(node: ts.Node, lint: ElementLint): readonly Finding[] {
+export function elementFindings(node: TS.Node, lint: ElementLint): readonly Finding[] {
   if (!ts.isJsxOpeningElement(node) && !ts.isJsxSelfClosingElement(node)) return []
   const name = primitiveNameOf(node.tagName, lint)
   if (name === undefined) return []
@@ -47,7 +47,7 @@ export function elementFindings(node: ts.Node, lint: ElementLint): readonly Find
 }
 
 /** The name of one of our elements, or of one such as `<div>` that nobody has. Undefined for components of the template. */
-function primitiveNameOf(tag: ts.JsxTagNameExpression, { checker }: ElementLint): string | undefined {
+function primitiveNameOf(tag: TS.JsxTagNameExpression, { checker }: ElementLint): string | undefined {
   if (ts.isIdentifier(tag) && /^[a-z]/.test(tag.text)) return tag.text
   const found = checker.getSymbolAtLocation(tag)
   const isAlias = found !== undefined && (found.flags & ts.SymbolFlags.Alias) !== 0
@@ -58,7 +58,7 @@ function primitiveNameOf(tag: ts.JsxTagNameExpression, { checker }: ElementLint)
 }
 
 /** The values of a figure are tried where it is drawn. */
-function figureFindings(node: ts.JsxOpeningLikeElement, name: FigureName): readonly Finding[] {
+function figureFindings(node: TS.JsxOpeningLikeElement, name: FigureName): readonly Finding[] {
   return node.attributes.properties.filter(ts.isJsxAttribute).flatMap(({ name: prop }) => {
     const fault = prop.getText() === 'key' ? undefined : unknownProp(name, prop.getText())
     return fault === undefined ? [] : [{ position: prop.getStart(), message: fault }]
@@ -66,7 +66,7 @@ function figureFindings(node: ts.JsxOpeningLikeElement, name: FigureName): reado
 }
 
 interface Attribute {
-  readonly attribute: ts.JsxAttribute
+  readonly attribute: TS.JsxAttribute
   readonly name: string
   readonly primitives: readonly Primitive[]
 }
@@ -123,7 +123,7 @@ function propFault(
 type StyleLint = ElementLint & { readonly label: string }
 
 /** Follows a style to the object literals that it is made of, wherever they are in the template. */
-function styleFindings(expression: ts.Expression, lint: StyleLint): readonly Finding[] {
+function styleFindings(expression: TS.Expression, lint: StyleLint): readonly Finding[] {
   const bare = bareOf(expression)
   if (ts.isArrayLiteralExpression(bare)) return bare.elements.flatMap((element) => styleFindings(element, lint))
   if (ts.isConditionalExpression(bare))
@@ -138,7 +138,7 @@ function styleFindings(expression: ts.Expression, lint: StyleLint): readonly Fin
     .flatMap((entry) => entryFindings(entry, lint))
 }
 
-function entryFindings(entry: ts.Symbol, lint: StyleLint): readonly Finding[] {
+function entryFindings(entry: TS.Symbol, lint: StyleLint): readonly Finding[] {
   const declaration = entry.valueDeclaration
   const isWritten =
     declaration !== undefined && (ts.isPropertyAssignment(declaration) || ts.isShorthandPropertyAssignment(declaration))
@@ -161,7 +161,7 @@ function entryFindings(entry: ts.Symbol, lint: StyleLint): readonly Finding[] {
 }
 
 /** The texts and numbers that a value may be, as far as the compiler knows them. */
-function literalsOf(value: ts.Expression, type: ts.Type): readonly (string | number)[] {
+function literalsOf(value: TS.Expression, type: TS.Type): readonly (string | number)[] {
   // In an attribute, its type may be that of all texts.
   if (ts.isStringLiteralLike(value)) return [value.text]
   return membersOf(type).flatMap((member) =>
@@ -170,7 +170,7 @@ function literalsOf(value: ts.Expression, type: ts.Type): readonly (string | num
 }
 
 function childFindings(
-  child: ts.JsxChild,
+  child: TS.JsxChild,
   primitives: readonly Primitive[],
   { checker }: ElementLint,
 ): readonly Finding[] {

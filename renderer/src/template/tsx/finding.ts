@@ -1,6 +1,6 @@
 /** What a part of the check found in a template, and what several parts ask of the compiler. */
-import ts from 'typescript'
-import { DATA } from './compiler.ts'
+import type TS from 'typescript'
+import { DATA, ts } from './compiler.ts'
 
 export interface Finding {
   /** Offset in the text that was compiled. */
@@ -11,30 +11,30 @@ export interface Finding {
 }
 
 /** The members of a union, or the type itself. */
-export function membersOf(type: ts.Type): readonly ts.Type[] {
+export function membersOf(type: TS.Type): readonly TS.Type[] {
   return type.isUnion() ? type.types : [type]
 }
 
 /** Whether the schema declares it as an object. */
-export function isSchemaObject(type: ts.Type): boolean {
+export function isSchemaObject(type: TS.Type): boolean {
   if (type.isIntersection()) return type.types.every(isSchemaObject)
   const isObject = (type.flags & ts.TypeFlags.Object) !== 0
   return isObject && type.symbol?.declarations?.[0]?.getSourceFile().fileName === DATA
 }
 
 /** A number, a text or a flag. */
-export function isPrimitive(type: ts.Type): boolean {
+export function isPrimitive(type: TS.Type): boolean {
   const { NumberLike, StringLike, BooleanLike, BigIntLike } = ts.TypeFlags
   return (type.flags & (NumberLike | StringLike | BooleanLike | BigIntLike)) !== 0
 }
 
 /** Whether a value may be none at all: as a prop or style it then counts as absent. */
-export function isNothing(type: ts.Type): boolean {
+export function isNothing(type: TS.Type): boolean {
   return (type.flags & (ts.TypeFlags.Undefined | ts.TypeFlags.Null | ts.TypeFlags.Any)) !== 0
 }
 
 /** An expression without brackets and types around it. */
-export function bareOf(expression: ts.Expression): ts.Expression {
+export function bareOf(expression: TS.Expression): TS.Expression {
   let bare = expression
   while (
     ts.isParenthesizedExpression(bare) ||
@@ -49,7 +49,7 @@ export function bareOf(expression: ts.Expression): ts.Expression {
 const SHOWN_CHARS_MAX = 60
 
 /** The source of a node for a message, on one line and not long. */
-export function shownText(node: ts.Node): string {
+export function shownText(node: TS.Node): string {
   const text = node.getText().replaceAll(/\s+/g, ' ')
   return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text
 }

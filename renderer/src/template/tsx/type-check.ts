@@ -6,10 +6,10 @@
  * The compiler takes 40 MiB and most of a second to load, so import this module only where templates are checked.
  */
 import type { JsonObject } from '@platen/contract/brand.ts'
-import ts from 'typescript'
+import type TS from 'typescript'
 import type { Families } from '../asset/fonts.ts'
 import { annotate } from './annotate.ts'
-import { type CompiledTemplate, type CompilerInput, openCompiler, parseTemplate } from './compiler.ts'
+import { type CompiledTemplate, type CompilerInput, openCompiler, parseTemplate, ts } from './compiler.ts'
 import { absenceFindings, syntaxFindings, typeFindings } from './diagnostic.ts'
 import { elementFindings } from './element-lint.ts'
 import type { Finding } from './finding.ts'
@@ -69,8 +69,8 @@ function findingsIn(compiled: CompiledTemplate, families: Families): readonly Fi
   // TypeScript's own way for a file to leave the check of types.
   if (UNCHECKED.test(compiled.file.text)) return []
   const findings = [...typeFindings(compiled)]
-  const lint = { ...compiled, families, seen: new Set<ts.Node>() }
-  const visit = (node: ts.Node): void => {
+  const lint = { ...compiled, families, seen: new Set<TS.Node>() }
+  const visit = (node: TS.Node): void => {
     findings.push(...variableFindings(node, compiled), ...elementFindings(node, lint))
     ts.forEachChild(node, visit)
   }
@@ -95,7 +95,7 @@ function placed(findings: readonly Finding[], placeAt: (position: number) => str
   return [...byMessage.values()].slice(0, FINDINGS_MAX)
 }
 
-function placeOf(file: ts.SourceFile, position: number): string {
+function placeOf(file: TS.SourceFile, position: number): string {
   const { line, character } = file.getLineAndCharacterOfPosition(position)
   return `${TEMPLATE_FILE}:${line + 1}:${character + 1}`
 }

@@ -3,12 +3,13 @@
  * several variants has, or one that code sets on an object of its own. Here, only what no valid data can have is a fault. Pure.
  */
 import { suggestion } from '@platen/contract/suggestion.ts'
-import ts from 'typescript'
+import type TS from 'typescript'
 import type { CompiledTemplate } from './compiler.ts'
+import { ts } from './compiler.ts'
 import { type Finding, isPrimitive, isSchemaObject, membersOf, shownText } from './finding.ts'
 
 /** Looks at one node, not at its children. */
-export function variableFindings(node: ts.Node, { checker }: CompiledTemplate): readonly Finding[] {
+export function variableFindings(node: TS.Node, { checker }: CompiledTemplate): readonly Finding[] {
   const read = readOf(node, checker)
   if (read === undefined || isWritten(node)) return []
   const { name, place, owner, shown } = read
@@ -51,16 +52,16 @@ function articleOf(type: string): string {
 interface Read {
   readonly name: string
   /** The node to point at. */
-  readonly place: ts.Node
+  readonly place: TS.Node
   /** What it is read from. */
-  readonly owner: ts.Type
+  readonly owner: TS.Type
   readonly shown: string
   /** Whether the owner is itself a field that the schema declares. */
   readonly isOfSchema: boolean
 }
 
 /** The property that a node reads: `data.total`, `data['total']`, `{ total }`. */
-function readOf(node: ts.Node, checker: ts.TypeChecker): Read | undefined {
+function readOf(node: TS.Node, checker: TS.TypeChecker): Read | undefined {
   if (ts.isPropertyAccessExpression(node)) {
     const { expression, name } = node
     return { ...ownerOf(expression, checker), name: name.text, place: name, shown: shownText(node) }
@@ -78,7 +79,7 @@ function readOf(node: ts.Node, checker: ts.TypeChecker): Read | undefined {
   return { name: place.text, place, owner, shown: place.text, isOfSchema: false }
 }
 
-function ownerOf(expression: ts.Expression, checker: ts.TypeChecker): Pick<Read, 'owner' | 'isOfSchema'> {
+function ownerOf(expression: TS.Expression, checker: TS.TypeChecker): Pick<Read, 'owner' | 'isOfSchema'> {
   const parent = ts.isPropertyAccessExpression(expression)
     ? checker.getTypeAtLocation(expression.expression)
     : undefined
@@ -87,12 +88,12 @@ function ownerOf(expression: ts.Expression, checker: ts.TypeChecker): Pick<Read,
 }
 
 /** An object that lists no names of its own. */
-function isMap(members: readonly ts.Type[], checker: ts.TypeChecker): boolean {
+function isMap(members: readonly TS.Type[], checker: TS.TypeChecker): boolean {
   return members.some((member) => checker.getPropertiesOfType(member).length === 0)
 }
 
 /** What code sets itself, it may read. */
-function isWritten(node: ts.Node): boolean {
+function isWritten(node: TS.Node): boolean {
   const { parent } = node
   return (
     ts.isBinaryExpression(parent) &&

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
-import ts from 'typescript'
 import { expect, test } from 'vitest'
-import { openCompiler } from './compiler.ts'
+import { openCompiler, ts } from './compiler.ts'
 import { declarationOf } from './variable-type.ts'
 
 const compile = openCompiler()
