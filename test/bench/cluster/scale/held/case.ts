@@ -1,5 +1,6 @@
 /** What more renderer processes bring when each has a fixed share of a core, as pods have, so that they do not take it from each other. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import { scrape, sumOf } from '../../../../chaos/cluster/signal/exposition.ts'
 import type { ClusterService } from '../../../../topology/cluster/service.ts'
 import { startKafka } from '../../../../topology/server/kafka.ts'
@@ -17,6 +18,8 @@ const WAITING = 100
 const MEASURED_FROM = 0.1
 const MEASURED_TO = 0.6
 const LOOKED_EVERY_MS = 200
+/** More than that at once, beside renderers that take all cores, and the API refuses some. */
+const SUBMITTED_AT_ONCE = 32
 
 interface Held {
   readonly renderers: number
@@ -69,9 +72,13 @@ async function perSecond({ renderers, cores }: Held, scale: number): Promise<num
   return ((to.made - from.made) * 1000) / (to.at - from.at)
 }
 
-function submitMany(service: ClusterService, count: number): Promise<string[]> {
+async function submitMany(service: ClusterService, count: number): Promise<string[]> {
   const body = { template: 'invoice', engine: 'react_pdf', data: invoiceData(50) }
-  return Promise.all(Array.from({ length: count }, () => submit(service, MEASURED_LIVE, body)))
+  const ids: string[] = []
+  await forEachConcurrently(Array.from({ length: count }), SUBMITTED_AT_ONCE, async () => {
+    ids.push(await submit(service, MEASURED_LIVE, body))
+  })
+  return ids
 }
 
 async function whenMade(
