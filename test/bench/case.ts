@@ -89,15 +89,26 @@ async function* reactPdfThroughput(scale: number): AsyncGenerator<Figure> {
   const single = { rows: 10, concurrency: 1, count: Math.ceil(40 * scale), rounds: 5 }
   const [own, bare] = await race([ours, raw], single)
   yield latency('react_pdf 10 rows: p50 over renderToBuffer, ms', [own, bare], 8)
-  const medians: number[] = []
-  for (const rows of [800, 3200]) {
-    const [measured] = await race([ours], { rows, concurrency: 1, count: 3, rounds: 1, warmUp: 1 })
-    medians.push(quantile(measured.latenciesMs, 0.5))
-  }
-  const [small = Number.NaN, large = Number.NaN] = medians
-  const name = 'react_pdf: time of 3200 rows ÷ time of 800'
-  yield { name, detail: `${ms(large)} ÷ ${ms(small)}`, value: large / small, target: { atMost: 4.2 } }
+  yield await timeByRows(ours)
 }
+
+/** In turns, so that a moment in which the machine is slower falls on both sizes. The first round is not measured. */
+async function timeByRows(ours: Contender): Promise<Figure> {
+  const times = { small: new Array<number>(), large: new Array<number>() }
+  for (let round = 0; round <= SIZE_ROUNDS; round += 1) {
+    const small = await ours.run({ rows: 800, concurrency: 1, count: 2 })
+    const large = await ours.run({ rows: 3200, concurrency: 1, count: 1 })
+    if (round === 0) continue
+    times.small.push(...small.latenciesMs)
+    times.large.push(...large.latenciesMs)
+  }
+  const [small, large] = [quantile(times.small, 0.5), quantile(times.large, 0.5)]
+  const name = 'react_pdf: time of 3200 rows ÷ time of 800'
+  return { name, detail: `${ms(large)} ÷ ${ms(small)}`, value: large / small, target: { atMost: 4.2 } }
+}
+
+/** With three documents of each size, one after the other, the ratio was 3.9 in one run and 4.8 in the next. */
+const SIZE_ROUNDS = 9
 
 async function* acceptance(scale: number): AsyncGenerator<Figure> {
   await using service = await startMeasured(1)
