@@ -18,6 +18,7 @@ import type { PageMemory } from './document/memory.ts'
 import { printNumbered } from './document/numbered.ts'
 import { answerRequests, type Requests } from './document/request.ts'
 import { shrinkage } from './document/shrinkage.ts'
+import { isSmall } from './document/small.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
 import { PAGE_DIALOGS_MAX, PAGE_KEPT_CHARS_MAX, SLOT_RECOVERY_MS_MAX } from './limit.ts'
 
@@ -179,7 +180,7 @@ function openDocuments(parts: PageParts): {
       const loaded = await load(parts, document, ended)
       // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
       const loadedAt = clock.monotonic()
-      const printing = printNumbered(session, { ...document, ...loaded })
+      const printing = printNumbered(session, { ...document, ...loaded, isSmall: isSmall(document) })
       const [inspection, { pdf, findings: lost }] = await Promise.all([loaded.inspect(), printing])
       const findings = [...findingsOf(inspection, requests.refused()), ...lost]
       const shrunk = await shrinkage(session, loaded, pdf)
