@@ -26,7 +26,15 @@ import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { type ArtifactAddress, isArtifactAddress, MANIFEST_PREFIX } from '@platen/contract/render.ts'
-import { durableFolders, flushFolder, isErrno, makeDurableFolder, NOT_THERE } from './durable-folder.ts'
+import {
+  createFlushed,
+  durableFolders,
+  flushFolder,
+  ignoring,
+  isErrno,
+  makeDurableFolder,
+  NOT_THERE,
+} from './durable-folder.ts'
 import { keyOfPath, MANIFEST_FOLDER, manifestsSince, moveOlderManifests, pathOfKey } from './manifest-folder.ts'
 import { type Resolution, resolveUrl, signUrl } from './signed-url.ts'
 
@@ -75,12 +83,12 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
     const temporaryFile = join(temporary, `${++written}`)
     let isMoved = false
     try {
-      await writeFlushed(temporaryFile, bytes)
+      await createFlushed(temporaryFile, bytes)
       const isWritten = await folders.changeIn(dirname(target), () => commit(temporaryFile, target))
       isMoved = commit === replace
       return isWritten
     } finally {
-      if (!isMoved) await rm(temporaryFile, { force: true })
+      if (!isMoved) await unlink(temporaryFile).catch(ignoring('ENOENT'))
     }
   }
 
@@ -150,12 +158,6 @@ async function readPart(
     length += bytesRead
   }
   return part.subarray(0, length)
-}
-
-async function writeFlushed(path: string, bytes: Uint8Array): Promise<void> {
-  await using file = await open(path, 'wx', 0o600)
-  await file.writeFile(bytes)
-  await file.sync()
 }
 
 /** Removes a file and the folders that become empty, up to the bucket. Without that, every render would leave a folder behind. */

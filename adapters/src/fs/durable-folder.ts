@@ -2,8 +2,10 @@
  * Folders that survive power loss. A new name is durable only after its folder was flushed, and the folder only after its own parent
  * was. So a writer first makes the whole chain of folders durable.
  */
-import { mkdir, open } from 'node:fs/promises'
+import { closeSync, fsync, open, write } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { promisify } from 'node:util'
 
 export interface DurableFolders {
   /**
@@ -69,9 +71,36 @@ export async function makeDurableFolder(path: string): Promise<void> {
 
 /** Makes the names in a folder durable. */
 export async function flushFolder(folder: string): Promise<void> {
-  await using handle = await open(folder, 'r')
-  await handle.sync()
+  await withFile({ path: folder, flags: 'r' }, flushOpen)
 }
+
+/** Creates a file with these bytes. Resolves when they are durable; its name is not. */
+export async function createFlushed(path: string, bytes: Uint8Array): Promise<void> {
+  await withFile({ path, flags: 'wx', mode: 0o600 }, async (file) => {
+    for (let at = 0; at < bytes.byteLength; ) at += (await writeOpen(file, bytes, at)).bytesWritten
+    await flushOpen(file)
+  })
+}
+
+/**
+ * Opens a file for `use`. Not by a `FileHandle`: that closes in a thread of the pool, and each trip there costs more than the call. There is
+ * nothing to wait for in a close after a flush.
+ */
+async function withFile(
+  { path, flags, mode }: { readonly path: string; readonly flags: string; readonly mode?: number },
+  use: (file: number) => Promise<void>,
+): Promise<void> {
+  const file = await openPath(path, flags, mode)
+  try {
+    await use(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+const openPath = promisify<string, string, number | undefined, number>(open)
+const writeOpen = promisify(write)
+const flushOpen = promisify(fsync)
 
 /** Is this an error of the operating system? If codes are given, it must have one of them. */
 export function isErrno(error: unknown, ...codes: readonly string[]): error is NodeJS.ErrnoException {
@@ -79,7 +108,8 @@ export function isErrno(error: unknown, ...codes: readonly string[]): error is N
   return typeof code === 'string' && (codes.length === 0 || codes.includes(code))
 }
 
-function ignoring(code: string): (cause: unknown) => void {
+/** Handles a rejection: throws the error unless it has this code. */
+export function ignoring(code: string): (cause: unknown) => void {
   return (cause) => {
     if (!isErrno(cause, code)) throw cause
   }

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { CommandRefused, openConnection, SessionClosed } from './connection.ts'
+import { ANSWER_BYTES_MAX, AnswerTooLarge, CommandRefused, openConnection, SessionClosed } from './connection.ts'
 
 /** A connection whose browser is the test. */
 function aConnection() {
@@ -80,6 +80,27 @@ test('a command that Chromium refuses rejects with its reason', async () => {
   const expected = expect(refused).rejects.toEqual(new CommandRefused('Printing failed'))
   await say([{ id, error: { code: -32000, message: 'Printing failed' } }])
   await expected
+})
+
+test('an answer that is too large is dropped, and an event of that size is not', async () => {
+  const { connection, commands, say } = aConnection()
+  const seen: number[] = []
+  connection.on('Target.targetCreated', ({ targetInfo }) => void seen.push(targetInfo.title.length))
+  const [large, next] = [connection.send('Browser.getVersion'), connection.send('Target.getTargets')]
+  const [first, second] = commands()
+  const expected = expect(large).rejects.toThrow(AnswerTooLarge)
+  const pieceBytes = 64 * 1024
+  const text = 'x'.repeat(ANSWER_BYTES_MAX + pieceBytes)
+  await say(
+    [
+      { id: first.id, result: { product: text } },
+      { method: 'Target.targetCreated', params: { targetInfo: { title: text } } },
+      { id: second.id, result: { targetInfos: [] } },
+    ],
+    pieceBytes,
+  )
+  await expected
+  expect([await next, seen]).toEqual([{ targetInfos: [] }, [text.length]])
 })
 
 test.for([

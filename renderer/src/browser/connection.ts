@@ -9,8 +9,9 @@ import type { CDPEvents, CDPSession } from 'puppeteer'
 /** The commands of one session. They reach the browser in the order of the calls. */
 export interface Session {
   /**
-   * Sends a command and resolves with its answer. Rejects with `CommandRefused` if Chromium refuses it, and with `SessionClosed` if no answer
-   * can come any more. Stays pending while the page or the browser hangs, so the caller needs a deadline.
+   * Sends a command and resolves with its answer. Rejects with `CommandRefused` if Chromium refuses it, with `AnswerTooLarge` if the answer is
+   * longer than `ANSWER_BYTES_MAX`, and with `SessionClosed` if no answer can come any more. Stays pending while the page or the browser
+   * hangs, so the caller needs a deadline.
    */
   readonly send: CDPSession['send']
   /** Calls `listener` at each such event, in the order in which they happened. */
@@ -38,7 +39,15 @@ export class SessionClosed extends Error {
   override readonly name = 'SessionClosed'
 }
 
-/** Above any message of a browser that obeys: a part of a PDF has 6 MiB. A page may send as much as it has memory for. */
+/** Chromium's answer to a command is longer than `ANSWER_BYTES_MAX`. */
+export class AnswerTooLarge extends Error {
+  override readonly name = 'AnswerTooLarge'
+}
+
+/** Above the largest answer that is wanted: a part of a PDF has 6 MiB. Of a longer one nothing is kept in memory. */
+export const ANSWER_BYTES_MAX = 8 * 1024 * 1024
+
+/** Above any event of a browser that obeys. A page may send as much as it has memory for. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
 
 /** Chromium's answer to a command for a session that has just ended. */
@@ -50,6 +59,8 @@ interface Message {
   readonly id?: number
   readonly result?: unknown
   readonly error?: { readonly code: number; readonly message: string }
+  /** Whether it was dropped because of its length. */
+  readonly isTooLarge?: true
   readonly method?: string
   readonly params?: unknown
 }
@@ -111,10 +122,11 @@ interface Command {
   reject(error: Error): void
 }
 
-function settle({ pending }: Commands, id: number, { result, error }: Message): void {
+function settle({ pending }: Commands, id: number, { result, error, isTooLarge }: Message): void {
   const command = pending.get(id)
   pending.delete(id)
-  if (error === undefined) command?.resolve(result)
+  if (isTooLarge) command?.reject(new AnswerTooLarge(`${command.method}: the answer is too large`))
+  else if (error === undefined) command?.resolve(result)
   else if (error.code === SESSION_NOT_FOUND) command?.reject(sessionClosed(command.method))
   else command?.reject(new CommandRefused(error.message))
 }
@@ -176,20 +188,35 @@ function openSession(commands: Commands, write: (command: object) => void): Open
 function readMessages(output: Readable, receive: (message: Message) => void): void {
   let parts: Buffer[] = []
   let bytes = 0
+  /** The command of an answer that is too large. */
+  let dropped: number | undefined
   output.on('data', (data: Buffer) => {
     let start = 0
     for (let end = data.indexOf(0); end !== -1; end = data.indexOf(0, start)) {
       const last = data.subarray(start, end)
+      const id = dropped
       const text = (parts.length === 0 ? last : Buffer.concat([...parts, last])).toString()
       start = end + 1
       parts = []
       bytes = 0
+      dropped = undefined
       // The browser wrote it.
-      setImmediate(() => receive(JSON.parse(text) as Message))
+      setImmediate(() => receive(id === undefined ? (JSON.parse(text) as Message) : { id, isTooLarge: true }))
     }
-    if (start === data.length) return
+    if (start === data.length || dropped !== undefined) return
     parts.push(data.subarray(start))
     bytes += data.length - start
-    if (bytes > MESSAGE_BYTES_MAX) output.destroy()
+    if (bytes > ANSWER_BYTES_MAX) dropped = answeredCommand(parts)
+    if (dropped !== undefined) parts = []
+    else if (bytes > MESSAGE_BYTES_MAX) output.destroy()
   })
 }
+
+/** The id of the command that a message answers, from how it begins. Undefined for an event. */
+function answeredCommand(parts: readonly Buffer[]): number | undefined {
+  const id = /^\{"id":(\d+),/.exec(Buffer.concat(parts, BEGINNING_BYTES).toString())?.[1]
+  return id === undefined ? undefined : Number(id)
+}
+
+/** The key and a number of ten digits. */
+const BEGINNING_BYTES = 20

@@ -18,6 +18,7 @@ import type { PageMemory } from './document/memory.ts'
 import { printNumbered } from './document/numbered.ts'
 import { answerRequests, type Requests } from './document/request.ts'
 import { shrinkage } from './document/shrinkage.ts'
+import { isSmall } from './document/small.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
 import { PAGE_DIALOGS_MAX, PAGE_KEPT_CHARS_MAX, SLOT_RECOVERY_MS_MAX } from './limit.ts'
 
@@ -96,6 +97,9 @@ async function prepare(session: Session): Promise<Pick<PageParts, 'frameId' | 'w
     // Without a network, a policy could only forbid the document's own parts and ours. It would also outlive its document.
     session.send('Page.setBypassCSP', { enabled: true }),
     session.send('Fetch.enable'),
+    // V8 collects garbage for the first time when its heap has grown by 60 MiB, and keeps most of that. After a collection while the page is
+    // empty, it never lets the heap grow that far.
+    session.send('HeapProfiler.collectGarbage'),
   ])
   return { frameId: frameTree.frame.id, windowId }
 }
@@ -179,7 +183,7 @@ function openDocuments(parts: PageParts): {
       const loaded = await load(parts, document, ended)
       // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
       const loadedAt = clock.monotonic()
-      const printing = printNumbered(session, { ...document, ...loaded })
+      const printing = printNumbered(session, { ...document, ...loaded, isSmall: isSmall(document) })
       const [inspection, { pdf, findings: lost }] = await Promise.all([loaded.inspect(), printing])
       const findings = [...findingsOf(inspection, requests.refused()), ...lost]
       const shrunk = await shrinkage(session, loaded, pdf)

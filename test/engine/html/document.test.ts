@@ -1,11 +1,31 @@
-import { readFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
+import { nextLoad } from '@platen/renderer/browser/document/load.ts'
+import { print } from '@platen/renderer/browser/document/print.ts'
+import { findChromium } from '@platen/renderer/browser/executable.ts'
+import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
+import { launchBrowser } from '@platen/renderer/browser/launch.ts'
 import { describe, expect, test } from 'vitest'
+import { aPng } from '../../fixture/asset.ts'
+import { NEVER } from '../../fixture/build.ts'
 import { shared } from '../../fixture/lifetime.ts'
 import { listening } from '../../topology/server/port.ts'
-import { anEngine, aWork, colourAt, infoOf, inspect, placesOf, sizeOf, textOf, type WorkParts } from './html-fixture.ts'
+import {
+  anEngine,
+  aWork,
+  colourAt,
+  infoOf,
+  inspect,
+  placesOf,
+  sizeOf,
+  temporaryFolder,
+  textOf,
+  type WorkParts,
+} from './html-fixture.ts'
 
 const FONT = '../../../node_modules/dejavu-fonts-ttf/ttf/DejaVuSansMono-Oblique.ttf'
 
@@ -35,6 +55,32 @@ describe('a document', () => {
     expect(Buffer.compare(first, again)).toBe(0)
     expect(Buffer.compare(first, other)).toBe(0)
     expect(infoOf(first, 'CreationDate')).toMatch(/Nov 21 .*2026/)
+  })
+
+  test('whose PDF is larger than was expected is printed all the same', async () => {
+    const folder = temporaryFolder()
+    const isSandboxed = process.getuid?.() !== 0
+    const fontConfigFile = await writeFontConfig(join(folder, 'font'))
+    const executablePath = (await findChromium({})) ?? ''
+    const settings = { clock: systemClock(), executablePath, profileDir: folder, fontConfigFile, isSandboxed }
+    const browser = await launchBrowser(settings, NEVER)
+    const { targetId } = await browser.connection.send('Target.createTarget', { url: 'about:blank' })
+    const session = await browser.connection.attach(targetId)
+    const { frameTree } = await session.send('Page.getFrameTree')
+    // Noise of 7 MB, which nothing compresses.
+    const side = 1500
+    const pixels = randomBytes(side * (1 + 3 * side)).map((byte, at) => (at % (1 + 3 * side) === 0 ? 0 : byte))
+    const noise = aPng({ width: side, height: side, color: 2, pixels }).toString('base64')
+    const html = `<img width="100" src="data:image/png;base64,${noise}">`
+    await session.send('Page.enable')
+    const loaded = nextLoad(session)
+    await session.send('Page.setDocumentContent', { frameId: frameTree.frame.id, html })
+    await loaded
+    const pdf = await print(session, { date: 0, sides: { left: '0', right: '0' }, isSmall: true })
+    await browser.kill()
+    rmSync(folder, { recursive: true, force: true })
+    expect(pdf.byteLength).toBeGreaterThan(6 * 1024 * 1024)
+    inspect(pdf, 'qpdf', '--check')
   })
 
   test.for([

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { anAsset, anSvg, aSquare, RED } from '../../../../test/fixture/asset.ts'
+import { isSmall } from './small.ts'
+
+const INVOICE = '<!doctype html><title>Invoice</title><img src="asset:logo.png"><p>5 &lt; 6 &amp; &#34;x&#39;</p>'
+const SMALL = { html: INVOICE, assets: [anAsset('logo.png', aSquare(RED))], isScripted: false }
+const REMOTE = { allowedHosts: [], fetch: () => Promise.reject(new Error('unused')), cached: () => undefined }
+
+test.for([
+  ['an invoice with its logo', {}, true],
+  ['one of the longest HTML', { html: 'x'.repeat(64 * 1024) }, true],
+  ['one that is longer with its footer', { html: 'x'.repeat(64 * 1024), footer: 'x' }, false],
+  ['a filter', { html: '<svg><filter id="n"><feTurbulence/></filter></svg>' }, false],
+  ['a filter in the header', { header: '<p style="FILTER: blur(1px)">' }, false],
+  ['a filter whose name is escaped in CSS', { html: '<p style="f\\69lter: url(#n)">' }, false],
+  ['a filter whose name is escaped in HTML', { html: '<p style="f&#105;lter: url(#n)">' }, false],
+  ['an image inside of the document', { html: '<img src="data:image/png;base64,AAAA">' }, false],
+  ['scripts', { isScripted: true }, false],
+  ['files of other hosts', { remote: REMOTE }, false],
+  ['an SVG image', { assets: [anAsset('logo.svg', anSvg(RED))] }, false],
+  ['assets of more than a MiB', { assets: [anAsset('logo.png', Buffer.alloc(1024 * 1024 + 1))] }, false],
+] as const)('a document with %s', ([, parts, expected]) => {
+  expect(isSmall({ ...SMALL, ...parts })).toBe(expected)
+})
