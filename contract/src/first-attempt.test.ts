@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { aDelivery } from '../../test/fixture/build.ts'
-import { openFirstAttempts } from './first-attempt.ts'
+import { type FirstAttemptLimits, openFirstAttempt, openFirstAttempts } from './first-attempt.ts'
 import { FIRST_ATTEMPTS_MAX, FIRST_ATTEMPTS_PER_TENANT_MAX } from './limit.ts'
 
 const deliveriesOf = (account: string, count: number) => Array.from({ length: count }, () => aDelivery({ account }))
@@ -48,4 +48,50 @@ test('a failure is reported when the others have ended', async () => {
   })
   await expect(making).rejects.toThrow('full')
   expect(ended).toBe(others.length)
+})
+
+/** Limits that are over at once. */
+const LATE: FirstAttemptLimits = {
+  start(onExpired) {
+    onExpired()
+    return { [Symbol.dispose]: () => undefined }
+  },
+}
+
+test('a result that is being stored when the wait is over is waited for', async () => {
+  const first = openFirstAttempt()
+  const written = Promise.withResolvers<void>()
+  first.begin()
+  const storing = first.store(() => written.promise)
+  let hasSettled = false
+  const wait = async () => {
+    const state = await first.settled(LATE)
+    hasSettled = true
+    return state
+  }
+  const settling = wait()
+  await setImmediate()
+  expect(hasSettled).toBe(false)
+  written.resolve()
+  await storing
+  expect(await settling).toBe('stored')
+})
+
+test('a result that could not be stored is one that there is not yet, until it is', async () => {
+  const first = openFirstAttempt()
+  first.begin()
+  await expect(first.store(() => Promise.reject(new Error('full')))).rejects.toThrow('full')
+  expect(await first.settled(LATE)).toBe('begun')
+  await first.store(async () => undefined)
+  expect(await first.settled(LATE)).toBe('stored')
+})
+
+test.for([
+  ['taken back when it has not begun', false, 'taken_back'],
+  ['left alone when it has', true, 'begun'],
+] as const)('a delivery without a result when the wait is over is %s', async ([, hasBegun, state]) => {
+  const first = openFirstAttempt()
+  if (hasBegun) first.begin()
+  expect(await first.settled(LATE)).toBe(state)
+  expect(first.begin()).toBe(hasBegun)
 })

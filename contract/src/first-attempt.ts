@@ -13,10 +13,11 @@ import type { DueDelivery } from './port/delivery-log.ts'
 export interface FirstAttempt {
   /** Returns false if the delivery was taken back: then nothing may be done with it. */
   begin(): boolean
-  /** To be called when the result is stored. */
-  stored(): void
+  /** Stores the result. Rejects as `write` does; it may then be called again. */
+  store(write: () => Promise<void>): Promise<void>
   /**
-   * Resolves when the result is stored, or when the limit is over. A delivery that has not begun by then is taken back. Never rejects.
+   * Resolves when the result is stored, or when the limit is over. A delivery that has not begun by then is taken back. A result that is
+   * being stored by then is waited for: storing the delivery as well would only slow down a store that is slow already. Never rejects.
    */
   settled(limits: FirstAttemptLimits): Promise<'stored' | 'begun' | 'taken_back'>
 }
@@ -33,31 +34,40 @@ export function firstAttemptLimits(clock: Pick<Clock, 'monotonic' | 'sleep'>): F
 export function openFirstAttempt(): FirstAttempt {
   const ended = Promise.withResolvers<void>()
   let state: 'waiting' | 'begun' | 'stored' | 'taken_back' = 'waiting'
+  /** Never rejects. */
+  let storing: Promise<void> | undefined
   return {
     begin() {
       if (state === 'waiting') state = 'begun'
       return state !== 'taken_back'
     },
-    stored() {
-      state = 'stored'
-      ended.resolve()
+    async store(write) {
+      const writing = write()
+      const onStored = () => {
+        state = 'stored'
+        ended.resolve()
+      }
+      storing = writing.then(onStored, () => undefined)
+      await writing
     },
     async settled(limits) {
       using _limit = limits.start(() => ended.resolve())
       await ended.promise
+      await storing
       if (state === 'waiting') state = 'taken_back'
       return state
     },
   }
 }
 
-/** A due delivery that does nothing once it was taken back. */
+/** A due delivery whose result is that of the first attempt, and that does nothing once it was taken back. */
 export function ofFirstAttempt(first: FirstAttempt, due: DueDelivery): DueDelivery {
   return {
     ...due,
     begin: () => first.begin(),
+    record: (attempt, next) => first.store(() => due.record(attempt, next)),
     async defer(waitMs, reason) {
-      if (first.begin()) await due.defer(waitMs, reason)
+      if (first.begin()) await first.store(() => due.defer(waitMs, reason))
     },
   }
 }

@@ -196,7 +196,10 @@ export const WEBHOOK_REDELIVERIES_MAX = 10
 export const WEBHOOK_CALLS_MAX = 256
 export const WEBHOOK_CALLS_PER_HOST_MAX = 8
 
-/** How long a delivery may wait for its first attempt, and this for its end, before the delivery itself is stored. Most end sooner. */
+/**
+ * How long a delivery may wait for its first attempt, and this for the receiver, before the delivery itself is stored. Most answer sooner, and
+ * then the result is stored instead.
+ */
 export const FIRST_ATTEMPT_MS_MAX = 100
 
 /**

@@ -132,7 +132,7 @@ export class DeliveryConsumer {
     const { clock } = this.#ports
     const now = clock.now()
     const first = openFirstAttempt()
-    const held = { reminder: { id, render, step: 0, dueAt: now }, record: { done: () => first.stored() } }
+    const held = { reminder: { id, render, step: 0, dueAt: now }, record: { done: () => undefined } }
     this.#new.push(ofFirstAttempt(first, this.#dueOfSchedule(held, initialProgress(delivery, now))))
     this.#changed.notify()
     const settled = await first.settled(this.#limits)

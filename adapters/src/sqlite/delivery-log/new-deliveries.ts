@@ -158,7 +158,7 @@ export class NewDeliveries {
     await this.#ports.write(deliveries.map(insert))
   }
 
-  async #storeResult({ delivery, first, permit, isForgotten }: Held, result: Result): Promise<void> {
+  async #storeResult({ delivery, permit, isForgotten }: Held, result: Result): Promise<void> {
     const { clock, write } = this.#ports
     // The receiver has answered. How long the disk takes is no reason to call fewer.
     permit[Symbol.dispose]()
@@ -166,7 +166,6 @@ export class NewDeliveries {
     const values = [...rowOf(delivery), status, dueAt, nextAt, reason, JSON.stringify(result.attempts), clock.now()]
     if (!isForgotten) await write([{ sql: RESULT, values }])
     this.#held.delete(delivery.id)
-    first.stored()
   }
 
   #heldOf(render: RenderId): Held[] {
