@@ -180,11 +180,12 @@ export class Killed extends Error {
 }
 
 /**
- * Returns the ports of a process that dies at call `at` of Redis: after the call when `isDone`, else before it. `reached` returns whether
- * it made that call.
+ * Returns the ports of a process that dies at call `at` of Redis: after the call when `isDone`, else before it. `last` returns the name of
+ * that call, if it came to it.
  */
 export function mortal(ports: ProjectionPorts, death: { readonly at: number; readonly isDone: boolean }) {
   let calls = 0
+  let last: string | undefined
   const wrapped = <T extends object>(port: T): T =>
     new Proxy(port, {
       get(target, name, receiver) {
@@ -193,6 +194,7 @@ export function mortal(ports: ProjectionPorts, death: { readonly at: number; rea
         return async (...args: unknown[]) => {
           calls += 1
           if (calls < death.at) return await value.apply(target, args)
+          last ??= String(name)
           // After its death, no call has an effect.
           if (calls === death.at && death.isDone) await value.apply(target, args)
           throw new Killed(`at call ${death.at}`)
@@ -202,7 +204,7 @@ export function mortal(ports: ProjectionPorts, death: { readonly at: number; rea
   const { checkpoints, limiter, ledger } = ports
   return {
     ports: { ...ports, checkpoints: wrapped(checkpoints), limiter: wrapped(limiter), ledger: wrapped(ledger) },
-    reached: () => calls >= death.at,
+    last: () => last,
   }
 }
 
