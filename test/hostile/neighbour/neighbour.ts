@@ -28,6 +28,7 @@ import {
 import { TEMPLATES } from './source.ts'
 
 const ROUNDS_MIN = 3
+const LAST_NAME_CHARS = 1000
 /** Slots of the service for each engine. */
 export const SLOTS = 2
 /** Of so many that wait, most come after: those before are the fair share, and what the other slot makes meanwhile. */
@@ -77,9 +78,12 @@ export async function watchBeside(service: TestedService, attacks: readonly Atta
   const attacking = Promise.all(attacks.map(({ begin }) => begin(attacker))).then(() => over.abort())
   const [records, crowds]: [StatusRecord[], SyncCrowd[]] = [[], []]
   const watch = async () => {
-    for (let count = 0; count < ROUNDS_MIN || !over.signal.aborted; count++)
+    for (let count = 0, isLast = false; !isLast; count++) {
+      isLast = count + 1 >= ROUNDS_MIN && over.signal.aborted
+      // The last one is larger than those before, so that room which they gave back is too little for it.
+      const name = isLast ? `${count}`.padStart(LAST_NAME_CHARS, '0') : `${count}`
       for (const engine of ['react_pdf', 'html'] as const) {
-        const body = { ...letter(`${count}`), engine }
+        const body = { ...letter(name), engine }
         const before = attacker.waiting().filter((other) => other.engine === engine)
         const answer = await render(service, NEIGHBOUR_LIVE, body)
         expect([engine, answer.status, Buffer.from(answer.body).toString('latin1', 0, 5)]).toEqual([
@@ -92,6 +96,7 @@ export async function watchBeside(service: TestedService, attacks: readonly Atta
         expect(record).toMatchObject({ status: 'succeeded' })
         records.push(record)
       }
+    }
   }
   const revoke = async () => {
     await withKeys()

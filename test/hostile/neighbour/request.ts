@@ -1,5 +1,6 @@
 /** Attacks by requests: their bodies, their number, their pace, and what becomes of their answers. */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { ATTACKER_KEYS, ATTACKER_LIVE, type Attack, type Attacker, attacksOf } from './attacker.ts'
 
 const MIB = 1024 * 1024
@@ -89,9 +90,12 @@ const headOf = ({ head }: Attacker, bytes: number) => head('Content-Type: applic
 
 export const CONNECTION_ATTACKS: readonly Attack[] = attacksOf({
   async 'requests that never end'(attacker) {
+    const open = (bytes: number) => attacker.open(`${headOf(attacker, bytes)}\r\n{"template":"`)
     // What room is left beside the large ones is for the small ones.
-    for (const bytes of [10 * MIB, MIB, 2 ** 15, 2 ** 10, 100])
-      for (let count = 0; count < 40; count++) attacker.open(`${headOf(attacker, bytes)}\r\n{"template":"`)
+    for (const bytes of [10 * MIB, MIB, 2 ** 15, 2 ** 10]) for (let count = 0; count < 40; count++) open(bytes)
+    const smallest = Array.from({ length: 40 }, () => open(100))
+    // The first that is refused says that no room is left.
+    await Promise.any(smallest.map((socket) => once(socket, 'data')))
   },
   async 'headers that never end'({ open, head }) {
     for (let count = 0; count < 300; count++) open(head('X-A: b'))
