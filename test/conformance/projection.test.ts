@@ -220,7 +220,9 @@ describeOnKafka('the projection', (kafka) => {
           await using _heir = start(scene.ports)
           await isExact(scene)
         }
-        expect([...steps]).toEqual(expect.arrayContaining(['begin', 'charged', 'chargeTotal', 'completeAll', 'advance']))
+        expect([...steps]).toEqual(
+          expect.arrayContaining(['begin', 'charged', 'chargeTotal', 'completeAll', 'advance']),
+        )
       }
     })
 
