@@ -117,9 +117,9 @@ interface SyncCrowd {
   readonly ahead: readonly SyncRender[]
 }
 
-/** Of them, those that were rendered, or as long as they were allowed to. */
+/** Of them, those that were rendered. A 504 says only that their time was over, for all at once and wherever they stood in the queue. */
 function renderedOf({ waiting, ahead }: SyncCrowd): { waiting: number; ahead: number } {
-  const isRendered = ({ status }: SyncRender) => status === 200 || status === 504
+  const isRendered = ({ status }: SyncRender) => status === 200
   return { waiting: waiting.filter(isRendered).length, ahead: ahead.filter(isRendered).length }
 }
 
