@@ -2,9 +2,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render-options.ts'
+import { request } from 'undici'
 import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { published, render, type Service, type TestedService } from '../topology/service.ts'
+import { published, type Service, type TestedService } from '../topology/service.ts'
 import { HTML, invoiceData, TSX } from './invoice.ts'
 import { type Contender, timed } from './measure.ts'
 
@@ -50,10 +51,13 @@ export function syncRenders(service: Service & { pid?(): number }, engine: Engin
     async run({ rows, ...batch }) {
       // As a client would have it ready: what is measured is the service and not this process.
       const body = JSON.stringify({ template: 'invoice', engine, data: invoiceData(rows), ...more })
+      const headers = { authorization: `Bearer ${MEASURED_LIVE}`, 'content-type': 'application/json' }
       return await timed(batch, async () => {
-        const answer = await render(service, MEASURED_LIVE, body)
-        if (answer.status !== 200) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
-        return answer.body
+        // Not by `fetch`, which takes half a millisecond more of the cores on which the service works.
+        const answer = await request(`${service.url()}/api/v1/render`, { method: 'POST', headers, body })
+        const bytes = await answer.body.bytes()
+        if (answer.statusCode !== 200) throw new Error(`${answer.statusCode}: ${Buffer.from(bytes).toString()}`)
+        return bytes
       })
     },
     async [Symbol.asyncDispose]() {},

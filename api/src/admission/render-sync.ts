@@ -71,7 +71,8 @@ async function firstOutcome(wait: Wait): Promise<Reply | Manifest> {
     // Both failed. Operators need the reason of the first.
     return await replied
   } finally {
-    over.abort()
+    // With the default reason, a stack trace would be taken each time.
+    over.abort('the outcome is known')
   }
 }
 

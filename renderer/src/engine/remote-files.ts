@@ -101,8 +101,8 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
         }
         throw new ServiceError('template_error', 'the document requests other files each time it gets some')
       } finally {
-        // When one fetch has failed, the others are not needed.
-        over.abort()
+        // When one fetch has failed, the others are not needed. With the default reason, a stack trace would be taken each time.
+        over.abort('the render has what it needs')
       }
     },
   }

@@ -6,6 +6,7 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { RenderOptions } from '@platen/contract/render-options.ts'
 import { nextLoad } from '@platen/renderer/browser/document/load.ts'
 import { print } from '@platen/renderer/browser/document/print.ts'
+import { SMALL_PAGES_MAX } from '@platen/renderer/browser/document/small.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
 import { launchBrowser } from '@platen/renderer/browser/launch.ts'
@@ -161,9 +162,10 @@ describe('a document', () => {
     expect(textOf(await render('x', { isSandbox: true }))).toContain('TEST')
   })
 
-  test('may not have more pages than allowed', async () => {
-    const pages = '<p style="break-after:page">x</p>'.repeat(2001)
-    await expect(render(pages)).rejects.toMatchObject({ code: 'page_limit' })
+  test.for([1, SMALL_PAGES_MAX, SMALL_PAGES_MAX + 1, 2001])('has all of its %i pages or none', async (pages) => {
+    const rendered = render('<p style="break-after:page">x</p>'.repeat(pages))
+    if (pages > 2000) await expect(rendered).rejects.toMatchObject({ code: 'page_limit' })
+    else expect(infoOf(await rendered, 'Pages')).toBe(String(pages))
   })
 
   test('may not refer to endlessly much outside of it', async () => {

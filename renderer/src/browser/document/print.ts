@@ -8,6 +8,7 @@ import { PAGE_DEFAULT } from '../../template/html/page-css.ts'
 import { AnswerTooLarge, type Session } from '../connection.ts'
 import { setDates } from '../pdf.ts'
 import type { LoadedDocument, PrintDocument } from './load.ts'
+import { SMALL_PAGES_MAX } from './small.ts'
 
 /** What is printed beside the content of the page: header and footer in its margins, and the date in the metadata. */
 export interface PrintedBeside
@@ -32,8 +33,6 @@ export async function print(session: Session, beside: PrintedBeside): Promise<Ui
     printBackground: true,
     generateTaggedPDF: false,
     generateDocumentOutline: false,
-    // One page above the limit shows that there are too many. Chromium does not make the rest.
-    pageRanges: `1-${PDF_PAGES_MAX + 1}`,
     displayHeaderFooter: header !== undefined || footer !== undefined,
     headerTemplate: marginBox(header, beside),
     footerTemplate: marginBox(footer, beside),
@@ -52,22 +51,39 @@ function marginBox(template: string | undefined, { sides: { left, right } }: Pri
 }
 
 /** Chromium writes a stream to a file and reads it from there. For a small document, that takes a tenth of its time. */
-async function printToPdf(
-  session: Session,
-  isSmall: boolean,
-  parameters: Protocol.Page.PrintToPDFRequest,
-): Promise<Buffer> {
-  if (isSmall) {
-    try {
-      const { data } = await session.send('Page.printToPDF', { ...parameters, transferMode: 'ReturnAsBase64' })
-      return Buffer.from(data, 'base64')
-    } catch (error) {
-      if (!(error instanceof AnswerTooLarge)) throw error
-    }
-  }
-  const { stream } = await session.send('Page.printToPDF', { ...parameters, transferMode: 'ReturnAsStream' })
+async function printToPdf(session: Session, isSmall: boolean, parameters: Parameters): Promise<Buffer> {
+  const small = isSmall ? await printSmall(session, parameters) : undefined
+  if (small !== undefined) return small
+  const { stream } = await session.send('Page.printToPDF', {
+    ...parameters,
+    ...firstPages(PDF_PAGES_MAX),
+    transferMode: 'ReturnAsStream',
+  })
   if (stream === undefined) throw new Error('Chromium printed without giving a stream')
   return await readStream(session, stream)
+}
+
+type Parameters = Omit<Protocol.Page.PrintToPDFRequest, 'pageRanges' | 'transferMode'>
+
+/** Undefined if the PDF is not small: Chromium then holds no more of it than the first pages. */
+async function printSmall(session: Session, parameters: Parameters): Promise<Buffer | undefined> {
+  try {
+    const { data } = await session.send('Page.printToPDF', {
+      ...parameters,
+      ...firstPages(SMALL_PAGES_MAX),
+      transferMode: 'ReturnAsBase64',
+    })
+    const pdf = Buffer.from(data, 'base64')
+    return pageCountOf(pdf) > SMALL_PAGES_MAX ? undefined : pdf
+  } catch (error) {
+    if (!(error instanceof AnswerTooLarge)) throw error
+    return undefined
+  }
+}
+
+/** One page above a limit shows that there are too many. Chromium does not make the rest. */
+function firstPages(pagesMax: number): Pick<Protocol.Page.PrintToPDFRequest, 'pageRanges'> {
+  return { pageRanges: `1-${pagesMax + 1}` }
 }
 
 /** Reads in chunks. One answer would be one string, and a hostile document can reach the maximum length of a string. */

@@ -1,9 +1,11 @@
 /**
- * Expects of a document that its PDF is small. Such a PDF comes in one answer, for which Chromium has a few copies of it in memory. So a
- * document must not be able to make a large one from little: an effect that Chromium draws as pixels may fill each page with noise, and
- * so may an image that we have not looked at.
+ * Expects of a document that its PDF is small. Such a PDF comes in one answer, and Chromium's own process holds five times its bytes for
+ * that. So a document must not be able to make a large PDF from little: an effect that Chromium draws as pixels may fill each page with
+ * noise, some effects draw a text many times, and an image may have many more pixels than bytes.
  */
-import { mediaTypeOf } from '../../template/asset/kind.ts'
+import type { Asset } from '@platen/contract/tenant.ts'
+import { checkImageHeader } from '../../template/asset/image.ts'
+import { isFontKind, kindOf } from '../../template/asset/kind.ts'
 import type { PrintDocument } from './load.ts'
 
 type Document = Pick<PrintDocument, 'html' | 'header' | 'footer' | 'assets' | 'remote' | 'isScripted'>
@@ -14,8 +16,18 @@ const HTML_CHARS_MAX = 64 * 1024
 /** Of all files of its template together. */
 const ASSET_BYTES_MAX = 1024 * 1024
 
-/** Filters and files inside of the document; and, but for what templates write themselves of special characters, all ways to write them otherwise. */
-const MAY_GROW = /filter|data:|\\|&(?!(?:amp|lt|gt|quot|apos|nbsp|#3[49]);)/i
+/** Of all images of its template together: each may be in the PDF with all its pixels. */
+const PIXELS_MAX = 4_000_000
+
+/** What fits on a page is on each page again if it is fixed, or in the head of a table. */
+export const SMALL_PAGES_MAX = 32
+
+/**
+ * What draws pixels or draws a text again, and files inside of the document; and, but for what templates write themselves of special
+ * characters, all ways to write them otherwise.
+ */
+const MAY_GROW =
+  /<svg|filter|shadow|gradient|mask|blend|reflect|perspective|matrix3d|wavy|cross-fade|data:|\\|&(?!(?:amp|lt|gt|quot|apos|nbsp|#3[49]);)/i
 
 /** Whether the PDF of a document is expected to be small. It may still turn out to be large. */
 export function isSmall({ html, header = '', footer = '', assets, remote, isScripted }: Document): boolean {
@@ -23,5 +35,19 @@ export function isSmall({ html, header = '', footer = '', assets, remote, isScri
   if (html.length + header.length + footer.length > HTML_CHARS_MAX) return false
   if ([html, header, footer].some((text) => MAY_GROW.test(text))) return false
   const bytes = assets.reduce((sum, asset) => sum + asset.bytes.byteLength, 0)
-  return bytes <= ASSET_BYTES_MAX && assets.every((asset) => mediaTypeOf(asset.bytes) !== 'image/svg+xml')
+  return bytes <= ASSET_BYTES_MAX && assets.reduce((sum, asset) => sum + pixelsOf(asset), 0) <= PIXELS_MAX
+}
+
+/** Infinite where it is not known. Whether a damaged image can be shown is for Chromium to say. */
+function pixelsOf({ bytes }: Asset): number {
+  const kind = kindOf(bytes)
+  if (kind === undefined || isFontKind(kind)) return 0
+  // Chromium makes a GIF as large as its first frame, whatever its header says.
+  if (kind === 'gif') return Number.POSITIVE_INFINITY
+  try {
+    const size = checkImageHeader(kind, bytes)
+    return size === undefined ? Number.POSITIVE_INFINITY : size.width * size.height
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }

@@ -35,12 +35,12 @@ export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined
  * Checks an image from another host that goes to a browser, as `checkImage` does. But does not unpack a PNG, because the time for that
  * grows with its pixels. Throws the same errors.
  */
-export function checkImageHeader(kind: ImageKind, bytes: Uint8Array): void {
+export function checkImageHeader(kind: ImageKind, bytes: Uint8Array): PixelSize | undefined {
   // A private copy: the bytes may be shared memory, which cannot be decoded to text.
   const data = Buffer.from(bytes)
-  if (kind !== 'png') checkImage(kind, data)
-  else if (data.length < PNG_HEADER_BYTES) throw refusal('the image is damaged')
-  else checkPixels({ width: data.readUInt32BE(16), height: data.readUInt32BE(20) })
+  if (kind !== 'png') return checkImage(kind, data)
+  if (data.length < PNG_HEADER_BYTES) throw refusal('the image is damaged')
+  return checkPixels({ width: data.readUInt32BE(16), height: data.readUInt32BE(20) })
 }
 
 /** Includes the size at the start of the header. */
