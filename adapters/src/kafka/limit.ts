@@ -44,8 +44,15 @@ export const KAFKA_SESSION_MS = 7 * SECOND_MS
 /** How often a consumer sends a heartbeat, and so how soon it learns that partitions are being reassigned. */
 export const KAFKA_HEARTBEAT_MS = 500
 
-/** How long the broker may hold a fetch that finds nothing. A resumed partition joins the next fetch, so this is its longest delay. */
-export const KAFKA_FETCH_WAIT_MS = 100
+/**
+ * How long the broker may hold a fetch of all partitions that finds nothing. Each fetch costs both sides a millisecond of CPU time, and a
+ * process has up to seven consumers. Not longer than half a heartbeat interval: heartbeats are sent between fetches. A consumer that leaves
+ * waits for its last fetch, too.
+ */
+export const KAFKA_FETCH_WAIT_MS = KAFKA_HEARTBEAT_MS / 2
+
+/** The same while a partition is paused. A resumed partition joins the next fetch, so this is its longest delay. */
+export const KAFKA_PAUSED_FETCH_WAIT_MS = 100
 
 /** Partitions of a fetch that are received at a time: more than any of our topics has. */
 export const KAFKA_PARTITIONS_AT_ONCE = 64

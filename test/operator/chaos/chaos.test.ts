@@ -17,7 +17,7 @@ import { lineOf, openRounds, summaryOf } from './round.ts'
 const faultsOf = (random: () => number) => shuffled([undefined, ...(IS_LONG ? FAULTS : someFaults(random))], random)
 const rounds = Number(process.env['ROUNDS'] ?? faultsOf(seeded(SEED)).length)
 /** In each round. */
-const SEQUENCES = IS_LONG ? 22 : 6
+const SEQUENCES = IS_LONG ? 22 : 4
 /** As promised; where the machine is busy the API server answers late, and what is measured then is left out. */
 const REVOKED_MS_MAX = 2000
 const SECOND_MS = 1000

@@ -5,6 +5,7 @@ import Cluster from 'kafkajs/src/cluster/index.js'
 import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
 import { expect, test } from 'vitest'
 import { manualClock } from '../../memory/clock.ts'
+import { KAFKA_FETCH_WAIT_MS, KAFKA_PAUSED_FETCH_WAIT_MS } from '../limit.ts'
 import { patchKafkajs } from './kafkajs-patches.ts'
 
 /** Asks as kafkajs does; each broker behaves like `withBroker`. */
@@ -100,4 +101,23 @@ test('a heartbeat is sent although the last one was an hour later by the clock, 
   Object.assign(group, joined, { lastRequest: group.lastRequest + 3_600_000 })
   await group.heartbeat({ interval: 0 })
   expect(beats).toBe(1)
+})
+
+test('a fetch that leaves out a paused partition is a short one, so that it joins the next one soon', async () => {
+  patchKafkajs(manualClock())
+  patchKafkajs(manualClock())
+  const logger = { namespace: () => ({ info() {} }) }
+  const groupOf = (maxWaitTimeInMs: number): ConsumerGroup => {
+    const group = Reflect.construct(ConsumerGroup, [{ logger, instrumentationEmitter: { emit() {} }, maxWaitTimeInMs }])
+    group.subscriptionState.assign([{ topic: 'a', partitions: [0, 1] }])
+    return group
+  }
+  const [long, short] = [groupOf(KAFKA_FETCH_WAIT_MS), groupOf(1)]
+  const waits = () => [long.maxWaitTime, short.maxWaitTime]
+  expect(waits()).toEqual([KAFKA_FETCH_WAIT_MS, 1])
+  const one = [{ topic: 'a', partitions: [1] }]
+  for (const group of [long, short]) group.pause(one)
+  expect(waits()).toEqual([KAFKA_PAUSED_FETCH_WAIT_MS, 1])
+  for (const group of [long, short]) group.resume(one)
+  expect(waits()).toEqual([KAFKA_FETCH_WAIT_MS, 1])
 })

@@ -6,6 +6,7 @@ import Cluster from 'kafkajs/src/cluster/index.js'
 import ConsumerGroup from 'kafkajs/src/consumer/consumerGroup.js'
 import OffsetManager from 'kafkajs/src/consumer/offsetManager/index.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
+import { KAFKA_PAUSED_FETCH_WAIT_MS } from '../limit.ts'
 
 /** Applies the patches. Safe to call several times. */
 export function patchKafkajs(clock: Pick<Clock, 'now'>): void {
@@ -15,6 +16,7 @@ export function patchKafkajs(clock: Pick<Clock, 'now'>): void {
   patchMetadataLookup()
   patchHeartbeatClock(clock)
   keepCommittedOffsets()
+  shortenFetchesWhilePaused()
 }
 
 /**
@@ -123,4 +125,24 @@ function keepCommittedOffsets(): void {
     if (offset === undefined) throw new kafkajs.KafkaJSError(`no offset of ${topic}`, { retriable: true })
     this.resolvedOffsets[topic] = { ...this.resolvedOffsets[topic], [partition]: offset }
   }
+}
+
+/**
+ * A paused partition is left out of a fetch, and kafkajs cannot add it when it is resumed: it waits until the broker has answered. Here a
+ * fetch that leaves one out is a short one, so that all others can be long.
+ */
+function shortenFetchesWhilePaused(): void {
+  const prototype: Pick<ConsumerGroup, 'maxWaitTime'> = ConsumerGroup.prototype
+  if (Object.hasOwn(prototype, 'maxWaitTime')) return
+  const longest = new WeakMap<ConsumerGroup, number>()
+  Object.defineProperty(prototype, 'maxWaitTime', {
+    get(this: ConsumerGroup) {
+      const waitMs = longest.get(this) ?? KAFKA_PAUSED_FETCH_WAIT_MS
+      return this.paused().length === 0 ? waitMs : Math.min(waitMs, KAFKA_PAUSED_FETCH_WAIT_MS)
+    },
+    // The constructor sets it.
+    set(this: ConsumerGroup, waitMs: number) {
+      longest.set(this, waitMs)
+    },
+  })
 }

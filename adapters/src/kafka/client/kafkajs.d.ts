@@ -46,6 +46,12 @@ declare module 'kafkajs/src/consumer/consumerGroup.js' {
   export default class ConsumerGroup {
     /** When its last heartbeat was sent, in epoch milliseconds. */
     lastRequest: number
+    /** How long the broker may hold the next fetch that finds nothing, in milliseconds. */
+    maxWaitTime: number
+    /** The assigned partitions that are not fetched, by topic. */
+    paused(): readonly { readonly topic: string; readonly partitions: readonly number[] }[]
+    pause(partitions: readonly { readonly topic: string; readonly partitions: readonly number[] }[]): void
+    resume(partitions: readonly { readonly topic: string; readonly partitions: readonly number[] }[]): void
     /** Sends a heartbeat, unless one was sent within the interval. */
     heartbeat(options: { readonly interval: number }): Promise<void>
   }

@@ -22,6 +22,7 @@ import {
   KAFKA_FETCH_WAIT_MS,
   KAFKA_JOIN_MS_MAX,
   KAFKA_PARTITIONS_AT_ONCE,
+  KAFKA_PAUSED_FETCH_WAIT_MS,
   KAFKA_REQUEST_MS_MAX,
   KAFKA_SILENCE_MS_MAX,
 } from '../limit.ts'
@@ -294,7 +295,7 @@ class Member implements GroupConsumer {
    */
   async #waitForRoom(partition: Partition): Promise<void> {
     if (!partition.isFull()) return
-    const over = AbortSignal.any([this.#closing.signal, this.#connection.clock.timeout(KAFKA_FETCH_WAIT_MS)])
+    const over = AbortSignal.any([this.#closing.signal, this.#connection.clock.timeout(KAFKA_PAUSED_FETCH_WAIT_MS)])
     while (partition.isFull() && !over.aborted) await this.#drained.wait(over).catch(() => undefined)
   }
 
