@@ -8,7 +8,7 @@ import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test, vi } from 'vitest'
 import { aRenderId, NEVER } from '../fixture/build.ts'
-import { redisSettings } from '../topology/server/redis.ts'
+import { redisSettings, startRedis } from '../topology/server/redis.ts'
 import { type Harness, memoryHarness, opened, PATIENCE } from './harness.ts'
 import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
 import { describeReplyChannel } from './reply-channel.suite.ts'
@@ -34,6 +34,18 @@ describeOnRedis('on a real server', (redis) => {
     await vi.waitFor(async () => {
       expect(await operator.call((client) => client.keys('*:part:*'), signal)).toEqual([])
     }, PATIENCE)
+  })
+
+  test('a reply of several parts is brought over TLS', async ({ signal }) => {
+    await using server = await startRedis({ tls: true })
+    await using connection = await connectRedis(redisSettings(server), signal)
+    await using replies = await openRedisReplyChannel(connection, signal)
+    const id = aRenderId()
+    using pending = replies.expect(id)
+    const pdf = Uint8Array.from({ length: 2 * REPLY_PART_BYTES_MAX + 1 }, (_, i) => i % 251)
+    await replies.reply(id, { kind: 'rendered', pdf, durationMs: 120 }, signal)
+    const reply = await pending.reply(signal)
+    expect(reply.kind === 'rendered' && Buffer.compare(reply.pdf, pdf)).toBe(0)
   })
 
   test('two answers to one render write nothing into each other', async ({ signal }) => {

@@ -3,6 +3,7 @@
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { setBytes } from './connect/set-bytes.ts'
 import { type Subscriber, subscribe } from './connect/subscription.ts'
 import type { RedisConnection } from './connect.ts'
 import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from './limit.ts'
@@ -45,7 +46,7 @@ export async function openReplyBus(redis: RedisConnection, listener: Listener, s
     if (hint !== undefined) listener.onHint(hint, id as RenderId)
   }
   const subscription = await subscribe(redis, { ...listener, channel: CHANNEL, onMessage }, signal)
-  const write = (key: string, value: string | Buffer, until: AbortSignal) =>
+  const write = (key: string, value: string, until: AbortSignal) =>
     redis.call((client) => client.set(key, value, 'PX', REPLY_KEPT_MS), until)
   const say = async (id: RenderId, { hint, value = '' }: { hint: Hint; value?: string }, until: AbortSignal) => {
     await write(keyOf(id, hint), value, until)
@@ -62,7 +63,8 @@ export async function openReplyBus(redis: RedisConnection, listener: Listener, s
       // If two renderers reply because one has lost its claim, neither overwrites the parts of the other.
       const writer = pieces.length > 0 ? await nextWriter(redis, id, until) : 0
       const parts = pieces.map((_, i) => `${CHANNEL}:{${id}}:part:${writer}:${i}`)
-      await Promise.all(pieces.map((piece, i) => write(parts[i] ?? '', piece, until)))
+      const kept = pieces.map((bytes, i) => ({ key: parts[i] ?? '', bytes, keptMs: REPLY_KEPT_MS }))
+      await Promise.all(kept.map((part) => redis.call((client) => setBytes(client, part), until)))
       const bare = reply.kind === 'rendered' ? { ...reply, pdf: [] } : reply
       await say(id, { hint: 'answered', value: JSON.stringify({ reply: bare, parts }) }, until)
     },

@@ -16,7 +16,7 @@ const WARM_UP = 100
 /** Renders that wait for each renderer. Their partitions have more or fewer, so only a part is measured, while all are busy. */
 const WAITING = 100
 const MEASURED_FROM = 0.1
-const MEASURED_TO = 0.6
+const MEASURED = 0.5
 const LOOKED_EVERY_MS = 200
 /** More than that at once, beside renderers that take all cores, and the API refuses some. */
 const SUBMITTED_AT_ONCE = 32
@@ -48,27 +48,40 @@ async function* heldRenderers(many: Held, { share, atLeast, scale }: Goal): Asyn
     process.stdout.write(`skipped                ${name}: ${reason}\n`)
     return
   }
-  const [alone, together] = [await perSecond({ ...many, renderers: 1 }, scale), await perSecond(many, scale)]
+  const [together, alone] = await perSecond(many, scale)
   const detail = `${together.toFixed(1)}/s, ${alone.toFixed(1)}/s`
   yield { name, detail, value: together / alone, target: { atLeast } }
 }
 
-/** Renders a second of all renderers together. */
-async function perSecond({ renderers, cores }: Held, scale: number): Promise<number> {
+/** Renders a second of all renderers together, and then of one of them. */
+async function perSecond({ renderers, cores }: Held, scale: number): Promise<readonly [number, number]> {
   using held = new DisposableStack()
   // One of its own: what is left in its queue is nobody's.
   await using kafka = await startKafka({ isMeasured: true })
   // As many partitions as the product creates.
   const settings = { PLATEN_KAFKA_PARTITIONS: '24' }
   await using service = await startMeasuredCluster(kafka, 1, { renderers, settings })
-  const warming = await submitMany(service, WARM_UP * renderers)
-  for (const id of warming) await ended(service, MEASURED_LIVE, id)
-  for (const each of service.processes('renderer')) held.use(holdTo(cores, each.pid()))
-  const count = Math.ceil(WAITING * scale) * renderers
-  const before = await madeBy(service)
-  await submitMany(service, count)
-  const from = await whenMade(service, before + count * MEASURED_FROM)
-  const to = await whenMade(service, before + count * MEASURED_TO)
+  // Before the service is closed: the end of a renderer that is still held takes its time.
+  using limits = new DisposableStack()
+  for (const id of await submitMany(service, WARM_UP * renderers)) await ended(service, MEASURED_LIVE, id)
+  const all = service.processes('renderer')
+  const holds = all.map((each) => limits.adopt(held.use(holdTo(cores, each.pid())), (hold) => hold.lift()))
+  const each = Math.ceil(WAITING * scale)
+  await submitMany(service, each * renderers)
+  const together = await rateOf(all, each * renderers)
+  for (const hold of holds.slice(1)) hold.lift()
+  await Promise.all(all.slice(1).map((other) => other.stop()))
+  await submitMany(service, each)
+  return [together, await rateOf(all.slice(0, 1), each)]
+}
+
+type Renderers = ReturnType<ClusterService['processes']>
+
+/** Renders a second of these renderers, while so many wait that all are busy. */
+async function rateOf(renderers: Renderers, waiting: number): Promise<number> {
+  const before = await madeBy(renderers)
+  const from = await whenMade(renderers, before + waiting * MEASURED_FROM)
+  const to = await whenMade(renderers, from.made + waiting * MEASURED)
   return ((to.made - from.made) * 1000) / (to.at - from.at)
 }
 
@@ -81,20 +94,17 @@ async function submitMany(service: ClusterService, count: number): Promise<strin
   return ids
 }
 
-async function whenMade(
-  service: ClusterService,
-  wanted: number,
-): Promise<{ readonly at: number; readonly made: number }> {
+async function whenMade(renderers: Renderers, wanted: number): Promise<{ readonly at: number; readonly made: number }> {
   for (;;) {
-    const made = await madeBy(service)
+    const made = await madeBy(renderers)
     if (made >= wanted) return { at: performance.now(), made }
     await sleep(LOOKED_EVERY_MS)
   }
 }
 
 /** How many renders have succeeded. */
-async function madeBy(service: ClusterService): Promise<number> {
-  const read = await scrape(service.processes('renderer'))
+async function madeBy(renderers: Renderers): Promise<number> {
+  const read = await scrape(renderers)
   return read.reduce((sum, each) => {
     if (each === undefined) throw new Error('a renderer does not answer')
     return sum + (sumOf(each, 'platen_renders_ended_total{outcome="succeeded"}') ?? 0)

@@ -17,11 +17,17 @@ export function whyNotHeld(): string | undefined {
   }
 }
 
-/** Holds a process, with all its threads, to a share of a core. To be disposed of when the process has ended. */
-export function holdTo(cores: number, pid: number): Disposable {
+/** To be disposed of when the process has ended. */
+interface Hold extends Disposable {
+  /** From now on the process may use what there is. */
+  lift(): void
+}
+
+/** Holds a process, with all its threads, to a share of a core. */
+export function holdTo(cores: number, pid: number): Hold {
   const folder = makeGroup(`${pid}`, cores)
   writeFileSync(join(folder, 'cgroup.procs'), `${pid}`)
-  return { [Symbol.dispose]: () => rmdirSync(folder) }
+  return { lift: () => limit(folder, undefined), [Symbol.dispose]: () => rmdirSync(folder) }
 }
 
 /** Makes an empty group with a limit. It may be there already, from a benchmark that was killed. */
@@ -30,8 +36,13 @@ function makeGroup(name: string, cores: number): string {
   if (isUnified) writeFileSync(join(ROOT, 'cgroup.subtree_control'), '+cpu')
   const folder = join(ROOT, isUnified ? '' : 'cpu', `platen-bench-${name}`)
   mkdirSync(folder, { recursive: true })
-  const quotaUs = Math.round(cores * PERIOD_US)
-  if (isUnified) writeFileSync(join(folder, 'cpu.max'), `${quotaUs} ${PERIOD_US}`)
-  else writeFileSync(join(folder, 'cpu.cfs_quota_us'), `${quotaUs}`)
+  limit(folder, cores)
   return folder
+}
+
+function limit(folder: string, cores: number | undefined): void {
+  const quotaUs = cores === undefined ? undefined : Math.round(cores * PERIOD_US)
+  const unified = join(folder, 'cpu.max')
+  if (existsSync(unified)) writeFileSync(unified, `${quotaUs ?? 'max'} ${PERIOD_US}`)
+  else writeFileSync(join(folder, 'cpu.cfs_quota_us'), `${quotaUs ?? -1}`)
 }
