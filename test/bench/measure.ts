@@ -1,7 +1,6 @@
 /** How the benchmark measures: side by side in turns, so that whatever else the machine does falls on both, and in ratios. */
 import { treeOf } from '../soak/process-tree.ts'
 
-/** What a case found out. */
 export interface Figure {
   readonly name: string
   /** What both sides came to, in the unit of the name, for people. */
@@ -20,9 +19,7 @@ export interface Batch {
 export interface Timing {
   /** Of the whole batch, in milliseconds. */
   readonly elapsedMs: number
-  /** Of each document, in the order they came out. */
   readonly latenciesMs: readonly number[]
-  /** One of the documents. */
   readonly sample: Uint8Array
 }
 

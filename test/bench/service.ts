@@ -19,7 +19,6 @@ export async function startMeasured(slots: number, env: Record<string, string> =
   return service
 }
 
-/** The settings of a service that is measured. */
 export function settingsFor(slots: number): Record<string, string> {
   return { PLATEN_LOG_LEVEL: 'error', PLATEN_RENDER_SLOTS: `${slots}` }
 }

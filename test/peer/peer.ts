@@ -20,7 +20,6 @@ export type Browser = 'shell' | 'full'
 export interface Peer {
   /** Key of its results, and what `PEERS` selects. */
   readonly name: string
-  /** As documents show it. */
   readonly title: string
   /** Absent if it has none. */
   readonly browser?: Browser
@@ -33,7 +32,6 @@ export interface Program {
   /** Answers 200 when it is ready. */
   readonly readyPath: string
   readonly path: string
-  /** The request for an invoice of so many rows. */
   readonly request: (rows: number) => RequestInit
 }
 

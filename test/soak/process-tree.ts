@@ -13,7 +13,6 @@ export interface TreeProcess {
   readonly command: string
 }
 
-/** All processes below a root, and the root. */
 export function treeOf(root: number): readonly TreeProcess[] {
   const all = processes()
   const wanted = new Set([root])

@@ -21,7 +21,6 @@ import { third } from '../../run/form.ts'
 import { type Attack, attacksOn, type Ending } from './attack.ts'
 import { type Footprint, footprint } from './footprint.ts'
 
-/** Looks in a row that find nothing less. */
 const RESTING_LOOKS = 8
 const LOOK_EVERY_MS = 250
 /** What the heaviest attacks may leave beyond what all have left before: less than any one of them takes. */
@@ -56,7 +55,6 @@ interface Ended {
   readonly text: string
 }
 
-/** Makes an attack as the worker does. */
 async function attempt(engine: RenderEngine, { work, deadlineMs }: Attack): Promise<Ended> {
   const asked = work()
   const deadline = AbortSignal.timeout(deadlineMs)

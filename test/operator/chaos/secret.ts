@@ -20,7 +20,6 @@ import type { Chance } from './declaration.ts'
 /** What each holds, decoded, by `namespace/name`. */
 export type Secrets = ReadonlyMap<string, Readonly<Record<string, string>>>
 
-/** All there are. */
 export async function readSecrets(kube: KubeApi): Promise<Secrets> {
   const { body } = await kube.request({ path: pathOfSecret({}) })
   // A list has them.

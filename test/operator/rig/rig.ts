@@ -19,7 +19,6 @@ import type { KubeApi } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
 import { redisSettings } from '../../topology/server/redis.ts'
 
-/** Where the resources of tests are. */
 export const TEAM = 'team-acme'
 /** Another namespace, which no tenant lists unless a test says so. */
 export const OTHERS = 'team-globex'
@@ -50,11 +49,9 @@ export interface Rig extends AsyncDisposable {
   readonly publishes: (tenant: string, isWanted: (published: Published) => boolean) => Promise<Published>
   /** What a process would know of one tenant that begins now. */
   readonly stored: (tenant: string) => Promise<Published>
-  /** Redis itself. */
   readonly redis: RedisConnection
 }
 
-/** As people write it. */
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string

@@ -10,7 +10,6 @@ export async function readSecret(
   return decoded(body['data'])
 }
 
-/** The `data` of a Secret. */
 export function decoded(data: unknown): Readonly<Record<string, string>> {
   const entries = Object.entries(data ?? {})
   return Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]))

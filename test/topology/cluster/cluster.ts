@@ -48,12 +48,10 @@ export interface ClusterOptions {
 }
 
 export interface Cluster extends AsyncDisposable {
-  /** Where the API processes listen. */
   readonly urls: readonly string[]
   readonly broker: string
   readonly redis: RedisServer
   readonly s3: S3Server
-  /** Prefix of its topic names. */
   readonly topicPrefix: string
   readonly eventKey: Uint8Array
   /** Settings with which its processes reach the servers. */
@@ -214,7 +212,6 @@ function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>
   }
 }
 
-/** The code that a process runs, and its settings. */
 interface Version {
   readonly tree: string
   readonly env: Readonly<Record<string, string>>

@@ -28,7 +28,6 @@ export interface KafkaOptions {
   readonly offsetsKeptMinutes?: number
 }
 
-/** A user it knows. */
 export interface KafkaUser {
   readonly mechanism: 'plain'
   readonly username: string
@@ -118,7 +117,6 @@ function ownIdentity(): ServerIdentity {
 
 interface Start {
   readonly path: string
-  /** Options of the JVM. */
   readonly java: string
   readonly identity?: ServerIdentity | undefined
   readonly proxies?: readonly number[]

@@ -34,7 +34,6 @@ type Access = Pick<RedisServer, 'tls' | 'password'>
 
 const NAME = 'redis.example.test'
 
-/** Starts an empty Redis. */
 export async function startRedis({ password, tls = false, client }: RedisOptions = {}): Promise<RedisServer> {
   const path = binaryOf('redis')
   const identity = typeof tls === 'object' ? tls : tls ? ownIdentity(client) : undefined

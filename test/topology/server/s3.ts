@@ -18,7 +18,6 @@ import { type ServerProcess, startServer } from './process.ts'
 export interface S3Server extends ServerProcess {
   readonly endpoint: string
   readonly region: string
-  /** Those of the root account. */
   readonly credentials: S3Credentials
   /** What a TLS client needs. */
   readonly tls: { readonly ca: string } | undefined
@@ -27,7 +26,6 @@ export interface S3Server extends ServerProcess {
   removeAccount(accessKeyId: string): Promise<void>
   /** Changes its identity. New connections meet it when this resolves. The certificate must be another one. */
   present(identity: ServerIdentity): Promise<void>
-  /** Removes all objects from its buckets. */
   empty(): Promise<void>
 }
 
@@ -50,7 +48,6 @@ const NAMESPACE: S3Namespace = { bucket: 'platen', prefix: '', installation: 'pl
 /** Far longer than it takes, because the machine may be busy. */
 const OPEN_MS_MAX = 60_000
 
-/** Starts an S3 with these empty buckets. */
 export async function startS3(
   buckets: readonly string[] = ['platen'],
   { tls = false, hasAccounts = false }: S3Options = {},

@@ -165,7 +165,6 @@ export async function rateOf<T>(all: readonly T[], act: (one: T) => Promise<unkn
   return (all.length * 1000) / (now() - begunAt)
 }
 
-/** Creates all, and answers how many a second. */
 export function createAll({ client }: Stand, all: readonly Placed[]): Promise<number> {
   return rateOf(all, ({ collection, object }) => client.create(collection, object, NEVER))
 }

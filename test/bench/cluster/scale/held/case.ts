@@ -53,7 +53,6 @@ async function* heldRenderers(many: Held, { share, atLeast, scale }: Goal): Asyn
   yield { name, detail, value: together / alone, target: { atLeast } }
 }
 
-/** Renders a second of all renderers together. */
 async function perSecond({ renderers, cores }: Held, scale: number): Promise<number> {
   using held = new DisposableStack()
   // One of its own: what is left in its queue is nobody's.
@@ -92,7 +91,6 @@ async function whenMade(
   }
 }
 
-/** How many renders have succeeded. */
 async function madeBy(service: ClusterService): Promise<number> {
   const read = await scrape(service.processes('renderer'))
   return read.reduce((sum, each) => {
