@@ -86,3 +86,11 @@ export function readIfThere(file: string): string {
     return ''
   }
 }
+
+export function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended since it was listed.
+  }
+}

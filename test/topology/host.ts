@@ -148,6 +148,12 @@ export function aCertificate({ name = HOST, days = 2, addresses = [], issuer }: 
   return signed({ name, days, issuer, extensions: [`subjectAltName=${names.join(',')}`] })
 }
 
+/** An identity of its own for a server that accepts no client certificates unless it is told whose. */
+export function anIdentity(options: CertificateOptions & { readonly name: string }): ServerIdentity {
+  const own = aCertificate(options)
+  return { ...own, ca: own.cert, name: options.name }
+}
+
 /** Creates a CA. All have the same name, like the next CA of an organization, and are distinguished by their key identifiers. */
 export function anAuthority(): Certificate {
   const extensions = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign']

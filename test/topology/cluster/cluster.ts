@@ -167,15 +167,10 @@ function makeSecrets() {
   }
 }
 
-interface Recipes {
-  readonly publish: readonly Recipe[]
-  readonly operator: readonly Recipe[]
-  readonly api: readonly Recipe[]
-  readonly renderer: readonly Recipe[]
-  readonly events: readonly Recipe[]
-}
-
-function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>>): Recipes {
+function recipesOf(
+  options: ClusterOptions,
+  env: Readonly<Record<string, string>>,
+): Readonly<Record<Deployable, readonly Recipe[]>> {
   const { apiPorts, engines, renderers = 1, events = 1, manifestsDir, dataDir, kube } = options
   const { settingsOf = () => ({}), treeOf = () => ROOT } = options
   const counts = new Map<Deployable, number>()

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import kafkajs, { type Admin, Kafka, logLevel } from 'kafkajs'
 import { poll } from '../../time/poll.ts'
-import { aCertificate, presented, type ServerIdentity } from '../host.ts'
+import { anIdentity, presented, type ServerIdentity } from '../host.ts'
 import { binaryOf, cacheFolder } from './binary.ts'
 import { HOST } from './port.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from './process.ts'
@@ -77,7 +77,7 @@ const OWN_PORTS = 3
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
   const { secured = false, proxies = [], isMeasured = false, offsetsKeptMinutes } = options
   const path = binaryOf('kafka')
-  const identity = typeof secured === 'object' ? secured : secured ? ownIdentity() : undefined
+  const identity = secured === true ? anIdentity({ name: NAME, addresses: [HOST] }) : secured || undefined
   const java = isMeasured ? HEAP : `${HEAP} ${BRIEF} -XX:SharedArchiveFile=${classArchiveOf(path)}`
   const server = await startServer(recipeOf({ path, java, identity, proxies, offsetsKeptMinutes }))
   const access = identity && {
@@ -108,11 +108,6 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
       await asAdmin(unsecured, (admin) => revoke(admin, username))
     },
   }
-}
-
-function ownIdentity(): ServerIdentity {
-  const own = aCertificate({ name: NAME, addresses: [HOST] })
-  return { ...own, ca: own.cert, name: NAME }
 }
 
 interface Start {

@@ -10,7 +10,7 @@ import type { S3Namespace } from '@platen/adapters/s3/namespace.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import { aCertificate, presented, type ServerIdentity } from '../host.ts'
+import { anIdentity, presented, type ServerIdentity } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { HOST } from './port.ts'
 import { type ServerProcess, startServer } from './process.ts'
@@ -54,7 +54,7 @@ export async function startS3(
 ): Promise<S3Server> {
   const path = binaryOf('s3')
   const endpointOf = (port: number) => `${tls ? 'https' : 'http'}://${HOST}:${port}`
-  const identity = typeof tls === 'object' ? tls : tls ? ownIdentity() : undefined
+  const identity = tls === true ? anIdentity({ name: NAME, addresses: [HOST] }) : tls || undefined
   let store = ''
   const server = await startServer({
     name: 's3',
@@ -136,11 +136,6 @@ export function openStore(s3: S3Server, namespace: Partial<S3Namespace> = {}): P
     ids: systemIds(),
   }
   return openS3ArtifactStore({ ...s3, ...options }, AbortSignal.timeout(OPEN_MS_MAX))
-}
-
-function ownIdentity(): ServerIdentity {
-  const own = aCertificate({ name: NAME, addresses: [HOST] })
-  return { ...own, ca: own.cert, name: NAME }
 }
 
 async function writeIdentity(folder: string, { key, cert }: ServerIdentity): Promise<void> {
