@@ -1,4 +1,6 @@
 /** How the benchmark measures: side by side in turns, so that whatever else the machine does falls on both, and in ratios. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { treeOf } from '../soak/process-tree.ts'
 
 export interface Figure {
@@ -95,4 +97,11 @@ export function quantile(values: readonly number[], share: number): number {
 /** CPU time that processes and all their descendants have used, in milliseconds; those that ended count where they were waited for. */
 export function cpuMsOf(roots: readonly number[]): number {
   return roots.flatMap(treeOf).reduce((sum, { spent }) => sum + spent * 1000, 0)
+}
+
+/** What is in use on the heap of this process, without garbage. */
+export function heapBytes(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
 }

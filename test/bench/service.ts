@@ -46,15 +46,26 @@ export function syncRenders(service: Service & { pid?(): number }, engine: Engin
     get pids() {
       return [service.pid?.() ?? []].flat()
     },
-    async run({ rows, ...batch }) {
-      // As a client would have it ready: what is measured is the service and not this process.
-      const body = JSON.stringify({ template: 'invoice', engine, data: invoiceData(rows), ...more })
-      return await timed(batch, async () => {
-        const answer = await render(service, MEASURED_LIVE, body)
-        if (answer.status !== 200) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
-        return answer.body
-      })
-    },
+    run: ({ rows, ...batch }) => timed(batch, asking(service, 200, { engine, data: invoiceData(rows), ...more })),
     async [Symbol.asyncDispose]() {},
+  }
+}
+
+/** Async renders that are accepted, at this address. */
+export function acceptances(service: Pick<Service, 'url'>): Contender {
+  return {
+    pids: [],
+    run: ({ rows, ...batch }) => timed(batch, asking(service, 202, { mode: 'async', data: invoiceData(rows) })),
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+/** Asks for a render of the invoice. The body is ready before, as a client would have it: what is measured is not this process. */
+function asking(service: Pick<Service, 'url'>, status: number, fields: object): () => Promise<Uint8Array> {
+  const body = JSON.stringify({ template: 'invoice', ...fields })
+  return async () => {
+    const answer = await render(service, MEASURED_LIVE, body)
+    if (answer.status !== status) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
+    return answer.body
   }
 }
