@@ -1,30 +1,23 @@
 /** What Prometheus gets of a running service. */
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { aCollector, type Collector, exportingTo } from '../conformance/collector.ts'
+import { expect, test } from 'vitest'
+import { aCollector, exportingTo } from '../conformance/collector.ts'
+import { shared } from '../fixture/lifetime.ts'
 import { ACME_LIVE, ACME_TEST, invoice, PATIENT_LIVE } from '../fixture/manifests.ts'
 import { expectHeldLoopReported } from '../time/hold-loop.ts'
 import { poll } from '../time/poll.ts'
-import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
-import { answering, aReceiver, LOOPBACK_ALLOWED, type Receiver } from '../topology/receiver.ts'
+import { startEmbedded } from '../topology/embedded.ts'
+import { answering, aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
 import { render, request, submit } from '../topology/service.ts'
 
-let service: EmbeddedService
-let receiver: Receiver
-let collector: Collector
-beforeAll(async () => {
-  collector = await aCollector()
+const collector = shared(aCollector)
+const service = shared(() => {
   const settings = { PLATEN_METRICS_PORT: '0', PLATEN_WEBHOOK_RETRIES: '0', PLATEN_CHROMIUM: 'none' }
-  service = await startEmbedded({ ...LOOPBACK_ALLOWED, ...exportingTo(collector), ...settings })
-  receiver = await aReceiver()
+  return startEmbedded({ ...LOOPBACK_ALLOWED, ...exportingTo(collector()), ...settings })
 })
-afterAll(async () => {
-  await receiver[Symbol.asyncDispose]()
-  await service[Symbol.asyncDispose]()
-  await collector[Symbol.asyncDispose]()
-})
+const receiver = shared(aReceiver)
 
-function metricsUrl(path = '/metrics', of = service): string {
+function metricsUrl(path = '/metrics', of = service()): string {
   return `${of.probesUrl()}${path}`
 }
 
@@ -34,7 +27,7 @@ async function namesServed(): Promise<readonly string[]> {
   return [...text.matchAll(/^# TYPE (platen_\w+)/gm)].map(([, name = '']) => name)
 }
 
-async function scraped(of = service): Promise<ReadonlyMap<string, number>> {
+async function scraped(of = service()): Promise<ReadonlyMap<string, number>> {
   const answer = await fetch(metricsUrl('/metrics', of))
   expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
   const lines = (await answer.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
@@ -45,11 +38,11 @@ test('webhooks are counted by how they went, from zero on', async () => {
   const before = await scraped()
   expect(before.get('platen_webhook_attempts_total{result="timeout"}')).toBe(0)
   expect(before.get('platen_webhook_deliveries_ended_total{status="exhausted"}')).toBe(0)
-  const withWebhook = { template: 'invoice', data: invoice(1), webhook_url: receiver.url }
-  await submit(service, ACME_LIVE, withWebhook)
-  await receiver.until(1)
-  receiver.answer(answering(500))
-  await submit(service, ACME_LIVE, withWebhook)
+  const withWebhook = { template: 'invoice', data: invoice(1), webhook_url: receiver().url }
+  await submit(service(), ACME_LIVE, withWebhook)
+  await receiver().until(1)
+  receiver().answer(answering(500))
+  await submit(service(), ACME_LIVE, withWebhook)
   const after = await poll(() => scraped()).until(
     (now) => now.get('platen_webhook_deliveries_ended_total{status="exhausted"}') === 1,
   )
@@ -81,9 +74,9 @@ test('a render is counted by what it was and how it ended, and by whoever waited
     )
   }
   expect(await more()).toEqual(Object.fromEntries(Object.keys(series).map((what) => [what, 0])))
-  expect((await render(service, ACME_TEST, { template: 'invoice', data: invoice(1) })).status).toBe(200)
-  await submit(service, ACME_TEST, { template: 'broken', data: {} })
-  expect((await render(service, `${ACME_TEST.slice(0, -1)}x`, {})).status).toBe(401)
+  expect((await render(service(), ACME_TEST, { template: 'invoice', data: invoice(1) })).status).toBe(200)
+  await submit(service(), ACME_TEST, { template: 'broken', data: {} })
+  expect((await render(service(), `${ACME_TEST.slice(0, -1)}x`, {})).status).toBe(401)
   // Renders are counted beside their answers, and answers when they have gone out.
   const isOver = ({ succeeded, failed, times }: Record<string, number>) =>
     succeeded === 1 && failed === 1 && times === 3
@@ -108,14 +101,14 @@ test('a render is counted by what it was and how it ended, and by whoever waited
 test('a sync render that fails by its template is told from a defect of the service', async () => {
   const series = (fault: string) => `platen_requests_refused_total{code="INTERNAL_ERROR",fault="${fault}"}`
   const before = await scraped()
-  expect((await render(service, ACME_TEST, { template: 'broken', data: {} })).status).toBe(500)
+  expect((await render(service(), ACME_TEST, { template: 'broken', data: {} })).status).toBe(500)
   const after = await scraped()
   const more = (fault: string) => (after.get(series(fault)) ?? Number.NaN) - (before.get(series(fault)) ?? 0)
   expect([more('tenant'), more('operator')]).toEqual([1, 0])
 })
 
 test('an event loop that was held is reported', async () => {
-  const held = { pause: () => service.signal('SIGSTOP'), resume: () => service.signal('SIGCONT') }
+  const held = { pause: () => service().signal('SIGSTOP'), resume: () => service().signal('SIGCONT') }
   await expectHeldLoopReported(held, async () => (await fetch(metricsUrl())).text())
 })
 
@@ -132,17 +125,17 @@ test('health is told beside them, and what it is like there alone', async () => 
     const answer = await fetch(url)
     return [answer.status, await answer.json()]
   }
-  for (const url of [service.url(), service.probesUrl()])
+  for (const url of [service().url(), service().probesUrl()])
     expect(await ask(`${url}/livez`)).toEqual([200, { alive: true }])
   const detail = { engines: { react_pdf: 'running', html: 'missing' }, disk: 'ok' }
   expect(await ask(metricsUrl('/readyz'))).toEqual([200, { ready: true, detail }])
-  expect(await ask(`${service.url()}/readyz`)).toEqual([200, { ready: true }])
+  expect(await ask(`${service().url()}/readyz`)).toEqual([200, { ready: true }])
 })
 
 test('nothing else is served on their port, and they are not served on that of the API', async () => {
   expect((await fetch(metricsUrl('/api/v1/templates'))).status).toBe(404)
   expect((await fetch(metricsUrl(), { method: 'POST' })).status).toBe(404)
-  expect((await fetch(`${service.url()}/metrics`)).status).toBe(404)
+  expect((await fetch(`${service().url()}/metrics`)).status).toBe(404)
 })
 
 test('no label names a tenant, a host or an id', async () => {
@@ -169,10 +162,10 @@ test('a service that drains is alive, not ready, and shows its running work', as
 
 test('histograms of durations name the trace of an example, for a scrape in OpenMetrics', async () => {
   const traceId = 'a'.repeat(32)
-  receiver.answer(answering(204))
-  const body = { template: 'invoice', data: invoice(1), mode: 'async', webhook_url: receiver.url }
+  receiver().answer(answering(204))
+  const body = { template: 'invoice', data: invoice(1), mode: 'async', webhook_url: receiver().url }
   const headers = { traceparent: `00-${traceId}-${'b'.repeat(16)}-01` }
-  expect((await request(service, { key: ACME_LIVE, body, headers })).status).toBe(202)
+  expect((await request(service(), { key: ACME_LIVE, body, headers })).status).toBe(202)
   const named = async () => {
     const answer = await fetch(metricsUrl(), { headers: { accept: 'application/openmetrics-text' } })
     const lines = (await answer.text()).split('\n').filter((line) => line.includes(`# {trace_id="${traceId}"}`))

@@ -18,7 +18,6 @@ export async function listening(
   return { ...api, port: Number(new URL(url).port) }
 }
 
-/** One connection, as bytes. */
 export interface RawConnection extends Disposable {
   readonly socket: Socket
   readonly send: (...text: readonly string[]) => void

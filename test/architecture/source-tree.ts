@@ -24,9 +24,7 @@ export function readText(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
-/** One import of a module. */
 export interface Arrow {
-  /** The module that imports. */
   readonly from: string
   /** The specifier as written: `./slots.ts`, `@platen/contract/error.ts`, `fastify`, `node:fs`. */
   readonly specifier: string

@@ -53,7 +53,6 @@ export async function audit({ folder, registry, timeoutMs }: AuditOptions): Prom
   return resultOf(await promise)
 }
 
-/** Reads what npm has written. */
 export function resultOf(output: string): AuditResult {
   const report = parsed(output)
   if (!isObject(report)) return { reason: 'npm audit gave no answer' }

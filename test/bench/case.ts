@@ -17,10 +17,10 @@ import { scale } from './cluster/scale/case.ts'
 import { eightRenderers, twoRenderers } from './cluster/scale/held/case.ts'
 import { list } from './cluster/view/list.ts'
 import { projection } from './cluster/view/projection.ts'
-import { invoiceData, LAST_LINE } from './invoice.ts'
-import { type Contender, type Figure, quantile, type Result, race, timed } from './measure.ts'
+import { LAST_LINE } from './invoice.ts'
+import { type Contender, type Figure, quantile, type Result, race } from './measure.ts'
 import { traces } from './raw/trace.ts'
-import { MEASURED_LIVE, startMeasured, syncRenders } from './service.ts'
+import { acceptances, startMeasured, syncRenders } from './service.ts'
 import { GROWTH } from './single/growth/case.ts'
 import { clusterMemory, embeddedMemory, steadyMemory } from './single/memory/case.ts'
 import { slots } from './single/slots.ts'
@@ -115,24 +115,8 @@ async function* acceptance(scale: number): AsyncGenerator<Figure> {
   await using service = await startMeasured(1)
   const bare = fork(new URL('raw/accept.ts', import.meta.url), { env: { ...process.env, NODE_ENV: 'production' } })
   const [url] = (await once(bare, 'message')) as [string]
-  const body = JSON.stringify({ template: 'invoice', mode: 'async', data: invoiceData(10) })
-  const headers = { authorization: `Bearer ${MEASURED_LIVE}`, 'content-type': 'application/json' }
-  const accept = (base: string) => async () => {
-    const answer = await fetch(`${base}/api/v1/render`, { method: 'POST', headers, body })
-    if (answer.status !== 202) throw new Error(`${answer.status}: ${await answer.text()}`)
-    return new Uint8Array(await answer.arrayBuffer())
-  }
-  const side = (base: string): Contender => ({
-    pids: [],
-    run: (batch) => timed(batch, accept(base)),
-    [Symbol.asyncDispose]: async () => {},
-  })
-  const [own, raw] = await race([side(service.url()), side(url)], {
-    rows: 10,
-    concurrency: 64,
-    count: Math.ceil(2000 * scale),
-    rounds: 5,
-  })
+  const batch = { rows: 10, concurrency: 64, count: Math.ceil(2000 * scale), rounds: 5 }
+  const [own, raw] = await race([acceptances(service), acceptances({ url: () => url })], batch)
   bare.disconnect()
   yield {
     ...throughput('async acceptance, durable, × bare Fastify route', [own, raw], 0.5),

@@ -1,7 +1,8 @@
 /** How the benchmark measures: side by side in turns, so that whatever else the machine does falls on both, and in ratios. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { treeOf } from '../soak/process-tree.ts'
 
-/** What a case found out. */
 export interface Figure {
   readonly name: string
   /** What both sides came to, in the unit of the name, for people. */
@@ -20,9 +21,7 @@ export interface Batch {
 export interface Timing {
   /** Of the whole batch, in milliseconds. */
   readonly elapsedMs: number
-  /** Of each document, in the order they came out. */
   readonly latenciesMs: readonly number[]
-  /** One of the documents. */
   readonly sample: Uint8Array
 }
 
@@ -98,4 +97,11 @@ export function quantile(values: readonly number[], share: number): number {
 /** CPU time that processes and all their descendants have used, in milliseconds; those that ended count where they were waited for. */
 export function cpuMsOf(roots: readonly number[]): number {
   return roots.flatMap(treeOf).reduce((sum, { spent }) => sum + spent * 1000, 0)
+}
+
+/** What is in use on the heap of this process, without garbage. */
+export function heapBytes(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
 }

@@ -20,7 +20,6 @@ export async function startMeasured(slots: number, env: Record<string, string> =
   return service
 }
 
-/** The settings of a service that is measured. */
 export function settingsFor(slots: number): Record<string, string> {
   return { PLATEN_LOG_LEVEL: 'error', PLATEN_RENDER_SLOTS: `${slots}` }
 }
@@ -48,18 +47,29 @@ export function syncRenders(service: Service & { pid?(): number }, engine: Engin
     get pids() {
       return [service.pid?.() ?? []].flat()
     },
-    async run({ rows, ...batch }) {
-      // As a client would have it ready: what is measured is the service and not this process.
-      const body = JSON.stringify({ template: 'invoice', engine, data: invoiceData(rows), ...more })
-      const headers = { authorization: `Bearer ${MEASURED_LIVE}`, 'content-type': 'application/json' }
-      return await timed(batch, async () => {
-        // Not by `fetch`, which takes half a millisecond more of the cores on which the service works.
-        const answer = await request(`${service.url()}/api/v1/render`, { method: 'POST', headers, body })
-        const bytes = await answer.body.bytes()
-        if (answer.statusCode !== 200) throw new Error(`${answer.statusCode}: ${Buffer.from(bytes).toString()}`)
-        return bytes
-      })
-    },
+    run: ({ rows, ...batch }) => timed(batch, asking(service, 200, { engine, data: invoiceData(rows), ...more })),
     async [Symbol.asyncDispose]() {},
+  }
+}
+
+/** Async renders that are accepted, at this address. */
+export function acceptances(service: Pick<Service, 'url'>): Contender {
+  return {
+    pids: [],
+    run: ({ rows, ...batch }) => timed(batch, asking(service, 202, { mode: 'async', data: invoiceData(rows) })),
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+/** Asks for a render of the invoice. The body is ready before, as a client would have it: what is measured is not this process. */
+function asking(service: Pick<Service, 'url'>, status: number, fields: object): () => Promise<Uint8Array> {
+  const body = JSON.stringify({ template: 'invoice', ...fields })
+  const headers = { authorization: `Bearer ${MEASURED_LIVE}`, 'content-type': 'application/json' }
+  return async () => {
+    // Not by `fetch`, which takes twice the time, and of the cores on which the service works.
+    const answer = await request(`${service.url()}/api/v1/render`, { method: 'POST', headers, body })
+    const bytes = await answer.body.bytes()
+    if (answer.statusCode !== status) throw new Error(`${answer.statusCode}: ${Buffer.from(bytes).toString()}`)
+    return bytes
   }
 }

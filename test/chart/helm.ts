@@ -98,7 +98,6 @@ export function podsOf(objects: readonly KubeObject[]): readonly PodTemplate[] {
 
 export type PodTemplate = Pick<KubeObject, 'metadata' | 'spec'>
 
-/** Those of a kind. */
 export function ofKind(objects: readonly KubeObject[], kind: string): readonly KubeObject[] {
   return objects.filter((object) => object.kind === kind)
 }

@@ -31,7 +31,6 @@ export async function runModule(
   return await runPython(python, ['-m', module, ...args], { cwd: PACKAGE, env })
 }
 
-/** Runs a Python. */
 export async function runPython(
   program: string,
   args: readonly string[],

@@ -28,7 +28,6 @@ const FIELDS: Readonly<Record<string, string>> = { RenderRequest: 'RenderFields'
 
 type Schemas = Readonly<Record<string, Schema>>
 
-/** The module `wire.py`. */
 export function wireModule(document: { readonly components: { readonly schemas: Schemas } }): string {
   const used = Object.entries(document.components.schemas).filter(([name]) => !UNUSED.includes(name))
   const [classes, aliases] = [used.filter(isObject), used.filter((one) => !isObject(one))]

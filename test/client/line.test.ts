@@ -3,9 +3,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Client, type ClientOptions, createClient, PlatenError } from '../../client/src/index.ts'
+import { type Client, type ClientOptions, createClient } from '../../client/src/index.ts'
 import { renderToFile } from '../../client/src/node.ts'
-import { rejectionOf } from '../fixture/build.ts'
+import { errorOf } from '../fixture/api/client.ts'
 import { aFolder, shared } from '../fixture/lifetime.ts'
 import { ACME_LIVE, invoice } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
@@ -15,13 +15,6 @@ const service = shared(() => startEmbedded({ PLATEN_CHROMIUM: 'none' }))
 
 const aClient = (options: Partial<ClientOptions> = {}): Client =>
   createClient({ baseUrl: service().url(), apiKey: ACME_LIVE, ...options })
-
-/** The error a call ends with. */
-async function errorOf(call: Promise<unknown>): Promise<PlatenError> {
-  const error = await rejectionOf(call)
-  if (error instanceof PlatenError) return error
-  throw new Error(`no PlatenError: ${String(error)}`)
-}
 
 describe('a line that breaks', () => {
   test('after the request was heard costs no second render', async () => {

@@ -4,16 +4,10 @@ import { EVENT_ID_RANDOM_BYTES, TEST_EVENT, testEventOf, webhookBodyOf } from '@
 import type { Manifest } from '@platen/contract/render.ts'
 import { signatureHeaders } from '@platen/events/webhook/sign.ts'
 import { describe, expect, test } from 'vitest'
-import {
-  type Client,
-  type ClientOptions,
-  createClient,
-  PlatenError,
-  signTestEvent,
-  verifyWebhook,
-} from '../../client/src/index.ts'
+import { type Client, type ClientOptions, createClient, signTestEvent, verifyWebhook } from '../../client/src/index.ts'
 import { toWire } from '../../client/src/spelling.ts'
-import { aFailure, aManifest, anEvent, aRecord, rejectionOf } from '../fixture/build.ts'
+import { errorOf } from '../fixture/api/client.ts'
+import { aFailure, aManifest, anEvent, aRecord } from '../fixture/build.ts'
 import { shared } from '../fixture/lifetime.ts'
 import {
   ACME_LIVE,
@@ -32,13 +26,6 @@ const service = shared(() => startEmbedded())
 
 const aClient = (options: Partial<ClientOptions> = {}): Client =>
   createClient({ baseUrl: `${service().url()}/api/v1`, apiKey: ACME_LIVE, ...options })
-
-/** The error a call ends with. */
-async function errorOf(call: Promise<unknown>): Promise<PlatenError> {
-  const error = await rejectionOf(call)
-  if (error instanceof PlatenError) return error
-  throw new Error(`no PlatenError: ${String(error)}`)
-}
 
 describe('a caller', () => {
   test('renders a PDF at once', async () => {

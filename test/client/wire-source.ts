@@ -1,7 +1,6 @@
 /** The client's wire types, made from the OpenAPI document. */
 import { declarationOf, type Schema, shapeOf } from '../crd/typescript.ts'
 
-/** The parts of an OpenAPI document that are read here. */
 export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {

@@ -22,12 +22,10 @@ export interface ClusterHarnessOptions extends Omit<TestClusterOptions, 'manifes
 /** What to ask for a letter of such a tenant. */
 export const LETTER = { template: 'letter', data: {} }
 
-/** A tenant with a plan, a live key and the template `letter`. */
 export function aTenant(name: string, liveKey: string, limits: object): readonly object[] {
   return [plan(name, limits), tenant(name, name), key(name, 'live', liveKey), template(name, 'letter', tsx(LETTER_TSX))]
 }
 
-/** Starts a cluster without a browser. */
 export function aCluster({ documents, settings, ...options }: ClusterHarnessOptions): Promise<TestCluster> {
   const manifests = manifestOf(documents)
   return startTestCluster({ ...options, manifests, settings: { PLATEN_CONCURRENCY: '2', ...settings } })
@@ -52,7 +50,6 @@ export function erase({ redis, s3 }: Pick<Cluster, 'redis' | 's3'>, ...args: rea
   return run(process.execPath, [MAIN, 'erase', ...args], { env: { PLATEN_REDIS_URL: redis.url, ...s3Settings(s3) } })
 }
 
-/** Every manifest in S3. */
 export async function manifestsIn(cluster: Cluster, signal: AbortSignal): Promise<readonly Manifest[]> {
   await using stores = await openClusterStores(cluster, signal)
   const { artifacts } = stores

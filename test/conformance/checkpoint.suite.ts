@@ -8,7 +8,6 @@ const PERIOD = '2026-11'
 const NOBODY = new Map<string, number>()
 
 export interface CheckpointHarness extends Harness<Checkpoints> {
-  /** Deletes everything. */
   wipe(): Promise<void>
   /** Restarts the store. Durable data remains. */
   restart(): Promise<void>

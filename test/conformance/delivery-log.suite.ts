@@ -234,7 +234,6 @@ async function scheduled(log: DeliveryLog, signal: AbortSignal, id?: string): Pr
   return delivery.id
 }
 
-/** Takes the next due delivery. */
 export async function take(log: DeliveryLog, signal: AbortSignal): Promise<DueDelivery> {
   const [due] = await takeMany(log, 1, signal)
   assert(due !== undefined)

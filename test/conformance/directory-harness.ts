@@ -54,7 +54,6 @@ export interface SnapshotFields {
   readonly templates?: readonly Template[]
 }
 
-/** Builds a snapshot; by default with one tenant. */
 export function aSnapshot(
   revision: number,
   { tenants = [aTenant()], keys = [], templates = [] }: SnapshotFields = {},
@@ -86,7 +85,6 @@ export function anAccount(number: number): { tenant: Tenant; key: ApiKey; templa
   return { tenant, key: { hash, tenant: id, environment: 'live', suspended: false }, template }
 }
 
-/** Builds a complete snapshot of the accounts with these numbers. */
 export function ofAccounts(revision: number, numbers: readonly number[]): DirectorySnapshot {
   const accounts = numbers.map(anAccount)
   return aSnapshot(revision, {
@@ -96,7 +94,6 @@ export function ofAccounts(revision: number, numbers: readonly number[]): Direct
   })
 }
 
-/** Returns a log that keeps every line. */
 export function recordingLog(): Log & { readonly lines: readonly LogLine[] } {
   const lines: LogLine[] = []
   return { lines, ...logTo((line) => lines.push(line)) }
@@ -136,14 +133,12 @@ export function deafAt(connection: RedisConnection, number: number): RedisConnec
   })
 }
 
-/** Calls wait here while the gate is closed. */
 export interface Gate {
   open(): void
   close(): void
   readonly passed: () => Promise<void>
 }
 
-/** Returns an open gate. */
 export function gate(): Gate {
   let way = Promise.withResolvers<void>()
   let isOpen = true
@@ -162,7 +157,6 @@ export function gate(): Gate {
   }
 }
 
-/** A connection whose calls wait for a gate. */
 export function behind(connection: RedisConnection, { passed }: Gate): RedisConnection {
   return through(connection, async (call) => {
     await passed()
@@ -170,7 +164,6 @@ export function behind(connection: RedisConnection, { passed }: Gate): RedisConn
   })
 }
 
-/** Accounts by number. */
 export type Accounts = ReadonlyMap<number, ReturnType<typeof anAccount>>
 
 /** Adds, removes and changes some accounts at random; sometimes nearly all. */

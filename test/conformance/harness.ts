@@ -35,19 +35,16 @@ export async function timed<Port>(make: (clock: ManualClock) => Promise<Harness<
   return { ...(await make(clock)), clock, advance: (ms: number) => clock.advance(ms) }
 }
 
-/** Collects all values of an async iterable. */
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = []
   for await (const item of items) list.push(item)
   return list
 }
 
-/** Builds the harness of a port that is only in memory. */
 export async function memoryHarness<Port>(make: () => Port): Promise<Harness<Port>> {
   return { open: async () => make(), [Symbol.asyncDispose]: async () => undefined }
 }
 
-/** Builds the harness of a port in an empty database. */
 export async function sqliteHarness<Port>(
   portIn: (database: Database) => Port | Promise<Port>,
 ): Promise<Harness<Port>> {

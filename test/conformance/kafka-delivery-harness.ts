@@ -30,7 +30,6 @@ export interface DeliveryHarness extends Harness<KafkaDeliveryLog> {
   fail(pattern?: RegExp): void
   /** Sends all records again, as if nothing had been committed. */
   replay(): Promise<void>
-  /** Number of reminders that were dead-lettered. */
   deadLetters(): number
   readonly connection: KafkaConnection
 }
@@ -38,7 +37,6 @@ export interface DeliveryHarness extends Harness<KafkaDeliveryLog> {
 /** The store of deliveries, the clock by which they are due, and the list that shows them. */
 export type Made = Pick<DeliveryLogPorts, 'clock' | 'artifacts' | 'list'>
 
-/** Builds the harness of an empty log. */
 export async function deliveryHarness(
   kafka: KafkaFixture,
   made: Made,

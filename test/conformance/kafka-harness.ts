@@ -20,7 +20,6 @@ import type { Harness } from './harness.ts'
 
 const OPEN_MS_MAX = 60_000
 
-/** An installation whose topics and groups no other test uses. */
 export interface Installation {
   readonly connection: KafkaConnection
   readonly settings: TopicSettings
@@ -31,9 +30,7 @@ export interface KafkaFixture {
   broker(): string
   /** Opens a separate connection. The caller closes it. */
   connect(): Promise<KafkaConnection>
-  /** Returns a prefix for the topics of one test. */
   prefix(): string
-  /** Creates topics that no other test uses. */
   topics(kind: TopicKind, settings?: Partial<TopicSettings>): Promise<TopicSettings>
   /** Builds the harness of a port in new topics with one partition each. */
   harness<Port>(kind: TopicKind, portIn: PortIn<Port>): Promise<Harness<Port>>
@@ -108,7 +105,6 @@ function fixtureOn(broker: () => string): { fixture: KafkaFixture; prefixes: rea
   return { fixture, prefixes }
 }
 
-/** Opens a port in an installation. */
 type PortIn<Port> = (installation: Installation) => Port | Promise<Port>
 
 /** One partition for each topic: the suites expect one global order. */

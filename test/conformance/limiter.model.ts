@@ -20,7 +20,6 @@ export const kindOf = (decision: Decision) => (decision.kind === 'admitted' ? 'a
 
 export interface LimiterHarness extends Harness<Limiter> {
   readonly clock: Clock
-  /** Advances the limiter's clock. */
   advance(ms: number): Promise<void>
   /** The durable queue, for limiters that restore their reservations from it when they open. */
   readonly queue?: {
@@ -56,7 +55,6 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reopen') }) },
 )
 
-/** The expected state of one render. */
 interface Known {
   readonly request: Reservation
   /** Until then the render holds its units and its place in the fair share. */
@@ -64,7 +62,6 @@ interface Known {
   /** Its lane while the reservation lasts. Undefined when a restart has lost the lane. */
   lane?: Lane | undefined
   isQueued: boolean
-  /** The outcome in its manifest, once it exists. */
   outcome?: 'succeeded' | 'failed'
   /** Has `complete` been called since the last start? */
   isSettled: boolean

@@ -384,7 +384,6 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
   })
 }
 
-/** Builds the manifest of a succeeded render. */
 function succeeded(request: Reservation): Manifest {
   return aManifest({ record: recordOf(request) })
 }

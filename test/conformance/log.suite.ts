@@ -6,7 +6,6 @@ import { ofTest } from '../fixture/lifetime.ts'
 const LEVELS = ['error', 'warn', 'info', 'debug'] as const
 
 export interface LogHarness extends AsyncDisposable {
-  /** Opens a log with this minimum level. */
   open(level: (typeof LEVELS)[number] | 'silent'): Log
   /** Returns all lines written so far, each parsed as an object. */
   lines(): Promise<readonly unknown[]>

@@ -47,7 +47,6 @@ export interface Scene extends AsyncDisposable {
   /** Saves the current state of Redis. `restore` brings it back later, as from a backup. */
   keep(): Promise<void>
   restore(): Promise<void>
-  /** Number of rebuilds of the views. */
   rebuilds(): Promise<number>
 }
 
@@ -160,7 +159,6 @@ export interface Running extends AsyncDisposable {
   readonly ended: Promise<unknown>
 }
 
-/** Starts a projection that runs until it is disposed of. */
 export function start(ports: ProjectionPorts): Running {
   const stop = new AbortController()
   const ended = rejectionOf(runProjection(ports, stop.signal))
@@ -207,5 +205,3 @@ export function mortal(ports: ProjectionPorts, death: { readonly at: number; rea
     last: () => last,
   }
 }
-
-/** A clock on which every wait takes a tenth of its time. */

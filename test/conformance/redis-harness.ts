@@ -18,7 +18,6 @@ export interface RedisFixture {
   connect(): Promise<RedisConnection>
   /** Empties the server and opens a connection. The caller closes it. */
   emptied(): Promise<RedisConnection>
-  /** Builds the harness of a port in an empty Redis. */
   harness<Port>(portIn: (redis: RedisConnection) => Port | Promise<Port>): Promise<Harness<Port>>
 }
 

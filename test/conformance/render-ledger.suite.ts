@@ -14,7 +14,6 @@ export interface RenderLedgerHarness extends Harness<RenderLedger> {
   readonly clock: Clock
   /** Can it continue claims after it has lost all its data? */
   readonly takesUpClaims?: boolean
-  /** Advances the ledger's clock. */
   advance(ms: number): Promise<void>
 }
 

@@ -317,7 +317,6 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
   })
 }
 
-/** Sends exactly this text as the answer. */
 function raw(answer: string): RequestListener {
   return ({ socket }) => socket.end(answer)
 }

@@ -9,7 +9,6 @@ import { type CrdSchema, DEFINITIONS, type DefinedKind, readDefinition } from '.
 
 type Properties = Readonly<Record<string, CrdSchema>>
 
-/** The text of a definition, with its generated parts up to date. */
 export function definitionText(kind: DefinedKind): string {
   const text = readText(`crds/${DEFINITIONS[kind]}.yaml`)
   if (kind === 'Tenant') return filled(text, 'limits', tenantLimits())

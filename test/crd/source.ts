@@ -79,7 +79,6 @@ function namesOf(shared: readonly { readonly name: string; readonly schema: CrdS
 
 const LIMITS = "Omit<PlanSpec, 'displayName'>"
 
-/** Imports the types that the declarations name. */
 function importsFor(kind: DefinedKind, declared: string): readonly string[] {
   const code = declared.replaceAll(/\/\*\*.*\*\//g, '')
   const imported = (names: readonly string[], file: string) => {

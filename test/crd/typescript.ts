@@ -19,7 +19,6 @@ export interface Schema {
 /** The name of a type that is declared elsewhere; undefined for a schema that has none. */
 export type NameOf = (schema: Schema) => string | undefined
 
-/** An exported type and its comment. */
 export function declarationOf(name: string, schema: Schema, nameOf: NameOf): string {
   // Its own name is what is declared.
   const type = typeOf(schema, (inner) => (inner === schema ? undefined : nameOf(inner)), '')

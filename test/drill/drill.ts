@@ -132,7 +132,6 @@ async function reapply(ground: Ground): Promise<void> {
   await kubectl(kubeOf(ground), ['wait', '--for=condition=Propagated', 'tenants', '--all', '--timeout=120s'])
 }
 
-/** Applies the manifests of the rig, as GitOps does. */
 export async function declare(ground: Ground): Promise<void> {
   const { rig } = ground
   const kube = kubeOf(ground)

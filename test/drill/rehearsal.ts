@@ -7,18 +7,15 @@ import { beginLoad, type Exchange, type Load } from '../chaos/cluster/trial/load
 import type { Facts } from '../chaos/cluster/trial/oracle.ts'
 import type { ServerProcess } from '../topology/server/process.ts'
 
-/** The service under load. */
 export interface Stage {
   readonly tenant: TrialTenant
   readonly hookUrl: string
-  /** The current address of the API. */
   readonly url: () => string
   /** Stand still for a moment, so that renders wait. */
   readonly renderers: readonly Pick<ServerProcess, 'pause' | 'resume'>[]
   readonly readFacts: (signal: AbortSignal) => Promise<Facts>
 }
 
-/** What happens to it. */
 export interface Disaster {
   /** Takes the copy that comes back later, while renders go on. */
   readonly backUp?: () => Promise<void>

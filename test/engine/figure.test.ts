@@ -4,24 +4,20 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '@platen/adapters/system/clock.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { prepareZXingModule, type ReadInputBarcodeFormat, readBarcodes } from 'zxing-wasm/reader'
 import { imagesOf, pictureOf, wordsOf as placedWordsOf } from '../topology/oracle.ts'
 import { anEngine, aWork as htmlWork } from './html/html-fixture.ts'
-import { aWork as reactPdfWork } from './react-pdf/react-pdf-fixture.ts'
+import { aReactPdfEngine, aWork as reactPdfWork } from './react-pdf/react-pdf-fixture.ts'
 
-const pool = openThreadPool({ size: 1, clock: systemClock() })
-const reactPdf = openReactPdfEngine({ pool, slots: 1 })
+const reactPdf = aReactPdfEngine()
 const html = await anEngine()
 
 beforeAll(() => {
   const file = createRequire(import.meta.url).resolve('zxing-wasm/reader/zxing_reader.wasm')
   prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(readFileSync(file)).buffer } })
 })
-afterAll(() => Promise.all([pool[Symbol.asyncDispose](), html[Symbol.asyncDispose]()]))
+afterAll(() => html[Symbol.asyncDispose]())
 
 /** Past it a render hangs: all of these take a fraction of a second. */
 const DEADLINE_MS = 60_000

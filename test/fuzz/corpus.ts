@@ -6,7 +6,6 @@ import type { Find } from './target.ts'
 
 const FOLDER = join(import.meta.dirname, 'found')
 
-/** The inputs of a target, by the names of their files. */
 export function corpusOf(target: string): readonly (readonly [file: string, input: unknown])[] {
   return readdirSync(FOLDER)
     .filter((file) => file.startsWith(`${target}-`))

@@ -3,12 +3,17 @@
  * is shrunk, told with its seed, and kept in `found/`, where the tests try it first from then on. `ONLY=data,body` takes some.
  */
 import { corpusOf, keep } from './corpus.ts'
-import { TARGETS } from './targets.ts'
+import { assets } from './target/asset.ts'
+import { body } from './target/body.ts'
+import { data } from './target/data.ts'
+import { resource } from './target/resource.ts'
+import { liquid, reactPdf } from './target/template.ts'
 
 const TURN_MS = 60_000
 
 const { ONLY, SEED, MINUTES = '10' } = process.env
-const wanted = TARGETS.filter(({ name }) => ONLY === undefined || ONLY.split(',').includes(name))
+const targets = [data, body, resource, reactPdf, liquid, ...assets]
+const wanted = targets.filter(({ name }) => ONLY === undefined || ONLY.split(',').includes(name))
 const endsAt = performance.now() + Number(MINUTES) * 60_000
 const turnMs = Math.min(TURN_MS, (Number(MINUTES) * 60_000) / wanted.length)
 let seed = Number(SEED ?? Date.now() % 1_000_000)

@@ -35,9 +35,7 @@ export interface Bounds {
 }
 
 export interface OpenTarget extends AsyncDisposable {
-  /** Tries inputs by chance. */
   readonly fuzz: (bounds: Bounds) => Promise<{ readonly runs: number; readonly find?: Find }>
-  /** Tries one that was found before. */
   readonly replay: (input: unknown) => Promise<void>
 }
 

@@ -11,7 +11,6 @@ export interface Instruction {
   readonly words: readonly string[]
 }
 
-/** The instructions from one FROM up to the next. */
 export interface Stage {
   /** The image it begins with, arguments filled in with their defaults. */
   readonly base: string

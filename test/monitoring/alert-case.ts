@@ -394,7 +394,6 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
 ]
 
-/** Writes to S3 of one process that ended so. */
 function writes(result: 'error' | 'ok'): string {
   return `platen_dependency_calls_total{${TARGET},dependency="s3",operation="put",result="${result}"}`
 }

@@ -44,7 +44,6 @@ export function beginTeamLoad({ team, receiver }: Installed): Load {
   })
 }
 
-/** Starts a node with all images and Chromium's seccomp profile. */
 export async function startNodeWithImages(): Promise<KubeNode> {
   const deployed = IMAGES.filter((name) => name !== 'platen').map(imageOf)
   const node = await startNode([PAUSE, ...deployed].map((name) => archiveOf(name, tmpdir())))

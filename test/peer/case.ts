@@ -11,7 +11,6 @@ import type { Peer } from './peer.ts'
 import { type Cell, writeResults } from './result.ts'
 import { type Footprint, footprintOf, type Pace, paced, warmUp } from './turn.ts'
 
-/** Rows of the document. */
 export const SIZES = [10, 50, 500]
 export const AT_A_TIME = [1, 2]
 const ROUNDS = 5

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
 import { type Contender, timed } from '../bench/measure.ts'
-import { processesWith } from '../soak/process-tree.ts'
+import { killIfThere, processesWith } from '../soak/process-tree.ts'
 import { poll } from '../time/poll.ts'
 import { freePorts } from '../topology/server/port.ts'
 import { installed } from './install.ts'
@@ -20,7 +20,6 @@ export type Browser = 'shell' | 'full'
 export interface Peer {
   /** Key of its results, and what `PEERS` selects. */
   readonly name: string
-  /** As documents show it. */
   readonly title: string
   /** Absent if it has none. */
   readonly browser?: Browser
@@ -33,7 +32,6 @@ export interface Program {
   /** Answers 200 when it is ready. */
   readonly readyPath: string
   readonly path: string
-  /** The request for an invoice of so many rows. */
   readonly request: (rows: number) => RequestInit
 }
 
@@ -105,19 +103,11 @@ function spawnIn(folder: string, [file, ...args]: Program['command'], env: Recor
     log: () => log.trim(),
     // Nothing is asked to end: some leave browsers behind, and Gotenberg ends those of others.
     stop: async () => {
-      await poll(() => processesWith(folder).map(({ pid }) => kill(pid))).until((killed) => killed.length === 0)
+      await poll(() => processesWith(folder).map(({ pid }) => killIfThere(pid))).until((killed) => killed.length === 0)
       // Now the log is complete.
       await closed
       await rm(folder, { recursive: true, force: true, maxRetries: 10 })
     },
-  }
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // It has ended by itself.
   }
 }
 

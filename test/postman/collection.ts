@@ -4,7 +4,6 @@
  * of earlier answers. The same document gives the same text.
  */
 
-/** The parts of the OpenAPI document that are read here. */
 export interface OpenApi {
   readonly info: { readonly title: string; readonly description: string }
   readonly tags: readonly { readonly name: string; readonly description: string }[]
@@ -64,7 +63,6 @@ const AFTERWARDS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** A collection in Postman's format 2.1. */
 export function collectionOf({ info, tags, paths }: OpenApi): object {
   const operations = Object.entries(paths)
     .filter(([path]) => path.startsWith(`${ROOT}/`))

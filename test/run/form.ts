@@ -18,7 +18,6 @@ export function seeded(seed: number): () => number {
   }
 }
 
-/** Returns the items in random order. */
 export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
   return items
     .map((item) => ({ item, rank: random() }))

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { processesWith } from '../soak/process-tree.ts'
+import { killIfThere, processesWith } from '../soak/process-tree.ts'
 
 /** Marks every process of a run. Child processes inherit this environment variable. */
 export const RUN_VARIABLE = 'TEST_RUN_ID'
@@ -34,18 +34,10 @@ export async function endRun(run: string, folder: string): Promise<readonly stri
   for (let looks = 0; looks < LOOKS_MAX; looks++) {
     const left = processesOfRun()
     if (left.length === 0) break
-    for (const { pid } of left) kill(pid)
+    for (const { pid } of left) killIfThere(pid)
     await sleep(LOOK_EVERY_MS)
   }
   return found.map(({ command }) => command)
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // The process ended after it was listed.
-  }
 }
 
 if (import.meta.main) {

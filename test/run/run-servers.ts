@@ -10,7 +10,6 @@ import type { KubeFacts } from '../topology/server/kube.ts'
 import { listening } from '../topology/server/port.ts'
 import type { ServerProcess } from '../topology/server/process.ts'
 
-/** What a test learns about each server. */
 export interface RunServerFacts {
   readonly kafka: Pick<KafkaServer, 'broker' | 'folder'>
   /** Lent to one file at a time, because our resource kinds are cluster-wide. `POST /free`, with the facts as JSON, gives it back. */

@@ -104,7 +104,6 @@ function print(lines: string): void {
   }
 }
 
-/** Returns hints for finding out why a run failed. */
 function hintsOf(failures: readonly string[], tmp: string): readonly string[] {
   const seed = process.env['SEED']
   return [

@@ -46,7 +46,6 @@ export interface FileSpan {
   readonly endedAt: number
 }
 
-/** The lines of the report. */
 export function timeReport(spans: readonly FileSpan[], records: readonly TimeRecord[]): readonly string[] {
   const slowest = spans.toSorted((one, other) => lengthOf(other) - lengthOf(one)).slice(0, SLOWEST_FILES)
   const projects = [...Map.groupBy(spans, ({ project }) => project)]

@@ -5,7 +5,6 @@ import { HTML, invoiceData, TSX } from '../bench/invoice.ts'
 import { aSquare } from '../fixture/asset.ts'
 import { html, htmlOnly, key, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
 
-/** One request, and what is to come of it. */
 export interface SoakRender {
   readonly key: string
   readonly body: {
@@ -106,7 +105,6 @@ export default () => <Document><Page>{Array.from({ length: 60_000 }, (_, at) => 
   },
 }
 
-/** The manifests of everybody in the soak. */
 export const RESOURCES = [
   plan('daily', { ...LIMITS, renderTimeoutSeconds: 60 }),
   plan('hostile', { ...LIMITS, renderTimeoutSeconds: 2 }),

@@ -13,7 +13,6 @@ export interface TreeProcess {
   readonly command: string
 }
 
-/** All processes below a root, and the root. */
 export function treeOf(root: number): readonly TreeProcess[] {
   const all = processes()
   const wanted = new Set([root])
@@ -85,5 +84,13 @@ export function readIfThere(file: string): string {
     return readFileSync(file, 'utf8')
   } catch {
     return ''
+  }
+}
+
+export function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended since it was listed.
   }
 }

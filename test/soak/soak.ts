@@ -15,7 +15,6 @@ export interface SoakOptions {
   readonly every: number
   /** Renders right before each sample; 40 if absent. */
   readonly calm?: number
-  /** Called with each sample. */
   readonly onSample?: (sample: Sample) => void
 }
 
@@ -46,7 +45,6 @@ const CALM = 40
 /** So many renders from the first show every template of everybody. */
 const FIRST = 200
 
-/** Starts a service, soaks it, stops it. */
 export async function soak({ renders, every, calm = CALM, onSample }: SoakOptions): Promise<SoakReport> {
   const temporary = await mkdtempDisposable(join(tmpdir(), 'platen-soak-'))
   await using _folder = temporary

@@ -65,7 +65,6 @@ const STARTS: Group = {
 
 export const GROUPS: readonly Group[] = [LEASES, AUDITS, DEADLINES, ERASURES, BATCHES, STARTS]
 
-/** Was this run started with real time? */
 export const isTimeReal = process.env['REAL_TIME'] === '1'
 
 /** Set by `vitest.config.ts` for the processes of tests. */
@@ -94,7 +93,6 @@ function divide(source: string, name: string, divisor: number): string {
   return source.replace(declaration, (_, head, value) => `${head}Math.ceil((${value}) / ${divisor})`)
 }
 
-/** A plugin that scales the modules that Vitest loads itself. */
 export function scaledTime() {
   return {
     name: 'scaled-time',

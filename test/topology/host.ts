@@ -34,7 +34,6 @@ export interface TestHost extends AsyncDisposable {
   readonly internet: Pick<Required<EgressOptions>, 'allowCidrs' | 'resolve' | 'ports' | 'ca'>
 }
 
-/** Starts the host. */
 export async function aHost(address = '127.0.0.1', certificate = usualCertificate()): Promise<TestHost> {
   const asked: Asked[] = []
   const answers = new Map<string, RequestListener>()
@@ -73,7 +72,6 @@ export async function aHost(address = '127.0.0.1', certificate = usualCertificat
   }
 }
 
-/** Answers with these bytes. */
 export function giving(bytes: Uint8Array | string, type = 'application/octet-stream'): RequestListener {
   return (_request, response) => response.writeHead(200, { 'content-type': type }).end(bytes)
 }
@@ -86,7 +84,6 @@ export const flood: RequestListener = (_request, response) => {
   pipeline(chunks(), response).catch(() => undefined)
 }
 
-/** Returns an address in the form of a resolver. */
 export function at(address: string): LookupAddress {
   return { address, family: address.includes(':') ? 6 : 4 }
 }
@@ -98,7 +95,6 @@ export function aCidr(text: string): Cidr {
   return cidr
 }
 
-/** A key and its certificate. */
 export interface Certificate {
   readonly key: string
   readonly cert: string
@@ -106,9 +102,7 @@ export interface Certificate {
 
 /** How a server proves who it is, and whose clients it accepts. */
 export interface ServerIdentity extends Certificate {
-  /** The CA of its certificate. */
   readonly ca: string
-  /** The name on its certificate. */
   readonly name: string
   /** The CAs of the client certificates that it accepts. Absent = it asks for none. */
   readonly clientsCa?: string
@@ -149,10 +143,15 @@ interface CertificateOptions {
   readonly issuer?: Certificate | undefined
 }
 
-/** Creates a certificate. */
 export function aCertificate({ name = HOST, days = 2, addresses = [], issuer }: CertificateOptions = {}): Certificate {
   const names = [`DNS:${name}`, `DNS:*.${name}`, ...addresses.map((address) => `IP:${address}`)]
   return signed({ name, days, issuer, extensions: [`subjectAltName=${names.join(',')}`] })
+}
+
+/** An identity of its own for a server that accepts no client certificates unless it is told whose. */
+export function anIdentity(options: CertificateOptions & { readonly name: string }): ServerIdentity {
+  const own = aCertificate(options)
+  return { ...own, ca: own.cert, name: options.name }
 }
 
 /** Creates a CA. All have the same name, like the next CA of an organization, and are distinguished by their key identifiers. */

@@ -108,7 +108,6 @@ function readFont(row: string): PdfFont {
   return { name: words[0] ?? '', isEmbedded: words.at(-5) === 'yes', hasUnicode: words.at(-3) === 'yes' }
 }
 
-/** Counts how often a text occurs in another. */
 export function occurrences(text: string, part: string): number {
   return text.split(part).length - 1
 }

@@ -11,7 +11,6 @@ export interface Received {
 export interface Receiver extends Listener {
   /** All complete requests, in order. */
   readonly received: Received[]
-  /** Resolves when `count` requests have arrived. */
   until(count: number): Promise<void>
   /** Sets the answer to every complete request from now on. Default: 204. */
   answer(listener: RequestListener): void
@@ -67,7 +66,6 @@ export function openWaiting(): {
   }
 }
 
-/** Answers with a status and no body. */
 export function answering(status: number, headers: Record<string, string> = {}): RequestListener {
   return (_request, response) => response.writeHead(status, headers).end()
 }

@@ -37,7 +37,6 @@ export function freeTopicPrefix(): string {
   return `${FILE}-${++prefixes}.`
 }
 
-/** Removes all topics with these prefixes. */
 export async function removeTopics(broker: string, used: readonly string[]): Promise<void> {
   if (used.length === 0) return
   await withAdmin(broker, async (admin) => {

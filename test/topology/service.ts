@@ -57,7 +57,6 @@ export interface Call {
   readonly signal?: AbortSignal
 }
 
-/** Sends one request with a key. */
 export async function request(service: Pick<Service, 'url'>, call: Call): Promise<RenderAnswer> {
   const {
     key,
@@ -86,7 +85,6 @@ export async function request(service: Pick<Service, 'url'>, call: Call): Promis
   }
 }
 
-/** POST /api/v1/render. */
 export function render(service: Pick<Service, 'url'>, key: string, body: unknown): Promise<RenderAnswer> {
   return request(service, { key, body })
 }
@@ -130,7 +128,6 @@ export async function published(service: Pick<Service, 'url'>, key: string, code
   await poll(ask).until(({ status }) => status === 200)
 }
 
-/** Polls until a render has ended. */
 export function ended(service: Pick<Service, 'url'>, key: string, id: string): Promise<StatusRecord> {
   return reaches(service, { key, id, states: ['succeeded', 'failed'] })
 }

@@ -6,7 +6,6 @@ import type { TestedService } from './service.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The topology of this run. */
     topology: 'embedded' | 'cluster'
   }
 }

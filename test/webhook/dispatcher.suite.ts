@@ -26,7 +26,6 @@ const SECRET = 'service_webhook_of-acme-in-tests'
 const SECRETS = { oldest: SECRET, all: [SECRET] }
 const POLICY = { isHttpAllowed: true, allowCidrs: parseCidrs('127.0.0.0/8') ?? [] }
 
-/** Describes the dispatcher over a log. */
 export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<Harness<DeliveryLog>>): void {
   let clock: ManualClock
   let receiver: Receiver
@@ -96,7 +95,6 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
     return running
   }
 
-  /** A render ends. */
   async function happen(event: RenderEvent = eventTo(`${receiver.url}/hook?a=b`)): Promise<RenderEvent> {
     await events.current.append(event, NEVER)
     return event

@@ -34,9 +34,7 @@ import { maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
 import type { RetentionPorts } from '@platen/events/retention/retention.ts'
 import { aDelivery, aManifest, anEvent, aRecord, type LogLine, logTo, NEVER, NOON } from '../fixture/build.ts'
 
-/** A day. */
 export const DAY_MS = 24 * 60 * 60 * 1000
-/** The service's own bucket. */
 export const BUCKET = 'platen'
 /** The first midnight after a render of the fixtures that is kept a day has expired, at noon of that day. */
 export const DUE = Date.UTC(2026, 10, 23)
@@ -51,7 +49,6 @@ export interface Stores extends AsyncDisposable {
   readonly findRenders: (order: ErasureOrder, signal: AbortSignal) => AsyncIterable<RenderId>
 }
 
-/** Stores that live as long as the test. */
 export async function inMemory(clock: ManualClock): Promise<Stores> {
   const logs = { events: memoryEventLog(), deliveries: memoryDeliveryLog(clock) }
   const artifacts = memoryArtifactStore()
@@ -76,7 +73,6 @@ export function inSteps(
   }
 }
 
-/** Artifacts in files, and the logs in a database. */
 export async function onDisk(clock: ManualClock): Promise<Stores> {
   const folder = await mkdtemp(join(tmpdir(), 'platen-expiry-'))
   const database = await openDatabase({ path: join(folder, 'platen.db'), signal: AbortSignal.timeout(10_000) })
@@ -96,11 +92,9 @@ export async function onDisk(clock: ManualClock): Promise<Stores> {
   }
 }
 
-/** One cluster with its stores. */
 export interface Scene extends AsyncDisposable {
   readonly clock: ManualClock
   readonly stores: Stores
-  /** What its processes said. */
   readonly lines: LogLine[]
 }
 
@@ -111,7 +105,6 @@ export async function openScene(open: (clock: ManualClock) => Promise<Stores>): 
   return { clock, stores, lines: [], [Symbol.asyncDispose]: () => stores[Symbol.asyncDispose]() }
 }
 
-/** The ports of a process. */
 export function aProcess({ clock, stores, lines }: Scene, changes: Partial<RetentionPorts> = {}): RetentionPorts {
   return {
     ...stores,
@@ -143,7 +136,6 @@ export async function end(
   return [...stored, manifestOf(record)]
 }
 
-/** The address of its manifest. */
 export function manifestOf({ id }: RenderRecord): ArtifactAddress {
   return { bucket: BUCKET, key: manifestKey(id) }
 }
@@ -173,7 +165,6 @@ export function watched(events: Pick<EventLog, 'follow'>, onTaken: (id: string) 
   }
 }
 
-/** Those of the objects that are there. */
 export async function existing({ stores }: Scene, addresses: readonly ArtifactAddress[]): Promise<ArtifactAddress[]> {
   const here = await Promise.all(addresses.map((address) => stores.artifacts.has(address, NEVER)))
   return addresses.filter((_, at) => here[at])
@@ -187,5 +178,4 @@ export async function indexed({ stores }: Scene): Promise<string[][]> {
   return near.map((each) => decodeExpiry(each ?? Buffer.from('[]')).map(({ id }) => id))
 }
 
-/** Is it the address of a manifest? */
 export const isManifest = ({ key }: ArtifactAddress) => key.startsWith('manifest/')

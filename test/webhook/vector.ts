@@ -34,7 +34,6 @@ interface Written extends Pick<Vector, 'name' | 'secret' | 'previous' | 'id' | '
   readonly webhook_signature: string
 }
 
-/** All of them, in the order of the file. */
 export function readVectors(): readonly Vector[] {
   // The file is ours; what of it were wrong would fit no signature.
   const { vectors } = JSON.parse(readFileSync(VECTOR_FILE, 'utf8')) as { vectors: readonly Written[] }

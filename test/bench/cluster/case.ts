@@ -4,12 +4,9 @@ import { aPhoto } from '../../fixture/asset.ts'
 import { template, tsx } from '../../fixture/manifests.ts'
 import { type ClusterService, startClusterService } from '../../topology/cluster/service.ts'
 import { type KafkaServer, startKafka } from '../../topology/server/kafka.ts'
-import { render } from '../../topology/service.ts'
 import { contend } from '../child.ts'
-import { invoiceData } from '../invoice.ts'
-import type { Figure } from '../measure.ts'
-import { type Contender, quantile, race, timed } from '../measure.ts'
-import { MEASURED_LIVE, publishMeasured, settingsFor, startMeasured, syncRenders } from '../service.ts'
+import { type Figure, quantile, race } from '../measure.ts'
+import { acceptances, publishMeasured, settingsFor, startMeasured, syncRenders } from '../service.ts'
 
 const PICTURES = 9
 const PICTURE_BYTES = 1_000_000
@@ -90,18 +87,12 @@ export async function* clusterAcceptance(scale: number): AsyncGenerator<Figure> 
   // What renders would be in the way of what accepts; its queue is long enough.
   await service.without('renderer')
   await using raw = await contend('cluster/produce.ts', [service.broker])
-  const body = JSON.stringify({ template: 'invoice', mode: 'async', data: invoiceData(10) })
-  const own: Contender = {
-    pids: [],
-    run: (batch) =>
-      timed(batch, async () => {
-        const answer = await render(service, MEASURED_LIVE, body)
-        if (answer.status !== 202) throw new Error(`${answer.status}: ${Buffer.from(answer.body).toString()}`)
-        return answer.body
-      }),
-    [Symbol.asyncDispose]: async () => {},
-  }
-  const [ours, bare] = await race([own, raw], { rows: 10, concurrency: 64, count: Math.ceil(2000 * scale), rounds: 5 })
+  const [ours, bare] = await race([acceptances(service), raw], {
+    rows: 10,
+    concurrency: 64,
+    count: Math.ceil(2000 * scale),
+    rounds: 5,
+  })
   const [mine, its] = [ours.documentsPerSecond, bare.documentsPerSecond]
   yield {
     name: 'async acceptance of one API process: × producing the same records by kafkajs',

@@ -1,9 +1,11 @@
 /** The bare Fastify route that the service's async acceptance is measured against: it validates the same body, stores nothing, and answers 202. */
+import { LANGUAGE_TAG, TIME_ZONE } from '@platen/contract/intl.ts'
 import { renderRequestSchema } from '@platen/contract/schema/render-request.ts'
 import fastify from 'fastify'
 
 // The schema has unions of types, of which ajv's strict mode would warn.
-const app = fastify({ bodyLimit: 10 * 1024 * 1024, ajv: { customOptions: { allowUnionTypes: true } } })
+const formats = { 'language-tag': LANGUAGE_TAG.isValid, 'time-zone': TIME_ZONE.isValid }
+const app = fastify({ bodyLimit: 10 * 1024 * 1024, ajv: { customOptions: { allowUnionTypes: true, formats } } })
 app.post('/api/v1/render', { schema: { body: renderRequestSchema } }, (_request, reply) =>
   reply.code(202).send({
     render_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',

@@ -1,5 +1,5 @@
 /** puppeteer as its documentation has it, on the service's own browser with its flags: a warm page used again, or a new context for each render. */
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
@@ -25,7 +25,12 @@ const browser = await launch({
   defaultViewport: null,
   waitForInitialPage: false,
 })
-process.once('disconnect', () => void browser.close().then(() => process.exit()))
+process.once('disconnect', () => {
+  void browser.close().then(() => {
+    rmSync(profileDir, { recursive: true, force: true, maxRetries: 10 })
+    process.exit()
+  })
+})
 
 const pages = new Map<number, Page>()
 

@@ -96,7 +96,6 @@ function run(): AsyncDisposable {
 const steady = new AsyncDisposableStack()
 if (mode !== 'backlog') steady.use(run())
 
-/** Appends the event of a render, and gives its id. */
 async function append(url: string): Promise<string> {
   // As if it was accepted and had ended just now: ids are in the order of time, and its retention counts from there.
   const manifest = aManifest({ record: aRecord({ id: aRenderId(clock.now()), webhookUrl: url }) })

@@ -27,7 +27,6 @@ export interface Logs extends AsyncDisposable {
   readonly deliveries: DeliveryLog
 }
 
-/** Where the servers of a cluster are. */
 export interface Servers {
   readonly broker: string
   readonly s3: Pick<S3Server, 'endpoint' | 'region' | 'credentials'>

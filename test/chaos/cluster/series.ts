@@ -7,7 +7,6 @@ import { type Deed, GROUPS, type Ground, type Group } from './trial/fault.ts'
 import { PROMISES, type PromiseId, type Violation } from './trial/judge.ts'
 import { beginTrial } from './trial/trial.ts'
 
-/** The result of one trial. */
 export interface Row {
   readonly group: string
   readonly seed: number
@@ -26,13 +25,11 @@ export interface Attempt {
   readonly rig: Rig
   readonly seed: number
   readonly signal: AbortSignal
-  /** As in `TrialOptions`. */
   readonly patienceMs?: number
   /** Called for each fault, after the service has recovered. */
   readonly onFault?: (fault: Deed, seconds: number) => void
 }
 
-/** Opens a rig with as many processes of each deployable as the group needs. */
 export function openRigFor({ copies }: Pick<Group, 'copies'>, trials?: number): Promise<Rig> {
   return openRig({ copies, ...(trials !== undefined && { trials }) })
 }
@@ -90,7 +87,6 @@ export function groupsNamed(names: readonly string[]): readonly Group[] {
   return names.length === 0 ? GROUPS : GROUPS.filter(isMeant)
 }
 
-/** Formats the table with one line for each trial, and lists the promises. */
 export function tableOf(rows: readonly Row[]): string {
   const ids = Object.keys(PROMISES)
   const heads = ['group', 'seed', 'faults', 'renders', 'well', '503', 'broken', ...ids, 'seconds']

@@ -41,9 +41,7 @@ export interface RotationScene extends AsyncDisposable {
 }
 
 export interface Load {
-  /** The ids of the async renders. */
   readonly ids: readonly string[]
-  /** The statuses of the answers to sync renders. */
   readonly statuses: readonly number[]
   /** Resolves when some more renders have succeeded, and every process of the API knows renders of each call. Rejects if one has not. */
   more(): Promise<void>
@@ -52,7 +50,6 @@ export interface Load {
 
 type Servers = Pick<TestClusterOptions, 'kafka' | 'redis' | 's3'>
 
-/** Starts two processes of each deployable on these servers, and the callers. */
 export async function aRotationScene(servers: Servers, settings: Secret, first: Secret): Promise<RotationScene> {
   await using stack = new AsyncDisposableStack()
   const mount = stack.use(aMount(Object.keys(first)))
@@ -91,7 +88,6 @@ export async function aRotationScene(servers: Servers, settings: Secret, first: 
   }
 }
 
-/** The ports of its processes for probes and metrics. */
 export function portsOf(cluster: TestCluster, name: Deployable): readonly number[] {
   return cluster.processes(name).map(({ ports: [, probes = 0] }) => probes)
 }
@@ -204,7 +200,6 @@ function beginLoad(cluster: TestCluster, service: Service, receiver: Receiver): 
   }
 }
 
-/** Those of the ids that a process of the API does not find. */
 async function unknownTo(api: Service, ids: readonly string[]): Promise<readonly string[]> {
   const answers = await Promise.all(
     ids.map(async (id) => {

@@ -32,7 +32,6 @@ export const SPECIMEN_DATA = {
   values: [10, 30, 80, 60, 55],
 }
 
-/** Every document there is. */
 export function specimens(): readonly Specimen[] {
   return readdirSync(FOLDER).flatMap((file) => {
     const source = readFileSync(join(FOLDER, file), 'utf8')
@@ -113,7 +112,6 @@ const MODULES: Readonly<Record<string, unknown>> = {
   },
 }
 
-/** Prints a specimen. */
 export async function printPlain({ source }: Specimen): Promise<Uint8Array> {
   const require = createRequire(import.meta.url)
   const run = compileFunction(transpile(source).code, ['require', 'module', 'exports'])

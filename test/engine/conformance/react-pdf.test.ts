@@ -1,13 +1,10 @@
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Json, JsonObject } from '@platen/contract/brand.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { openTemplateCheck } from '@platen/renderer/template/check.ts'
 import { PRIMITIVES, STYLES } from '@platen/renderer/template/element/primitive.ts'
 import { openSandbox } from '@platen/renderer/template/evaluate.ts'
 import { transpile } from '@platen/renderer/template/tsx/transpile.ts'
-import { afterAll, describe, expect, test } from 'vitest'
-import { aWork } from '../react-pdf/react-pdf-fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { aReactPdfEngine, aWork } from '../react-pdf/react-pdf-fixture.ts'
 import { factsOf, type PageFacts } from './facts.ts'
 import { printPlain, SPECIMEN_DATA, setUpFonts, specimens } from './plain.ts'
 
@@ -16,9 +13,7 @@ const TOLERANCE_PT = 0.5
 const DEADLINE_MS = 20_000
 
 await setUpFonts()
-const pool = openThreadPool({ size: 1, clock: systemClock() })
-const engine = openReactPdfEngine({ pool, slots: 1 })
-afterAll(() => pool[Symbol.asyncDispose]())
+const engine = aReactPdfEngine()
 
 describe('the engine prints as react-pdf alone does:', () => {
   test.for(specimens().map((specimen) => [specimen.name, specimen] as const))('%s', async ([, specimen]) => {

@@ -1,21 +1,15 @@
 /** Text of every script with nothing configured, in both engines: the same faces, real bold ones, and a way back to text. */
-import { systemClock } from '@platen/adapters/system/clock.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
 import { aRenderWork } from '../../fixture/render-work.ts'
 import { anEngine, fontsOf, inspect, isColoured } from '../html/html-fixture.ts'
+import { aReactPdfEngine } from '../react-pdf/react-pdf-fixture.ts'
 
-const pool = openThreadPool({ size: 1, clock: systemClock() })
 const browser = await anEngine()
-const engines = { react_pdf: openReactPdfEngine({ pool, slots: 1 }), html: browser.engine }
+const engines = { react_pdf: aReactPdfEngine(), html: browser.engine }
 
-afterAll(async () => {
-  await browser[Symbol.asyncDispose]()
-  await pool[Symbol.asyncDispose]()
-})
+afterAll(() => browser[Symbol.asyncDispose]())
 
 interface Text {
   readonly locale?: string

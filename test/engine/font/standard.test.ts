@@ -1,17 +1,12 @@
 /** The standard PDF families in react_pdf: embedded faces that take the room that the fonts of PDF readers took. */
-import { systemClock } from '@platen/adapters/system/clock.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { Font } from '@react-pdf/renderer'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
 import { inspectPdf } from '../../topology/oracle.ts'
 import { fontsOf, inspect } from '../html/html-fixture.ts'
-import { aWork } from '../react-pdf/react-pdf-fixture.ts'
+import { aReactPdfEngine, aWork } from '../react-pdf/react-pdf-fixture.ts'
 
-const pool = openThreadPool({ size: 1, clock: systemClock() })
-const engine = openReactPdfEngine({ pool, slots: 1 })
-afterAll(() => pool[Symbol.asyncDispose]())
+const engine = aReactPdfEngine()
 
 async function print(text: string, style: Record<string, unknown>): Promise<Uint8Array> {
   const document = `<Page><Text style={${JSON.stringify({ ...style, alignSelf: 'flex-start' })}}>{data.text}</Text></Page>`

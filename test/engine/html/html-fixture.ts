@@ -37,7 +37,6 @@ export async function anEngine(settings: Partial<HtmlEngineSettings> & { readonl
   return {
     engine,
     profileDir,
-    /** The PDF alone. */
     render: async (work: RenderWork, signal: AbortSignal = NEVER) => (await engine.render(work, signal)).pdf,
     async [Symbol.asyncDispose]() {
       await engine[Symbol.asyncDispose]()
@@ -80,7 +79,6 @@ export function textOf(pdf: Uint8Array): string {
   return inspect(pdf, 'pdftotext', '-layout', 'FILE', '-').replace(/\s+/g, ' ').trim()
 }
 
-/** One field of pdfinfo, or undefined. */
 export function infoOf(pdf: Uint8Array, field: string): string | undefined {
   const line = inspect(pdf, 'pdfinfo')
     .split('\n')

@@ -1,16 +1,11 @@
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { FontReference } from '@platen/contract/tenant.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import type { Rendering } from '@platen/renderer/port/engine.ts'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { aDisc, aFont, aJpeg, anAsset, aPhoto, aPng, dataUrl } from '../../fixture/asset.ts'
 import { imagesOf, inspectPdf, pictureOf, wordsOf } from '../../topology/oracle.ts'
-import { aWork, type WorkFields } from './react-pdf-fixture.ts'
+import { aReactPdfEngine, aWork, type WorkFields } from './react-pdf-fixture.ts'
 
-const pool = openThreadPool({ size: 1, clock: systemClock() })
-const engine = openReactPdfEngine({ pool, slots: 1 })
-afterAll(() => pool[Symbol.asyncDispose]())
+const engine = aReactPdfEngine()
 
 /** Past it a render hangs: all of these take a fraction of a second. */
 const DEADLINE_MS = 20_000

@@ -1,16 +1,11 @@
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { PDF_PAGES_MAX } from '@platen/renderer/limit.ts'
 import { PRIMITIVES } from '@platen/renderer/template/element/primitive.ts'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { inspectPdf, occurrences } from '../../topology/oracle.ts'
-import { aWork, pagesOf, type WorkFields } from './react-pdf-fixture.ts'
+import { aReactPdfEngine, aWork, pagesOf, type WorkFields } from './react-pdf-fixture.ts'
 
-const pool = openThreadPool({ size: 1, clock: systemClock() })
-const engine = openReactPdfEngine({ pool, slots: 1 })
-afterAll(() => pool[Symbol.asyncDispose]())
+const engine = aReactPdfEngine()
 
 /** Past it a render hangs: all of these take a fraction of a second. */
 const DEADLINE_MS = 20_000

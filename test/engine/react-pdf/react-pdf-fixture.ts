@@ -1,6 +1,17 @@
-/** Work for the react_pdf engine: a whole template from the part a test is about. */
-import type { RenderWork } from '@platen/renderer/port/engine.ts'
+/** The react_pdf engine for the tests of a file, and work for it: a whole template from the part a test is about. */
+import { systemClock } from '@platen/adapters/system/clock.ts'
+import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
+import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import type { RenderEngine, RenderWork } from '@platen/renderer/port/engine.ts'
+import { afterAll } from 'vitest'
 import { aRenderWork, type RenderWorkFields } from '../../fixture/render-work.ts'
+
+/** An engine with one thread, which ends after the tests of the file. */
+export function aReactPdfEngine(): RenderEngine {
+  const pool = openThreadPool({ size: 1, clock: systemClock() })
+  afterAll(() => pool[Symbol.asyncDispose]())
+  return openReactPdfEngine({ pool, slots: 1 })
+}
 
 export interface WorkFields extends RenderWorkFields {
   /** The whole module. */

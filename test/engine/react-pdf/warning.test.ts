@@ -1,15 +1,10 @@
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import type { Warning } from '@platen/contract/warning.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { aDisc, anAsset, aPhoto } from '../../fixture/asset.ts'
-import { aWork } from './react-pdf-fixture.ts'
+import { aReactPdfEngine, aWork } from './react-pdf-fixture.ts'
 
-const pool = openThreadPool({ size: 1, clock: systemClock() })
-const engine = openReactPdfEngine({ pool, slots: 1 })
-afterAll(() => pool[Symbol.asyncDispose]())
+const engine = aReactPdfEngine()
 
 /** Past it a render hangs: most of these take a fraction of a second. */
 const DEADLINE_MS = 60_000

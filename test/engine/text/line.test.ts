@@ -1,25 +1,20 @@
 /** Where lines end in both engines, on a corpus of twenty languages: where a browser ends them, and in boxes that hold all their letters. */
 import { readFileSync } from 'node:fs'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { breakOpportunities } from '@platen/renderer/engine/text/rule/opportunities.ts'
 import * as steps from '@platen/renderer/engine/text/textkit.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { defaultFaces } from '@platen/renderer/template/asset/font/default-fonts.ts'
 import { openFont } from '@platen/renderer/template/asset/font/font-file.ts'
 import type { AttributedString, Attributes, LayoutOptions } from '@react-pdf/textkit'
 import { launch } from 'puppeteer'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { shared } from '../../fixture/lifetime.ts'
 import { anEngine, aWork as htmlWork, inspect } from '../html/html-fixture.ts'
-import { aWork, type WorkFields } from '../react-pdf/react-pdf-fixture.ts'
+import { aReactPdfEngine, aWork, type WorkFields } from '../react-pdf/react-pdf-fixture.ts'
 import { CORPUS } from './corpus.ts'
 
 const DEADLINE_MS = 60_000
-const pool = openThreadPool({ size: 1, clock: systemClock() })
-const engine = openReactPdfEngine({ pool, slots: 1 })
-afterAll(() => pool[Symbol.asyncDispose]())
+const engine = aReactPdfEngine()
 const html = shared(() => anEngine())
 
 /** Where we differ from Chromium on purpose. The place is between the two parts of each pattern. */

@@ -6,7 +6,6 @@ import { json, number, text } from './json.ts'
 /** One value in so many is any other. */
 const ODD = 30
 
-/** What our schemas use of JSON Schema. */
 interface Described {
   readonly type?: string | readonly string[]
   readonly enum?: readonly Json[]

@@ -3,54 +3,32 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { httpEgress } from '@platen/adapters/http/egress.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
-import { type Engines, openEngines } from '@platen/renderer/engine/open-engines.ts'
+import type { Engines } from '@platen/renderer/engine/open-engines.ts'
 import type { RenderEngine, RenderWork } from '@platen/renderer/port/engine.ts'
 import { classifyError } from '@platen/renderer/worker/classify-error.ts'
 import { temporaryFolder } from '../../engine/html/html-fixture.ts'
-import { NEVER, SILENT } from '../../fixture/build.ts'
-import { aRenderWork } from '../../fixture/render-work.ts'
+import { NEVER } from '../../fixture/build.ts'
+import { openBesideHonest } from '../../hostile/attack/honest.ts'
 import { SECRET, type Subject } from '../target.ts'
 
 /** What may take long may end so; what goes on after it is told by vitest, or by whoever waits for `make fuzz`. */
 const DEADLINE_MS = 5000
-
-const HONEST = {
-  react_pdf: {
-    reactPdf: `import { Document, Page, Text } from '@react-pdf/renderer'
-export default ({ data }) => <Document><Page><Text>{data.name} {(5.5).toLocaleString()}</Text></Page></Document>`,
-  },
-  html: { html: { template: '<h1 style="font-family: serif">{{ name }} {{ 5.5 | number }}</h1>', javascript: false } },
-} as const
 
 /** Opens an engine; what it meets is made work of, checked as when it is published, and rendered. */
 export async function openDocuments<Input>(
   name: Engine,
   workOf: (input: Input) => RenderWork,
 ): Promise<Subject<Input>> {
-  const profileDir = temporaryFolder()
-  const clock = systemClock()
-  const ports = { clock, log: SILENT, egress: httpEgress({ clock, allowCidrs: [] }) }
-  const engines = await openEngines({ ...ports, slots: 1, profileDir, chromium: undefined })
-  const engine = name === 'html' ? await engines.openHtml?.() : engines.openReactPdf()
-  if (engine === undefined) throw new Error('fuzzing html needs Chromium')
-  const honest = aRenderWork({ tenant: 'honest', template: HONEST[name], data: { name: 'Zażółć' } })
-  const before = (await engine.render(honest, NEVER)).pdf
+  const opened = await openBesideHonest(name)
   return {
     async meet(input) {
       const work = workOf(input)
-      await check(engines, work)
-      await render(engine, work)
-      const after = (await engine.render(honest, NEVER)).pdf
-      assert(Buffer.from(before).equals(after), 'the document of another came out as another one')
+      await check(opened.engines, work)
+      await render(opened.engine, work)
+      assert(await opened.isSame(), 'the document of another came out as another one')
     },
-    async [Symbol.asyncDispose]() {
-      await engine[Symbol.asyncDispose]()
-      await engines[Symbol.asyncDispose]()
-      rmSync(profileDir, { recursive: true, force: true, maxRetries: 5 })
-    },
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   }
 }
 

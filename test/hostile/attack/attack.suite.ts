@@ -3,25 +3,21 @@
  * as the worker judges it. Each attack has to end as it says. Right after it the same slot makes a small document of another
  * tenant, which must come out byte for byte as it did before any attack: so whatever one leaves behind in a thread or a page shows.
  */
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { httpEgress } from '@platen/adapters/http/egress.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Engine } from '@platen/contract/render-options.ts'
-import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import type { RenderEngine } from '@platen/renderer/port/engine.ts'
 import { classifyError, crashed } from '@platen/renderer/worker/classify-error.ts'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { temporaryFolder, textOf } from '../../engine/html/html-fixture.ts'
-import { NEVER, SILENT } from '../../fixture/build.ts'
-import { aRenderWork } from '../../fixture/render-work.ts'
+import { textOf } from '../../engine/html/html-fixture.ts'
+import { NEVER } from '../../fixture/build.ts'
 import { third } from '../../run/form.ts'
 import { type Attack, attacksOn, type Ending } from './attack.ts'
 import { type Footprint, footprint } from './footprint.ts'
+import { HONEST_TEXT, type Opened, openBesideHonest } from './honest.ts'
 
-/** Looks in a row that find nothing less. */
 const RESTING_LOOKS = 8
 const LOOK_EVERY_MS = 250
 /** What the heaviest attacks may leave beyond what all have left before: less than any one of them takes. */
@@ -42,21 +38,12 @@ const HEAVIEST = [
   'messages that copy what they carry',
 ]
 
-const HONEST = {
-  react_pdf: {
-    reactPdf: `import { Document, Page, Text, View } from '@react-pdf/renderer'
-export default ({ data }) => <Document><Page><View style={{ padding: 5 }}><Text>{data.name} {(5.5).toLocaleString()}</Text></View></Page></Document>`,
-  },
-  html: { html: { template: '<h1 style="font-family: serif">{{ name }} {{ 5.5 | number }}</h1>', javascript: false } },
-} as const
-
 interface Ended {
   readonly ending: Ending
   /** The message of the failure, or the text of the PDF. */
   readonly text: string
 }
 
-/** Makes an attack as the worker does. */
 async function attempt(engine: RenderEngine, { work, deadlineMs }: Attack): Promise<Ended> {
   const asked = work()
   const deadline = AbortSignal.timeout(deadlineMs)
@@ -93,7 +80,6 @@ async function rest(): Promise<Footprint> {
 
 /** Declares the tests of a third of the attacks on an engine, and of the heaviest; in the long form of all. Each engine has a file of its own. */
 export function describeAttacks(name: Engine): void {
-  const honest = aRenderWork({ tenant: 'honest', template: HONEST[name], data: { name: 'Zażółć' } })
   const corpus = attacksOn(name)
   const isHeavy = (attack: Attack) => HEAVIEST.includes(attack.name)
   const chosen = new Set(third(corpus.flatMap(([, list]) => list)))
@@ -101,34 +87,18 @@ export function describeAttacks(name: Engine): void {
   const attacks = corpus
     .map(([kind, list]) => [kind, list.filter(isTried)] as const)
     .filter(([, list]) => list.length > 0)
-  const profileDir = temporaryFolder()
-  let engine: RenderEngine
-  let before: Uint8Array
+  let opened: Opened
   let base: Footprint
-  let close = async () => {}
 
   beforeAll(async () => {
-    const clock = systemClock()
-    const ports = { clock, log: SILENT, egress: httpEgress({ clock, allowCidrs: [] }) }
-    const engines = await openEngines({ ...ports, slots: 1, profileDir, chromium: undefined })
-    const opened = name === 'html' ? await engines.openHtml?.() : engines.openReactPdf()
-    if (opened === undefined) throw new Error('these tests need Chromium')
-    engine = opened
-    close = async () => {
-      await opened[Symbol.asyncDispose]()
-      await engines[Symbol.asyncDispose]()
-    }
-    before = (await engine.render(honest, NEVER)).pdf
-    expect(textOf(before)).toBe('Zażółć 5.5')
+    opened = await openBesideHonest(name)
+    expect(textOf(opened.first)).toBe(HONEST_TEXT)
     base = await rest()
   })
-  afterAll(async () => {
-    await close()
-    rmSync(profileDir, { recursive: true, force: true, maxRetries: 5 })
-  })
+  afterAll(() => opened[Symbol.asyncDispose]())
 
   async function endsWell(attack: Attack): Promise<void> {
-    const { ending, text } = await attempt(engine, attack)
+    const { ending, text } = await attempt(opened.engine, attack)
     expect(attack.ends, `${ending}: ${text}`).toContain(ending)
     if (ending === 'renders') {
       expect(text).toContain(attack.prints)
@@ -139,8 +109,7 @@ export function describeAttacks(name: Engine): void {
         text,
       ).not.toEqual([])
     }
-    const { pdf } = await engine.render(honest, NEVER)
-    expect(Buffer.from(pdf).equals(before), 'the document of the next tenant is the same as before').toBe(true)
+    expect(await opened.isSame(), 'the document of the next tenant is the same as before').toBe(true)
   }
 
   describe.for(attacks)('%s', ([, attacks]) => {
@@ -159,7 +128,7 @@ export function describeAttacks(name: Engine): void {
         expect(now.memoryMib).toBeLessThan(memoryMib + GAIN_MIB_MAX)
         expect(now.threads.length, now.threads.join()).toBeLessThanOrEqual(base.threads.length + POOL_GROWTH)
         expect(now.processes.length, now.processes.join()).toBeLessThanOrEqual(base.processes.length + SPARE_PROCESS)
-        expect(readdirSync(profileDir).filter((entry) => entry !== 'font').length).toBeLessThanOrEqual(1)
+        expect(readdirSync(opened.profileDir).filter((entry) => entry !== 'font').length).toBeLessThanOrEqual(1)
       },
       { timeout: 60_000, interval: 500 },
     )

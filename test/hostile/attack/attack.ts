@@ -55,7 +55,6 @@ interface Entry {
   readonly deadlineMs?: number
 }
 
-/** The attacks on an engine, by file. */
 export function attacksOn(engine: Engine): readonly (readonly [file: string, attacks: readonly Attack[]])[] {
   const folder = join(import.meta.dirname, engine.replace('_', '-'))
   return readdirSync(folder).map((file) => {

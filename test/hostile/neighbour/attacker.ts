@@ -13,7 +13,6 @@ export interface Attack {
   readonly begin: (attacker: Attacker) => Promise<void>
 }
 
-/** Attacks by their names. */
 export function attacksOf(
   begins: Readonly<Record<string, Attack['begin']>>,
   { isByResources = false } = {},
@@ -30,11 +29,9 @@ export interface Attacker {
   readonly render: (body: object, options?: { readonly leavesMs?: number; readonly key?: string }) => Promise<number>
   /** POST /render of an async one; its id is kept. */
   readonly submit: (body: object) => Promise<void>
-  /** Any request. */
   readonly ask: (path: string, init?: RequestInit) => Promise<number>
   /** Bytes to a connection, which stays open until the attack is over. */
   readonly open: (text: string | Uint8Array) => Socket
-  /** The async renders that were taken. */
   readonly ids: readonly string[]
   /** Those of its sync renders that are not answered yet. */
   readonly waiting: () => readonly SyncRender[]

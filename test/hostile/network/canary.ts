@@ -16,7 +16,6 @@ export interface Sightings {
   readonly connections: number
   /** UDP packets sent. */
   readonly datagrams: number
-  /** The names that were looked up. */
   readonly lookups: readonly string[]
 }
 
@@ -118,7 +117,6 @@ function tableOf(text: string, protocol: string): ReadonlyMap<string, number> {
   return new Map(names.map((name, at) => [name, Number(values[at])]))
 }
 
-/** A marked file by the ending of the path. */
 function answer(response: ServerResponse, path: string, markers: Markers): void {
   const file = MARKED_FILES.find(({ ending }) => path.split('?')[0]?.endsWith(ending)) ?? MARKED_FILES[0]
   response.setHeader('Access-Control-Allow-Origin', '*')

@@ -16,7 +16,6 @@ import type { Leaving } from './unguarded.ts'
 /** How a document ended: as a PDF, or as a failure of the catalog. */
 export type Ending = Rendering | { readonly code: string; readonly message: string }
 
-/** What the process is asked. */
 export type Order =
   | { readonly kind: 'open' }
   | { readonly kind: 'render'; readonly engine: Engine; readonly work: RenderWork }
@@ -51,15 +50,12 @@ export interface HostileNetwork extends AsyncDisposable {
   /** What is in all that a document must not get: the canary's files, and the environment of the process. */
   readonly word: string
   render(engine: Engine, work: RenderWork): Promise<Ending>
-  /** What was seen since the last time. */
   sightings(): Promise<Sightings>
   /** Renders by the bare library, as somebody who knows of no danger would: what is seen then shows that it can be seen. */
   renderUnguarded(engine: Engine, source: string): Promise<Uint8Array>
   /** What the second of two documents finds of the first when a bare browser holds both, for each pair. */
   findLeft(leavings: readonly Leaving[]): Promise<readonly string[]>
-  /** Calls a webhook receiver, as the service does. */
   call(call: Call): Promise<WebhookResponse>
-  /** Calls it by the bare library. */
   callUnguarded(call: Call): Promise<void>
   /** Ends the process. What was seen since the last time, until its last moment. */
   close(): Promise<Sightings>
@@ -71,10 +67,8 @@ export const VETH = 'link add eth0 type veth peer name eth1'
 /** The variable of the process's environment that holds the word. */
 export const MARKER_VARIABLE = 'PLATEN_MARKER'
 
-/** Nothing seen. */
 export const SILENCE: Sightings = { connections: 0, datagrams: 0, lookups: [] }
 
-/** Starts the process. */
 export async function openNetwork(): Promise<HostileNetwork> {
   const wall = wallOf()
   // No blanks and no hyphens, at which a line might break, and short, as frames are narrow.

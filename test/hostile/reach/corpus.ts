@@ -34,7 +34,6 @@ interface AddressBook {
 export const KINDS = ['html', 'script', 'react-pdf', 'liquid'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** The vectors of a file. */
 export function vectorsOf(kind: Kind): readonly Vector[] {
   return read(kind) as readonly Vector[]
 }
@@ -58,7 +57,6 @@ export interface Attempt {
   readonly mayRender: boolean
 }
 
-/** Where a vector may lead. */
 interface Target {
   /** An address to which an ending is added. */
   readonly address: string
@@ -151,7 +149,6 @@ const WAIT = `<iframe id="wait" hidden></iframe><script>{
   setTimeout(() => contentDocument.close(), 100)
 }</script>`
 
-/** The vector with its placeholders filled. */
 function fill<Filled extends Vector>(vector: Filled, values: Readonly<Record<string, string>>): Filled {
   const put = (text: string) =>
     text.replace(/\{\{(\w+)\}\}/g, (placeholder, name: string) => values[name] ?? placeholder)

@@ -5,7 +5,6 @@ export const OUTSIDE = '10.78.0.1'
 export const INSIDE = '10.78.0.2'
 export const PREFIX = 30
 
-/** Network of the pods. */
 export const PODS = '10.77.0.0/16'
 /** The bridge, at which pods reach the node and the servers next to it. */
 export const BRIDGE = '10.77.0.1'

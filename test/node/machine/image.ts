@@ -35,7 +35,6 @@ function buildImages(): void {
   }
 }
 
-/** Returns the name under which an image is stored. */
 export const imageOf = (name: ImageName) => `localhost/${name}:${TAG}`
 
 /** Returns the user of an image's processes as `uid:gid`. */
@@ -60,7 +59,6 @@ export function withImage<Result>(name: string, action: (root: string) => Result
   }
 }
 
-/** Returns the size of an image's files in bytes. */
 export function sizeOf(name: string): number {
   return withImage(name, (root) => {
     const [bytes = ''] = execFileSync('du', ['--summarize', '--apparent-size', '--block-size=1', root], {

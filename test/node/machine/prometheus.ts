@@ -8,7 +8,6 @@ import { type ServerProcess, startServer } from '../../topology/server/process.t
 const ALERTS = join(ROOT, 'charts/platen/file/alerts.yaml')
 
 export interface Prometheus extends ServerProcess {
-  /** Returns the names of the alerts that fire now. */
   firing(): Promise<ReadonlySet<string>>
 }
 

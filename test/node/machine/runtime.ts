@@ -15,7 +15,6 @@ const KUBELET_PORT = 10250
 
 export interface Containerd extends ServerProcess {
   readonly socket: string
-  /** Imports an archive of images. */
   import(archive: string): void
 }
 

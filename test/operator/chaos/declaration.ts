@@ -32,7 +32,6 @@ const CONTRADICTION = { htmlEngineEnabled: true, htmlEngineRenderMultiplier: 100
 const GOOD_SOURCE = "import { Document } from '@react-pdf/renderer'; export default () => <Document />"
 const BROKEN_SOURCE = `export default () => ${BROKEN}`
 
-/** All that one sequence has to do with. */
 export function declarationsOf(name: string): readonly Declaration[] {
   const [a, b] = [`${name}-a`, `${name}-b`]
   const taken = hashFor(`${name} taken`)
@@ -172,7 +171,6 @@ export async function putConfigMap({ rig }: ChaosRig, name: string, chance: Chan
   if (status === 404) await ask({ method: 'POST', path: collection, body: { ...body, data } })
 }
 
-/** The hash of a key that is made from a name. */
 function hashFor(name: string): KeyHash {
   // Lower-case hex SHA-256 is what the type means.
   return createHash('sha256').update(name).digest('hex') as KeyHash

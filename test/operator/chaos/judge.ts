@@ -56,7 +56,6 @@ export async function untilSettled(rig: ChaosRig, deeds: Deeds): Promise<void> {
 const LOOK_EVERY_MS = 500
 const LOOKS_MAX = 600
 
-/** What is not as it has to be now. */
 export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE): Promise<readonly string[]> {
   const objectsOf = async (path: string) => {
     const { body } = await rig.kube.request({ path })
@@ -118,7 +117,6 @@ interface Held {
   readonly settings: DirectorySnapshot
 }
 
-/** What has to be in force. */
 function wantedOf({ declared, configMaps, webhookSecrets, settings }: Held): DirectorySnapshot {
   const resources = declared.map(({ resource }) => resource)
   const templates = resources.filter((resource) => resource.kind === 'Template')

@@ -29,7 +29,6 @@ export interface ChaosRig extends AsyncDisposable {
   readonly mutate: (mutant: Mutant) => Promise<void>
   /** Resolves when the API server and both operators have answered; rejects where one is away. */
   readonly ask: () => Promise<void>
-  /** FLUSHALL. */
   readonly flush: () => Promise<void>
   /** Resolves when an operator leads and publishes what changes. */
   readonly led: (signal: AbortSignal) => Promise<void>
@@ -45,7 +44,6 @@ export const OPERATORS = 2
 /** Lists neither templates nor keys of tenants that do not name it. */
 export const STRANGE_TEAM = 'team-other'
 
-/** Starts it all. */
 export async function startChaosRig(): Promise<ChaosRig> {
   await using stack = new AsyncDisposableStack()
   const proxies = await Promise.all(Array.from({ length: OPERATORS }, () => openFaultProxy('kubernetes')))

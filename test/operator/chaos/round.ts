@@ -28,7 +28,6 @@ export interface Rounds {
   readonly round: (fault: Fault | undefined, signal: AbortSignal) => Promise<Row>
   /** Resolves when it was found out as well whose Secrets were edited. */
   readonly audited: () => Promise<void>
-  /** How many have been begun. */
   readonly sequences: () => number
 }
 
@@ -128,7 +127,6 @@ function historyOf(sequences: readonly Sequence[], error: string): readonly stri
   return named.flatMap(({ name, history }) => history.map((what) => `${name}: ${what}`))
 }
 
-/** One line of a table. */
 export function lineOf({ fault, steps, refused, seconds }: Row): string {
   const counts = `${steps} steps, ${refused} of them refused`
   return `${seconds.toFixed(1).padStart(6)} s  ${fault.padEnd(22)}  ${counts}`

@@ -14,13 +14,12 @@ import { pathOfSecret } from '@platen/operator/secret/update-secret.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
 import type { KubeApi } from '../../topology/server/kube.ts'
-import { decoded } from '../rig/secret.ts'
+import { decoded, mergingPatch } from '../rig/secret.ts'
 import type { Chance } from './declaration.ts'
 
 /** What each holds, decoded, by `namespace/name`. */
 export type Secrets = ReadonlyMap<string, Readonly<Record<string, string>>>
 
-/** All there are. */
 export async function readSecrets(kube: KubeApi): Promise<Secrets> {
   const { body } = await kube.request({ path: pathOfSecret({}) })
   // A list has them.
@@ -54,14 +53,9 @@ export async function tamper(
     undefined,
   )
   const path = pathOfSecret(place)
-  const encoded = Object.entries(edit ?? {}).map(([key, value]) => [
-    key,
-    value && Buffer.from(value).toString('base64'),
-  ])
-  const body = { data: Object.fromEntries(encoded) }
-  const call = edit ? { method: 'PATCH', path, body, type: 'application/merge-patch+json' } : { method: 'DELETE', path }
-  const { status, body: answer } = await kube.request(call)
-  if (status >= 300 && status !== 404) throw new Error(`${status} ${String(answer['message'])}`)
+  const call = edit ? { ...mergingPatch(edit), path } : { method: 'DELETE', path }
+  const { status, body } = await kube.request(call)
+  if (status >= 300 && status !== 404) throw new Error(`${status} ${String(body['message'])}`)
 }
 
 /** What the Secret of a resource holds otherwise than its status says, and what has been asked for and is not served. */

@@ -19,11 +19,8 @@ export interface Sequence {
   readonly name: string
   /** Declares what there is at first, all of it sound. */
   readonly begin: () => Promise<void>
-  /** Does one thing more. */
   readonly step: () => Promise<void>
-  /** Removes all there is. */
   readonly clear: () => Promise<void>
-  /** What was done, in words. */
   readonly history: readonly string[]
 }
 

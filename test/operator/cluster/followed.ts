@@ -38,7 +38,6 @@ export interface FollowedOptions {
   readonly hear?: (change: ObjectChange<Seen>) => void
 }
 
-/** Begins to follow. */
 export function follow({ access, path, idleMs, clock = hurriedClock(), check, hear }: FollowedOptions): Followed {
   const counts = { lists: 0, watches: 0, unread: 0 }
   const changes: ObjectChange<Seen>[] = []

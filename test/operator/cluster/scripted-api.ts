@@ -36,7 +36,6 @@ export interface ScriptedApi extends AsyncDisposable {
   watching(): number
   /** Nobody is listening on its port any more. */
   close(): Promise<void>
-  /** As before. */
   open(): Promise<void>
 }
 
@@ -71,7 +70,6 @@ export function said(text: string): Fault {
   }
 }
 
-/** Begins to listen. */
 export async function aScriptedApi(): Promise<ScriptedApi> {
   const state = new State()
   const server = createServer((request, response) => state.answer(request, response))

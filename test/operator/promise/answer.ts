@@ -2,10 +2,8 @@
 import { STEADY } from './declaration.ts'
 import type { KeyModel, LaneModel, TemplateModel, TenantModel } from './model.ts'
 
-/** API processes there are. */
 export const PROCESSES = 3
 
-/** A request, and the words for its answer. */
 interface Question {
   readonly name: string
   readonly key: string

@@ -14,11 +14,9 @@ export interface Scene {
   readonly nextTime: () => string
 }
 
-/** A change that can be made. */
 export interface Change {
   /** As `plan removed`. */
   readonly what: string
-  /** Of which resource. */
   readonly name: string
   /**
    * Makes it, and waits for what promises that every process enforces it. Where nothing does, it says so, and waits until the operator

@@ -42,7 +42,6 @@ export const MAY: Rights = {
   'API pod': {},
 }
 
-/** What each may not do. */
 export const MAY_NOT: Rights = {
   operator: {
     'secrets in team-globex': 'get create patch',

@@ -19,7 +19,6 @@ import type { KubeApi } from '../../topology/server/kube.ts'
 import type { ServerProcess } from '../../topology/server/process.ts'
 import { redisSettings } from '../../topology/server/redis.ts'
 
-/** Where the resources of tests are. */
 export const TEAM = 'team-acme'
 /** Another namespace, which no tenant lists unless a test says so. */
 export const OTHERS = 'team-globex'
@@ -50,11 +49,9 @@ export interface Rig extends AsyncDisposable {
   readonly publishes: (tenant: string, isWanted: (published: Published) => boolean) => Promise<Published>
   /** What a process would know of one tenant that begins now. */
   readonly stored: (tenant: string) => Promise<Published>
-  /** Redis itself. */
   readonly redis: RedisConnection
 }
 
-/** As people write it. */
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string
@@ -227,7 +224,7 @@ function publishedOf({ tenants, keys, templates }: DirectorySnapshot, name: stri
 }
 
 /** Nothing where it is not to be asked. */
-async function countsOf(operator: ServerProcess): Promise<Counts | undefined> {
+export async function countsOf(operator: ServerProcess): Promise<Counts | undefined> {
   const [, port] = operator.ports
   const scraped = await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(SCRAPE_MS_MAX) })
     .then((answer) => answer.text())
@@ -245,7 +242,8 @@ async function countsOf(operator: ServerProcess): Promise<Counts | undefined> {
 
 const SCRAPE_MS_MAX = 5000
 
-function hasRested({ sum }: Counts, all: number): boolean {
+/** Does it lead, has it looked at so many resources, and has nothing to do? */
+export function hasRested({ sum }: Counts, all: number): boolean {
   const isIdle = sum('workqueue_depth') === 0 && sum('controller_runtime_active_workers') === 0
   return sum('leader_election_master_status') === 1 && sum('controller_runtime_reconcile_total') >= all && isIdle
 }

@@ -10,8 +10,13 @@ export async function readSecret(
   return decoded(body['data'])
 }
 
-/** The `data` of a Secret. */
 export function decoded(data: unknown): Readonly<Record<string, string>> {
   const entries = Object.entries(data ?? {})
   return Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]))
+}
+
+/** The request, but for its path, that merges texts into the `data` of a Secret; null removes. */
+export function mergingPatch(texts: Readonly<Record<string, string | null>>) {
+  const encoded = Object.entries(texts).map(([key, text]) => [key, text && Buffer.from(text).toString('base64')])
+  return { method: 'PATCH', type: 'application/merge-patch+json', body: { data: Object.fromEntries(encoded) } }
 }

@@ -19,7 +19,6 @@ export interface Refusal {
   readonly field: string
   /** Another field that is wrong for the same reason. */
   readonly also?: string
-  /** A part of the message. */
   readonly says: string
   /** The field that our reader names where it is another: one around it, or in it. */
   readonly ours?: string
@@ -53,5 +52,4 @@ export function many<Item>(count: number, item: (at: number) => Item): Item[] {
   return Array.from({ length: count }, (_, at) => item(at))
 }
 
-/** What is said of every field that stays what it is. */
 export const CONSTANT = 'cannot be changed: declare another resource and remove this one'

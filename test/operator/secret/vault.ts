@@ -12,6 +12,7 @@ import { pathOfSecret } from '@platen/operator/secret/update-secret.ts'
 import { grantNamespace, OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import type { KubeApi, KubeRequest } from '../../topology/server/kube.ts'
+import { decoded, mergingPatch } from '../rig/secret.ts'
 
 export const NAMESPACE = 'team-acme'
 
@@ -61,9 +62,7 @@ export async function openVault(): Promise<Vault> {
       return status === 404 ? undefined : readSecret(body)
     },
     async edit(name, data) {
-      const encoded = Object.entries(data).map(([key, text]) => [key, text && Buffer.from(text).toString('base64')])
-      const patch = { data: Object.fromEntries(encoded) }
-      await ask(kube, { method: 'PATCH', path: pathOf(name), body: patch, type: 'application/merge-patch+json' })
+      await ask(kube, { ...mergingPatch(data), path: pathOf(name) })
     },
     async remove(name) {
       await kube.request({ method: 'DELETE', path: pathOf(name) })
@@ -80,7 +79,6 @@ export async function ask(kube: KubeApi, call: KubeRequest): Promise<void> {
 
 function readSecret(body: Readonly<Record<string, unknown>>): ReadSecret {
   if (!isKubeObject(body)) throw new Error('the API server answers with no object')
-  const entries = Object.entries(body['data'] ?? {})
-  const data = Object.fromEntries(entries.map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]))
+  const data = decoded(body['data'])
   return { object: body, data, hash: hashOfKey(data['key'] ?? '') }
 }

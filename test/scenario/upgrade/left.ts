@@ -7,7 +7,6 @@ import { readText } from '../../architecture/source-tree.ts'
 
 export type Texts = Readonly<Record<string, string>>
 
-/** What both topologies left. */
 export interface Left {
   /** When it was killed, in epoch milliseconds. */
   readonly at: number

@@ -48,12 +48,10 @@ export interface ClusterOptions {
 }
 
 export interface Cluster extends AsyncDisposable {
-  /** Where the API processes listen. */
   readonly urls: readonly string[]
   readonly broker: string
   readonly redis: RedisServer
   readonly s3: S3Server
-  /** Prefix of its topic names. */
   readonly topicPrefix: string
   readonly eventKey: Uint8Array
   /** Settings with which its processes reach the servers. */
@@ -169,15 +167,10 @@ function makeSecrets() {
   }
 }
 
-interface Recipes {
-  readonly publish: readonly Recipe[]
-  readonly operator: readonly Recipe[]
-  readonly api: readonly Recipe[]
-  readonly renderer: readonly Recipe[]
-  readonly events: readonly Recipe[]
-}
-
-function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>>): Recipes {
+function recipesOf(
+  options: ClusterOptions,
+  env: Readonly<Record<string, string>>,
+): Readonly<Record<Deployable, readonly Recipe[]>> {
   const { apiPorts, engines, renderers = 1, events = 1, manifestsDir, dataDir, kube } = options
   const { settingsOf = () => ({}), treeOf = () => ROOT } = options
   const counts = new Map<Deployable, number>()
@@ -214,7 +207,6 @@ function recipesOf(options: ClusterOptions, env: Readonly<Record<string, string>
   }
 }
 
-/** The code that a process runs, and its settings. */
 interface Version {
   readonly tree: string
   readonly env: Readonly<Record<string, string>>

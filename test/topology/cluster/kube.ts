@@ -30,7 +30,6 @@ export async function startInstalledKube(): Promise<KubeServer> {
   return kube
 }
 
-/** Creates the operator's namespace, our kinds and roles. */
 export async function install(kube: KubeApi): Promise<void> {
   const { code, stderr } = await kube.kubectl(['create', 'namespace', OPERATOR_NAMESPACE])
   if (code !== 0) throw new Error(stderr)

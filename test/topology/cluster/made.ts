@@ -24,7 +24,6 @@ export interface Made extends AsyncDisposable {
 export interface MadeOptions {
   readonly what: 'cluster' | 'kube'
   readonly folder: string
-  /** Additional settings. */
   readonly env?: Readonly<Record<string, string>>
 }
 

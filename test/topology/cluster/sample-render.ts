@@ -7,7 +7,6 @@ import type { Engine } from '@platen/contract/render-options.ts'
 import { parseAllDocuments } from 'yaml'
 
 export interface SampleOptions {
-  /** Where the API processes listen. */
   readonly urls: readonly string[]
   readonly engines: readonly Engine[]
   readonly manifestsDir: string

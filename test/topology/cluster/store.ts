@@ -8,7 +8,6 @@ import { openStore } from '../server/s3.ts'
 import type { Stores } from '../service.ts'
 import type { Cluster } from './cluster.ts'
 
-/** Opens the stores as the processes do. */
 export async function openClusterStores(cluster: Cluster, signal: AbortSignal): Promise<Stores> {
   await using stack = new AsyncDisposableStack()
   const { s3, broker, topicPrefix: prefix, eventKey } = cluster

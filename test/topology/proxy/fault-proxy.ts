@@ -44,7 +44,6 @@ export interface FaultProxy extends AsyncDisposable {
   reset(): void
 }
 
-/** State shared by the connections of a proxy. */
 interface State {
   readonly protocol: Protocol
   upstream: number
@@ -73,7 +72,6 @@ export const FULL_DISK_OF_S3 = {
   answer: refusalOfS3('507 Insufficient Storage', 'XMinioStorageFull'),
 } as const satisfies Disturbance
 
-/** Starts to listen. */
 export async function openFaultProxy(protocol: Protocol): Promise<FaultProxy> {
   const state: State = { protocol, upstream: 0, armed: undefined, disturbance: undefined, stalled: undefined }
   const lines = new Set<Line>()

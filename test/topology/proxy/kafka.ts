@@ -14,7 +14,6 @@ export interface ProxiedKafka extends KafkaServer {
 
 const PRODUCE = /^kafka:0 /
 
-/** Starts the Kafka and its proxy. */
 export async function startProxiedKafka(): Promise<ProxiedKafka> {
   const proxy = await openFaultProxy('kafka')
   const kafka = await startKafka({ proxies: [proxy.port] })

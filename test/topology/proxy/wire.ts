@@ -22,7 +22,6 @@ export interface Splitter {
 
 const LENGTH_BYTES = 4
 
-/** Returns the splitter for one direction of one connection. */
 export function splitterOf(protocol: Protocol, direction: 'request' | 'answer'): Splitter {
   if (protocol !== 'kafka') return { split: (chunk) => [chunk], describe: describePiece }
   return { split: framesOfKafka(), describe: direction === 'request' ? describeRequest : describeAnswer }

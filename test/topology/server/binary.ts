@@ -50,7 +50,6 @@ const COMMANDS = {
 
 export type ServerName = keyof typeof COMMANDS
 
-/** The servers by name. */
 export const SERVERS = Object.fromEntries(
   Object.entries(COMMANDS).map(([name, [command, cached]]) => {
     const variable = `PLATEN_TEST_${name.toUpperCase().replaceAll('-', '_')}`
@@ -92,7 +91,6 @@ export interface Binary {
   readonly from: 'variable' | 'PATH' | 'cache'
 }
 
-/** The variables that the search reads. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Finds a server's command. Returns undefined when it is found nowhere. Throws when its variable names something that cannot be run. */

@@ -125,7 +125,6 @@ export function buildInCache(home: string, build: (folder: string) => void, cach
   }
 }
 
-/** Removes the folders of builds that did not finish. */
 function sweep(cache: string): void {
   for (const name of readdirSync(cache)) {
     const builder = Number(DRAFT.exec(name)?.[1])

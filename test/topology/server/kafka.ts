@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import kafkajs, { type Admin, Kafka, logLevel } from 'kafkajs'
 import { poll } from '../../time/poll.ts'
-import { aCertificate, presented, type ServerIdentity } from '../host.ts'
+import { anIdentity, presented, type ServerIdentity } from '../host.ts'
 import { binaryOf, cacheFolder } from './binary.ts'
 import { HOST } from './port.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from './process.ts'
@@ -28,7 +28,6 @@ export interface KafkaOptions {
   readonly offsetsKeptMinutes?: number
 }
 
-/** A user it knows. */
 export interface KafkaUser {
   readonly mechanism: 'plain'
   readonly username: string
@@ -78,7 +77,7 @@ const OWN_PORTS = 3
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
   const { secured = false, proxies = [], isMeasured = false, offsetsKeptMinutes } = options
   const path = binaryOf('kafka')
-  const identity = typeof secured === 'object' ? secured : secured ? ownIdentity() : undefined
+  const identity = secured === true ? anIdentity({ name: NAME, addresses: [HOST] }) : secured || undefined
   const java = isMeasured ? HEAP : `${HEAP} ${BRIEF} -XX:SharedArchiveFile=${classArchiveOf(path)}`
   const server = await startServer(recipeOf({ path, java, identity, proxies, offsetsKeptMinutes }))
   const access = identity && {
@@ -111,14 +110,8 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
   }
 }
 
-function ownIdentity(): ServerIdentity {
-  const own = aCertificate({ name: NAME, addresses: [HOST] })
-  return { ...own, ca: own.cert, name: NAME }
-}
-
 interface Start {
   readonly path: string
-  /** Options of the JVM. */
   readonly java: string
   readonly identity?: ServerIdentity | undefined
   readonly proxies?: readonly number[]

@@ -4,7 +4,7 @@ import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectSecurely } from 'node:tls'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { aCertificate, type Certificate, type ServerIdentity } from '../host.ts'
+import { anIdentity, type Certificate, type ServerIdentity } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { HOST } from './port.ts'
 import { type Place, type ServerProcess, startServer } from './process.ts'
@@ -34,10 +34,10 @@ type Access = Pick<RedisServer, 'tls' | 'password'>
 
 const NAME = 'redis.example.test'
 
-/** Starts an empty Redis. */
 export async function startRedis({ password, tls = false, client }: RedisOptions = {}): Promise<RedisServer> {
   const path = binaryOf('redis')
-  const identity = typeof tls === 'object' ? tls : tls ? ownIdentity(client) : undefined
+  const own = () => ({ ...anIdentity({ name: NAME }), ...(client && { clientsCa: client.cert }) })
+  const identity = tls === true ? own() : tls || undefined
   const trust = identity && { ca: identity.ca, servername: identity.name }
   const server = await startServer({
     name: 'redis',
@@ -73,11 +73,6 @@ export function redisSettings(
     callMsMax,
     clock: systemClock(),
   } as const
-}
-
-function ownIdentity(client: Certificate | undefined): ServerIdentity {
-  const own = aCertificate({ name: NAME })
-  return { ...own, ca: own.cert, name: NAME, ...(client && { clientsCa: client.cert }) }
 }
 
 /** Writes the files. Returns the directives that name them. Paths are relative to the data folder, Redis's working directory. */

@@ -10,7 +10,7 @@ import type { S3Namespace } from '@platen/adapters/s3/namespace.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import { aCertificate, presented, type ServerIdentity } from '../host.ts'
+import { anIdentity, presented, type ServerIdentity } from '../host.ts'
 import { binaryOf } from './binary.ts'
 import { HOST } from './port.ts'
 import { type ServerProcess, startServer } from './process.ts'
@@ -18,7 +18,6 @@ import { type ServerProcess, startServer } from './process.ts'
 export interface S3Server extends ServerProcess {
   readonly endpoint: string
   readonly region: string
-  /** Those of the root account. */
   readonly credentials: S3Credentials
   /** What a TLS client needs. */
   readonly tls: { readonly ca: string } | undefined
@@ -27,7 +26,6 @@ export interface S3Server extends ServerProcess {
   removeAccount(accessKeyId: string): Promise<void>
   /** Changes its identity. New connections meet it when this resolves. The certificate must be another one. */
   present(identity: ServerIdentity): Promise<void>
-  /** Removes all objects from its buckets. */
   empty(): Promise<void>
 }
 
@@ -50,14 +48,13 @@ const NAMESPACE: S3Namespace = { bucket: 'platen', prefix: '', installation: 'pl
 /** Far longer than it takes, because the machine may be busy. */
 const OPEN_MS_MAX = 60_000
 
-/** Starts an S3 with these empty buckets. */
 export async function startS3(
   buckets: readonly string[] = ['platen'],
   { tls = false, hasAccounts = false }: S3Options = {},
 ): Promise<S3Server> {
   const path = binaryOf('s3')
   const endpointOf = (port: number) => `${tls ? 'https' : 'http'}://${HOST}:${port}`
-  const identity = typeof tls === 'object' ? tls : tls ? ownIdentity() : undefined
+  const identity = tls === true ? anIdentity({ name: NAME, addresses: [HOST] }) : tls || undefined
   let store = ''
   const server = await startServer({
     name: 's3',
@@ -139,11 +136,6 @@ export function openStore(s3: S3Server, namespace: Partial<S3Namespace> = {}): P
     ids: systemIds(),
   }
   return openS3ArtifactStore({ ...s3, ...options }, AbortSignal.timeout(OPEN_MS_MAX))
-}
-
-function ownIdentity(): ServerIdentity {
-  const own = aCertificate({ name: NAME, addresses: [HOST] })
-  return { ...own, ca: own.cert, name: NAME }
 }
 
 async function writeIdentity(folder: string, { key, cert }: ServerIdentity): Promise<void> {

@@ -1,11 +1,10 @@
 /** A process that reads all settings: by itself (`bare`), or into the directory of an API process (`own`). It says what that took. */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { openRedisDirectory } from '@platen/adapters/redis/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { buildApp } from '@platen/api/app.ts'
+import { heapBytes } from '../../measure.ts'
 
 export interface Reading {
   readonly loadMs: number
@@ -26,13 +25,6 @@ const { rss } = process.memoryUsage()
 const reading: Reading = { loadMs, rssBytes: rss, heldBytes: heapBytes() - before }
 process.once('disconnect', () => void close().then(() => process.exit()))
 process.send?.(reading)
-
-/** What is in use, without garbage. */
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
-  return process.memoryUsage().heapUsed
-}
 
 /** As fast as possible: what is read is dropped. */
 async function readBare() {

@@ -23,7 +23,6 @@ export interface Started {
   readonly requests: Readonly<Record<string, number>>
 }
 
-/** Starts the operator on what there is. */
 export async function startOn({ operator }: Stand): Promise<Started> {
   const begunAt = now()
   const [leadingAt, idleAt] = await Promise.all([operator.untilLeading(), operator.untilIdle(), operator.start()])
@@ -64,7 +63,6 @@ export interface Latencies {
 }
 
 export interface Changes {
-  /** How many there are. */
   readonly tenants: number
   readonly changes: number
   readonly perSecond: number
@@ -197,7 +195,6 @@ interface Effective {
   readonly effective: object
 }
 
-/** Counts the resources whose current generation is not propagated. */
 export async function countUnpropagated({ client }: Stand): Promise<number> {
   let unpropagated = 0
   for (const kind of ['Plan', 'Tenant', 'Template', 'ApiKey'] as const) {

@@ -8,7 +8,7 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/client.ts'
 import { NEVER } from '../../../fixture/build.ts'
-import { type Rig, startRig } from '../../../operator/rig/rig.ts'
+import { countsOf, hasRested, type Rig, startRig } from '../../../operator/rig/rig.ts'
 import { startInstalledKube } from '../../../topology/cluster/kube.ts'
 import { ADMIN } from '../../../topology/server/kube.ts'
 import type { ServerProcess } from '../../../topology/server/process.ts'
@@ -112,36 +112,24 @@ const LOOK_EVERY_MS = 100
 const IDLE_MS = 2000
 
 function operatorOf(process: ServerProcess): OperatorProcess {
-  const [, probes] = process.ports
-  const scrape = async () => {
-    const answer = await fetch(`http://127.0.0.1:${probes}/metrics`).catch(() => undefined)
-    return answer === undefined ? '' : await answer.text()
+  const sum = async (name: string, ...labels: readonly string[]) => (await countsOf(process))?.sum(name, ...labels) ?? 0
+  const isIdle = async () => {
+    const counts = await countsOf(process)
+    return counts !== undefined && hasRested(counts, 1)
   }
-  const valueIn = (text: string, name: string, labels: readonly string[]) =>
-    text
-      .split('\n')
-      .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-      .filter((line) => labels.every((label) => line.includes(label)))
-      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
-  const isLeading = (text: string) => valueIn(text, 'leader_election_master_status', []) === 1
-  const isIdle = (text: string) =>
-    isLeading(text) &&
-    valueIn(text, 'controller_runtime_active_workers', []) === 0 &&
-    valueIn(text, 'workqueue_depth', []) === 0 &&
-    valueIn(text, 'controller_runtime_reconcile_total', []) > 0
   return {
     start: () => process.start(),
     stop: () => process.stop(),
     pid: () => process.pid(),
-    count: async (name, ...labels) => valueIn(await scrape(), name, labels),
+    count: sum,
     async untilLeading() {
-      while (!isLeading(await scrape())) await sleep(LOOK_EVERY_MS)
+      while ((await sum('leader_election_master_status')) !== 1) await sleep(LOOK_EVERY_MS)
       return now()
     },
     async untilIdle() {
       for (let since = Number.NaN; ; await sleep(LOOK_EVERY_MS)) {
         const at = now()
-        if (!isIdle(await scrape())) since = Number.NaN
+        if (!(await isIdle())) since = Number.NaN
         else if (Number.isNaN(since)) since = at
         else if (at - since > IDLE_MS) return since
       }
@@ -165,7 +153,6 @@ export async function rateOf<T>(all: readonly T[], act: (one: T) => Promise<unkn
   return (all.length * 1000) / (now() - begunAt)
 }
 
-/** Creates all, and answers how many a second. */
 export function createAll({ client }: Stand, all: readonly Placed[]): Promise<number> {
   return rateOf(all, ({ collection, object }) => client.create(collection, object, NEVER))
 }

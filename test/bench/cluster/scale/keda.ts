@@ -4,7 +4,6 @@
  * (`pkg/scaling/executor`). From one replica on the HorizontalPodAutoscaler decides, see `autoscaler.ts`.
  */
 
-/** A partition as brokers tell of it. */
 export interface PartitionOffsets {
   /** Undefined where the group has none: never had, or the broker has forgotten it. */
   readonly committed: number | undefined
@@ -42,7 +41,6 @@ export function triggerOf(metadata: Readonly<Record<string, string>>): KafkaTrig
   }
 }
 
-/** The metric of a trigger. */
 export function kafkaLag(trigger: KafkaTrigger, partitions: readonly PartitionOffsets[]): number {
   const { lagThreshold: threshold, ensureEvenDistributionOfPartitions: isEven } = trigger
   const lags = partitions.map((partition) => lagOf(trigger, partition))

@@ -21,7 +21,6 @@ export interface PartitionLine {
   waiting(): number
 }
 
-/** The partitions of each lane. */
 export type Topics = Readonly<Record<Lane, readonly PartitionLine[]>>
 
 export function openTopics(partitions: Readonly<Record<Lane, number>>): Topics {

@@ -104,7 +104,6 @@ async function putDue(artifacts: ArtifactStore): Promise<void> {
   await artifacts.put({ bucket: BUCKET, key }, bytes, NEVER)
 }
 
-/** Looks for the renders of a tenant that has none. */
 async function findFew(artifacts: ArtifactStore): Promise<void> {
   const order = { tenant: 'few', account: 'few', orderedAt: Date.now(), by: 'bench' }
   const found = await Array.fromAsync(rendersInIndex(order, { artifacts, serviceBucket: BUCKET }, NEVER))

@@ -1,7 +1,5 @@
 /** An API process with the settings of many tenants and templates, and memory in the place of all stores. It says what they cost. */
 import { createHash } from 'node:crypto'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { memoryDeliveryList } from '@platen/adapters/memory/delivery-log/delivery-list.ts'
 import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
@@ -23,7 +21,7 @@ import { NO_TRACER } from '@platen/contract/port/tracer.ts'
 import type { KeyHash, TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import { aTemplate, aTenant, SILENT } from '../../../fixture/build.ts'
 import { liveOf, UNLIMITED } from '../../../fixture/manifests.ts'
-import { quantile } from '../../measure.ts'
+import { heapBytes, quantile } from '../../measure.ts'
 
 export interface Holding {
   /** What the heap has grown by. */
@@ -69,13 +67,6 @@ async function cpuMsOfEach(all: readonly number[], task: (at: number) => Promise
   for (const at of all) await task(at)
   const { user, system } = process.cpuUsage(begun)
   return (user + system) / 1000 / all.length
-}
-
-/** What is in use, without garbage. */
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
-  return process.memoryUsage().heapUsed
 }
 
 /** Brands are put on by what validates input; these are valid by being written here. */

@@ -33,7 +33,6 @@ const RATIO_MAX = 2
 
 const ORDER = { template: 'invoice', data: invoiceData(10), reference: 'order-7', metadata: { order: '7' } }
 
-/** Each row of the table. */
 const TIMES = {
   start: 'start after a kill, ms',
   startCpu: 'its CPU, ms',

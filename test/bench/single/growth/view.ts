@@ -24,7 +24,6 @@ const BYTES_RATIO_MAX = 1.2
 
 const SCOPE = scopeOfRender(aRecord())
 
-/** Each row of the table. */
 const ROWS = {
   ledgerBytes: 'bytes of the ledger for each',
   listBytes: 'bytes of the list for each',

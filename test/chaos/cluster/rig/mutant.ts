@@ -5,7 +5,6 @@
 import { registerHooks } from 'node:module'
 import { scaledTimeOptions } from '../../../time/scaled-time.ts'
 
-/** A guard, and the code that replaces it. */
 export interface Mutant {
   readonly name: string
   /** The end of a path in the repository. */

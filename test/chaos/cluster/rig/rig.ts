@@ -33,7 +33,6 @@ export function isServer(victim: Victim): victim is (typeof SERVERS)[number] {
   return SERVERS.some((name) => name === victim)
 }
 
-/** A call of the receiver, and its answer. */
 export interface Post {
   readonly deliveryId: string
   readonly body: string
@@ -86,7 +85,6 @@ export default ({ data }) => {
   return <Document><Page><Text>{data.text.trim()} {sum}</Text></Page></Document>
 }`
 
-/** Starts the cluster, its servers and its proxies. */
 export async function openRig({
   copies = 1,
   trials = 24,
@@ -185,7 +183,6 @@ export async function killed(rig: Rig, victim: Victim, meanwhile: () => Promise<
   await Promise.all(processes.map((each) => each.start()))
 }
 
-/** Runs FLUSHALL. */
 export async function wipe({ cluster }: Rig): Promise<void> {
   const redis = new Redis(cluster.redis.url)
   await redis.flushall()
@@ -203,12 +200,10 @@ async function openProxies(stack: AsyncDisposableStack): Promise<Proxies> {
   return Object.fromEntries(await Promise.all(all)) as Proxies
 }
 
-/** One of several tenants, with its key. */
 export function tenantOf(at: number): TrialTenant {
   return { name: `trial-${at}`, key: `service_live_${`${at}`.padEnd(43, 'x')}` }
 }
 
-/** The plan, and the tenants with their keys and templates. */
 export function documentsOf(tenants: readonly TrialTenant[], hasAccounts = false): readonly object[] {
   return [
     plan('trial', { ...UNLIMITED, renderTimeoutSeconds: 10 }),

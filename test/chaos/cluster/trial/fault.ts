@@ -20,7 +20,6 @@ export interface Ground {
   readonly signal: AbortSignal
 }
 
-/** What is done in a trial. */
 export interface Deed {
   readonly name: string
   /** How the fault is seen from outside; absent if nobody looks. */
@@ -70,7 +69,6 @@ const kills = VICTIMS.map((victim) => ({
   faults: STEPS.map((step) => killAt(step, victim)),
 }))
 
-/** Kills a victim while a render is at a step, and starts it again. */
 export function killAt(step: Step, victim: Victim): Fault {
   return {
     name: `kill ${victim} ${step.name}`,
@@ -236,5 +234,4 @@ async function restart(process: ReturnType<Rig['processes']>[number]): Promise<v
   await process.start()
 }
 
-/** All groups. */
 export const GROUPS: readonly Group[] = [...kills, stops, network, flushes, storage, clocks, rolling]

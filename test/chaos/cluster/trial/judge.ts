@@ -17,7 +17,6 @@ export type PromiseId = keyof typeof PROMISES
 /** An answer to a caller breaks these promises at once. Waiting does not help. */
 const NEVER_MENDED: readonly PromiseId[] = ['I4', 'I5', 'I6']
 
-/** Can the promise still be kept with more time? */
 export function mayStillCome({ promise }: Violation): boolean {
   return !NEVER_MENDED.includes(promise)
 }
@@ -42,7 +41,6 @@ export interface Evidence {
 
 type Check = (evidence: Evidence) => readonly string[]
 
-/** Returns every broken promise, with the reason. */
 export function judge(evidence: Evidence): readonly Violation[] {
   // The keys of `CHECKS` are the promises.
   return (Object.keys(CHECKS) as PromiseId[]).flatMap((promise) =>

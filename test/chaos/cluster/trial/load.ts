@@ -15,7 +15,6 @@ export interface Exchange {
   readonly render?: string
   /** The state in an answer to GET or DELETE with status 200. */
   readonly shown?: Shown
-  /** Body of a refusal. */
   readonly complaint?: string
 }
 
@@ -44,7 +43,6 @@ export interface Load {
   open(): readonly string[]
   /** Sends one sync render. Resolves with the status. */
   probe(): Promise<number>
-  /** Asks for every open render. */
   poll(): Promise<void>
   /** Stops the callers. Resolves when all of them have their answers. */
   stop(): Promise<void>
@@ -61,7 +59,6 @@ const TERMINAL = ['succeeded', 'failed', 'removed']
 /** What a caller knows of a render that it removed: every later GET is answered 410. */
 const REMOVED: Shown = { status: 'removed', finishedAt: undefined }
 
-/** Starts the callers. */
 export function beginLoad(options: LoadOptions): Load {
   const { tenant, random, hookUrl, pauseMs = PAUSE_MS } = options
   const exchanges: Exchange[] = []
@@ -139,7 +136,6 @@ export function beginLoad(options: LoadOptions): Load {
   }
 }
 
-/** Has the render ended, according to this state? */
 export function isTerminal(shown: Shown | undefined): boolean {
   return shown !== undefined && TERMINAL.includes(shown.status)
 }

@@ -15,11 +15,9 @@ import type { Post } from '../rig/rig.ts'
 
 /** The fields of a manifest that the promises are about. */
 export interface Ending {
-  /** The id of its event. */
   readonly eventId?: string
   /** The API canceled the render, and no renderer has made a manifest of that yet. */
   readonly canceledAt?: number
-  /** Its caller removed the render. */
   readonly removedAt?: number
   readonly render: {
     readonly id: string
@@ -39,13 +37,11 @@ export interface Ending {
 }
 
 export interface TellingOf {
-  /** Id of the event, and of its delivery. */
   readonly id: string
   readonly manifest: Ending
 }
 
 export interface Facts {
-  /** Manifests by render. */
   readonly manifests: ReadonlyMap<string, Ending>
   /** All events in the log, including repetitions. */
   readonly events: readonly TellingOf[]
@@ -60,7 +56,6 @@ export interface Scene {
   readonly posts: readonly Post[]
 }
 
-/** Reads the current facts about one tenant. */
 export async function readFacts(scene: Scene, tenant: string, signal: AbortSignal): Promise<Facts> {
   const [manifests, events] = await Promise.all([readManifests(scene, signal), readEvents(scene)])
   const own = [...manifests.values()].filter(({ render }) => render.tenant === tenant)
@@ -119,7 +114,6 @@ async function readOne(
   return manifest
 }
 
-/** Reads the event log from its beginning to its current end. */
 async function readEvents({ cluster: { broker, topicPrefix } }: Scene): Promise<readonly TellingOf[]> {
   // Else kafkajs sets timers with negative delays, of which Node warns in the output of the test.
   patchKafkajs(systemClock())

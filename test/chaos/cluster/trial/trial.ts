@@ -110,7 +110,6 @@ async function recovered(load: Load, rig: Rig, signal: AbortSignal): Promise<voi
   }
 }
 
-/** Returns which processes run, with the last warnings and errors of each. */
 function states(rig: Rig): readonly string[] {
   return DEPLOYABLES.flatMap((name) =>
     rig.processes(name).flatMap((process) => {

@@ -1,16 +1,11 @@
 /** `direction` in react_pdf: who inherits it, and what it turns round. */
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { JsonObject } from '@platen/contract/brand.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { colourAt } from '../../html/html-fixture.ts'
-import { aWork } from '../../react-pdf/react-pdf-fixture.ts'
+import { aReactPdfEngine, aWork } from '../../react-pdf/react-pdf-fixture.ts'
 import { fromTheRight, linesOf, wordOf } from './page-view.ts'
 
-const pool = openThreadPool({ size: 1, clock: systemClock() })
-const engine = openReactPdfEngine({ pool, slots: 1 })
-afterAll(() => pool[Symbol.asyncDispose]())
+const engine = aReactPdfEngine()
 
 const DEADLINE_MS = 30_000
 

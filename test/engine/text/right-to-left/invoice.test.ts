@@ -1,11 +1,8 @@
 /** The same invoice, printed by both engines, in two languages that are written from the right. */
 import { readFileSync } from 'node:fs'
-import { systemClock } from '@platen/adapters/system/clock.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 import { anEngine, aWork as anHtmlWork } from '../../html/html-fixture.ts'
-import { aWork } from '../../react-pdf/react-pdf-fixture.ts'
+import { aReactPdfEngine, aWork } from '../../react-pdf/react-pdf-fixture.ts'
 import { ARABIC, HEBREW } from './invoice.ts'
 import { differenceOf, fromTheRight, linesOf, pictureOf } from './page-view.ts'
 
@@ -15,13 +12,9 @@ const HTML = readFileSync(new URL('invoice.html', import.meta.url), 'utf8')
 const TOLERANCE_PT = 2.5
 const DEADLINE_MS = 30_000
 
-const pool = openThreadPool({ size: 1, clock: systemClock() })
-const reactPdf = openReactPdfEngine({ pool, slots: 1 })
+const reactPdf = aReactPdfEngine()
 const html = await anEngine()
-afterAll(async () => {
-  await pool[Symbol.asyncDispose]()
-  await html[Symbol.asyncDispose]()
-})
+afterAll(() => html[Symbol.asyncDispose]())
 
 async function printed(data: typeof HEBREW, tsx = TSX): Promise<{ ours: Uint8Array; chromium: Uint8Array }> {
   const { pdf, warnings } = await reactPdf.render(aWork({ source: tsx, data }), AbortSignal.timeout(DEADLINE_MS))

@@ -1,19 +1,12 @@
 /** Vowels and accents, which react_pdf sets where the font says, as Chromium does. */
-import { systemClock } from '@platen/adapters/system/clock.ts'
-import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, expect, test } from 'vitest'
 import { anEngine, aWork as anHtmlWork } from '../../html/html-fixture.ts'
-import { aWork } from '../../react-pdf/react-pdf-fixture.ts'
+import { aReactPdfEngine, aWork } from '../../react-pdf/react-pdf-fixture.ts'
 import { differenceOf, pictureOf } from './page-view.ts'
 
-const pool = openThreadPool({ size: 1, clock: systemClock() })
-const reactPdf = openReactPdfEngine({ pool, slots: 1 })
+const reactPdf = aReactPdfEngine()
 const html = await anEngine()
-afterAll(async () => {
-  await pool[Symbol.asyncDispose]()
-  await html[Symbol.asyncDispose]()
-})
+afterAll(() => html[Symbol.asyncDispose]())
 
 test.for([
   ['Hebrew vowels', 'בְּרֵאשִׁית', 'rtl'],

@@ -54,7 +54,6 @@ export function fromTheRight(pdf: Uint8Array): readonly string[] {
   )
 }
 
-/** The word that reads `text`. */
 export function wordOf(pdf: Uint8Array, text: string): Word {
   const word = linesOf(pdf)
     .flat(2)

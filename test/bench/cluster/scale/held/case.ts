@@ -102,7 +102,6 @@ async function whenMade(renderers: Renderers, wanted: number): Promise<{ readonl
   }
 }
 
-/** How many renders have succeeded. */
 async function madeBy(renderers: Renderers): Promise<number> {
   const read = await scrape(renderers)
   return read.reduce((sum, each) => {
