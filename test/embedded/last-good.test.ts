@@ -165,7 +165,8 @@ describe('the next start', () => {
     await (await folder.follow())[Symbol.asyncDispose]()
     await change()
     const read = resourceReader()
-    const kept = await loadLastGood(folder.dataDir, read)
+    const sealKey = Buffer.from(await readFile(join(folder.dataDir, 'seal-key'), 'utf8'), 'base64url')
+    const kept = await loadLastGood({ dataDir: folder.dataDir, sealKeys: [sealKey] }, read)
     if (kept === undefined || kept === 'damaged') throw new Error('nothing was kept')
     const places: unknown[] = []
     const state = await readFolder(folder.dir, kept.folder, {
@@ -194,12 +195,20 @@ describe('the next start', () => {
     expect(places).toEqual(['Template'])
   })
 
-  test('parses a file with a Secret, of which nothing was kept', async () => {
-    await folder.write('b.yaml', secret)
+  test('parses no file with a Secret either, and knows the Secret', async () => {
+    await folder.write('a.yaml', `${secret}---\n${PLATFORM}`)
     expect(await readAgain()).toMatchObject({
-      places: ['Secret'],
-      documents: expect.arrayContaining(['Secret team-acme/hook']),
+      places: [],
+      documents: expect.arrayContaining(['Plan starter', 'Secret team-acme/hook']),
     })
+  })
+
+  test('parses only the files with a Secret if the key that sealed it is lost', async () => {
+    await folder.write('b.yaml', secret)
+    const { places, documents } = await readAgain(async () => {
+      await writeFile(join(folder.dataDir, 'seal-key'), Buffer.alloc(32).toString('base64url'))
+    })
+    expect([places, documents.includes('Secret team-acme/hook')]).toEqual([['Secret'], true])
   })
 
   test('parses all of a folder with a fault, to say so again', async () => {
