@@ -1,5 +1,5 @@
 /** What was in force stays in force: over changes that may not be made, and over restarts. */
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
@@ -188,6 +188,16 @@ describe('the next start', () => {
       files: ['a.yaml', 'b.yaml'],
       documents: ['Plan starter', 'Tenant acme', 'ApiKey team-acme/ci', 'Template team-acme/letter'],
     })
+  })
+
+  test('writes nothing again if nothing has changed', async () => {
+    await folder.write('b.yaml', secret)
+    await (await folder.follow())[Symbol.asyncDispose]()
+    // A file that is written again is another one of the same name.
+    const file = async () => (await stat(join(folder.dataDir, 'last-good'))).ino
+    const before = await file()
+    await (await folder.follow())[Symbol.asyncDispose]()
+    expect(await file()).toBe(before)
   })
 
   test('parses a changed file, and no other', async () => {

@@ -120,7 +120,9 @@ export async function storeLastGood(
     sound: [...checks].flatMap(([key, faults]) => (faults.length === 0 ? [key] : [])),
   }
   const json = JSON.stringify(kept)
-  await writePrivateFile(pathIn(dataDir), `${digestOf(json)}\n${json}\n`, { isReplacing: true })
+  const text = `${digestOf(json)}\n${json}\n`
+  // After a start without changes it is the same, and a flush to disk would delay the first request.
+  if ((await readText(pathIn(dataDir))) !== text) await writePrivateFile(pathIn(dataDir), text, { isReplacing: true })
 }
 
 /** None if anything is refused: then a start parses all files again, to say so. */
