@@ -1,7 +1,6 @@
 /** The embedded service from settings to exit code: it starts, becomes ready, and drains on a signal. */
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { readLogSettings } from '@platen/adapters/setting/process.ts'
 import { unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
@@ -12,7 +11,7 @@ import { openLog } from '@platen/adapters/system/log.ts'
 import { logEverything, reportFailure } from '@platen/adapters/system/report.ts'
 import { exitCrashed, forceStopSignal, stopSignal, untilAborted } from '@platen/adapters/system/run.ts'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
-import { openEngines } from '@platen/renderer/engine/open-engines.ts'
+import type { Log } from '@platen/contract/port/log.ts'
 import { type Config, SETTINGS } from './config.ts'
 import { openDataFolder } from './store/data-folder.ts'
 
@@ -26,17 +25,22 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
   const stop = stopSignal()
   let config: Config | undefined
   try {
-    config = SETTINGS.read(env)
-    const unknown = unknownSettings(env, SETTINGS)
-    if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
-    warnOfMissingLimits(config.renderSlots, log)
+    config = readConfig(env, log)
     const clock = systemClock()
     const { dataDir } = config
     await openDataFolder(dataDir, log)
-    const profiles = Promise.withResolvers<string>()
+    await using opened = new AsyncDisposableStack()
+    // Its lock says which process owns the folder. Until then no file of it may be touched, such as the profile of a browser. So its thread
+    // starts first, and this one loads the engines meanwhile.
+    const opening = openDatabase({ path: join(dataDir, 'platen.db'), signal: new AbortController().signal })
+    opened.defer(() => opening.then((database) => database[Symbol.asyncDispose](), ignored))
+    const profileDir = opening.then(() => join(dataDir, 'chromium'))
+    profileDir.catch(ignored)
+    const { openEngines } = await import('@platen/renderer/engine/open-engines.ts')
+    const { httpEgress } = await import('@platen/adapters/http/egress.ts')
     await using engines = await openEngines({
       slots: config.renderSlots.count + SYNC_SLOTS,
-      profileDir: profiles.promise,
+      profileDir,
       chromium: config.chromium,
       fonts: config.fonts,
       // Publish checks have threads of their own.
@@ -45,15 +49,10 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
       clock,
       log,
     })
-    // Its lock says which process owns the folder. Until then no file of it may be touched, such as the profile of a browser.
-    const opening = openDatabase({ path: join(dataDir, 'platen.db'), signal: new AbortController().signal })
-    opening.then(() => profiles.resolve(join(dataDir, 'chromium')), profiles.reject)
-    const html = engines.openHtml?.() ?? profiles.promise
-    // The worker of the engine tells what fails here.
-    html.catch(() => undefined)
-    await using database = await opening
-    // Then the browser's process has begun. Other cores start it, and load the first thread, while this one is busy with modules.
-    await html.catch(() => undefined)
+    // Then the browser's process has begun. Other cores start it, and load the first thread, while this one is busy with modules. The worker
+    // of the engine tells what fails here.
+    await (engines.openHtml?.() ?? profileDir).catch(ignored)
+    const database = await opening
     const { compose } = await import('./compose.ts')
     const forceStop = forceStopSignal(stop, { drainMs: config.drainMs, log })
     await using service = await compose({
@@ -78,6 +77,16 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     reportFailure(log, explainedStart(error, config))
     return 1
   }
+}
+
+function ignored(): void {}
+
+function readConfig(env: NodeJS.ProcessEnv, log: Log): Config {
+  const config = SETTINGS.read(env)
+  const unknown = unknownSettings(env, SETTINGS)
+  if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
+  warnOfMissingLimits(config.renderSlots, log)
+  return config
 }
 
 /** Returns the error with what to do about it, where that is known. */
