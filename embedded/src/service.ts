@@ -11,6 +11,7 @@ import { openLog } from '@platen/adapters/system/log.ts'
 import { logEverything, reportFailure } from '@platen/adapters/system/report.ts'
 import { exitCrashed, forceStopSignal, stopSignal, untilAborted } from '@platen/adapters/system/run.ts'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { type Config, SETTINGS } from './config.ts'
 import { openDataFolder } from './store/data-folder.ts'
@@ -36,11 +37,13 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     opened.defer(() => opening.then((database) => database[Symbol.asyncDispose](), ignored))
     const profileDir = opening.then(() => join(dataDir, 'chromium'))
     profileDir.catch(ignored)
+    const composed = Promise.withResolvers<void>()
     const { openEngines } = await import('@platen/renderer/engine/open-engines.ts')
     const { httpEgress } = await import('@platen/adapters/http/egress.ts')
     await using engines = await openEngines({
       slots: config.renderSlots.count + SYNC_SLOTS,
       profileDir,
+      reactPdfAfter: composed.promise,
       chromium: config.chromium,
       fonts: config.fonts,
       // Publish checks have threads of their own.
@@ -64,13 +67,10 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
       forceStop,
       isDraining: () => stop.aborted,
     })
+    composed.resolve()
     process.stdout.write(`ready ${service.url}\n`)
     log.info({ url: service.url }, 'process started')
-    const end = AbortSignal.any([stop, service.failed])
-    // Node would write the cache at exit, but a kill may prevent that. It takes a third of a second, so it waits until the first requests
-    // are served.
-    clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, () => undefined)
-    await untilAborted(end)
+    await serve(AbortSignal.any([stop, service.failed]), clock)
     log.info({}, 'drain started')
     return stop.aborted ? 0 : 1
   } catch (error) {
@@ -87,6 +87,14 @@ function readConfig(env: NodeJS.ProcessEnv, log: Log): Config {
   if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
   warnOfMissingLimits(config.renderSlots, log)
   return config
+}
+
+/** Waits for the end of the service. */
+async function serve(end: AbortSignal, clock: Clock): Promise<void> {
+  // Node would write the cache at exit, but a kill may prevent that. It takes a third of a second, so it waits until the first requests
+  // are served.
+  clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, ignored)
+  await untilAborted(end)
 }
 
 /** Returns the error with what to do about it, where that is known. */

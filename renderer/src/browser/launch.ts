@@ -127,7 +127,10 @@ const FLAGS = [
   '--lang=en-US',
 ]
 
-/** Starts a browser. Its process begins before this returns, as a caller may be busy afterwards. If it does not start, rejects with the reason and leaves nothing behind. */
+/**
+ * Starts a browser. Its process begins before this returns, as the caller may be busy afterwards. If it does not start, rejects with the
+ * reason and leaves nothing behind.
+ */
 export async function launchBrowser(settings: LaunchSettings, signal: AbortSignal): Promise<RunningBrowser> {
   const profile = mkdtempSync(join(settings.profileDir, PROFILE_PREFIX))
   const ended = AbortSignal.any([signal, settings.clock.timeout(BROWSER_LAUNCH_MS_MAX)])
