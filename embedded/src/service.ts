@@ -17,6 +17,8 @@ import { type Config, SETTINGS } from './config.ts'
 import { openDataFolder } from './store/data-folder.ts'
 
 const COMPILED_KEPT_AFTER_MS = 2000
+/** On more cores the first threads of both engines do not delay each other. */
+const FEW_CORES = 2
 
 /** Runs until SIGTERM or SIGINT. The exit code is 0 after a clean stop, and 1 when the service could not start or continue. */
 export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
@@ -43,7 +45,8 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     await using engines = await openEngines({
       slots: config.renderSlots.count + SYNC_SLOTS,
       profileDir,
-      reactPdfAfter: composed.promise,
+      // There is a slot for each core.
+      ...(config.renderSlots.count <= FEW_CORES && { reactPdfAfter: composed.promise }),
       chromium: config.chromium,
       fonts: config.fonts,
       // Publish checks have threads of their own.
