@@ -98,6 +98,7 @@ export function buildApp(given: ApiPorts): ApiApp {
     forceCloseConnections: 'idle',
     // Fastify's 503 has another format. A hook sends ours.
     return503OnClosing: false,
+    schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
     // An overlong id gets the same answer as any id that was never issued.
     routerOptions: { maxParamLength: HEADER_BYTES_MAX, ignoreTrailingSlash: true },
     http: {
@@ -132,6 +133,11 @@ export function buildApp(given: ApiPorts): ApiApp {
   addHooks(app, ports, connectionTracker)
   addRoutes(app, ports, throttle)
   return app
+}
+
+/** In place of Fastify's compilers, which would be loaded before ours are set. */
+function notCalled(): never {
+  throw new Error('both compilers are set')
 }
 
 function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts, connectionTracker: Connections): void {

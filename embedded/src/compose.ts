@@ -80,6 +80,8 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   const { config, log, engines, forceStop, database } = options
   await using stack = new AsyncDisposableStack()
   const starting = new AbortController().signal
+  // The first request needs a thread of it.
+  const bodyChecks = stack.use(openBodyChecks(options.clock))
   let url = config.publicUrl ?? ''
   const directory = memoryDirectory()
   const { host, metricsPort } = config
@@ -117,7 +119,6 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
   const diskSpace = stack.use(await watchDiskSpace({ folder: config.dataDir, clock: ports.clock, log }))
   const healthy = health({ renderer, webhooks, diskSpace, databaseFailed: database.failed })
-  const bodyChecks = stack.use(openBodyChecks(ports.clock))
   const app = buildApp({ ...ports, ...healthy, checks: bodyChecks, meter: meters.api, settings })
   serveArtifacts(app, ports.artifacts)
   stack.defer(() => app.close())

@@ -1,7 +1,6 @@
 /** The embedded service from settings to exit code: it starts, becomes ready, and drains on a signal. */
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { readLogSettings } from '@platen/adapters/setting/process.ts'
 import { unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
@@ -12,11 +11,14 @@ import { openLog } from '@platen/adapters/system/log.ts'
 import { logEverything, reportFailure } from '@platen/adapters/system/report.ts'
 import { exitCrashed, forceStopSignal, stopSignal, untilAborted } from '@platen/adapters/system/run.ts'
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
-import { openEngines } from '@platen/renderer/engine/open-engines.ts'
+import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Log } from '@platen/contract/port/log.ts'
 import { type Config, SETTINGS } from './config.ts'
 import { openDataFolder } from './store/data-folder.ts'
 
 const COMPILED_KEPT_AFTER_MS = 2000
+/** On more cores the first threads of both engines do not delay each other. */
+const FEW_CORES = 2
 
 /** Runs until SIGTERM or SIGINT. The exit code is 0 after a clean stop, and 1 when the service could not start or continue. */
 export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
@@ -26,17 +28,25 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
   const stop = stopSignal()
   let config: Config | undefined
   try {
-    config = SETTINGS.read(env)
-    const unknown = unknownSettings(env, SETTINGS)
-    if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
-    warnOfMissingLimits(config.renderSlots, log)
+    config = readConfig(env, log)
     const clock = systemClock()
     const { dataDir } = config
     await openDataFolder(dataDir, log)
-    const profiles = Promise.withResolvers<string>()
+    await using opened = new AsyncDisposableStack()
+    // Its lock says which process owns the folder. Until then no file of it may be touched, such as the profile of a browser. So its thread
+    // starts first, and this one loads the engines meanwhile.
+    const opening = openDatabase({ path: join(dataDir, 'platen.db'), signal: new AbortController().signal })
+    opened.defer(() => opening.then((database) => database[Symbol.asyncDispose](), ignored))
+    const profileDir = opening.then(() => join(dataDir, 'chromium'))
+    profileDir.catch(ignored)
+    const composed = Promise.withResolvers<void>()
+    const { openEngines } = await import('@platen/renderer/engine/open-engines.ts')
+    const { httpEgress } = await import('@platen/adapters/http/egress.ts')
     await using engines = await openEngines({
       slots: config.renderSlots.count + SYNC_SLOTS,
-      profileDir: profiles.promise,
+      profileDir,
+      // There is a slot for each core.
+      ...(config.renderSlots.count <= FEW_CORES && { reactPdfAfter: composed.promise }),
       chromium: config.chromium,
       fonts: config.fonts,
       // Publish checks have threads of their own.
@@ -45,15 +55,10 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
       clock,
       log,
     })
-    // Its lock says which process owns the folder. Until then no file of it may be touched, such as the profile of a browser.
-    const opening = openDatabase({ path: join(dataDir, 'platen.db'), signal: new AbortController().signal })
-    opening.then(() => profiles.resolve(join(dataDir, 'chromium')), profiles.reject)
-    const html = engines.openHtml?.() ?? profiles.promise
-    // The worker of the engine tells what fails here.
-    html.catch(() => undefined)
-    await using database = await opening
-    // Then the browser's process has begun. Other cores start it, and load the first thread, while this one is busy with modules.
-    await html.catch(() => undefined)
+    // Then the browser's process has begun. Other cores start it, and load the first thread, while this one is busy with modules. The worker
+    // of the engine tells what fails here.
+    await (engines.openHtml?.() ?? profileDir).catch(ignored)
+    const database = await opening
     const { compose } = await import('./compose.ts')
     const forceStop = forceStopSignal(stop, { drainMs: config.drainMs, log })
     await using service = await compose({
@@ -65,19 +70,34 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
       forceStop,
       isDraining: () => stop.aborted,
     })
+    composed.resolve()
     process.stdout.write(`ready ${service.url}\n`)
     log.info({ url: service.url }, 'process started')
-    const end = AbortSignal.any([stop, service.failed])
-    // Node would write the cache at exit, but a kill may prevent that. It takes a third of a second, so it waits until the first requests
-    // are served.
-    clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, () => undefined)
-    await untilAborted(end)
+    await serve(AbortSignal.any([stop, service.failed]), clock)
     log.info({}, 'drain started')
     return stop.aborted ? 0 : 1
   } catch (error) {
     reportFailure(log, explainedStart(error, config))
     return 1
   }
+}
+
+function ignored(): void {}
+
+function readConfig(env: NodeJS.ProcessEnv, log: Log): Config {
+  const config = SETTINGS.read(env)
+  const unknown = unknownSettings(env, SETTINGS)
+  if (unknown.length > 0) log.warn({ settings: unknown }, 'unknown settings ignored')
+  warnOfMissingLimits(config.renderSlots, log)
+  return config
+}
+
+/** Waits for the end of the service. */
+async function serve(end: AbortSignal, clock: Clock): Promise<void> {
+  // Node would write the cache at exit, but a kill may prevent that. It takes a third of a second, so it waits until the first requests
+  // are served.
+  clock.sleep(COMPILED_KEPT_AFTER_MS, end).then(flushCompileCache, ignored)
+  await untilAborted(end)
 }
 
 /** Returns the error with what to do about it, where that is known. */

@@ -208,8 +208,12 @@ function judgeTarget(arrow: Arrow, row: Row): string | undefined {
   return undefined
 }
 
-function judgePackage({ from, specifier }: Arrow, row: Row, declared: Declared): string | undefined {
+/** Node evaluates all exports of a builtin that is imported. For these it loads undici: 35 ms of CPU at each start. */
+const LOADS_UNDICI = 'a process would load undici for it: process.getBuiltinModule gives the same without'
+
+function judgePackage({ from, specifier, kind }: Arrow, row: Row, declared: Declared): string | undefined {
   if (specifier.startsWith('.')) return undefined
+  if (specifier === 'node:http' && kind === 'import' && !contains('test', from)) return LOADS_UNDICI
   if (isUnitTest(from) && (specifier.startsWith('node:') || specifier.startsWith('@platen/adapters/'))) return undefined
   if (specifier.startsWith('node:')) {
     return row.builtins?.includes(specifier) === false

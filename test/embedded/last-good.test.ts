@@ -1,5 +1,5 @@
 /** What was in force stays in force: over changes that may not be made, and over restarts. */
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '@platen/contract/canonical-json.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
@@ -165,7 +165,8 @@ describe('the next start', () => {
     await (await folder.follow())[Symbol.asyncDispose]()
     await change()
     const read = resourceReader()
-    const kept = await loadLastGood(folder.dataDir, read)
+    const sealKey = Buffer.from(await readFile(join(folder.dataDir, 'seal-key'), 'utf8'), 'base64url')
+    const kept = await loadLastGood({ dataDir: folder.dataDir, sealKeys: [sealKey] }, read)
     if (kept === undefined || kept === 'damaged') throw new Error('nothing was kept')
     const places: unknown[] = []
     const state = await readFolder(folder.dir, kept.folder, {
@@ -189,17 +190,35 @@ describe('the next start', () => {
     })
   })
 
+  test('writes nothing again if nothing has changed', async () => {
+    await folder.write('b.yaml', secret)
+    await (await folder.follow())[Symbol.asyncDispose]()
+    // A file that is written again is another one of the same name.
+    const file = async () => (await stat(join(folder.dataDir, 'last-good'))).ino
+    const before = await file()
+    await (await folder.follow())[Symbol.asyncDispose]()
+    expect(await file()).toBe(before)
+  })
+
   test('parses a changed file, and no other', async () => {
     const { places } = await readAgain(() => folder.write('b.yaml', letter('two')))
     expect(places).toEqual(['Template'])
   })
 
-  test('parses a file with a Secret, of which nothing was kept', async () => {
-    await folder.write('b.yaml', secret)
+  test('parses no file with a Secret either, and knows the Secret', async () => {
+    await folder.write('a.yaml', `${secret}---\n${PLATFORM}`)
     expect(await readAgain()).toMatchObject({
-      places: ['Secret'],
-      documents: expect.arrayContaining(['Secret team-acme/hook']),
+      places: [],
+      documents: expect.arrayContaining(['Plan starter', 'Secret team-acme/hook']),
     })
+  })
+
+  test('parses only the files with a Secret if the key that sealed it is lost', async () => {
+    await folder.write('b.yaml', secret)
+    const { places, documents } = await readAgain(async () => {
+      await writeFile(join(folder.dataDir, 'seal-key'), Buffer.alloc(32).toString('base64url'))
+    })
+    expect([places, documents.includes('Secret team-acme/hook')]).toEqual([['Secret'], true])
   })
 
   test('parses all of a folder with a fault, to say so again', async () => {

@@ -2,7 +2,7 @@
  * The guarded HTTP client for assets of templates. Tenants choose the servers. So every part of a response has a limit, and each
  * request has its own checked socket.
  */
-import { type IncomingMessage, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type { Cidr } from '@platen/contract/address.ts'
@@ -24,6 +24,9 @@ import {
 } from './checked-socket.ts'
 import { EGRESS_BYTES_MAX, EGRESS_HEADER_BYTES_MAX, EGRESS_MS_MAX, EGRESS_REDIRECTS_MAX } from './limit.ts'
 import { resolveName } from './resolve-name.ts'
+
+// An `import` would load all of undici, too.
+const { request } = process.getBuiltinModule('node:http')
 
 export interface EgressOptions {
   readonly clock: Clock

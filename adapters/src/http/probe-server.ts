@@ -2,10 +2,13 @@
  * The server for orchestrators and Prometheus: `/livez`, `/readyz` and `/metrics`, on a port of its own that callers need not reach.
  * It requires no key, and reads only the method and path of a request.
  */
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import { PROBE_CONNECTIONS_MAX, PROBE_RECEIVE_MS_MAX } from './limit.ts'
+
+// An `import` would load all of undici, too.
+const { createServer } = process.getBuiltinModule('node:http')
 
 export interface ProbeOptions {
   readonly host: string

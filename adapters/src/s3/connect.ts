@@ -1,11 +1,13 @@
 /** The connection to S3: endpoint, credentials, and time limits of calls. */
-import { Agent as PlainAgent } from 'node:http'
 import { Agent, type AgentOptions } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { isBrokenConnection } from '@platen/contract/thrown.ts'
+
+// An `import` would load all of undici, too.
+const { Agent: PlainAgent } = process.getBuiltinModule('node:http')
 
 /** How a client proves who it is, and whom it trusts. */
 export interface S3Access {
@@ -139,7 +141,7 @@ class WatchedAgent extends PlainAgent {
     this.#onBroken = onBroken
   }
 
-  override createConnection(...given: Parameters<PlainAgent['createConnection']>) {
+  override createConnection(...given: Parameters<InstanceType<typeof PlainAgent>['createConnection']>) {
     return watched(super.createConnection(...given), this.#onBroken)
   }
 }

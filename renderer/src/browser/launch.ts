@@ -7,7 +7,8 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { ServiceError } from '@platen/contract/error.ts'
@@ -128,9 +129,12 @@ const FLAGS = [
   '--lang=en-US',
 ]
 
-/** Starts a browser. If it does not start, rejects with the reason and leaves nothing behind. */
+/**
+ * Starts a browser. Its process begins before this returns, as the caller may be busy afterwards. If it does not start, rejects with the
+ * reason and leaves nothing behind.
+ */
 export async function launchBrowser(settings: LaunchSettings, signal: AbortSignal): Promise<RunningBrowser> {
-  const profile = await mkdtemp(join(settings.profileDir, PROFILE_PREFIX))
+  const profile = mkdtempSync(join(settings.profileDir, PROFILE_PREFIX))
   const ended = AbortSignal.any([signal, settings.clock.timeout(BROWSER_LAUNCH_MS_MAX)])
   const child = await spawnChromium(settings, profile).catch(async (error: unknown) => {
     await removeProfile(profile)

@@ -28,6 +28,11 @@ export interface EnginesOptions {
   readonly chromium: string | undefined
   /** The kinds of tasks that will come; absent means all. Others fail. */
   readonly kinds?: readonly TaskKind[]
+  /**
+   * When the threads of react_pdf start, if no render needs one before and there is a browser. Both at once compete for the cores, and each
+   * delays the first document of the other. Absent means at once.
+   */
+  readonly reactPdfAfter?: Promise<unknown>
   /** The large fonts to use of those that are there. Absent means all. */
   readonly fonts?: readonly LargeFont[] | undefined
   /** How templates reach the hosts that they list. */
@@ -99,14 +104,15 @@ interface Pools {
  * Html templates are filled in threads of their own, where they never wait for a long layout. Such a thread takes a third of the memory of
  * one for layouts, and one serves several slots. It ends when the browser does.
  */
-function openPools({ slots, clock }: EnginesOptions, { kinds, faces, meter }: PoolParts): Pools {
-  const open = (own: readonly TaskKind[], options: Pick<ThreadPoolOptions, 'patienceMs' | 'restMs'>) =>
+function openPools({ slots, clock, reactPdfAfter }: EnginesOptions, { kinds, faces, meter }: PoolParts): Pools {
+  const open = (own: readonly TaskKind[], options: Pick<ThreadPoolOptions, 'patienceMs' | 'restMs' | 'startsAfter'>) =>
     openThreadPool({ size: slots, clock, meter, spawn: spawnThreadFor(own, faces), ...options })
   const fill = kinds.includes('fill')
     ? open(['fill'], { patienceMs: FILL_PATIENCE_MS, restMs: BROWSER_IDLE_MS_MAX })
     : undefined
   const others = kinds.filter((kind) => kind !== 'fill')
-  const layout = fill !== undefined && others.length === 0 ? fill : open(others, {})
+  const later = fill !== undefined && reactPdfAfter !== undefined && { startsAfter: reactPdfAfter }
+  const layout = fill !== undefined && others.length === 0 ? fill : open(others, { ...later })
   return { layout, fill: fill ?? layout }
 }
 

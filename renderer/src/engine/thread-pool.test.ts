@@ -56,7 +56,7 @@ class FakeThread extends EventEmitter {
   }
 }
 
-type Options = Partial<Pick<ThreadPoolOptions, 'size' | 'rendersMax' | 'patienceMs' | 'restMs'>>
+type Options = Partial<Pick<ThreadPoolOptions, 'size' | 'rendersMax' | 'patienceMs' | 'restMs' | 'startsAfter'>>
 
 /** A pool of fake threads. Unless `isNew`, as many as its size are ready and have done one render. */
 async function aPool({ size = 1, rendersMax = 1000, isNew = false, ...others }: Options & { isNew?: boolean } = {}) {
@@ -190,6 +190,20 @@ test('the last thread ends after a rest, which leaves the pool available, and th
   await running
   expect(alive()).toHaveLength(1)
 })
+
+test.for([true, false])(
+  'a pool that starts later is available at once, and has one thread then: a task before is %s',
+  async (isAsked) => {
+    const later = Promise.withResolvers<void>()
+    const { pool, alive } = await aPool({ isNew: true, startsAfter: later.promise })
+    expect([alive(), pool.state()]).toEqual([[], 'running'])
+    if (isAsked) pool.run(TASK, NEVER).catch(() => undefined)
+    expect(alive()).toHaveLength(isAsked ? 1 : 0)
+    later.resolve()
+    await setImmediate()
+    expect(alive()).toHaveLength(1)
+  },
+)
 
 test('a cold thread is left alone with the first task, unless another task waits', async () => {
   const threads: FakeThread[] = []

@@ -53,6 +53,8 @@ export interface ThreadPoolOptions {
   readonly patienceMs?: number
   /** How long all threads may be idle before the last one ends, too. The next task waits for a start. Absent means that it stays. */
   readonly restMs?: number
+  /** When the first thread starts, if no task needs one before. Absent means at once. */
+  readonly startsAfter?: Promise<unknown>
   /** Tasks after which a thread is replaced. Absent means `RENDER_THREAD_RENDERS_MAX`. */
   readonly rendersMax?: number
   /** Heap and buffers of a thread. Absent means `RENDER_THREAD_HEAP_MIB_MAX`. */
@@ -63,7 +65,10 @@ export interface ThreadPoolOptions {
   readonly meter?: Pick<EngineMeter, 'restarted'>
 }
 
-/** Starts the first thread and returns without waiting for it. Closing the pool terminates all threads, and running tasks reject. */
+/**
+ * Starts the first thread, unless it starts later, and returns without waiting for it. Closing the pool terminates all threads, and running
+ * tasks reject.
+ */
 export const openThreadPool = (options: ThreadPoolOptions): ThreadPool => new RenderThreadPool(options)
 
 const MIB = 1024 * 1024
@@ -92,7 +97,8 @@ class RenderThreadPool implements ThreadPool {
   /** Whether a successor was started for a worn thread that still exists. */
   #hasSuccessor = false
 
-  constructor({ size, clock, patienceMs, restMs, rendersMax, heapMibMax, spawn, meter }: ThreadPoolOptions) {
+  constructor(options: ThreadPoolOptions) {
+    const { size, clock, patienceMs, restMs, startsAfter, rendersMax, heapMibMax, spawn, meter } = options
     this.#size = size
     this.#clock = clock
     this.#patienceMs = patienceMs ?? 0
@@ -102,7 +108,8 @@ class RenderThreadPool implements ThreadPool {
     this.#spawn = spawn ?? spawnThreadFor(['react_pdf', 'fill', 'check'])
     this.#availability = trackAvailability(clock)
     this.#meter = meter
-    this.#start()
+    if (startsAfter === undefined) this.#start()
+    else void this.#rest(startsAfter)
     void this.#endIdle()
   }
 
@@ -143,6 +150,13 @@ class RenderThreadPool implements ThreadPool {
       this.#terminate(thread)
     }
     await Promise.all(this.#ending)
+  }
+
+  /** Until then the pool is available without a thread, as after its last one ended. */
+  async #rest(end: Promise<unknown>): Promise<void> {
+    this.#availability.markAvailable()
+    await end
+    if (this.#threads.size === 0 && this.#restartsPending === 0) this.#start()
   }
 
   #start(): void {

@@ -10,6 +10,7 @@ import { sha256 } from '@platen/contract/canonical-json.ts'
 import type { Uid } from '@platen/contract/resource.ts'
 import { type ReadResource, resourceSchemasDigest } from '@platen/contract/schema/resource/reader.ts'
 import { brokenRules } from '@platen/contract/schema/resource/rule.ts'
+import { type SealKeys, seal, unseal } from '@platen/contract/seal.ts'
 import { type ApiKey, DEFAULT_LIMITS, type Limits, type Template, type Tenant } from '@platen/contract/tenant.ts'
 import { NO_PREVIOUS, type Previous } from '../compile/compile.ts'
 import type { CheckFaults } from '../compile/template.ts'
@@ -24,10 +25,12 @@ const VERSION = 5
 const PARSER_VERSION = 1
 
 interface Kept {
-  /** Without Secrets: secrets are kept only where they are declared. */
+  /** Without Secrets. */
   readonly documents: readonly ManifestDocument[]
   /** The files that have nothing but these documents, with the SHA-256 of their bytes. Absent if an older version stored this. */
-  readonly files?: readonly (readonly [name: string, digest: string])[]
+  readonly files?: readonly FileDigest[]
+  /** `KeptSecrets`, sealed. Absent if an older version stored this. */
+  readonly secrets?: string
   /** What read the documents. */
   readonly reader?: string
   readonly plans: readonly (readonly [Uid, Limits])[]
@@ -38,27 +41,46 @@ interface Kept {
   readonly sound: readonly string[]
 }
 
+type FileDigest = readonly [name: string, digest: string]
+
+/** The Secrets, and the files that have one. An older version does not see them, and parses those files again. */
+interface KeptSecrets {
+  readonly documents: readonly ManifestDocument[]
+  readonly files: readonly FileDigest[]
+}
+
 export interface LastGood {
   readonly folder: FolderState
   readonly previous: Previous
   readonly checks: CheckFaults
 }
 
+export interface LastGoodOptions {
+  readonly dataDir: string
+  /** The first seals Secrets. */
+  readonly sealKeys: SealKeys
+}
+
 /** What was in force when the service last ran. `undefined` if nothing is stored, `'damaged'` if it cannot be used. */
-export async function loadLastGood(dataDir: string, read: ReadResource): Promise<LastGood | 'damaged' | undefined> {
+export async function loadLastGood(
+  { dataDir, sealKeys }: LastGoodOptions,
+  read: ReadResource,
+): Promise<LastGood | 'damaged' | undefined> {
   const text = await readText(pathIn(dataDir))
   if (text === undefined) return undefined
   const [digest, json = ''] = text.split('\n', 2)
   if (digest !== digestOf(json)) return 'damaged'
   // The digest shows that a version with this form wrote it.
-  const { documents, files = [], reader, plans, tenants, templates, apiKeys, sound } = JSON.parse(json) as Kept
+  const { secrets, files = [], reader, plans, tenants, templates, apiKeys, sound, ...kept } = JSON.parse(json) as Kept
+  const sealed = unsealed(secrets, sealKeys)
+  const documents = [...kept.documents, ...sealed.documents]
   const isSameReader = reader === readerDigest()
   const isStillGood = ({ written }: ManifestDocument) =>
     isSameReader ? brokenRules(written).length === 0 : 'written' in read(written as unknown as JsonObject)
   const good = documents.filter(isStillGood)
   const isKnown = isSameReader && good.length === documents.length
   return {
-    folder: folderFromDocuments(good, new Map(isKnown ? files : [])),
+    folder: folderFromDocuments(good, new Map(isKnown ? [...files, ...sealed.files] : [])),
     previous: {
       ...NO_PREVIOUS,
       plans: inForce(plans.map(([uid, limits]) => [uid, complete(limits)])),
@@ -79,10 +101,17 @@ function complete(limits: Limits): Limits {
 }
 
 /** Stores what is in force now. It is on disk when it resolves. */
-export async function storeLastGood(dataDir: string, { folder, previous, checks }: LastGood): Promise<void> {
+export async function storeLastGood(
+  { dataDir, sealKeys }: LastGoodOptions,
+  { folder, previous, checks }: LastGood,
+): Promise<void> {
+  const [secrets, documents] = partition(folder.documents, isSecret)
+  const [secretFiles, files] = partition(parsedFiles(folder), ([name]) => secrets.some(({ file }) => file === name))
+  const keptSecrets: KeptSecrets = { documents: secrets, files: secretFiles }
   const kept: Kept = {
-    documents: folder.documents.filter((document) => !isSecret(document)),
-    files: parsedFiles(folder),
+    documents,
+    files,
+    secrets: seal(JSON.stringify(keptSecrets), { name: SEAL_NAME, keys: sealKeys }),
     reader: readerDigest(),
     plans: settingsOf(previous.plans),
     tenants: settingsOf(previous.tenants),
@@ -91,15 +120,28 @@ export async function storeLastGood(dataDir: string, { folder, previous, checks 
     sound: [...checks].flatMap(([key, faults]) => (faults.length === 0 ? [key] : [])),
   }
   const json = JSON.stringify(kept)
-  await writePrivateFile(pathIn(dataDir), `${digestOf(json)}\n${json}\n`, { isReplacing: true })
+  const text = `${digestOf(json)}\n${json}\n`
+  // After a start without changes it is the same, and a flush to disk would delay the first request.
+  if ((await readText(pathIn(dataDir))) !== text) await writePrivateFile(pathIn(dataDir), text, { isReplacing: true })
 }
 
 /** None if anything is refused: then a start parses all files again, to say so. */
-function parsedFiles({ files, faults }: FolderState): readonly (readonly [string, string])[] {
+function parsedFiles({ files, faults }: FolderState): readonly FileDigest[] {
   if (faults.length > 0) return []
-  return [...files].flatMap(([name, { digest, documents }]) =>
-    digest === undefined || documents.some(isSecret) ? [] : [[name, digest] as const],
-  )
+  return [...files].flatMap(([name, { digest }]) => (digest === undefined ? [] : [[name, digest] as const]))
+}
+
+const SEAL_NAME = 'last-good secrets'
+
+/** None if no key opens them: then their files are parsed again. */
+function unsealed(sealed: string | undefined, keys: SealKeys): KeptSecrets {
+  const json = sealed === undefined ? undefined : unseal(sealed, { name: SEAL_NAME, keys })
+  // Only this module seals with this name.
+  return json === undefined ? { documents: [], files: [] } : (JSON.parse(json) as KeptSecrets)
+}
+
+function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
 }
 
 function isSecret({ written }: ManifestDocument): boolean {

@@ -89,7 +89,7 @@ export async function openLoader(options: LoadOptions): Promise<{ readonly state
   const { dataDir, log } = options
   const read = resourceReader()
   const load = makeLoader(options, read, await loadIdentities(dataDir))
-  const kept = await loadLastGood(dataDir, read)
+  const kept = await loadLastGood(options, read)
   if (kept === 'damaged') log.warn({ dataDir }, 'last good settings unreadable, refused resources have no settings')
   const nothing = { folder: EMPTY_FOLDER, previous: NO_PREVIOUS, checks: new Map() }
   const last = kept === undefined || kept === 'damaged' ? nothing : kept
@@ -140,7 +140,7 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
       await publisher.publish(compiled.snapshot, signal)
     const reported = report(log, { folder, compiled, before: state })
     // It is in force anyway. Only the last good state after a restart is lost.
-    await storeLastGood(dataDir, { folder, previous: compiled, checks: finalAnswers }).catch((err: unknown) =>
+    await storeLastGood(options, { folder, previous: compiled, checks: finalAnswers }).catch((err: unknown) =>
       log.warn({ err }, 'last good settings not saved'),
     )
     return { folder, checks: finalAnswers, answers, isWaiting, reported, compiled, previous: compiled }

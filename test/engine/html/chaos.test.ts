@@ -11,13 +11,13 @@ import type { PrintDocument } from '@platen/renderer/browser/document/load.ts'
 import { openPageMemory } from '@platen/renderer/browser/document/memory.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
-import { launchBrowser, type RunningBrowser } from '@platen/renderer/browser/launch.ts'
+import { type LaunchSettings, launchBrowser, type RunningBrowser } from '@platen/renderer/browser/launch.ts'
 import { BROWSER_LAUNCH_MS_MAX, PAGE_KEPT_CHARS_MAX } from '@platen/renderer/browser/limit.ts'
 import { openPage } from '@platen/renderer/browser/page.ts'
 import { describe, expect, test, vi } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aFolder } from '../../fixture/lifetime.ts'
-import { membersOf } from '../../soak/process-tree.ts'
+import { membersOf, processesWith } from '../../soak/process-tree.ts'
 import { poll } from '../../time/poll.ts'
 import { anEngine, aWork, BUSY, browsersOf, ENDLESS, textOf } from './html-fixture.ts'
 
@@ -143,17 +143,28 @@ describe('SIGSTOP', () => {
   })
 })
 
-async function aBrowser(): Promise<RunningBrowser> {
+async function launchSettings(): Promise<LaunchSettings> {
   const profileDir = aFolder()
-  const settings = {
+  return {
     executablePath: (await findChromium({})) ?? '',
     profileDir,
     fontConfigFile: await writeFontConfig(profileDir),
     isSandboxed: process.getuid?.() !== 0,
     clock: systemClock(),
   }
-  return await launchBrowser(settings, NEVER)
 }
+
+async function aBrowser(): Promise<RunningBrowser> {
+  return await launchBrowser(await launchSettings(), NEVER)
+}
+
+test('a browser has begun when the call that starts it returns, whatever the caller does next', async () => {
+  const settings = await launchSettings()
+  const starting = launchBrowser(settings, NEVER)
+  const begun = processesWith(settings.profileDir)
+  await (await starting).kill()
+  expect(begun).not.toEqual([])
+})
 
 test('a browser says how much memory it has, as long as it lives', async () => {
   const running = await aBrowser()

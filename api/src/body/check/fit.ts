@@ -4,7 +4,7 @@ import type { JsonObject } from '@platen/contract/brand.ts'
 import type { ErrorDetail } from '@platen/contract/error.ts'
 import { type LruCache, openLruCache } from '@platen/contract/lru-cache.ts'
 import type { Validator } from '@platen/contract/schema/validator.ts'
-import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
+import { compilePublishedSchema } from '@platen/contract/schema/variable/variables-schema.ts'
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { BATCH_FAULTS_MAX, DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
 import { dataIn } from './parse-batch.ts'
@@ -33,7 +33,7 @@ export function openFitCheck(): FitCheck {
   const validatorOf = (tenant: TenantId, schema: string): Validator => {
     const own = tenants.get(tenant) ?? openLruCache<Validator>(DATA_VALIDATORS_OF_ONE_TENANT)
     // The published schema is a JSON object.
-    const validate = own.get(schema) ?? own.set(schema, compileVariablesSchema(JSON.parse(schema) as JsonObject))
+    const validate = own.get(schema) ?? own.set(schema, compilePublishedSchema(JSON.parse(schema) as JsonObject))
     // Set again, as it may have grown.
     tenants.set(tenant, own)
     return validate

@@ -21,7 +21,7 @@ import { decodedPart } from './reference.ts'
  */
 export function compileVariablesSchema(schema: JsonObject): Validator {
   try {
-    return compileBounded(schema)
+    return compilePublishedSchema(schema, assertSchema)
   } catch (cause) {
     const reason = messageOf(cause)
     const pointer = pointerTo(schema, reason)
@@ -39,7 +39,11 @@ export function variablesSchemaFault(schema: JsonObject): string | undefined {
   }
 }
 
-function compileBounded(schema: JsonObject): Validator {
+/**
+ * The same for a schema that `compileVariablesSchema` accepted before, in this process or in another one. Without the meta-schema, whose
+ * compilation takes a new thread longer than that of most schemas. All that bounds a schema of a tenant holds.
+ */
+export function compilePublishedSchema(schema: JsonObject, assertValid?: (schema: JsonObject) => void): Validator {
   const types = requireSmall(schema)
   const steps = new Steps()
   const make = (allErrors: boolean) => {
@@ -48,7 +52,7 @@ function compileBounded(schema: JsonObject): Validator {
     return boundedAjv(allErrors, { steps, weight, topKeywords: Object.keys(schema).length })
   }
   const bounded = undefinedIfEndless(() => {
-    assertSchema(schema)
+    assertValid?.(schema)
     return compileWith(make, schema)
   })
   const attempt = <Result>(run: () => Result): Result | undefined => {

@@ -1,7 +1,7 @@
 /** The connections to the API server. Keeps them alive, and sends each request with the credentials that are valid at that moment. */
 
 import { once } from 'node:events'
-import { type IncomingMessage, Agent as PlainAgent, request as requestPlainly } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import type { Socket } from 'node:net'
 import type { RequestMethod } from '@platen/contract/port/operator-meter.ts'
@@ -9,6 +9,9 @@ import { codeOf, isBrokenConnection } from '@platen/contract/thrown.ts'
 import type { Access } from '../access.ts'
 import { ClusterError } from '../error.ts'
 import { CLUSTER_IDLE_SOCKET_MS, CLUSTER_REQUESTS_MAX } from '../limit.ts'
+
+// An `import` would load all of undici, too.
+const { Agent: PlainAgent, request: requestPlainly } = process.getBuiltinModule('node:http')
 
 export interface OutgoingRequest {
   readonly method: RequestMethod
