@@ -1,4 +1,7 @@
+import { readdirSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import { LOW_NICENESS } from '@platen/renderer/engine/limit.ts'
 import { type RenderTask } from '@platen/renderer/engine/thread/message.ts'
 import { spawnThreadFor } from '@platen/renderer/engine/thread/start.ts'
 import { openThreadPool, type ThreadPool, type ThreadPoolOptions } from '@platen/renderer/engine/thread-pool.ts'
@@ -164,6 +167,25 @@ test('a thread for fills fills, and loads nothing to render with', async () => {
   expect((await pool.run({ kind: 'fill', work: filling }, NEVER)).html).toContain('<p>2</p>')
   await expect(pool.run(task(), NEVER)).rejects.toThrow('this thread is not for tasks of the kind react_pdf')
 })
+
+test.runIf(process.platform === 'linux')('a thread of low priority lowers its own alone, from its start', async () => {
+  const before = nicenessOfThreads()
+  const thread = spawnThreadFor(['check'])(64, true)
+  onTestFinished(async () => void (await thread.terminate()))
+  await new Promise<void>((resolve) => thread.once('message', () => resolve()))
+  const own = getPriority()
+  const added = nicenessOfThreads().slice(before.length)
+  expect(added).toContain(Math.min(own + LOW_NICENESS, 19))
+  expect(nicenessOfThreads().filter((niceness) => niceness === own).length).toBeGreaterThanOrEqual(before.length)
+})
+
+/** Of all threads of this process, in the order in which they started. */
+function nicenessOfThreads(): number[] {
+  return readdirSync('/proc/self/task')
+    .map(Number)
+    .toSorted((one, other) => one - other)
+    .map((id) => getPriority(id))
+}
 
 describe('a pool', () => {
   test('replaces a thread after its last render without missing a task', async () => {

@@ -10,6 +10,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/renderer-meter.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
 import type { ConsoleLine } from '../port/engine.ts'
+import { SYNC_PAUSE_MS_MAX } from '../worker/limit.ts'
 import {
   HEAP_CHECK_MS,
   RENDER_THREAD_AGE_MS_MAX,
@@ -29,7 +30,7 @@ import {
   type ThreadReply,
 } from './thread/message.ts'
 import { type Spawn, spawnThreadFor } from './thread/start.ts'
-import { hasLongTask, type Job, type Thread, unneededThreads } from './thread/state.ts'
+import { freeThreadFor, hasLongTask, type Job, mayStartLow, type Thread, unneededThreads } from './thread/state.ts'
 
 /** It is available when a thread is ready, busy or not, or when the last one has ended because nobody needed it. */
 export interface ThreadPool extends AsyncDisposable, Availability {
@@ -51,6 +52,8 @@ export interface ThreadPoolOptions {
   readonly clock: Clock
   /** How long a task may wait for a busy thread before another one starts. Absent means that one starts at once. */
   readonly patienceMs?: number
+  /** The same before the last one of `size` starts. Absent means as before all others. */
+  readonly lastPatienceMs?: number
   /** How long all threads may be idle before the last one ends, too. The next task waits for a start. Absent means that it stays. */
   readonly restMs?: number
   /** Tasks after which a thread is replaced. Absent means `RENDER_THREAD_RENDERS_MAX`. */
@@ -74,6 +77,7 @@ class RenderThreadPool implements ThreadPool {
   readonly #size: number
   readonly #clock: Clock
   readonly #patienceMs: number
+  readonly #lastPatienceMs: number
   readonly #restMs: number
   readonly #rendersMax: number
   readonly #heapMibMax: number
@@ -89,13 +93,17 @@ class RenderThreadPool implements ThreadPool {
   #failedStarts = 0
   /** Threads that start again after their wait. */
   #restartsPending = 0
+  /** When a sync render last began or ended. */
+  #syncAt = Number.NEGATIVE_INFINITY
   /** Whether a successor was started for a worn thread that still exists. */
   #hasSuccessor = false
 
-  constructor({ size, clock, patienceMs, restMs, rendersMax, heapMibMax, spawn, meter }: ThreadPoolOptions) {
+  constructor(options: ThreadPoolOptions) {
+    const { size, clock, patienceMs = 0, lastPatienceMs, restMs, rendersMax, heapMibMax, spawn, meter } = options
     this.#size = size
     this.#clock = clock
-    this.#patienceMs = patienceMs ?? 0
+    this.#patienceMs = patienceMs
+    this.#lastPatienceMs = lastPatienceMs ?? patienceMs
     this.#restMs = restMs ?? Number.POSITIVE_INFINITY
     this.#rendersMax = rendersMax ?? RENDER_THREAD_RENDERS_MAX
     this.#heapMibMax = heapMibMax ?? RENDER_THREAD_HEAP_MIB_MAX
@@ -121,12 +129,15 @@ class RenderThreadPool implements ThreadPool {
   ): Promise<TaskResults[Kind]> {
     AbortSignal.any([signal, this.#closing.signal]).throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<TaskResults[TaskKind]>()
-    const job: Job = { task, onConsole, resolve, reject, acceptedAt: this.#clock.monotonic() }
+    const isSync = 'work' in task && task.work.isSync === true
+    const job: Job = { task, isSync, onConsole, resolve, reject, acceptedAt: this.#clock.monotonic() }
     const abort = () => this.#cancel(job, signal.reason)
     signal.addEventListener('abort', abort, { once: true })
-    this.#waiting.push(job)
+    const ahead = isSync ? this.#waiting.findIndex((other) => !other.isSync) : -1
+    this.#waiting.splice(ahead === -1 ? this.#waiting.length : ahead, 0, job)
     this.#dispatch()
-    if (this.#patienceMs > 0 && this.#waiting.includes(job)) void this.#growLater()
+    const patienceMs = this.#patienceOf(this.#threads.size)
+    if (patienceMs > 0 && this.#waiting.includes(job)) void this.#growLater(patienceMs)
     try {
       // A thread replies to each task with the result of its kind.
       return (await promise) as TaskResults[Kind]
@@ -146,13 +157,14 @@ class RenderThreadPool implements ThreadPool {
   }
 
   #start(): void {
-    const hasWorn = [...this.#threads].some(({ isWorn }) => isWorn)
-    const wanted = this.#size + (hasWorn ? 2 : 1)
-    if (this.#closing.signal.aborted || this.#threads.size >= wanted) return
-    const worker = this.#spawn(this.#heapMibMax)
+    const threads = [...this.#threads]
+    const wanted = this.#size + (threads.some(({ isWorn }) => isWorn) ? 2 : 1)
+    if (this.#closing.signal.aborted || threads.length >= wanted) return
     const now = this.#clock.monotonic()
+    const isLow = mayStartLow(threads, this.#waiting, now)
+    const worker = this.#spawn(this.#heapMibMax, isLow)
     const state = { isReady: false, isWarm: false, isWorn: false, renders: 0, startedAt: now, usedAt: now }
-    const thread: Thread = { worker, ...state }
+    const thread: Thread = { worker, isLow, ...state }
     this.#threads.add(thread)
     worker.on('message', (reply: ThreadReply) => this.#receive(thread, reply))
     worker.on('error', (error) => {
@@ -162,21 +174,29 @@ class RenderThreadPool implements ThreadPool {
   }
 
   #dispatch(): void {
-    // Worn threads come last, so that they become idle.
-    const threads = [...this.#threads].toSorted((one, other) => Number(one.isWorn) - Number(other.isWorn))
+    const threads = [...this.#threads]
+    const now = this.#clock.monotonic()
+    const sinceSyncMs = now - this.#syncAt
     let busy = threads.filter(({ job }) => job !== undefined).length
-    for (const thread of threads) {
-      if (busy >= this.#size) break
-      if (!thread.isReady || thread.job !== undefined) continue
-      const job = this.#waiting.shift()
-      if (job === undefined) break
+    for (; busy < this.#size; busy += 1) {
+      const [job] = this.#waiting
+      const thread = job && freeThreadFor(job, threads, sinceSyncMs)
+      if (job === undefined || thread === undefined) break
+      this.#waiting.shift()
+      if (job.isSync) this.#syncAt = now
       thread.job = job
-      thread.usedAt = this.#clock.monotonic()
+      thread.usedAt = now
       thread.worker.postMessage(job.task, [])
       void this.#limitMemory(thread, job)
-      busy += 1
     }
+    if (sinceSyncMs < SYNC_PAUSE_MS_MAX && this.#waiting.length > 0) void this.#dispatchLater()
     this.#grow()
+  }
+
+  /** A task may have been refused a free thread because of a sync render that ended just now. */
+  async #dispatchLater(): Promise<void> {
+    await this.#clock.sleep(SYNC_PAUSE_MS_MAX, this.#closing.signal).catch(() => undefined)
+    this.#dispatch()
   }
 
   /** Starts a thread if one is needed and none is idle or starting. Its start competes for the cores. */
@@ -184,14 +204,20 @@ class RenderThreadPool implements ThreadPool {
     const threads = [...this.#threads]
     if (this.#restartsPending > 0 || threads.some(({ job }) => job === undefined)) return
     const now = this.#clock.monotonic()
-    const patienceMs = threads.length === 0 ? 0 : this.#patienceMs
+    const patienceMs = this.#patienceOf(threads.length)
     const isOneWaiting = this.#waiting.some(({ acceptedAt }) => now - acceptedAt >= patienceMs)
     const isForTask = isOneWaiting && threads.length < this.#size
     if (isReplacing || isForTask || hasLongTask(threads, now)) this.#start()
   }
 
-  async #growLater(): Promise<void> {
-    await this.#clock.sleep(this.#patienceMs, this.#closing.signal).catch(() => undefined)
+  /** How long a task may wait before a thread more starts for it, beside those that there are. */
+  #patienceOf(threads: number): number {
+    if (threads === 0) return 0
+    return threads < this.#size - 1 ? this.#patienceMs : this.#lastPatienceMs
+  }
+
+  async #growLater(patienceMs: number): Promise<void> {
+    await this.#clock.sleep(patienceMs, this.#closing.signal).catch(() => undefined)
     this.#grow()
   }
 
@@ -214,6 +240,7 @@ class RenderThreadPool implements ThreadPool {
       const { job } = thread
       thread.job = undefined
       thread.usedAt = this.#clock.monotonic()
+      if (job?.isSync) this.#syncAt = thread.usedAt
       thread.renders += 1
       if (job?.task.kind === 'react_pdf') thread.isWarm = true
       if (reply.kind === 'done') job?.resolve(reply.value)

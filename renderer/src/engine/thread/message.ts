@@ -24,6 +24,8 @@ export interface ThreadData {
   readonly kinds: readonly TaskKind[]
   /** The fonts that every document can use. */
   readonly faces: readonly FontFace[]
+  /** Whether it runs at a low priority. */
+  readonly isLow: boolean
 }
 
 /** A message to a thread: a task, or a warm-up. The first render of a thread takes ten times as long as the hundredth. */
