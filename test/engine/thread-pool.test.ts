@@ -1,4 +1,7 @@
+import { readdirSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import { LOW_NICENESS } from '@platen/renderer/engine/limit.ts'
 import { type RenderTask } from '@platen/renderer/engine/thread/message.ts'
 import { spawnThreadFor } from '@platen/renderer/engine/thread/start.ts'
 import { openThreadPool, type ThreadPool, type ThreadPoolOptions } from '@platen/renderer/engine/thread-pool.ts'
@@ -164,6 +167,32 @@ test('a thread for fills fills, and loads nothing to render with', async () => {
   expect((await pool.run({ kind: 'fill', work: filling }, NEVER)).html).toContain('<p>2</p>')
   await expect(pool.run(task(), NEVER)).rejects.toThrow('this thread is not for tasks of the kind react_pdf')
 })
+
+test.runIf(process.platform === 'linux')('a thread of low priority lowers its own alone, from its start', async () => {
+  const before = nicenessOfThreads()
+  const thread = spawnThreadFor(['check'])(64, true)
+  onTestFinished(async () => void (await thread.terminate()))
+  await new Promise<void>((resolve) => thread.once('message', () => resolve()))
+  const after = nicenessOfThreads()
+  const added = [...after].flatMap(([id, niceness]) => (before.has(id) ? [] : [niceness]))
+  expect(added).toContain(Math.min(getPriority() + LOW_NICENESS, 19))
+  for (const [id, niceness] of after) expect(niceness).toBe(before.get(id) ?? niceness)
+})
+
+/** Of each thread of this process. */
+function nicenessOfThreads(): ReadonlyMap<number, number> {
+  const ids = readdirSync('/proc/self/task').map(Number)
+  return new Map(ids.flatMap(nicenessOf))
+}
+
+/** Empty if the thread has just ended. */
+function nicenessOf(id: number): readonly (readonly [number, number])[] {
+  try {
+    return [[id, getPriority(id)]]
+  } catch {
+    return []
+  }
+}
 
 describe('a pool', () => {
   test('replaces a thread after its last render without missing a task', async () => {

@@ -54,6 +54,8 @@ const ENGINE = [
   `A thread that no render has used for ${words(engine.RENDER_THREAD_IDLE_MS)} ends`,
   `When no html document has come for ${words(browser.BROWSER_IDLE_MS_MAX)}`,
   `takes longer than ${words(engine.SPARE_AFTER_MS)}`,
+  `at a niceness of ${digits(engine.LOW_NICENESS)} more than the process`,
+  `only for a render that has waited ${digits(engine.LAST_THREAD_PATIENCE_MS)} ms`,
   `ended at ${gib(engine.RENDER_THREAD_HEAP_MIB_MAX * MIB)} in a render thread and at ${gib(browser.PAGE_MEMORY_BYTES_MAX)} in a page`,
   `up to ${gib(engine.RENDER_THREAD_HEAP_MIB_MAX * MIB)} in a render thread and ${gib(browser.PAGE_MEMORY_BYTES_MAX)} in a page`,
   `A process needs ${mib(OWN_MEMORY_BYTES)} for itself and an idle browser, and ${mib(SLOT_MEMORY_BYTES)} for each slot: ${digits(engine.RENDER_THREAD_KEPT_MIB_MAX)} that a render thread may keep, and ${digits(browser.PAGE_KEPT_MIB_MAX)} for a page`,

@@ -37,6 +37,18 @@ export const SPARE_AFTER_MS = SECOND_MS
 export const FILL_PATIENCE_MS = 20
 
 /**
+ * How long a task may wait for a busy thread before the last thread of an engine starts: the one more than there are cores, for sync renders.
+ * Its start takes more from the documents under way than a short wait does.
+ */
+export const LAST_THREAD_PATIENCE_MS = 100
+
+/**
+ * By how much threads that sync renders do not need are nicer than the process. On a core that both want, such a thread gets a third of what
+ * another one gets: enough to end within its time limit, and little to be in the way.
+ */
+export const LOW_NICENESS = 5
+
+/**
  * How long a render thread may be idle before it ends, unless it is the last such thread. Each takes 80 MiB and more, and starts in a
  * second on a core that is free.
  */

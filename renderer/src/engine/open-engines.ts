@@ -12,7 +12,7 @@ import type { RenderEngine } from '../port/engine.ts'
 import { defaultFaces, type FontFace } from '../template/asset/font/default-fonts.ts'
 import { withMemory } from '../template/asset/font/shared-font.ts'
 import { type HtmlEngineSettings, openHtmlEngine } from './html.ts'
-import { FILL_PATIENCE_MS } from './limit.ts'
+import { FILL_PATIENCE_MS, LAST_THREAD_PATIENCE_MS } from './limit.ts'
 import { openReactPdfEngine } from './react-pdf.ts'
 import { openRemoteFiles, type RemoteFiles } from './remote-files.ts'
 import type { TaskKind } from './thread/message.ts'
@@ -106,7 +106,14 @@ interface Pools {
  */
 function openPools({ slots, clock, reactPdfAfter }: EnginesOptions, { kinds, faces, meter }: PoolParts): Pools {
   const open = (own: readonly TaskKind[], options: Pick<ThreadPoolOptions, 'patienceMs' | 'restMs' | 'startsAfter'>) =>
-    openThreadPool({ size: slots, clock, meter, spawn: spawnThreadFor(own, faces), ...options })
+    openThreadPool({
+      size: slots,
+      clock,
+      meter,
+      spawn: spawnThreadFor(own, faces),
+      lastPatienceMs: LAST_THREAD_PATIENCE_MS,
+      ...options,
+    })
   const fill = kinds.includes('fill')
     ? open(['fill'], { patienceMs: FILL_PATIENCE_MS, restMs: BROWSER_IDLE_MS_MAX })
     : undefined

@@ -1,7 +1,7 @@
-import { EventEmitter } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, onTestFinished, test } from 'vitest'
+import { FakeThread } from '../../../test/engine/thread-pool/fake-thread.ts'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import type { RenderWork } from '../port/engine.ts'
@@ -13,48 +13,12 @@ import {
   SPARE_AFTER_MS,
   WARM_UP_AFTER_MS,
 } from './limit.ts'
-import { type RenderTask, type ThreadMessage, type ThreadReply } from './thread/message.ts'
+import { type RenderTask } from './thread/message.ts'
 import { type PoolWorker } from './thread/start.ts'
 import { openThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
 
-const MIB = 1024 * 1024
 // No test reads the work.
 const TASK: Extract<RenderTask, { kind: 'fill' }> = { kind: 'fill', work: {} as RenderWork }
-
-/** A thread whose messages come from the test. */
-class FakeThread extends EventEmitter {
-  isAlive = true
-  isReady = false
-  isBusy = false
-  keptMib = 0
-  readonly asked: ThreadMessage['kind'][] = []
-
-  say(reply: ThreadReply): void {
-    if (reply.kind === 'loaded' || reply.kind === 'warm') this.isReady = true
-    else this.isBusy = false
-    this.emit('message', reply)
-  }
-  /** Ends its task. */
-  done(): void {
-    this.say({ kind: 'done', value: { html: '', isMultiscript: false, missing: '', absent: [], unloaded: [] } })
-  }
-  die(): void {
-    this.isAlive = false
-    this.emit('exit', 1)
-  }
-  postMessage({ kind }: ThreadMessage): void {
-    this.asked.push(kind)
-    if (kind === 'warm_up') this.say({ kind: 'warm' })
-    else this.isBusy = true
-  }
-  async terminate(): Promise<number> {
-    this.isAlive = false
-    return 1
-  }
-  async getHeapStatistics() {
-    return { total_heap_size: this.keptMib * MIB, external_memory: 0, used_heap_size: 0 }
-  }
-}
 
 type Options = Partial<Pick<ThreadPoolOptions, 'size' | 'rendersMax' | 'patienceMs' | 'restMs' | 'startsAfter'>>
 
@@ -62,8 +26,8 @@ type Options = Partial<Pick<ThreadPoolOptions, 'size' | 'rendersMax' | 'patience
 async function aPool({ size = 1, rendersMax = 1000, isNew = false, ...others }: Options & { isNew?: boolean } = {}) {
   const clock = manualClock()
   const threads: FakeThread[] = []
-  const spawn = () => {
-    const thread = new FakeThread()
+  const spawn = (_heapMibMax: number, isLow: boolean) => {
+    const thread = new FakeThread(isLow)
     threads.push(thread)
     // The pool uses no other members of a thread than these.
     return thread as unknown as PoolWorker
@@ -208,7 +172,7 @@ test.for([true, false])(
 test('a cold thread is left alone with the first task, unless another task waits', async () => {
   const threads: FakeThread[] = []
   const spawn = () => {
-    threads.push(new FakeThread())
+    threads.push(new FakeThread(false))
     // The pool uses no other members of a thread than these.
     return threads.at(-1) as unknown as PoolWorker
   }

@@ -10,6 +10,7 @@ import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/renderer-meter.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
 import type { ConsoleLine } from '../port/engine.ts'
+import { SYNC_PAUSE_MS_MAX } from '../worker/limit.ts'
 import {
   HEAP_CHECK_MS,
   RENDER_THREAD_AGE_MS_MAX,
@@ -22,14 +23,26 @@ import {
 } from './limit.ts'
 import {
   errorOf,
+  exitError,
   isOutOfMemory,
+  outOfMemory,
   type RenderTask,
   type TaskKind,
   type TaskResults,
   type ThreadReply,
 } from './thread/message.ts'
 import { type Spawn, spawnThreadFor } from './thread/start.ts'
-import { hasLongTask, type Job, type Thread, unneededThreads } from './thread/state.ts'
+import {
+  enqueue,
+  freeThreadFor,
+  hasLongTask,
+  type Job,
+  mayStartLow,
+  newThread,
+  patienceOf,
+  type Thread,
+  unneededThreads,
+} from './thread/state.ts'
 
 /** It is available when a thread is ready, busy or not, or when the last one has ended because nobody needed it. */
 export interface ThreadPool extends AsyncDisposable, Availability {
@@ -51,6 +64,8 @@ export interface ThreadPoolOptions {
   readonly clock: Clock
   /** How long a task may wait for a busy thread before another one starts. Absent means that one starts at once. */
   readonly patienceMs?: number
+  /** The same before the last one of `size` starts. Absent means as before all others. */
+  readonly lastPatienceMs?: number
   /** How long all threads may be idle before the last one ends, too. The next task waits for a start. Absent means that it stays. */
   readonly restMs?: number
   /** When the first thread starts, if no task needs one before. Absent means at once. */
@@ -72,19 +87,19 @@ export interface ThreadPoolOptions {
 export const openThreadPool = (options: ThreadPoolOptions): ThreadPool => new RenderThreadPool(options)
 
 const MIB = 1024 * 1024
-
 type RestartReason = (typeof RESTART_REASONS)['thread'][number]
 
+const DEFAULTS = {
+  patienceMs: 0,
+  restMs: Number.POSITIVE_INFINITY,
+  rendersMax: RENDER_THREAD_RENDERS_MAX,
+  heapMibMax: RENDER_THREAD_HEAP_MIB_MAX,
+}
+
 class RenderThreadPool implements ThreadPool {
-  readonly #size: number
+  readonly #options: typeof DEFAULTS & ThreadPoolOptions & { readonly spawn: Spawn }
   readonly #clock: Clock
-  readonly #patienceMs: number
-  readonly #restMs: number
-  readonly #rendersMax: number
-  readonly #heapMibMax: number
-  readonly #spawn: Spawn
   readonly #availability: AvailabilityTracker
-  readonly #meter: Pick<EngineMeter, 'restarted'> | undefined
   readonly #threads = new Set<Thread>()
   readonly #ending = new Set<Promise<unknown>>()
   readonly #closing = new AbortController()
@@ -94,22 +109,20 @@ class RenderThreadPool implements ThreadPool {
   #failedStarts = 0
   /** Threads that start again after their wait. */
   #restartsPending = 0
+  /** When a sync render last began or ended. */
+  #syncAt = Number.NEGATIVE_INFINITY
+  /** Whether tasks are given to threads again in a moment. */
+  #isDispatchDue = false
   /** Whether a successor was started for a worn thread that still exists. */
   #hasSuccessor = false
 
   constructor(options: ThreadPoolOptions) {
-    const { size, clock, patienceMs, restMs, startsAfter, rendersMax, heapMibMax, spawn, meter } = options
-    this.#size = size
-    this.#clock = clock
-    this.#patienceMs = patienceMs ?? 0
-    this.#restMs = restMs ?? Number.POSITIVE_INFINITY
-    this.#rendersMax = rendersMax ?? RENDER_THREAD_RENDERS_MAX
-    this.#heapMibMax = heapMibMax ?? RENDER_THREAD_HEAP_MIB_MAX
-    this.#spawn = spawn ?? spawnThreadFor(['react_pdf', 'fill', 'check'])
-    this.#availability = trackAvailability(clock)
-    this.#meter = meter
-    if (startsAfter === undefined) this.#start()
-    else void this.#rest(startsAfter)
+    const spawn = options.spawn ?? spawnThreadFor(['react_pdf', 'fill', 'check'])
+    this.#options = { ...DEFAULTS, ...options, spawn }
+    this.#clock = options.clock
+    this.#availability = trackAvailability(options.clock)
+    if (options.startsAfter === undefined) this.#start()
+    else void this.#rest(options.startsAfter)
     void this.#endIdle()
   }
 
@@ -128,12 +141,14 @@ class RenderThreadPool implements ThreadPool {
   ): Promise<TaskResults[Kind]> {
     AbortSignal.any([signal, this.#closing.signal]).throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<TaskResults[TaskKind]>()
-    const job: Job = { task, onConsole, resolve, reject, acceptedAt: this.#clock.monotonic() }
+    const isSync = 'work' in task && task.work.isSync === true
+    const job: Job = { task, isSync, onConsole, resolve, reject, acceptedAt: this.#clock.monotonic() }
     const abort = () => this.#cancel(job, signal.reason)
     signal.addEventListener('abort', abort, { once: true })
-    this.#waiting.push(job)
+    enqueue(job, this.#waiting)
     this.#dispatch()
-    if (this.#patienceMs > 0 && this.#waiting.includes(job)) void this.#growLater()
+    const patienceMs = patienceOf(this.#threads.size, this.#options)
+    if (Number.isFinite(patienceMs) && this.#waiting.includes(job)) void this.#growLater(patienceMs)
     try {
       // A thread replies to each task with the result of its kind.
       return (await promise) as TaskResults[Kind]
@@ -160,13 +175,13 @@ class RenderThreadPool implements ThreadPool {
   }
 
   #start(): void {
-    const hasWorn = [...this.#threads].some(({ isWorn }) => isWorn)
-    const wanted = this.#size + (hasWorn ? 2 : 1)
-    if (this.#closing.signal.aborted || this.#threads.size >= wanted) return
-    const worker = this.#spawn(this.#heapMibMax)
+    const threads = [...this.#threads]
+    const wanted = this.#options.size + (threads.some(({ isWorn }) => isWorn) ? 2 : 1)
+    if (this.#closing.signal.aborted || threads.length >= wanted) return
     const now = this.#clock.monotonic()
-    const state = { isReady: false, isWarm: false, isWorn: false, renders: 0, startedAt: now, usedAt: now }
-    const thread: Thread = { worker, ...state }
+    const isLow = mayStartLow(threads, this.#waiting, now)
+    const worker = this.#options.spawn(this.#options.heapMibMax, isLow)
+    const thread = newThread(worker, isLow, now)
     this.#threads.add(thread)
     worker.on('message', (reply: ThreadReply) => this.#receive(thread, reply))
     worker.on('error', (error) => {
@@ -176,21 +191,33 @@ class RenderThreadPool implements ThreadPool {
   }
 
   #dispatch(): void {
-    // Worn threads come last, so that they become idle.
-    const threads = [...this.#threads].toSorted((one, other) => Number(one.isWorn) - Number(other.isWorn))
+    const threads = [...this.#threads]
+    const now = this.#clock.monotonic()
+    const sinceSyncMs = now - this.#syncAt
     let busy = threads.filter(({ job }) => job !== undefined).length
-    for (const thread of threads) {
-      if (busy >= this.#size) break
-      if (!thread.isReady || thread.job !== undefined) continue
-      const job = this.#waiting.shift()
-      if (job === undefined) break
+    for (; busy < this.#options.size; busy += 1) {
+      const [job] = this.#waiting
+      const thread = job && freeThreadFor(job, threads, sinceSyncMs)
+      if (job === undefined || thread === undefined) break
+      this.#waiting.shift()
+      if (job.isSync) this.#syncAt = now
       thread.job = job
-      thread.usedAt = this.#clock.monotonic()
+      thread.usedAt = now
       thread.worker.postMessage(job.task, [])
       void this.#limitMemory(thread, job)
-      busy += 1
     }
+    if (sinceSyncMs < SYNC_PAUSE_MS_MAX && this.#waiting.length > 0)
+      void this.#dispatchAfterSync(SYNC_PAUSE_MS_MAX - sinceSyncMs)
     this.#grow()
+  }
+
+  /** A task may have been refused a free thread because of a sync render that has just begun or ended. */
+  async #dispatchAfterSync(afterMs: number): Promise<void> {
+    if (this.#isDispatchDue) return
+    this.#isDispatchDue = true
+    await this.#clock.sleep(afterMs, this.#closing.signal).catch(() => undefined)
+    this.#isDispatchDue = false
+    this.#dispatch()
   }
 
   /** Starts a thread if one is needed and none is idle or starting. Its start competes for the cores. */
@@ -198,14 +225,13 @@ class RenderThreadPool implements ThreadPool {
     const threads = [...this.#threads]
     if (this.#restartsPending > 0 || threads.some(({ job }) => job === undefined)) return
     const now = this.#clock.monotonic()
-    const patienceMs = threads.length === 0 ? 0 : this.#patienceMs
-    const isOneWaiting = this.#waiting.some(({ acceptedAt }) => now - acceptedAt >= patienceMs)
-    const isForTask = isOneWaiting && threads.length < this.#size
+    const patienceMs = patienceOf(threads.length, this.#options)
+    const isForTask = this.#waiting.some(({ acceptedAt }) => now - acceptedAt >= patienceMs)
     if (isReplacing || isForTask || hasLongTask(threads, now)) this.#start()
   }
 
-  async #growLater(): Promise<void> {
-    await this.#clock.sleep(this.#patienceMs, this.#closing.signal).catch(() => undefined)
+  async #growLater(patienceMs: number): Promise<void> {
+    await this.#clock.sleep(patienceMs, this.#closing.signal).catch(() => undefined)
     this.#grow()
   }
 
@@ -228,12 +254,13 @@ class RenderThreadPool implements ThreadPool {
       const { job } = thread
       thread.job = undefined
       thread.usedAt = this.#clock.monotonic()
+      if (job?.isSync) this.#syncAt = thread.usedAt
       thread.renders += 1
       if (job?.task.kind === 'react_pdf') thread.isWarm = true
       if (reply.kind === 'done') job?.resolve(reply.value)
       else job?.reject(errorOf(reply))
       const isOld = thread.usedAt - thread.startedAt >= RENDER_THREAD_AGE_MS_MAX
-      if (isOld || thread.renders >= this.#rendersMax) thread.isWorn = true
+      if (isOld || thread.renders >= this.#options.rendersMax) thread.isWorn = true
       else void this.#checkMemory(thread)
     }
     this.#replaceWorn()
@@ -258,7 +285,7 @@ class RenderThreadPool implements ThreadPool {
   async #endIdle(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       await this.#clock.sleep(RENDER_THREAD_IDLE_MS / 4, this.#closing.signal).catch(() => undefined)
-      const unneeded = unneededThreads([...this.#threads], this.#clock.monotonic(), this.#restMs)
+      const unneeded = unneededThreads([...this.#threads], this.#clock.monotonic(), this.#options.restMs)
       for (const thread of unneeded) this.#terminate(thread)
       // A pool at rest starts a thread when it needs one.
       if (unneeded.length > 0) this.#availability.markAvailable()
@@ -304,8 +331,8 @@ class RenderThreadPool implements ThreadPool {
       const heap = await thread.worker.getHeapStatistics().catch(() => undefined)
       if (thread.job !== job || heap === undefined) continue
       // Unpacked images and the memory of QuickJS are buffers. V8 counts them separately from its heap and does not limit them.
-      if (heap.used_heap_size + heap.external_memory <= this.#heapMibMax * MIB) continue
-      job.reject(this.#outOfMemory())
+      if (heap.used_heap_size + heap.external_memory <= this.#options.heapMibMax * MIB) continue
+      job.reject(outOfMemory(this.#options.heapMibMax))
       thread.job = undefined
       this.#replace(thread, 'memory')
     }
@@ -330,7 +357,7 @@ class RenderThreadPool implements ThreadPool {
   /** Without a reason the thread is no longer needed, and is not started again. */
   #terminate(thread: Thread, reason?: RestartReason): void {
     this.#remove(thread)
-    if (reason !== undefined) this.#meter?.restarted('thread', reason)
+    if (reason !== undefined) this.#options.meter?.restarted('thread', reason)
     const ended = thread.worker.terminate().finally(() => this.#ending.delete(ended))
     this.#ending.add(ended)
   }
@@ -339,12 +366,11 @@ class RenderThreadPool implements ThreadPool {
   #onExit(thread: Thread): void {
     if (!this.#remove(thread)) return
     const isMemory = isOutOfMemory(thread.error)
-    this.#meter?.restarted('thread', isMemory ? 'memory' : thread.isReady ? 'crashed' : 'not_started')
-    thread.job?.reject(this.#exitError(thread.error))
+    this.#options.meter?.restarted('thread', isMemory ? 'memory' : thread.isReady ? 'crashed' : 'not_started')
+    thread.job?.reject(exitError(thread.error, this.#options.heapMibMax))
     if (thread.isReady) {
       this.#start()
-      this.#dispatch()
-      return
+      return this.#dispatch()
     }
     // Fail the waiting tasks now. If they waited, they would run into their deadlines as if they were slow themselves.
     if (![...this.#threads].some(({ isReady }) => isReady)) {
@@ -370,15 +396,5 @@ class RenderThreadPool implements ThreadPool {
     const isKnown = this.#threads.delete(thread)
     if (![...this.#threads].some(({ isReady }) => isReady)) this.#availability.markUnavailable()
     return isKnown
-  }
-
-  #exitError(cause: unknown): ServiceError {
-    return isOutOfMemory(cause)
-      ? this.#outOfMemory()
-      : new ServiceError('render_crashed', 'the render thread died', { cause })
-  }
-
-  #outOfMemory(): ServiceError {
-    return new ServiceError('template_error', `the document needs more than ${this.#heapMibMax} MiB of memory`)
   }
 }

@@ -27,6 +27,8 @@ export interface RenderWork {
   readonly javascriptEnabled: boolean
   /** True for a sandbox render: every page carries the TEST watermark. */
   readonly isSandbox: boolean
+  /** Whether a caller waits for the document. Then it goes before those that nobody waits for. Absent means that nobody does. */
+  readonly isSync?: boolean
   /** Gets what a react_pdf template writes to its console. Absent in the service, where nobody reads it. */
   readonly onConsole?: (line: ConsoleLine) => void
 }

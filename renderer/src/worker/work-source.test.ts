@@ -45,6 +45,14 @@ test.for([
   expect((await openWorkSource(artifacts, 'platen').workOf(record, signal)).date).toBe(expected)
 })
 
+test.for([
+  ['sync', true],
+  ['async', false],
+] as const)('the work of a render of the mode %s says whether a caller waits', async ([mode, expected], { signal }) => {
+  const { artifacts, record } = await aStore({})
+  expect((await openWorkSource(artifacts, 'platen').workOf({ ...record, mode }, signal)).isSync).toBe(expected)
+})
+
 test.for(['template', 'asset'] as const)(
   'a damaged %s is told as that, and used again when it is whole',
   async (damaged, { signal }) => {

@@ -80,6 +80,7 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
         date: date === undefined ? record.acceptedAt : Date.parse(date),
         javascriptEnabled: record.javascriptEnabled,
         isSandbox: record.environment === 'test',
+        isSync: record.mode === 'sync',
       }
     },
     async withRequest(record, signal) {

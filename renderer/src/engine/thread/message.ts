@@ -24,6 +24,8 @@ export interface ThreadData {
   readonly kinds: readonly TaskKind[]
   /** The fonts that every document can use. */
   readonly faces: readonly FontFace[]
+  /** Whether it runs at a low priority. */
+  readonly isLow: boolean
 }
 
 /** A message to a thread: a task, or a warm-up. The first render of a thread takes ten times as long as the hundredth. */
@@ -51,4 +53,15 @@ export function errorOf(reply: Extract<ThreadReply, { kind: 'failed' | 'wanting'
 /** Whether a thread ended because its heap was full. */
 export function isOutOfMemory(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY'
+}
+
+/** Why a task failed whose thread has exited by itself, with `cause` if it gave one. */
+export function exitError(cause: unknown, heapMibMax: number): ServiceError {
+  return isOutOfMemory(cause)
+    ? outOfMemory(heapMibMax)
+    : new ServiceError('render_crashed', 'the render thread died', { cause })
+}
+
+export function outOfMemory(heapMibMax: number): ServiceError {
+  return new ServiceError('template_error', `the document needs more than ${heapMibMax} MiB of memory`)
 }

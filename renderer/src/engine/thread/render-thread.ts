@@ -1,6 +1,7 @@
 /** The code of a render thread. It runs one task after the other and replies to each with a result or a failure. */
 import { Console } from 'node:console'
 import { flushCompileCache } from 'node:module'
+import { constants, getPriority, platform, setPriority } from 'node:os'
 import { Writable } from 'node:stream'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
@@ -15,9 +16,12 @@ import type { CheckTemplate } from '../../template/check.ts'
 import type { Evaluate } from '../../template/evaluate.ts'
 import type { FillHtml } from '../../template/html/fill.ts'
 import type { RenderDocument } from '../document.ts'
+import { LOW_NICENESS } from '../limit.ts'
 import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './message.ts'
 
-async function serve(port: MessagePort, { kinds, faces }: ThreadData): Promise<void> {
+async function serve(port: MessagePort, { kinds, faces, isLow }: ThreadData): Promise<void> {
+  // Before anything is loaded: a start takes a core for a third of a second.
+  if (isLow) lowerPriority()
   // react-pdf writes warnings to the console, and they quote the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
   const tools = await openTools(new Set(kinds), faces)
@@ -28,6 +32,16 @@ async function serve(port: MessagePort, { kinds, faces }: ThreadData): Promise<v
   }
   port.on('message', (message: ThreadMessage) => void handleNext(message))
   post(port, { kind: 'loaded' })
+}
+
+/** Lowers the priority of this thread alone, for which only Linux has a call. A process without rights cannot raise it again. */
+function lowerPriority(): void {
+  if (platform() !== 'linux') return
+  try {
+    setPriority(0, Math.min(constants.priority.PRIORITY_LOW, getPriority(0) + LOW_NICENESS))
+  } catch {
+    // A sandbox may refuse the call. The thread then works like the others.
+  }
 }
 
 /** The tools of the kinds that the thread is for. */

@@ -1,5 +1,6 @@
 /** What a pool knows of its threads, and which of them are needed. */
 import type { ConsoleLine } from '../../port/engine.ts'
+import { SYNC_PAUSE_MS_MAX } from '../../worker/limit.ts'
 import { RENDER_THREAD_IDLE_MS, SPARE_AFTER_MS } from '../limit.ts'
 import type { RenderTask, TaskKind, TaskResults } from './message.ts'
 import type { PoolWorker } from './start.ts'
@@ -7,6 +8,8 @@ import type { PoolWorker } from './start.ts'
 /** A task of a caller. */
 export interface Job {
   readonly task: RenderTask
+  /** Whether a caller waits for its document. */
+  readonly isSync: boolean
   readonly onConsole: ((line: ConsoleLine) => void) | undefined
   readonly acceptedAt: number
   resolve(value: TaskResults[TaskKind]): void
@@ -15,6 +18,8 @@ export interface Job {
 
 export interface Thread {
   readonly worker: PoolWorker
+  /** Whether it runs at a low priority, for good: a process without rights cannot raise it again. */
+  readonly isLow: boolean
   readonly startedAt: number
   /** Whether it can take a task. */
   isReady: boolean
@@ -30,19 +35,72 @@ export interface Thread {
   error?: unknown
 }
 
-/** Whether a task runs for so long that its thread may have to be ended. */
-export function hasLongTask(threads: readonly Thread[], now: number): boolean {
-  return threads.some(({ job, usedAt }) => job !== undefined && now - usedAt >= SPARE_AFTER_MS)
+export function newThread(worker: PoolWorker, isLow: boolean, now: number): Thread {
+  return { worker, isLow, startedAt: now, isReady: false, isWarm: false, isWorn: false, renders: 0, usedAt: now }
+}
+
+/** Puts a task into the queue: one of a sync render before all others, behind its like. */
+export function enqueue(job: Job, waiting: Job[]): void {
+  const ahead = job.isSync ? waiting.findIndex(({ isSync }) => !isSync) : -1
+  waiting.splice(ahead === -1 ? waiting.length : ahead, 0, job)
 }
 
 /**
- * The threads that no task has used for long. The one used last stays if no other is ready, or as the spare beside a long task. Once it has
- * been alone for `restMs`, it is not needed either.
+ * The free thread that suits a task best. Sync renders get those of normal priority. All others leave these to them for as long as an idle
+ * thread lasts after a sync render. For a moment they do so even until a thread of low priority has started. Of equals the one with the most
+ * renders is the quickest, as V8 has compiled more for it. Worn threads come last, so that they become idle.
+ */
+export function freeThreadFor(job: Job, threads: readonly Thread[], sinceSyncMs: number): Thread | undefined {
+  const isLowWanted = !job.isSync && sinceSyncMs < RENDER_THREAD_IDLE_MS
+  const isLowStarting = threads.some(({ isLow, isReady }) => isLow && !isReady)
+  const isLowNeeded = !job.isSync && sinceSyncMs < SYNC_PAUSE_MS_MAX && isLowStarting
+  return threads
+    .filter(({ isReady, isLow, job: running }) => isReady && running === undefined && (isLow || !isLowNeeded))
+    .toSorted(
+      (one, other) =>
+        Number(one.isWorn) - Number(other.isWorn) ||
+        Number(one.isLow !== isLowWanted) - Number(other.isLow !== isLowWanted) ||
+        other.renders - one.renders,
+    )[0]
+}
+
+/** How long a task waits before a thread more starts for it, beside those that there are. */
+export function patienceOf(
+  threads: number,
+  {
+    size,
+    patienceMs,
+    lastPatienceMs = patienceMs,
+  }: { readonly size: number; readonly patienceMs: number; readonly lastPatienceMs?: number },
+): number {
+  if (threads === 0) return 0
+  if (threads >= size) return Number.POSITIVE_INFINITY
+  return threads < size - 1 ? patienceMs : lastPatienceMs
+}
+
+/** Whether a thread that starts now may have a low priority: no sync render waits for it, and the next one finds another. */
+export function mayStartLow(threads: readonly Thread[], waiting: readonly Job[], now: number): boolean {
+  const isForSync = (thread: Thread) => !thread.isLow && !thread.isWorn && !isLong(thread, now)
+  return threads.some(isForSync) && !waiting.some(({ isSync }) => isSync)
+}
+
+/** Whether a task runs for so long that its thread may have to be ended. */
+export function hasLongTask(threads: readonly Thread[], now: number): boolean {
+  return threads.some((thread) => isLong(thread, now))
+}
+
+function isLong({ job, usedAt }: Thread, now: number): boolean {
+  return job !== undefined && now - usedAt >= SPARE_AFTER_MS
+}
+
+/**
+ * The threads that no task has used for long. The one used last, of normal priority if there is one, stays if no other is ready, or as the
+ * spare beside a long task. Once it has been alone for `restMs`, it is not needed either.
  */
 export function unneededThreads(threads: readonly Thread[], now: number, restMs: number): readonly Thread[] {
   const idle = threads
     .filter(({ job, isReady, isWorn }) => job === undefined && isReady && !isWorn)
-    .toSorted((one, other) => other.usedAt - one.usedAt)
+    .toSorted((one, other) => Number(one.isLow) - Number(other.isLow) || other.usedAt - one.usedAt)
   const [last] = idle
   if (last !== undefined && threads.length === 1) return now - last.usedAt >= restMs ? [last] : []
   const isLastNeeded = hasLongTask(threads, now) || !threads.some((thread) => thread.isReady && !idle.includes(thread))
