@@ -83,27 +83,35 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
   const fetch: RemoteFiles['fetch'] = async (work, url, signal) =>
     cached(work, url) ?? fetchOnce(keyOf(work, url), (ended) => download(work, url, ended), signal)
 
+  /** When one fetch has failed, the others are not needed. */
+  async function fetchAll(
+    work: RenderWork,
+    urls: readonly string[],
+    signal: AbortSignal,
+  ): Promise<readonly RemoteFile[]> {
+    const over = new AbortController()
+    const ended = AbortSignal.any([signal, over.signal])
+    try {
+      return await Promise.all(urls.map((url) => fetch(work, url, ended)))
+    } finally {
+      over.abort()
+    }
+  }
+
   return {
     fetch,
     cached,
     async runWithFiles(work, task, signal) {
-      const over = new AbortController()
-      const ended = AbortSignal.any([signal, over.signal])
       const template = keyOf(work)
       let fetched = (lastFetched.get(template) ?? []).flatMap((url) => cached(work, url) ?? [])
-      try {
-        for (let round = 0; round < EGRESS_ROUNDS_MAX; round += 1) {
-          const result = await runUntilFilesNeeded(() => task({ ...work, fetched }))
-          if ('value' in result) return result.value
-          fetched = [...fetched, ...(await Promise.all(result.urls.map((url) => fetch(work, url, ended))))]
-          const urls = fetched.map(({ name }) => name)
-          lastFetched.set(template, urls.slice(-GUESSED_MAX))
-        }
-        throw new ServiceError('template_error', 'the document requests other files each time it gets some')
-      } finally {
-        // When one fetch has failed, the others are not needed. With the default reason, a stack trace would be taken each time.
-        over.abort('the render has what it needs')
+      for (let round = 0; round < EGRESS_ROUNDS_MAX; round += 1) {
+        const result = await runUntilFilesNeeded(() => task({ ...work, fetched }))
+        if ('value' in result) return result.value
+        fetched = [...fetched, ...(await fetchAll(work, result.urls, signal))]
+        const urls = fetched.map(({ name }) => name)
+        lastFetched.set(template, urls.slice(-GUESSED_MAX))
       }
+      throw new ServiceError('template_error', 'the document requests other files each time it gets some')
     },
   }
 }

@@ -139,7 +139,8 @@ class RenderThreadPool implements ThreadPool {
     signal: AbortSignal,
     onConsole?: (line: ConsoleLine) => void,
   ): Promise<TaskResults[Kind]> {
-    AbortSignal.any([signal, this.#closing.signal]).throwIfAborted()
+    signal.throwIfAborted()
+    this.#closing.signal.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<TaskResults[TaskKind]>()
     const isSync = 'work' in task && task.work.isSync === true
     const job: Job = { task, isSync, onConsole, resolve, reject, acceptedAt: this.#clock.monotonic() }
