@@ -17,6 +17,8 @@ const [COMMA, COLON, BRACKET, BRACE] = [0x2c, 0x3a, 0x5b, 0x7b]
  * first one above the limit.
  */
 export function holdsMoreValues(json: string, max: number): boolean {
+  // Each of them takes a character.
+  if (json.length <= max) return false
   let values = 0
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at)

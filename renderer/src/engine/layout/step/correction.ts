@@ -188,10 +188,16 @@ import { plainRuns } from '${PLAIN_TEXT}';`,
   },
 ]
 
+/** A handle of a box is a plain object then. With a described property V8 makes it a table, which takes ten times as long. */
+const FASTER_HANDLES: readonly Change[] = [
+  { from: 'return T(Object.create(a,{M:{value:b}}))', to: 'a=Object.create(a);a.M=b;return T(a)' },
+]
+
 const CHANGES = new Map([
   ['/@react-pdf/layout/lib/index.js', [...DIRECTION_OF_BOXES, ...FASTER_STEPS]],
   ['/@react-pdf/textkit/lib/textkit.js', [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS, ...FASTER_TEXTS]],
   ['/@react-pdf/render/lib/index.js', UNIT_OF_MARKS],
+  ['/yoga-layout/dist/binaries/yoga-wasm-base64-esm.js', FASTER_HANDLES],
 ])
 
 /** Imports what `load` imports, with these changes to react-pdf. Has no effect if react-pdf was loaded before. */
