@@ -157,6 +157,16 @@ const layoutNewText = (node, width, height, fontStore) => {
     from: 'const style = merge(inheritedStyles, node.style || {});',
     to: 'const style = mergedStyle(inheritedStyles, node.style, merge);',
   },
+  // From a long list V8 removes the first entry by moving all others.
+  {
+    from: `    while (listToExplore.length > 0) {
+        const element = listToExplore.shift();
+        if (!element)
+            break;
+`,
+    to: `    for (const element of listToExplore) {
+`,
+  },
   // Only styles that have a radius need a copy.
   {
     from: 'const resolvePercentRadius = (node) => {\n    const style = evolve({',
