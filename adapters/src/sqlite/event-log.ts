@@ -1,13 +1,17 @@
-/** The event log in the database of the embedded service. */
+/**
+ * The event log in the database of the embedded service. A reader that has read all older events gets each new one from memory when it is
+ * durable: it is the process that appends it.
+ */
 import type { Instant } from '@platen/contract/brand.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
 import { raceAbort } from '@platen/contract/race.ts'
+import type { Row } from './connection.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 import { EVENT_PREFETCH } from './limit.ts'
 
-const APPEND = `INSERT INTO event (id, dated, event) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+const APPEND = `INSERT INTO event (id, dated, event) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING position`
 const POSITION = `SELECT position FROM event_reader WHERE reader = ?`
 const FETCH = `SELECT position, event FROM event WHERE position > ? ORDER BY position LIMIT ?`
 const DONE = `INSERT INTO event_reader (reader, position) VALUES (?, ?)
@@ -21,39 +25,47 @@ export interface SqliteEventLog extends EventLog {
 
 /** Makes the log in an open database. One per database, as only it wakes its readers. A second append of the same id changes nothing. */
 export function sqliteEventLog(database: Database): SqliteEventLog {
-  const notifiers = new Set<Notifier>()
+  const tails = new Set<Tail>()
 
   async function* follow(reader: string, signal: AbortSignal): AsyncGenerator<ReceivedEvent> {
-    const arrival = openNotifier()
-    notifiers.add(arrival)
+    const tail = openTail()
+    tails.add(tail)
     try {
       const [[start] = []] = await database.run([{ sql: POSITION, values: [reader] }], signal)
-      let position = start === undefined ? 0 : integerIn(start, 'position')
-      for (;;) {
-        const [rows = []] = await database.run([{ sql: FETCH, values: [position, EVENT_PREFETCH] }], signal)
-        for (const row of rows) {
-          const at = integerIn(row, 'position')
-          yield {
-            event: JSON.parse(textIn(row, 'event')),
-            done: async () => void (await database.run([{ sql: DONE, values: [reader, at] }])),
-          }
+      let read = start === undefined ? 0 : integerIn(start, 'position')
+      const unread = function* (events: readonly StoredEvent[]): Generator<ReceivedEvent> {
+        for (const { position, event } of events) {
+          if (position <= read) continue
+          yield { event, done: async () => void (await database.run([{ sql: DONE, values: [reader, position] }])) }
           signal.throwIfAborted()
-          position = at
+          read = position
         }
-        if (rows.length < EVENT_PREFETCH) await arrival.wait(signal)
+      }
+      for (;;) {
+        tail.begin()
+        const [rows = []] = await database.run([{ sql: FETCH, values: [read, EVENT_PREFETCH] }], signal)
+        yield* unread(rows.map(storedIn))
+        if (rows.length === EVENT_PREFETCH) continue
+        // All others were appended since the tail began.
+        while (tail.isComplete()) {
+          yield* unread(tail.take())
+          await tail.arrival.wait(signal)
+        }
       }
     } catch (cause) {
       // An aborted signal ends following normally; everything else is an error.
       if (!signal.aborted) throw cause
     } finally {
-      notifiers.delete(arrival)
+      tails.delete(tail)
     }
   }
 
   const insert = async (event: RenderEvent) => {
     const values = [event.id, event.manifest.outcome.finishedAt, JSON.stringify(event)]
-    await database.run([{ sql: APPEND, values }])
-    for (const notifier of notifiers) notifier.notify()
+    const [[row] = []] = await database.run([{ sql: APPEND, values }])
+    // It was in the log before.
+    if (row === undefined) return
+    for (const tail of tails) tail.add({ position: integerIn(row, 'position'), event })
   }
 
   return {
@@ -64,5 +76,54 @@ export function sqliteEventLog(database: Database): SqliteEventLog {
       await raceAbort(insert(event), signal)
     },
     prune: (before, signal) => prune(database, { sql: PRUNE, before }, signal),
+  }
+}
+
+interface StoredEvent {
+  readonly position: number
+  readonly event: RenderEvent
+}
+
+function storedIn(row: Row): StoredEvent {
+  return { position: integerIn(row, 'position'), event: JSON.parse(textIn(row, 'event')) }
+}
+
+/** The events that were appended since a reader took them last, in their order. */
+interface Tail {
+  /** Empties it. From now on it is complete. */
+  begin(): void
+  add(stored: StoredEvent): void
+  /** Notified with each event. */
+  readonly arrival: Notifier
+  /** False when there were more than it holds. Then it holds none. */
+  isComplete(): boolean
+  take(): readonly StoredEvent[]
+}
+
+function openTail(): Tail {
+  const arrival = openNotifier()
+  let events: StoredEvent[] = []
+  let isComplete = true
+  const take = () => {
+    const taken = events
+    events = []
+    return taken
+  }
+  return {
+    arrival,
+    isComplete: () => isComplete,
+    take,
+    begin() {
+      take()
+      isComplete = true
+    },
+    add(stored) {
+      if (isComplete) events.push(stored)
+      if (events.length > EVENT_PREFETCH) {
+        take()
+        isComplete = false
+      }
+      arrival.notify()
+    },
   }
 }
