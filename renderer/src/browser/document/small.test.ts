@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anAsset, anSvg, aPng, aSquare, RED } from '../../../../test/fixture/asset.ts'
+import { aGif, anAsset, anSvg, aPng, aSquare, RED } from '../../../../test/fixture/asset.ts'
 import { isSmall } from './small.ts'
 
 const INVOICE = '<!doctype html><title>Invoice</title><img src="asset:logo.png"><p>5 &lt; 6 &amp; &#34;x&#39;</p>'
@@ -25,7 +25,12 @@ test.for([
   ['images of as many pixels as allowed', { assets: [anImage(2000, 1000), anImage(1000, 2000)] }, true],
   ['images of more pixels', { assets: [anImage(2000, 1000), anImage(1000, 2001)] }, false],
   ['a damaged image', { assets: [anAsset('logo.jpg', Buffer.from([0xff, 0xd8, 0xff]))] }, false],
-  ['a GIF', { assets: [anAsset('logo.gif', Buffer.from('GIF89a\x01\0\x01\0'))] }, false],
+  ['a GIF', { assets: [anAsset('logo.gif', aGif())] }, true],
+  [
+    'a GIF whose frame is larger than it says',
+    { assets: [anAsset('logo.gif', aGif({ frame: { width: 2000, height: 2001 } }))] },
+    false,
+  ],
   ['scripts', { isScripted: true }, false],
   ['files of other hosts', { remote: REMOTE }, false],
   ['an SVG image', { assets: [anAsset('logo.svg', anSvg(RED))] }, false],

@@ -42,8 +42,6 @@ export function isSmall({ html, header = '', footer = '', assets, remote, isScri
 function pixelsOf({ bytes }: Asset): number {
   const kind = kindOf(bytes)
   if (kind === undefined || isFontKind(kind)) return 0
-  // Chromium makes a GIF as large as its first frame, whatever its header says.
-  if (kind === 'gif') return Number.POSITIVE_INFINITY
   try {
     const size = checkImageHeader(kind, bytes)
     return size === undefined ? Number.POSITIVE_INFINITY : size.width * size.height

@@ -16,6 +16,13 @@ test.for([
     { width: 3, height: 2 },
   ],
   ['a GIF', 'gif', aGif(), { width: 3, height: 2 }],
+  ['a GIF with colours and comments', 'gif', aGif({ colors: 8, comments: ['made', 'by'] }), { width: 3, height: 2 }],
+  [
+    'a GIF with a frame larger than it says',
+    'gif',
+    aGif({ frame: { width: 9, height: 9 } }),
+    { width: 10, height: 11 },
+  ],
   ['a WebP', 'webp', aWebp({ width: 5000, height: 5000 }), { width: 5000, height: 5000 }],
   ['a bare SVG', 'svg', svg('<svg/>'), undefined],
   [
@@ -50,6 +57,14 @@ test.for([
   ['a JPEG as large as a town', 'jpeg', aJpeg({ width: 60_000, height: 60_000 }), /60000 × 60000 pixels/],
   ['a GIF cut short', 'gif', aGif().subarray(0, 8), /is damaged/],
   ['a GIF as large as a town', 'gif', aGif({ width: 60_000, height: 60_000 }), /60000 × 60000 pixels/],
+  [
+    'a GIF with a frame as large as a town',
+    'gif',
+    aGif({ frame: { width: 60_000, height: 60_000 } }),
+    /60001 × 60002 pixels/,
+  ],
+  ['a GIF without a frame', 'gif', aGif({ frame: undefined }), /is damaged/],
+  ['a GIF cut short in a comment', 'gif', aGif({ comments: ['made by'] }).subarray(0, 18), /is damaged/],
   ['a WebP cut short', 'webp', aWebp().subarray(0, 28), /is damaged/],
   ['a WebP as large as a town', 'webp', aWebp({ width: 16_000, height: 16_000 }), /16000 × 16000 pixels/],
   ['an SVG with a DOCTYPE', 'svg', svg('<!DOCTYPE svg [<!ENTITY a "b">]><svg/>'), /DOCTYPE is not taken/],

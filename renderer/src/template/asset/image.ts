@@ -9,7 +9,7 @@ import { checkPng } from './png.ts'
 
 /**
  * Checks an image and returns its size, or undefined for an SVG, whose size is not needed. Reads PNG and JPEG completely. Reads only the
- * headers of GIF and WebP, which only a browser draws. Throws `ServiceError` with `asset_unavailable`; the message does not name the file.
+ * headers of GIF and WebP, which only a browser draws, and of a GIF that of its first frame. Throws `ServiceError` with `asset_unavailable`; the message does not name the file.
  */
 export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined {
   try {
@@ -19,7 +19,7 @@ export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined
       case 'jpeg':
         return checkJpeg(data)
       case 'gif':
-        return checkPixels({ width: data.readUInt16LE(6), height: data.readUInt16LE(8) })
+        return checkGif(data)
       case 'webp':
         return checkWebp(data)
       case 'svg':
@@ -83,6 +83,25 @@ function checkFrame(frame: Buffer): PixelSize {
     throw refusal(`the JPEG has ${channels} channels of ${bits} bits; a PDF takes 1, 3 or 4 of 8`)
   }
   return checkPixels({ width: frame.readUInt16BE(7), height: frame.readUInt16BE(5) })
+}
+
+const [GIF_HEADER_BYTES, GIF_EXTENSION, GIF_FRAME] = [13, 0x21, 0x2c]
+
+/** Chromium shows a GIF as large as its first frame, if that is larger than the header says. */
+function checkGif(data: Buffer): PixelSize {
+  const flags = data.readUInt8(10)
+  const hasColors = (flags & 0x80) !== 0
+  let at = GIF_HEADER_BYTES + (hasColors ? 3 * 2 ** ((flags & 7) + 1) : 0)
+  for (; data.readUInt8(at) === GIF_EXTENSION; at += 1) {
+    // After its label come pieces, each behind its length. The last has none.
+    at += 2
+    while (data.readUInt8(at) !== 0) at += 1 + data.readUInt8(at)
+  }
+  if (data.readUInt8(at) !== GIF_FRAME) throw refusal('the image is damaged')
+  return checkPixels({
+    width: Math.max(data.readUInt16LE(6), data.readUInt16LE(at + 1) + data.readUInt16LE(at + 5)),
+    height: Math.max(data.readUInt16LE(8), data.readUInt16LE(at + 3) + data.readUInt16LE(at + 7)),
+  })
 }
 
 /** The three forms of the format: extended, lossless and lossy. */
