@@ -41,6 +41,7 @@ const LIST = [
   `and takes at most ${redis.LIST_BYTES_MAX / 2 ** 30} GiB, as estimated`,
   `labels | as the PDF | yes; the id stays ${words(redis.LIST_REMOVED_KEPT_MS)}`,
   `reference | as the PDF | yes; the id stays ${words(redis.LIST_REMOVED_KEPT_MS)}`,
+  `on its way to the caller | until its caller has it, and ${words(redis.REPLY_KEPT_MS)} at most`,
   `is told within ${words(kafka.DELIVERY_SHOWN_AGAIN_MS)} after it is back`,
 ]
 
