@@ -342,8 +342,7 @@ class RenderThreadPool implements ThreadPool {
   /** Ends a job whose caller has gone. */
   #cancel(job: Job, reason: unknown): void {
     job.reject(reason)
-    const at = this.#waiting.indexOf(job)
-    if (at !== -1) this.#waiting.splice(at, 1)
+    if (this.#waiting.includes(job)) this.#waiting.splice(this.#waiting.indexOf(job), 1)
     const thread = [...this.#threads].find((candidate) => candidate.job === job)
     if (thread !== undefined) this.#replace(thread, 'canceled')
   }
