@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeThread } from '../../../test/engine/thread-pool/fake-thread.ts'
 import { NEVER } from '../../../test/fixture/build.ts'
+import { FakeThread } from '../../../test/fixture/fake-thread.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import type { RenderWork } from '../port/engine.ts'
 import {
