@@ -10,7 +10,7 @@ import {
 } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER, NOON } from '../../test/fixture/build.ts'
-import { aWorker, inBucket, untilAborted } from '../../test/fixture/render-work.ts'
+import { aWorker, inBucket, untilAborted } from '../../test/fixture/render/work.ts'
 import { CANCELED_POLL_MS } from './worker/limit.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')

@@ -9,7 +9,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
-import { aWorker, inBucket, type Script } from '../../test/fixture/render-work.ts'
+import { aWorker, inBucket, type Script } from '../../test/fixture/render/work.ts'
 
 const REASON = /^the manifest cannot be read: its 100 bytes/
 

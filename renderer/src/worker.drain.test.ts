@@ -12,7 +12,7 @@ import {
   type Script,
   untilAborted,
   WORKER_SETTINGS,
-} from '../../test/fixture/render-work.ts'
+} from '../../test/fixture/render/work.ts'
 import { CLAIM_LEASE_MS, HELD_POLL_MS_MAX } from './worker/limit.ts'
 import { runWorker } from './worker.ts'
 

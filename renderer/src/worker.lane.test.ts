@@ -1,7 +1,7 @@
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
-import { aWorker, type Script } from '../../test/fixture/render-work.ts'
+import { aWorker, type Script } from '../../test/fixture/render/work.ts'
 import { SYNC_PAUSE_MS_MAX } from './worker/limit.ts'
 
 /** Counts the running renders per lane: an engine of three slots, three renders waiting in each lane, and none of them ends. */

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
-import { aWorker } from '../../test/fixture/render-work.ts'
+import { aWorker } from '../../test/fixture/render/work.ts'
 import { CLAIM_LEASE_MS, STORE_RETRY_MS_MAX, STORING_PER_SLOT_MAX } from './worker/limit.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')

@@ -14,7 +14,7 @@ import {
 import type { TenantId } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aTenant, NEVER, NOON } from '../../test/fixture/build.ts'
-import { aWorker, inBucket, type Script, untilAborted } from '../../test/fixture/render-work.ts'
+import { aWorker, inBucket, type Script, untilAborted } from '../../test/fixture/render/work.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
 

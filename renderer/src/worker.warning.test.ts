@@ -4,7 +4,7 @@ import type { RenderRecord } from '@platen/contract/render.ts'
 import { WARNINGS_MAX } from '@platen/contract/warning.ts'
 import { describe, expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
-import { aWorker } from '../../test/fixture/render-work.ts'
+import { aWorker } from '../../test/fixture/render/work.ts'
 import type { Rendering } from './port/engine.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')

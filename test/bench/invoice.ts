@@ -1,7 +1,7 @@
 /** The document that is measured: an invoice of any number of rows, for both engines and for the bare libraries under them. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { fillHtml } from '@platen/renderer/template/html/fill.ts'
-import { aRenderWork } from '../fixture/render-work.ts'
+import { aRenderWork } from '../fixture/render/work.ts'
 
 export function invoiceData(rows: number): JsonObject & { readonly rows: readonly JsonObject[] } {
   return {

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { anApi, TRAFFIC } from '../fixture/api.ts'
 import { aRecord, type LogLine, logTo, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
-import { aWorker } from '../fixture/render-work.ts'
+import { aWorker } from '../fixture/render/work.ts'
 import { poll } from '../time/poll.ts'
 import { aCollector, type Collector, exportingTo } from './collector.ts'
 

@@ -1,7 +1,7 @@
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
-import { FakeThread } from '../../../test/fixture/fake-thread.ts'
+import { FakeThread } from '../../../test/fixture/render/fake-thread.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { SYNC_PAUSE_MS_MAX } from '../worker/limit.ts'
 import { LAST_THREAD_PATIENCE_MS, RENDER_THREAD_IDLE_MS, SPARE_AFTER_MS } from './limit.ts'

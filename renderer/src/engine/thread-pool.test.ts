@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
-import { FakeThread } from '../../../test/fixture/fake-thread.ts'
+import { FakeThread } from '../../../test/fixture/render/fake-thread.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import type { RenderWork } from '../port/engine.ts'
 import {

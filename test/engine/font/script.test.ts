@@ -2,7 +2,7 @@
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
-import { aRenderWork } from '../../fixture/render-work.ts'
+import { aRenderWork } from '../../fixture/render/work.ts'
 import { anEngine, fontsOf, inspect, isColoured } from '../html/html-fixture.ts'
 import { aReactPdfEngine } from '../react-pdf/react-pdf-fixture.ts'
 

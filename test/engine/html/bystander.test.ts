@@ -12,7 +12,7 @@ import { runWorker } from '@platen/renderer/worker.ts'
 import { describe, expect, test, vi } from 'vitest'
 import { aSquare, RED } from '../../fixture/asset.ts'
 import { aRecord, NEVER, SILENT } from '../../fixture/build.ts'
-import { queueUp, WORKER_SETTINGS, workerPorts } from '../../fixture/render-work.ts'
+import { queueUp, WORKER_SETTINGS, workerPorts } from '../../fixture/render/work.ts'
 import { membersOf } from '../../soak/process-tree.ts'
 import { anEngine, aWork, browsersOf, textOf } from './html-fixture.ts'
 

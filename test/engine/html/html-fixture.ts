@@ -9,7 +9,7 @@ import { type HtmlEngineSettings, openHtmlEngine } from '@platen/renderer/engine
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { openHtmlFiller } from '@platen/renderer/template/html/fill.ts'
 import { NEVER, SILENT, UNCOUNTED } from '../../fixture/build.ts'
-import { aRenderWork, type RenderWorkFields } from '../../fixture/render-work.ts'
+import { aRenderWork, type RenderWorkFields } from '../../fixture/render/work.ts'
 import { processes, type TreeProcess } from '../../soak/process-tree.ts'
 
 /** A new folder, to be removed by whoever asked for it. */

@@ -4,7 +4,7 @@ import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import type { RenderEngine, RenderWork } from '@platen/renderer/port/engine.ts'
 import { afterAll } from 'vitest'
-import { aRenderWork, type RenderWorkFields } from '../../fixture/render-work.ts'
+import { aRenderWork, type RenderWorkFields } from '../../fixture/render/work.ts'
 
 /** An engine with one thread, which ends after the tests of the file. */
 export function aReactPdfEngine(): RenderEngine {

@@ -1,7 +1,7 @@
 /** Sources and data, in both engines. */
 import type { JsonObject } from '@platen/contract/brand.ts'
 import * as fc from 'fast-check'
-import { aRenderWork } from '../../fixture/render-work.ts'
+import { aRenderWork } from '../../fixture/render/work.ts'
 import { html } from '../generate/html.ts'
 import { object } from '../generate/json.ts'
 import { tsx } from '../generate/tsx.ts'

@@ -7,7 +7,7 @@ import type { Engine } from '@platen/contract/render-options.ts'
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { PRIMITIVES } from '@platen/renderer/template/element/primitive.ts'
 import { parse } from 'yaml'
-import { aRenderWork } from '../../fixture/render-work.ts'
+import { aRenderWork } from '../../fixture/render/work.ts'
 import { BOMBS } from './bomb.ts'
 
 /** How an attack may end: with a PDF that does no harm, or with a failure. */

@@ -6,7 +6,7 @@ import type { Engine } from '@platen/contract/render-options.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { temporaryFolder } from '../../engine/html/html-fixture.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
-import { aRenderWork } from '../../fixture/render-work.ts'
+import { aRenderWork } from '../../fixture/render/work.ts'
 
 /** What the document says. */
 export const HONEST_TEXT = 'Zażółć 5.5'

@@ -8,7 +8,7 @@ import { aWork as anHtmlWork, colourAt, fontsOf, textOf, type WorkParts } from '
 import { aWork as aReactPdfWork } from '../../engine/react-pdf/react-pdf-fixture.ts'
 import { aFont, aFontOf, anAsset, aSquare, BLUE, type Colour, RED } from '../../fixture/asset.ts'
 import { shared } from '../../fixture/lifetime.ts'
-import type { RenderWorkFields } from '../../fixture/render-work.ts'
+import type { RenderWorkFields } from '../../fixture/render/work.ts'
 import { type HostileNetwork, openNetwork } from '../network/network.ts'
 import type { Leaving } from '../network/unguarded.ts'
 

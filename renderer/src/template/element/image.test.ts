@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aGif, aJpeg, anAsset, aPng, dataUrl } from '../../../../test/fixture/asset.ts'
-import { aRenderWork } from '../../../../test/fixture/render-work.ts'
+import { aRenderWork } from '../../../../test/fixture/render/work.ts'
 import { remoteImagesOf, requireFetched } from '../asset/remote-images.ts'
 import { keptImages, openImages } from './image.ts'
 

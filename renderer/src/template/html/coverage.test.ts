@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aFontOf, anAsset } from '../../../../test/fixture/asset.ts'
-import { aRenderWork } from '../../../../test/fixture/render-work.ts'
+import { aRenderWork } from '../../../../test/fixture/render/work.ts'
 import { defaultFaces } from '../asset/font/default-fonts.ts'
 import { isVisible } from '../asset/glyph.ts'
 import { FONT_COVERAGE_CHARS_MAX } from '../limit.ts'

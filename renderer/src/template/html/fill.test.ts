@@ -1,7 +1,7 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { describe, expect, test } from 'vitest'
-import { aRenderWork, type RenderWorkFields } from '../../../../test/fixture/render-work.ts'
+import { aRenderWork, type RenderWorkFields } from '../../../../test/fixture/render/work.ts'
 import type { RenderWork } from '../../port/engine.ts'
 import { HTML_BYTES_MAX } from '../limit.ts'
 import { fillHtml } from './fill.ts'

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { describe, expect, test } from 'vitest'
-import { aRenderWork } from '../../../../../test/fixture/render-work.ts'
+import { aRenderWork } from '../../../../../test/fixture/render/work.ts'
 import { openHtmlFiller } from '../fill.ts'
 
 function absentIn(template: string, data: JsonObject = {}, footer?: string): readonly string[] {
