@@ -32,8 +32,8 @@ function aPool(size: number) {
     threads,
     ended,
     /** Asks for a task and does not wait for it. When it has ended, `name` is in `ended`. It may still run when the pool closes. */
-    ask: (task: Task, name = '') => {
-      const asked = pool.run(task, NEVER).then(() => ended.push(name))
+    ask: (task: Task, name = '', signal: AbortSignal = NEVER) => {
+      const asked = pool.run(task, signal).then(() => ended.push(name))
       asked.catch(() => undefined)
       return asked
     },
@@ -92,6 +92,26 @@ test('a thread that replaces the only one of normal priority has this priority, 
   threads[0]?.die()
   expect(low()).toEqual([false, true, false])
 })
+
+test.for([
+  ['starting', false],
+  ['idle', true],
+] as const)(
+  'a caller that leaves takes the only thread of normal priority, and another one starts beside one of low priority that is %s',
+  async ([, isIdle]) => {
+    const { ask, threads, low } = aPool(3)
+    const caller = new AbortController()
+    void ask(SYNC, '', caller.signal)
+    const other = ask(ASYNC)
+    if (isIdle) {
+      threads[1]?.say({ kind: 'loaded' })
+      threads[1]?.done()
+      await other
+    }
+    caller.abort('the caller has left')
+    expect(low()).toEqual([false, true, false])
+  },
+)
 
 test.for([
   ['a sync render gets the thread of normal priority', SYNC, [true, false]],

@@ -36,6 +36,7 @@ import {
   enqueue,
   freeThreadFor,
   hasLongTask,
+  isOneFree,
   type Job,
   mayStartLow,
   newThread,
@@ -80,10 +81,7 @@ export interface ThreadPoolOptions {
   readonly meter?: Pick<EngineMeter, 'restarted'>
 }
 
-/**
- * Starts the first thread, unless it starts later, and returns without waiting for it. Closing the pool terminates all threads, and running
- * tasks reject.
- */
+/** Returns without waiting for the first thread. Closing the pool terminates all threads, and running tasks reject. */
 export const openThreadPool = (options: ThreadPoolOptions): ThreadPool => new RenderThreadPool(options)
 
 const MIB = 1024 * 1024
@@ -224,7 +222,7 @@ class RenderThreadPool implements ThreadPool {
   /** Starts a thread if one is needed and none is idle or starting. Its start competes for the cores. */
   #grow(isReplacing = false): void {
     const threads = [...this.#threads]
-    if (this.#restartsPending > 0 || threads.some(({ job }) => job === undefined)) return
+    if (this.#restartsPending > 0 || isOneFree(threads)) return
     const now = this.#clock.monotonic()
     const patienceMs = patienceOf(threads.length, this.#options)
     const isForTask = this.#waiting.some(({ acceptedAt }) => now - acceptedAt >= patienceMs)

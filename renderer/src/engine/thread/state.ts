@@ -64,6 +64,15 @@ export function freeThreadFor(job: Job, threads: readonly Thread[], sinceSyncMs:
     )[0]
 }
 
+/**
+ * Whether a thread is idle or starting. Low ones alone are not enough: on a busy machine their start takes long, and a sync render waits for
+ * one of normal priority.
+ */
+export function isOneFree(threads: readonly Thread[]): boolean {
+  const isOneNormal = threads.some(({ isLow }) => !isLow)
+  return threads.some(({ job, isLow }) => job === undefined && (isOneNormal || !isLow))
+}
+
 /** How long a task waits before a thread more starts for it, beside those that there are. */
 export function patienceOf(
   threads: number,
