@@ -107,6 +107,8 @@ test('the monthly quota pays for what succeeds, html by its multiplier, and the 
   await ended(service, METERED_LIVE, String(broken.headers.get('x-service-render-id')))
   const failed = await submit(service, METERED_LIVE, { template: 'broken', data: {} })
   expect((await ended(service, METERED_LIVE, failed)).status).toBe('failed')
+  // In a cluster a render is shown as failed before its units are free again.
+  await poll(() => usageOf(METERED_LIVE)).until(({ reserved }) => reserved === 0)
   const html = { ...SYNC, engine: 'html' }
   const paid = [await render(service, METERED_LIVE, html)]
   expect(quotaOf(paid[0])).toEqual([8, 3])
