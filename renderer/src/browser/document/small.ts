@@ -38,8 +38,17 @@ export function isSmall({ html, header = '', footer = '', assets, remote, isScri
   return bytes <= ASSET_BYTES_MAX && assets.reduce((sum, asset) => sum + pixelsOf(asset), 0) <= PIXELS_MAX
 }
 
-/** Infinite where it is not known. Whether a damaged image can be shown is for Chromium to say. */
+/** Of assets that were looked at, by their bytes: those of a template are the same for each of its documents. */
+const pixels = new WeakMap<Uint8Array, number>()
+
 function pixelsOf({ bytes }: Asset): number {
+  const known = pixels.get(bytes) ?? countPixels(bytes)
+  pixels.set(bytes, known)
+  return known
+}
+
+/** Infinite where it is not known. Whether a damaged image can be shown is for Chromium to say. */
+function countPixels(bytes: Uint8Array): number {
   const kind = kindOf(bytes)
   if (kind === undefined || isFontKind(kind)) return 0
   try {
