@@ -80,7 +80,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   const { config, log, engines, forceStop, database } = options
   await using stack = new AsyncDisposableStack()
   const starting = new AbortController().signal
-  // The first request needs a thread of it.
+  // First of all: the first request waits for its thread.
   const bodyChecks = stack.use(openBodyChecks(options.clock))
   let url = config.publicUrl ?? ''
   const directory = memoryDirectory()

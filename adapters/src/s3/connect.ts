@@ -1,4 +1,5 @@
 /** The connection to S3: endpoint, credentials, and time limits of calls. */
+import type { Agent as HttpAgent } from 'node:http'
 import { Agent, type AgentOptions } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3'
@@ -141,7 +142,7 @@ class WatchedAgent extends PlainAgent {
     this.#onBroken = onBroken
   }
 
-  override createConnection(...given: Parameters<InstanceType<typeof PlainAgent>['createConnection']>) {
+  override createConnection(...given: Parameters<HttpAgent['createConnection']>) {
     return watched(super.createConnection(...given), this.#onBroken)
   }
 }

@@ -98,7 +98,7 @@ async function prepare(session: Session): Promise<Pick<PageParts, 'frameId' | 'w
     session.send('Page.setBypassCSP', { enabled: true }),
     session.send('Fetch.enable'),
     // V8 collects garbage for the first time when its heap has grown by 60 MiB, and keeps most of that. After a collection while the page is
-    // empty, it never lets the heap grow that far. Documents of hundreds of rows pay for it with more collections.
+    // empty, it never lets the heap grow that far.
     session.send('HeapProfiler.collectGarbage'),
   ])
   return { frameId: frameTree.frame.id, windowId }

@@ -21,7 +21,7 @@ import { decodedPart } from './reference.ts'
  */
 export function compileVariablesSchema(schema: JsonObject): Validator {
   try {
-    return compilePublishedSchema(schema, assertSchema)
+    return compileBounded(schema, assertSchema)
   } catch (cause) {
     const reason = messageOf(cause)
     const pointer = pointerTo(schema, reason)
@@ -43,7 +43,11 @@ export function variablesSchemaFault(schema: JsonObject): string | undefined {
  * The same for a schema that `compileVariablesSchema` accepted before, in this process or in another one. Without the meta-schema, whose
  * compilation takes a new thread longer than that of most schemas. All that bounds a schema of a tenant holds.
  */
-export function compilePublishedSchema(schema: JsonObject, assertValid?: (schema: JsonObject) => void): Validator {
+export function compilePublishedSchema(schema: JsonObject): Validator {
+  return compileBounded(schema)
+}
+
+function compileBounded(schema: JsonObject, assertValid?: (schema: JsonObject) => void): Validator {
   const types = requireSmall(schema)
   const steps = new Steps()
   const make = (allErrors: boolean) => {

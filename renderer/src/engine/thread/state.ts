@@ -39,7 +39,7 @@ export function newThread(worker: PoolWorker, isLow: boolean, now: number): Thre
   return { worker, isLow, startedAt: now, isReady: false, isWarm: false, isWorn: false, renders: 0, usedAt: now }
 }
 
-/** Puts a task into the queue: one of a sync render before all others, behind its like. */
+/** Puts a task into the queue: one of a sync render behind the others of sync renders, and before the rest. */
 export function enqueue(job: Job, waiting: Job[]): void {
   const ahead = job.isSync ? waiting.findIndex(({ isSync }) => !isSync) : -1
   waiting.splice(ahead === -1 ? waiting.length : ahead, 0, job)

@@ -9,7 +9,8 @@ import { checkPng } from './png.ts'
 
 /**
  * Checks an image and returns its size, or undefined for an SVG, whose size is not needed. Reads PNG and JPEG completely. Reads only the
- * headers of GIF and WebP, which only a browser draws, and of a GIF that of its first frame. Throws `ServiceError` with `asset_unavailable`; the message does not name the file.
+ * headers of GIF and WebP, which only a browser draws, and of a GIF that of its first frame. Throws `ServiceError` with `asset_unavailable`;
+ * the message does not name the file.
  */
 export function checkImage(kind: ImageKind, data: Buffer): PixelSize | undefined {
   try {
