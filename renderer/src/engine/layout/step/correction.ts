@@ -273,10 +273,41 @@ const FASTER_HANDLES: readonly Change[] = [
   { from: 'return T(Object.create(a,{M:{value:b}}))', to: 'a=Object.create(a);a.M=b;return T(a)' },
 ]
 
+/** What is the same for each run of letters, and each box with a border, is not computed anew. */
+const FASTER_DRAWING: readonly Change[] = [
+  {
+    from: "import * as P from '@react-pdf/primitives';",
+    to: `import * as P from '@react-pdf/primitives';
+import { glyphCode, knownColor } from '${new URL('./drawing.ts', import.meta.url).href}';`,
+  },
+  { from: 'res.push(`0000${gid.toString(16)}`.slice(-4));', to: 'res.push(glyphCode(gid));' },
+  ...['run.attributes.color', 'node.style.backgroundColor'].map((color) => ({
+    from: `const color = parseColor(${color});`,
+    to: `const color = knownColor(ctx, ${color}, parseColor);`,
+  })),
+  ...['Top', 'Right', 'Bottom', 'Left'].map((side) => ({
+    from: `parseColor(border${side}Color);`,
+    to: `knownColor(ctx, border${side}Color, parseColor);`,
+  })),
+]
+
+/** Without lists: most of what pdfkit draws moves the place to draw at. */
+const FASTER_MATRIX: readonly Change[] = [
+  {
+    from: 'const [m0, m1, m2, m3, m4, m5] = m;\n    m[0] = m0 * m11',
+    to: 'const m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3], m4 = m[4], m5 = m[5];\n    m[0] = m0 * m11',
+  },
+  {
+    from: "const values = [m11, m12, m21, m22, dx, dy].map(v => number$1(v)).join(' ');\n    return this.addContent(`${values} cm`);",
+    to: 'return this.addContent(`${number$1(m11)} ${number$1(m12)} ${number$1(m21)} ${number$1(m22)} ${number$1(dx)} ${number$1(dy)} cm`);',
+  },
+]
+
 const CHANGES = new Map([
   ['/@react-pdf/layout/lib/index.js', [...DIRECTION_OF_BOXES, ...FASTER_STEPS, ...FEWER_COPIES, ...ONE_FUNCTION]],
   ['/@react-pdf/textkit/lib/textkit.js', [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS, ...FASTER_TEXTS]],
-  ['/@react-pdf/render/lib/index.js', UNIT_OF_MARKS],
+  ['/@react-pdf/render/lib/index.js', [...UNIT_OF_MARKS, ...FASTER_DRAWING]],
+  ['/pdfkit/js/pdfkit.node.mjs', FASTER_MATRIX],
   ['/yoga-layout/dist/binaries/yoga-wasm-base64-esm.js', FASTER_HANDLES],
 ])
 
