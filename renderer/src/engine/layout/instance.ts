@@ -24,17 +24,26 @@ export function instancesOf(node: ReactNode): Instance[] {
 
 /** `inherited` is what the elements around it say of the wrapping of lines. react-pdf hands on only the styles that it knows. */
 function nodesOf(node: ReactNode, inherited: WrappingStyle): Instance[] {
-  if (typeof node === 'string' || typeof node === 'number')
-    return node === '' ? [] : [{ type: 'TEXT_INSTANCE', value: String(node) }]
-  if (Array.isArray(node)) return node.flatMap((child: ReactNode) => nodesOf(child, inherited))
-  if (!isElement(node)) return []
-  const { type, props } = node
-  if (type === FRAGMENT) return [props['node'] as Instance]
+  const nodes: Instance[] = []
+  addNodes(node, inherited, nodes)
+  return nodes
+}
+
+function addNodes(node: ReactNode, inherited: WrappingStyle, nodes: Instance[]): void {
+  if (typeof node === 'string' || typeof node === 'number') {
+    if (node !== '') nodes.push({ type: 'TEXT_INSTANCE', value: String(node) })
+  } else if (Array.isArray(node)) {
+    for (const child of node) addNodes(child as ReactNode, inherited, nodes)
+  } else if (isElement(node)) nodes.push(instanceOf(node, inherited))
+}
+
+function instanceOf({ type, props }: ReactElement<Props, string>, inherited: WrappingStyle): Instance {
+  if (type === FRAGMENT) return props['node'] as Instance
   const { style = NO_STYLE, children, ...others } = props
   const wrapping = wrappingStyleOf(props, inherited)
   if (type === 'TEXT') others['hyphenationCallback'] = wrappingOf(wrapping)
   const instances = nodesOf(children as ReactNode, wrapping)
-  return [{ type, box: {}, style, props: withInstances(others, wrapping), children: instances }]
+  return { type, box: {}, style, props: withInstances(others, wrapping), children: instances }
 }
 
 /** Of all elements without one: what is computed for a style is computed once for each object. */

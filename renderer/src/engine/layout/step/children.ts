@@ -8,3 +8,14 @@ interface Node {
 export function withChildren<Each extends Node>(node: Each, children: readonly unknown[]): Each {
   return children.every((child, at) => child === node.children[at]) ? node : { ...node, children }
 }
+
+/** What `step` makes of each node. It needs no function of its own for that. */
+export function mapped<Each, Result, Context>(
+  nodes: readonly Each[],
+  step: (node: Each, context: Context) => Result,
+  context: Context,
+): Result[] {
+  const results: Result[] = []
+  for (const node of nodes) results.push(step(node, context))
+  return results
+}

@@ -116,7 +116,7 @@ const FASTER_STEPS: readonly Change[] = [
     to: `import * as Yoga from 'yoga-layout/load';
 import { dimensionStep } from '${new URL('./dimensions.ts', import.meta.url).href}';
 import { hasNoRadius, inheritedStyle, mergedStyle, resolvedStyle } from '${new URL('./styles.ts', import.meta.url).href}';
-import { withChildren } from '${new URL('./children.ts', import.meta.url).href}';
+import { mapped, withChildren } from '${new URL('./children.ts', import.meta.url).href}';
 import { isPlain } from '${PLAIN_TEXT}';
 import { linesOf } from '${new URL('./texts.ts', import.meta.url).href}';`,
   },
@@ -154,10 +154,6 @@ const layoutNewText = (node, width, height, fontStore) => {
     from: 'const inheritStyles = pick(inheritableProperties, node.style || {});',
     to: 'const inheritStyles = inheritedStyle(inheritableProperties, node.style, pick);',
   },
-  {
-    from: 'const style = merge(inheritedStyles, node.style || {});',
-    to: 'const style = mergedStyle(inheritedStyles, node.style, merge);',
-  },
   // From a long list V8 removes the first entry by moving all others.
   {
     from: `    while (listToExplore.length > 0) {
@@ -168,6 +164,12 @@ const layoutNewText = (node, width, height, fontStore) => {
     to: `    for (const element of listToExplore) {
 `,
   },
+  // Nearly all boxes are turned around their middle, and most are not turned at all.
+  ...['X', 'Y'].map((axis) => ({
+    from: `= matchPercent(transformOrigin${axis});`,
+    to: `= transformOrigin${axis} === '50%' ? MIDDLE : matchPercent(transformOrigin${axis});`,
+  })),
+  { from: 'const getOrigin = (node) => {', to: "const MIDDLE = matchPercent('50%');\nconst getOrigin = (node) => {" },
   // Only styles that have a radius need a copy.
   {
     from: 'const resolvePercentRadius = (node) => {\n    const style = evolve({',
@@ -178,13 +180,49 @@ const layoutNewText = (node, width, height, fontStore) => {
 
 /** Fewer copies of nodes. V8 moves what is alive among the old objects, and then searches those in the middle of a long document. */
 const FEWER_COPIES: readonly Change[] = [
-  ...[
-    'const resolveChild = compose(transformLink, resolveLinkSubstitution);\n    const children = node.children.map(resolveChild);\n    ',
-    'const mapChild = (child) => resolveTextLayout(child, fontStore);\n        const children = node.children.map(mapChild);\n        ',
-  ].map((mapping) => ({
-    from: `${mapping}return Object.assign({}, node, { children });`,
-    to: `${mapping}return withChildren(node, children);`,
-  })),
+  // A node with inherited styles is a copy already.
+  {
+    from: `const mergeStyles = (inheritedStyles) => (node) => {
+    const style = merge(inheritedStyles, node.style || {});
+    return Object.assign({}, node, { style });
+};`,
+    to: `const mergeStyles = (inheritedStyles, node) => {
+    return { ...node, style: mergedStyle(inheritedStyles, node.style, merge) };
+};`,
+  },
+  { from: 'const resolveInheritance = (node) => {', to: 'const resolveInheritance = (node, isCopy) => {' },
+  {
+    from: `    const resolveChild = compose(resolveInheritance, mergeStyles(inheritStyles));
+    const children = node.children.map(resolveChild);
+    return Object.assign({}, node, { children });`,
+    to: `    const children = [];
+    for (const child of node.children) children.push(resolveInheritance(mergeStyles(inheritStyles, child), true));
+    if (isCopy !== true) return { ...node, children };
+    node.children = children;
+    return node;`,
+  },
+  {
+    from: `    const resolveChild = (child) => resolveSvg(child, fontStore);
+    const root = isSvg$3(resolved) ? resolveSvgRoot(resolved, fontStore) : resolved;
+    const children = root.children?.map(resolveChild);
+    return Object.assign({}, root, { children });`,
+    to: `    const root = isSvg$3(resolved) ? resolveSvgRoot(resolved, fontStore) : resolved;
+    return root.children ? withChildren(root, mapped(root.children, resolveSvg, fontStore)) : root;`,
+  },
+  {
+    from: `    const resolveChild = compose(transformLink, resolveLinkSubstitution);
+    const children = node.children.map(resolveChild);
+    return Object.assign({}, node, { children });`,
+    to: `    const children = [];
+    for (const child of node.children) children.push(transformLink(resolveLinkSubstitution(child)));
+    return withChildren(node, children);`,
+  },
+  {
+    from: `        const mapChild = (child) => resolveTextLayout(child, fontStore);
+        const children = node.children.map(mapChild);
+        return Object.assign({}, node, { children });`,
+    to: '        return withChildren(node, mapped(node.children, resolveTextLayout, fontStore));',
+  },
   {
     from: 'return Object.assign({}, node, { box, children });',
     to: 'return box === node.box ? withChildren(node, children) : Object.assign({}, node, { box, children });',
@@ -198,6 +236,19 @@ const FEWER_COPIES: readonly Change[] = [
     from: `    const children = node.children.map(${step});\n    return Object.assign({}, newNode, { children });`,
     to: `    newNode.children = node.children.map(${step});\n    return newNode;`,
   })),
+]
+
+/** One function for all nodes: V8 forgets at a collection what it has compiled of a function that is made anew for each. */
+const ONE_FUNCTION: readonly Change[] = [
+  {
+    from: 'const resolveNodeStyles = (container) => (node) => {',
+    to: 'const resolveNodeStyles = (node, container) => {',
+  },
+  {
+    from: 'node.children.map(resolveNodeStyles(container));',
+    to: 'mapped(node.children, resolveNodeStyles, container);',
+  },
+  { from: 'return resolveNodeStyles(container)(page);', to: 'return resolveNodeStyles(page, container);' },
 ]
 
 /** The same of text layout. */
@@ -228,10 +279,43 @@ const FASTER_HANDLES: readonly Change[] = [
   { from: 'return T(Object.create(a,{M:{value:b}}))', to: 'a=Object.create(a);a.M=b;return T(a)' },
 ]
 
+/** What is the same for each run of letters, and each box with a border, is not computed anew. */
+const FASTER_DRAWING: readonly Change[] = [
+  {
+    from: "import * as P from '@react-pdf/primitives';",
+    to: `import * as P from '@react-pdf/primitives';
+import { glyphCode, knownColor } from '${new URL('./drawing.ts', import.meta.url).href}';`,
+  },
+  // Nobody asks.
+  { from: '        yAdvance: pos.yAdvance * scale,\n', to: '' },
+  { from: 'res.push(`0000${gid.toString(16)}`.slice(-4));', to: 'res.push(glyphCode(gid));' },
+  ...['run.attributes.color', 'node.style.backgroundColor'].map((color) => ({
+    from: `const color = parseColor(${color});`,
+    to: `const color = knownColor(ctx, ${color}, parseColor);`,
+  })),
+  ...['Top', 'Right', 'Bottom', 'Left'].map((side) => ({
+    from: `parseColor(border${side}Color);`,
+    to: `knownColor(ctx, border${side}Color, parseColor);`,
+  })),
+]
+
+/** Without lists: most of what pdfkit draws moves the place to draw at. */
+const FASTER_MATRIX: readonly Change[] = [
+  {
+    from: 'const [m0, m1, m2, m3, m4, m5] = m;\n    m[0] = m0 * m11',
+    to: 'const m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3], m4 = m[4], m5 = m[5];\n    m[0] = m0 * m11',
+  },
+  {
+    from: "const values = [m11, m12, m21, m22, dx, dy].map(v => number$1(v)).join(' ');\n    return this.addContent(`${values} cm`);",
+    to: 'return this.addContent(`${number$1(m11)} ${number$1(m12)} ${number$1(m21)} ${number$1(m22)} ${number$1(dx)} ${number$1(dy)} cm`);',
+  },
+]
+
 const CHANGES = new Map([
-  ['/@react-pdf/layout/lib/index.js', [...DIRECTION_OF_BOXES, ...FASTER_STEPS, ...FEWER_COPIES]],
+  ['/@react-pdf/layout/lib/index.js', [...DIRECTION_OF_BOXES, ...FASTER_STEPS, ...FEWER_COPIES, ...ONE_FUNCTION]],
   ['/@react-pdf/textkit/lib/textkit.js', [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS, ...FASTER_TEXTS]],
-  ['/@react-pdf/render/lib/index.js', UNIT_OF_MARKS],
+  ['/@react-pdf/render/lib/index.js', [...UNIT_OF_MARKS, ...FASTER_DRAWING]],
+  ['/pdfkit/js/pdfkit.node.mjs', FASTER_MATRIX],
   ['/yoga-layout/dist/binaries/yoga-wasm-base64-esm.js', FASTER_HANDLES],
 ])
 

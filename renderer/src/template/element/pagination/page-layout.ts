@@ -119,13 +119,16 @@ function partOf(node: ResolvedNode): ResolvedElement {
 
 function restored(node: ResolvedNode): ResolvedNode {
   if (node.children === undefined || LEAVES.has(node.type)) return node
-  return { ...node, children: inOriginalOrder(node.children.map(restored)) }
+  const children = inOriginalOrder(node.children.map(restored))
+  return children.every((child, at) => child === node.children?.[at]) ? node : { ...node, children }
 }
 
 /** These contain nothing fixed. */
 const LEAVES = new Set(['TEXT', 'SVG', 'NOTE'])
 
 function inOriginalOrder(nodes: readonly ResolvedNode[]): readonly ResolvedNode[] {
+  // Nothing was moved. It has no index then, and most lists have none.
+  if (!nodes.some(({ props }) => props?.[INDEX] !== undefined)) return nodes
   const indexOf = ({ props }: ResolvedNode) => Number(props?.[INDEX] ?? 0)
   return nodes.toSorted((one, other) => indexOf(one) - indexOf(other))
 }
