@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { raceAbort, raceFirst } from './race.ts'
+import { firstAborted, raceAbort, raceFirst } from './race.ts'
 
 describe('a promise that races an abort', () => {
   test('settles as the promise does', async ({ signal }) => {
@@ -27,6 +27,30 @@ describe('a promise that races an abort', () => {
     await raceAbort(Promise.resolve(1), signal)
     await raceAbort(Promise.reject(new Error('no')), signal).catch(() => undefined)
     expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})
+
+describe('the first of some signals to abort', () => {
+  test('gives its reason, also if it has aborted before', () => {
+    const [one, other] = [new AbortController(), new AbortController()]
+    using first = firstAborted([one.signal, other.signal])
+    expect(first.signal.aborted).toBe(false)
+    other.abort('other')
+    one.abort('one')
+    expect(first.signal.reason).toBe('other')
+    using later = firstAborted([one.signal, other.signal])
+    expect(later.signal.reason).toBe('one')
+  })
+
+  test('is not followed any more after it was disposed of, and has no listener', () => {
+    const one = new AbortController()
+    const first = firstAborted([one.signal, AbortSignal.abort()])
+    const second = firstAborted([one.signal])
+    first[Symbol.dispose]()
+    second[Symbol.dispose]()
+    expect(getEventListeners(one.signal, 'abort')).toEqual([])
+    one.abort()
+    expect(second.signal.aborted).toBe(false)
   })
 })
 

@@ -21,6 +21,26 @@ export async function raceFirst(
   }
 }
 
+/**
+ * Makes a signal that aborts with the first of `signals`, for as long as it is not disposed of. That of `AbortSignal.any` needs no disposal,
+ * but costs five times as much, and leaves garbage in the old space.
+ */
+export function firstAborted(signals: readonly AbortSignal[]): Disposable & { readonly signal: AbortSignal } {
+  const first = new AbortController()
+  const listening = signals.map((signal) => {
+    const onAbort = () => first.abort(signal.reason)
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+    return { signal, onAbort }
+  })
+  return {
+    signal: first.signal,
+    [Symbol.dispose]() {
+      for (const { signal, onAbort } of listening) signal.removeEventListener('abort', onAbort)
+    },
+  }
+}
+
 /** Settles like `promise`, or rejects with the signal's reason, whichever is first. Leaves no listener on the signal. */
 export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

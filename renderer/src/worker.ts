@@ -1,7 +1,7 @@
 /** The worker of one engine: takes queued renders from its lanes and processes as many at once as the engine has slots. */
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
-import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
+import { throwUnlessAborted } from '@platen/contract/race.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import type { RenderEngine } from './port/engine.ts'
 import { SYNC_PAUSE_MS_MAX } from './worker/limit.ts'
@@ -40,18 +40,17 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
   const drain = AbortSignal.any([options.signal, forceStop])
   await using consumer = await ports.queue.consume(engine.name, drain)
   using _leaves = onAbort(drain, () => void closeConsumer(consumer, ports))
-  const capacityFreed = openNotifier()
-  const deferred = openDeferredRenders({ clock: ports.clock, onDue: () => capacityFreed.notify(), signal: drain })
+  const startable = openNotifier()
+  const deferred = openDeferredRenders({ clock: ports.clock, onDue: () => startable.notify(), signal: drain })
   const retrying = retryingPorts(ports, settings, { drain, forceStop })
   const worker: Worker = { ...ports, ...retrying, engine, settings, deferred, drain, forceStop }
   const poll = (lane: Lane) => deferred.poll(lane) ?? retrying.retryingRender(consumer.poll(lane))
   const sources: RenderSources = {
-    consumer,
     poll,
     syncQueue: openSyncQueue(() => poll('sync')),
     load: { sync: 0, recentSync: 0, others: 0 },
     syncSlots: syncSlotsOf(engine.slots, settings.lanes ?? LANES),
-    capacityFreed,
+    startable,
     storing: openStoringRenders({ clock: ports.clock, slots: engine.slots }),
   }
   const { load, syncSlots, storing } = sources
@@ -62,20 +61,20 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
     storing: () => storing.count(),
   })
   const orderOf = (slot: number) => (slot < sources.syncSlots ? syncOnly : laneOrder)
-  await Promise.all(Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, sources, orderOf(slot))))
+  const slots = Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, sources, orderOf(slot)))
+  await Promise.all([...slots, announceRecords(consumer, startable, drain)])
   await storing.ended()
 }
 
 /** Where the slots of a worker get their renders. */
 interface RenderSources {
-  readonly consumer: RenderConsumer
   /** The next render of a lane: a deferred one that is due, or one from the consumer. */
   readonly poll: (lane: Lane) => QueuedRender | undefined
   readonly syncQueue: SyncQueue
   readonly syncSlots: number
   readonly load: SlotLoad
-  /** Notified when a slot becomes free or a deferred render is due. */
-  readonly capacityFreed: Notifier
+  /** Notified when a slot may find a render to begin: one has arrived, a slot became free, or a deferred render is due. */
+  readonly startable: Notifier
   readonly storing: StoringRenders
 }
 
@@ -88,6 +87,14 @@ async function closeConsumer(consumer: RenderConsumer, { log }: WorkerPorts): Pr
   }
 }
 
+/** Wakes the slots for each record. One wait for all of them, because each render wakes them several times. */
+async function announceRecords(consumer: RenderConsumer, startable: Notifier, drain: AbortSignal): Promise<void> {
+  while (!drain.aborted) {
+    await consumer.waitForRecord(drain).catch(throwUnlessAborted(drain))
+    startable.notify()
+  }
+}
+
 function onAbort(signal: AbortSignal, act: () => void): Disposable {
   signal.addEventListener('abort', act, { once: true })
   return { [Symbol.dispose]: () => signal.removeEventListener('abort', act) }
@@ -96,18 +103,14 @@ function onAbort(signal: AbortSignal, act: () => void): Disposable {
 async function serveSlot(worker: Worker, sources: RenderSources, order: typeof laneOrder): Promise<void> {
   let turn: LaneTurn = 0
   const { engine, drain, meter, settings } = worker
-  const { consumer, syncQueue, load, syncSlots, capacityFreed } = sources
+  const { syncQueue, load, syncSlots, startable } = sources
   const { lanes: served = LANES } = settings
   while (!drain.aborted) {
     const lanes = startableLanes(order(turn), { served, load, slots: engine.slots - syncSlots })
     const isLastSlot = load.sync + load.others === engine.slots - 1
     const queued = nextRender(sources, lanes, isLastSlot)
     if (queued === undefined) {
-      const waits = [
-        (signal: AbortSignal) => consumer.waitForRecord(signal),
-        (signal: AbortSignal) => capacityFreed.wait(signal),
-      ]
-      await raceFirst(waits, drain).catch(throwUnlessAborted(drain))
+      await startable.wait(drain).catch(throwUnlessAborted(drain))
       continue
     }
     const { lane } = queued.record
@@ -122,15 +125,15 @@ async function serveSlot(worker: Worker, sources: RenderSources, order: typeof l
       syncQueue.markEnded(queued)
       void forgetSync(worker, sources)
     }
-    capacityFreed.notify()
+    startable.notify()
   }
 }
 
 /** Counts a sync render that has ended as recent for a moment more. Never rejects. */
-async function forgetSync({ clock, drain }: Worker, { load, capacityFreed }: RenderSources): Promise<void> {
+async function forgetSync({ clock, drain }: Worker, { load, startable }: RenderSources): Promise<void> {
   await clock.sleep(SYNC_PAUSE_MS_MAX, drain).catch(() => undefined)
   load.recentSync -= 1
-  capacityFreed.notify()
+  startable.notify()
 }
 
 /** Processes a render, and resolves when its slot is free for the next one. */

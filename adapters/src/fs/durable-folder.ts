@@ -2,7 +2,7 @@
  * Folders that survive power loss. A new name is durable only after its folder was flushed, and the folder only after its own parent
  * was. So a writer first makes the whole chain of folders durable.
  */
-import { closeSync, fsync, open, write } from 'node:fs'
+import { closeSync, fsync, open, openSync, write } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
@@ -71,26 +71,23 @@ export async function makeDurableFolder(path: string): Promise<void> {
 
 /** Makes the names in a folder durable. */
 export async function flushFolder(folder: string): Promise<void> {
-  await withFile({ path: folder, flags: 'r' }, flushOpen)
+  // The caller has just changed a name in it, so the folder is in memory and there is nothing to wait for.
+  await withFile(openSync(folder, 'r'), flushOpen)
 }
 
 /** Creates a file with these bytes. Resolves when they are durable; its name is not. */
 export async function createFlushed(path: string, bytes: Uint8Array): Promise<void> {
-  await withFile({ path, flags: 'wx', mode: 0o600 }, async (file) => {
+  await withFile(await openPath(path, 'wx', 0o600), async (file) => {
     for (let at = 0; at < bytes.byteLength; ) at += (await writeOpen(file, bytes, at)).bytesWritten
     await flushOpen(file)
   })
 }
 
 /**
- * Opens a file for `use`. Not by a `FileHandle`: that closes in a thread of the pool, and each trip there costs more than the call. There is
- * nothing to wait for in a close after a flush.
+ * Closes an open file after `use`. Not a `FileHandle`: that closes in a thread of the pool, and each trip there costs more than the call.
+ * There is nothing to wait for in a close after a flush.
  */
-async function withFile(
-  { path, flags, mode }: { readonly path: string; readonly flags: string; readonly mode?: number },
-  use: (file: number) => Promise<void>,
-): Promise<void> {
-  const file = await openPath(path, flags, mode)
+async function withFile(file: number, use: (file: number) => Promise<void>): Promise<void> {
   try {
     await use(file)
   } finally {
@@ -98,7 +95,7 @@ async function withFile(
   }
 }
 
-const openPath = promisify<string, string, number | undefined, number>(open)
+const openPath = promisify<string, string, number, number>(open)
 const writeOpen = promisify(write)
 const flushOpen = promisify(fsync)
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { PendingReply, Reply } from '@platen/contract/port/reply-channel.ts'
+import { firstAborted } from '@platen/contract/race.ts'
 import type { Manifest, Pdf, RenderRecord } from '@platen/contract/render.ts'
 import { warningCountOf } from '@platen/contract/warning.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
@@ -58,7 +59,8 @@ interface Wait {
 /** Returns the reply, or the manifest if that is found first. Rejects when neither can come any more. */
 async function firstOutcome(wait: Wait): Promise<Reply | Manifest> {
   const over = new AbortController()
-  const signal = AbortSignal.any([wait.callerGone, over.signal])
+  using ended = firstAborted([wait.callerGone, over.signal])
+  const { signal } = ended
   const replied = awaitReply(wait, signal).catch((error: unknown) => {
     // While the channel works, the manifest contains nothing that a reply did not say.
     if (!wait.isBroken) over.abort(error)
@@ -79,10 +81,12 @@ async function firstOutcome(wait: Wait): Promise<Reply | Manifest> {
 async function awaitReply(wait: Wait, signal: AbortSignal): Promise<Reply> {
   const { pending, record } = wait
   const { clock } = wait.ports
-  await pending.started(AbortSignal.any([signal, clock.timeout(SYNC_START_MS_MAX)]))
+  using inTime = firstAborted([signal, clock.timeout(SYNC_START_MS_MAX)])
+  await pending.started(inTime.signal)
   wait.isStarted = true
   const replyMs = record.deadlineMs + SYNC_REPLY_MARGIN_MS
-  return await pending.reply(AbortSignal.any([signal, clock.timeout(replyMs)]))
+  using replied = firstAborted([signal, clock.timeout(replyMs)])
+  return await pending.reply(replied.signal)
 }
 
 async function awaitManifest(wait: Wait, signal: AbortSignal): Promise<Manifest> {

@@ -10,7 +10,7 @@
 import assert from 'node:assert/strict'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+import { firstAborted, raceAbort } from '@platen/contract/race.ts'
 import { CommandRefused, type Session, SessionClosed } from './connection.ts'
 import { type Finding, findingsOf } from './document/finding.ts'
 import { type Inspection, load, nextLoad, type PrintDocument } from './document/load.ts'
@@ -121,7 +121,8 @@ function printPage(parts: PageParts): PrintPage {
     browser: running,
     gone: gone.signal,
     async print(document, signal) {
-      const ended = AbortSignal.any([signal, gone.signal])
+      using first = firstAborted([signal, gone.signal])
+      const { signal: ended } = first
       const over = new AbortController()
       try {
         ended.throwIfAborted()

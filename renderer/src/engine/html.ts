@@ -9,7 +9,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+import { firstAborted, raceAbort } from '@platen/contract/race.ts'
 import { openBrowserSource } from '../browser/browser-source.ts'
 import { openPrintCluster } from '../browser/concurrency.ts'
 import type { PrintDocument, RemoteSource } from '../browser/document/load.ts'
@@ -98,9 +98,9 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     slots,
     state: () => source.state(),
     ready: (signal) => source.ready(signal),
-    render(work, signal) {
-      const ended = AbortSignal.any([signal, closing.signal])
-      return raceAbort(fillAndPrint(work, ended), ended)
+    async render(work, signal) {
+      using ended = firstAborted([signal, closing.signal])
+      return await raceAbort(fillAndPrint(work, ended.signal), ended.signal)
     },
     // May be called twice.
     async [Symbol.asyncDispose]() {

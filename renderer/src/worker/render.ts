@@ -3,6 +3,7 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Span } from '@platen/contract/port/tracer.ts'
+import { firstAborted } from '@platen/contract/race.ts'
 import type { Failure, RenderRecord } from '@platen/contract/render.ts'
 import { documentWarnings, type Warned, warnedOf } from '@platen/contract/warning.ts'
 import type { Rendering } from '../port/engine.ts'
@@ -44,13 +45,14 @@ export async function render(
   const callerGone = record.mode === 'sync' ? replies.callerGone(record.id, over.signal) : NEVER
   const begunAt = clock.monotonic()
   const durationMs = () => Math.round(clock.monotonic() - begunAt)
+  using ended = firstAborted([deadline, callerGone, claimLost, canceled, forceStop])
   using span = worker.tracer.start('render', { parent: record.trace, attributes: { 'platen.engine': record.engine } })
   try {
     if (record.mode === 'sync') replies.notifyStarted(record.id)
     const traceId = worker.tracer.exportedTraceId(record.trace)
     worker.meter.begun(record, { attempt, waitedMs: clock.now() - record.acceptedAt, traceId })
     worker.log.debug(fields, 'render started')
-    const rendering = await engine.render(work, AbortSignal.any([deadline, callerGone, claimLost, canceled, forceStop]))
+    const rendering = await engine.render(work, ended.signal)
     tracePhases(worker, rendering, span)
     const { pdf, pages } = rendering
     refuseOversize(pdf)
