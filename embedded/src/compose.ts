@@ -38,6 +38,7 @@ import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { openRenderer, type Renderer } from '@platen/renderer/service.ts'
 import { SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import { type FolderChecks, openFolderChecks } from '@platen/settings/manifest/folder-checks.ts'
+import { hasLastGood } from '@platen/settings/manifest/last-good.ts'
 import { MANIFEST_CHECKS_FIRST_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/settings/manifest/limit.ts'
 import { openReadAhead } from '@platen/settings/manifest/text/read-ahead.ts'
 import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
@@ -82,6 +83,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   const starting = new AbortController().signal
   // First of all: the first request waits for its thread.
   const bodyChecks = stack.use(openBodyChecks(options.clock))
+  const checks = stack.use(openChecks(options))
   let url = config.publicUrl ?? ''
   const directory = memoryDirectory()
   const { host, metricsPort } = config
@@ -111,7 +113,7 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
     dir,
     dataDir,
     sealKeys,
-    checks: stack.use(openChecks(ports.clock)),
+    checks,
     checkWaitMs: CHECK_WAIT_MS,
     readAhead: openReadAhead(ports.clock),
   }
@@ -164,12 +166,16 @@ async function metersOf(
 
 const CHECK_WAIT_MS = { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS }
 
-/** Opens the publish checks on their own threads, so that a template that hangs takes no thread from renders. */
-function openChecks(clock: Clock): FolderChecks & AsyncDisposable {
+/**
+ * Opens the publish checks on their own threads, so that a template that hangs takes no thread from renders. A new data folder has all its
+ * templates to check, so the first thread loads while the rest of the service does.
+ */
+function openChecks({ config, clock }: ComposeOptions): FolderChecks & AsyncDisposable {
   const threads = openCheckThreads({
     open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor(['check']) }),
     clock,
   })
+  if (!hasLastGood(config.dataDir)) threads.prepare()
   const turns = openCheckScheduler({ check: threads.check, clock })
   const checks = openFolderChecks({ check: turns.check, clock })
   return {

@@ -15,7 +15,6 @@ import { variablesSchemaFault } from '@platen/contract/schema/variable/variables
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
 import type { TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
 import type { RenderWork } from '../port/engine.ts'
-import { assetFaults } from './asset/asset.ts'
 import type { Families } from './asset/fonts.ts'
 import { remoteImagesOf } from './asset/remote-images.ts'
 import { keptImages, openImages } from './element/image.ts'
@@ -39,7 +38,7 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
     const misfit = schemaFault(check.variablesSchema)
     if (misfit !== undefined) return [{ message: misfit }]
     const engine = check.source.reactPdf === undefined ? 'html' : 'react_pdf'
-    const faults = assetFaults(check.source, check.assets).map((message) => ({ engine, message }) as const)
+    const faults = (await faultsOfAssets(check)).map((message) => ({ engine, message }) as const)
     // Trying the sources needs the assets, and would only repeat the same faults.
     if (faults.length > 0) return faults
     const found = check.source.reactPdf === undefined ? [] : await typesOf(check, check.source.reactPdf)
@@ -52,6 +51,13 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
       ...liquidFaults(check),
     ]
   }
+}
+
+/** What reads images and fonts is loaded with the first template that has any. */
+async function faultsOfAssets({ source, assets }: CheckRequest): Promise<readonly string[]> {
+  if (assets.length === 0 && source.fonts === undefined) return []
+  const { assetFaults } = await import('./asset/asset.ts')
+  return assetFaults(source, assets)
 }
 
 /** What the types of a component show. The compiler is loaded here, because only threads with such a check need it. */

@@ -4,6 +4,7 @@
  * finished checks. It is a cache; the folder is the truth. A damaged file or one of another version is ignored, and the overlaps of webhook
  * secrets end with it.
  */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { sha256 } from '@platen/contract/canonical-json.ts'
@@ -59,6 +60,11 @@ export interface LastGoodOptions {
   readonly dataDir: string
   /** The first seals Secrets. */
   readonly sealKeys: SealKeys
+}
+
+/** Whether anything was in force in this folder. If not, all templates must be checked. */
+export function hasLastGood(dataDir: string): boolean {
+  return existsSync(pathIn(dataDir))
 }
 
 /** What was in force when the service last ran. `undefined` if nothing is stored, `'damaged'` if it cannot be used. */

@@ -64,6 +64,24 @@ test('a check in between keeps them, and one afterwards has them opened anew', a
   expect(threads).toEqual({ opened: 2, closed: 2 })
 })
 
+test('they are there before a check that is expected, and close if none comes', async () => {
+  const { clock, threads, asked, checks } = counted()
+  checks.prepare()
+  expect(threads).toEqual({ opened: 1, closed: 0 })
+  await clock.advance(CHECK_THREADS_IDLE_MS - 1)
+  const answer = checks.check(REQUEST, NEVER)
+  asked[0]?.resolve([])
+  await answer
+  checks.prepare()
+  await clock.advance(CHECK_THREADS_IDLE_MS - 1)
+  expect(threads).toEqual({ opened: 1, closed: 0 })
+  await clock.advance(1)
+  checks.prepare()
+  expect(threads).toEqual({ opened: 2, closed: 1 })
+  await clock.advance(CHECK_THREADS_IDLE_MS)
+  expect(threads).toEqual({ opened: 2, closed: 2 })
+})
+
 test('checks follow each other on one thread, and run beside each other once they have taken a while', async () => {
   const { clock, asked, checks } = counted()
   const [one] = [checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER)]

@@ -10,6 +10,8 @@ import type { PublishCheck } from './run-check.ts'
 
 export interface CheckThreads extends AsyncDisposable {
   readonly check: PublishCheck
+  /** Opens the threads for checks that will come soon. If none comes, they are closed as after a check. */
+  prepare(): void
 }
 
 /** The part of a pool of render threads that checks need. */
@@ -25,7 +27,7 @@ export interface CheckThreadsOptions {
   readonly clock: Pick<Clock, 'sleep' | 'monotonic'>
 }
 
-/** Opens the threads at the first check, and closes them when idle for a while. Closing cancels running checks. */
+/** Opens the threads at the first check or when it is told to, and closes them when idle for a while. Closing cancels running checks. */
 export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThreads {
   let threads: CheckPool | undefined
   let running = 0
@@ -40,6 +42,7 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
     await last?.[Symbol.asyncDispose]()
   }
   const closeWhenIdle = async () => {
+    idle.abort()
     idle = new AbortController()
     const isOver = await clock.sleep(CHECK_THREADS_IDLE_MS, idle.signal).then(
       () => true,
@@ -53,6 +56,10 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
     await raceFirst([(until) => raceAbort(before, until), (until) => clock.sleep(leftMs, until)], signal)
   }
   return {
+    prepare() {
+      threads ??= open()
+      if (running === 0) void closeWhenIdle()
+    },
     async check(request, signal) {
       idle.abort()
       threads ??= open()

@@ -22,11 +22,10 @@ export async function anEngine(settings: Partial<HtmlEngineSettings> & { readonl
   const profileDir = settings.profileDir ?? temporaryFolder()
   const executablePath = settings.executablePath ?? (await findChromium({}))
   if (executablePath === undefined) throw new Error('these tests need Chromium')
-  const fill = openHtmlFiller()
   const engine = await openHtmlEngine({
     executablePath,
     slots: 2,
-    fill: async (work) => fill(work),
+    fill: openHtmlFiller(),
     clock: systemClock(),
     log: SILENT,
     meter: UNCOUNTED,

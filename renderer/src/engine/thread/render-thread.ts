@@ -121,7 +121,7 @@ function runTask(
   { renderDocument, checkTemplate, fillHtml }: Tools,
   task: RenderTask,
   onConsole: (line: ConsoleLine) => void,
-): Promise<TaskResults[RenderTask['kind']]> | TaskResults['fill'] {
+): Promise<TaskResults[RenderTask['kind']]> {
   if (task.kind === 'react_pdf' && renderDocument)
     return renderDocument(task.isConsoleKept === true ? { ...task.work, onConsole } : task.work)
   if (task.kind === 'fill' && fillHtml) return fillHtml(task.work)

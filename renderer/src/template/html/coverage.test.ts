@@ -15,8 +15,8 @@ const work = aRenderWork({
   template: { fonts: [{ family: 'Han', weight: 400, style: 'normal', asset: 'han.ttf' }] },
 })
 
-test('takes no character for plain that the fonts of the service have not', () => {
-  const defaults = new RegExp(`[${scan.coverageFor('漢', work)?.defaults}]`, 'u')
+test('takes no character for plain that the fonts of the service have not', async () => {
+  const defaults = new RegExp(`[${(await scan.coverageFor('漢', work))?.defaults}]`, 'u')
   const plain = Array.from({ length: 0xffff }, (_, code) => String.fromCodePoint(code)).filter((character) =>
     new RegExp(`[${PLAIN}]`, 'u').test(character),
   )
@@ -33,18 +33,18 @@ test.for([
   ['&#28450;&#x6F22&#x5b57;', '漢字'],
   ['&#9999999;&#x110000;&#xd800;', ''],
   ['\u{1f9ff}\ufe0f', '\u{1f9ff}'],
-])('of %s no font has %s', ([html = '', missing]) => {
-  expect(scan.missingIn(html)).toBe(missing)
+])('of %s no font has %s', async ([html = '', missing]) => {
+  expect(await scan.missingIn(html)).toBe(missing)
 })
 
-test('knows what the fonts of a template have, where that is of use', () => {
-  expect(scan.coverageFor('plain ✓', work)).toBeUndefined()
-  const [font] = scan.coverageFor('漢', work)?.fonts ?? []
+test('knows what the fonts of a template have, where that is of use', async () => {
+  expect(await scan.coverageFor('plain ✓', work)).toBeUndefined()
+  const [font] = (await scan.coverageFor('漢', work))?.fonts ?? []
   const own = new RegExp(`[${font?.characters}]`, 'u')
   expect([font?.families, own.test('漢'), own.test('字')]).toEqual([['Han'], true, false])
 })
 
-test('says of a font what it has once for all its families, and says no more than there is room for', () => {
+test('says of a font what it has once for all its families, and says no more than there is room for', async () => {
   const every2nd = Array.from({ length: 30_000 }, (_, index) => String.fromCodePoint(0x20000 + 2 * index)).join('')
   const scattered = anAsset('scattered.ttf', aFontOf(every2nd))
   const names = Array.from({ length: 62 }, (_, index) => `Family ${index}`)
@@ -53,7 +53,7 @@ test('says of a font what it has once for all its families, and says no more tha
     { family: 'Han', weight: 400, style: 'normal', asset: 'han.ttf' } as const,
   ]
   const crowd = aRenderWork({ assets: [scattered, HAN], template: { fonts } })
-  const found = scan.coverageFor('漢', crowd)
+  const found = await scan.coverageFor('漢', crowd)
   expect(found?.fonts.map(({ families }) => families)).toEqual([names, ['Han']])
   expect(JSON.stringify(found?.fonts).length).toBeLessThan(FONT_COVERAGE_CHARS_MAX)
   const [all, han] = found?.fonts.map(({ characters }) => new RegExp(`^[${characters}]$`, 'u')) ?? []
@@ -64,19 +64,19 @@ test('says of a font what it has once for all its families, and says no more tha
   ])
 })
 
-test('knows it for every document whose scripts run', () => {
+test('knows it for every document whose scripts run', async () => {
   const template = { html: { template: '', javascript: true } }
-  expect(scan.coverageFor('plain', aRenderWork({ template, javascriptEnabled: true }))).toBeDefined()
-  expect(scan.coverageFor('plain', aRenderWork({ template, javascriptEnabled: false }))).toBeUndefined()
+  expect(await scan.coverageFor('plain', aRenderWork({ template, javascriptEnabled: true }))).toBeDefined()
+  expect(await scan.coverageFor('plain', aRenderWork({ template, javascriptEnabled: false }))).toBeUndefined()
 })
 
-test('takes a font that cannot be read for one without characters', () => {
+test('takes a font that cannot be read for one without characters', async () => {
   const broken = { ...work, assets: [anAsset('han.ttf', Buffer.from('wOF2 and no more'))] }
-  const [font] = scan.coverageFor('漢', broken)?.fonts ?? []
+  const [font] = (await scan.coverageFor('漢', broken))?.fonts ?? []
   expect(new RegExp(`[${font?.characters}]`, 'u').test('漢')).toBe(false)
 })
 
-test('counts missing characters up to a limit', () => {
+test('counts missing characters up to a limit', async () => {
   const many = Array.from({ length: 5000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('')
-  expect(Array.from(scan.missingIn(many))).toHaveLength(1000)
+  expect(Array.from(await scan.missingIn(many))).toHaveLength(1000)
 })

@@ -5,7 +5,6 @@
  */
 import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
 import type { Asset, TenantId } from '@platen/contract/tenant.ts'
-import * as fontkit from 'fontkit'
 import { MISSING_GLYPHS_COUNTED_MAX } from '../../limit.ts'
 import type { RenderWork } from '../../port/engine.ts'
 import { defaultFaces, EMOJI_FAMILY, type FontFace } from '../asset/font/default-fonts.ts'
@@ -23,52 +22,53 @@ export interface Coverage {
 
 export interface GlyphScan {
   /** The characters of `html`, a header or footer, that no font of the service has. */
-  missingIn(html: string): string
+  missingIn(html: string): Promise<string>
   /** The data to find missing characters in the page. Undefined if no character of `html` can be missing. */
-  coverageFor(html: string, work: RenderWork): Coverage | undefined
+  coverageFor(html: string, work: RenderWork): Promise<Coverage | undefined>
 }
 
-/** Opens a scan. It reads no font before the first document that has something to look for. */
+/** Opens a scan. It reads no font, and loads nothing that could, before the first document that has something to look for. */
 export function openGlyphScan(faces: readonly FontFace[] = defaultFaces()): GlyphScan {
   const known = openLruCache<string>(FONT_COVERAGES_MAX)
-  let defaults: string | undefined
+  let defaults: Promise<string> | undefined
   let outside: RegExp | undefined
 
   const ofDefaults = () => {
-    defaults ??= classOf(defaultCharacters(faces))
+    defaults ??= defaultCharacters(faces).then(classOf)
     return defaults
   }
-  const strangers = (html: string): ReadonlySet<string> => {
+  const strangers = async (html: string): Promise<ReadonlySet<string>> => {
     const found = new Set<string>()
     if (isPlain(html)) return found
-    outside ??= new RegExp(`[^${ofDefaults()}]`, 'gu')
+    outside ??= new RegExp(`[^${await ofDefaults()}]`, 'gu')
     for (const [character] of decodeEntities(html).matchAll(outside)) {
       if (found.size === MISSING_GLYPHS_COUNTED_MAX) break
       found.add(character)
     }
     return found
   }
-  const ofFont = ({ digest, bytes }: Asset, tenant: TenantId): string => {
+  const ofFont = async ({ digest, bytes }: Asset, tenant: TenantId): Promise<string> => {
     const own = tenantPart(known, tenant)
-    return own.get(digest) ?? own.set(digest, classOf(charactersOf(Buffer.from(bytes))))
+    return own.get(digest) ?? own.set(digest, classOf(await charactersOf(Buffer.from(bytes))))
   }
 
   return {
-    missingIn: (html) => Array.from(strangers(html)).join(''),
-    coverageFor(html, { tenant, template, assets, javascriptEnabled }) {
+    missingIn: async (html) => Array.from(await strangers(html)).join(''),
+    async coverageFor(html, { tenant, template, assets, javascriptEnabled }) {
       const isScripted = javascriptEnabled && template.html?.javascript === true
       // Nobody knows what scripts will write.
-      if (!isScripted && strangers(html).size === 0) return undefined
+      if (!isScripted && (await strangers(html)).size === 0) return undefined
       const named = Map.groupBy(template.fonts ?? [], ({ asset }) => assets.find(({ name }) => name === asset))
       let charsLeft = FONT_COVERAGE_CHARS_MAX
-      const fonts = [...named].flatMap(([asset, faces]) => {
-        if (asset === undefined) return []
-        const own = ofFont(asset, tenant)
+      const fonts: Coverage['fonts'][number][] = []
+      for (const [asset, faces] of named) {
+        if (asset === undefined) continue
+        const own = await ofFont(asset, tenant)
         const characters = own.length <= charsLeft ? own : EVERY_CHARACTER
         charsLeft -= characters.length
-        return [{ families: faces.map(({ family }) => family), characters }]
-      })
-      return { defaults: ofDefaults(), fonts }
+        fonts.push({ families: faces.map(({ family }) => family), characters })
+      }
+      return { defaults: await ofDefaults(), fonts }
     },
   }
 }
@@ -82,17 +82,19 @@ function decodeEntities(html: string): string {
 }
 
 /** Only of the families that Chromium sees. See `font-config.ts`. If a bold face lacks a character, Chromium takes the regular one. */
-function defaultCharacters(faces: readonly FontFace[]): number[] {
+async function defaultCharacters(faces: readonly FontFace[]): Promise<readonly number[]> {
   const regular = faces.filter(
     ({ family, weight, style }) => family !== EMOJI_FAMILY && weight === 400 && style === 'normal',
   )
-  return regular.flatMap(({ file }) => charactersOf(readTable(file, 'cmap')))
+  const characters = await Promise.all(regular.map(({ file }) => charactersOf(readTable(file, 'cmap'))))
+  return characters.flat()
 }
 
 /** A font that cannot be read has no characters. Chromium will report what is wrong with it. */
-function charactersOf(file: Buffer): readonly number[] {
+async function charactersOf(file: Buffer): Promise<readonly number[]> {
+  const { create } = await import('fontkit')
   try {
-    const font = fontkit.create(file)
+    const font = create(file)
     return 'characterSet' in font ? font.characterSet : []
   } catch {
     return []

@@ -59,7 +59,7 @@ export interface ScannedHtml extends FilledHtml {
 const FILE_TAGS = ['include', 'render', 'layout', 'block']
 
 /** Fills the template of a render, and scans the result. */
-export type FillHtml = (work: RenderWork) => ScannedHtml
+export type FillHtml = (work: RenderWork) => Promise<ScannedHtml>
 
 /**
  * Returns a function that fills as `fillHtml` does, and finds characters that no font has. The function caches what it read of fonts. It
@@ -67,18 +67,18 @@ export type FillHtml = (work: RenderWork) => ScannedHtml
  */
 export function openHtmlFiller(faces?: readonly FontFace[]): FillHtml {
   const scan = openGlyphScan(faces)
-  return (work) => {
+  return async (work) => {
     const parts = fillParts(work)
     const remote = remoteImagesOf(work)
     const filled = withFiles(parts, work, remote)
     requireFetched(remote)
-    const coverage = scan.coverageFor(parts.body.html, work)
-    const missing = parts.edges.map(({ html }) => scan.missingIn(html)).join('')
+    const coverage = await scan.coverageFor(parts.body.html, work)
+    const missing = await Promise.all(parts.edges.map(({ html }) => scan.missingIn(html)))
     const unloaded = [filled.header, filled.footer].flatMap((edge) => (edge === undefined ? [] : unloadedIn(edge)))
     return {
       ...filled,
       isMultiscript: !isPlain(parts.body.html),
-      missing,
+      missing: missing.join(''),
       absent: parts.absent,
       unloaded,
       ...(coverage === undefined ? {} : { coverage }),

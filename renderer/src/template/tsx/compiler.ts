@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type TS from 'typescript'
-import { SANDBOX_DECLARATIONS } from './declaration.ts'
+import { isLibraryFile, mayNameRare, SANDBOX_DECLARATIONS, withoutRare } from './declaration.ts'
 import { TEMPLATE_FILE } from './transpile.ts'
 
 const require = createRequire(import.meta.url)
@@ -44,8 +44,6 @@ export const SANDBOX = '/sandbox.d.ts'
 const LIBRARY = '/library/'
 
 const LANGUAGE = 'lib.es2023.d.ts'
-/** What the library of the language is made of. Others, such as that of browsers, are large and have names that a template has not. */
-const LIBRARY_FILE = /^lib\.(?:es5|es20(?:1[5-9]|2[0-3])(?:\.[a-z]+)*|decorators(?:\.legacy)?)\.d\.ts$/
 
 const OPTIONS: TS.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,
@@ -63,24 +61,20 @@ const OPTIONS: TS.CompilerOptions = {
 
 /** Opens a compiler. It keeps what all templates share: parsing the library of the language takes as long as checking ten templates. */
 export function openCompiler(): Compile {
-  const directory = dirname(require.resolve('typescript'))
-  const shared = new Map<string, TS.SourceFile>([[SANDBOX, parse(SANDBOX, SANDBOX_DECLARATIONS)]])
-  const libraryFile = (name: string): TS.SourceFile | undefined => {
-    const own = name.startsWith(LIBRARY) ? name.slice(LIBRARY.length) : ''
-    if (!LIBRARY_FILE.test(own)) return undefined
-    const file = parse(name, readFileSync(join(directory, own), 'utf8'))
-    shared.set(name, file)
-    return file
-  }
+  const sandbox = parse(SANDBOX, SANDBOX_DECLARATIONS)
+  const common = openLibrary(withoutRare)
+  const whole = openLibrary((text) => text)
   return ({ template, data, isNullStrict }) => {
     const own = new Map([
       [TEMPLATE, parse(TEMPLATE, template)],
       [DATA, parse(DATA, data)],
+      [SANDBOX, sandbox],
     ])
+    const library = mayNameRare(template) ? whole : common
     const program = ts.createProgram({
       rootNames: [TEMPLATE, DATA, SANDBOX],
       options: { ...OPTIONS, strictNullChecks: isNullStrict },
-      host: hostOf((name) => own.get(name) ?? shared.get(name) ?? libraryFile(name)),
+      host: hostOf((name) => own.get(name) ?? library(name)),
     })
     const file = program.getSourceFile(TEMPLATE)
     if (file === undefined) throw new Error('the compiler lost the template')
@@ -88,15 +82,29 @@ export function openCompiler(): Compile {
   }
 }
 
+/** TypeScript's library of the language, with what `edit` leaves of its files. Each is parsed once. */
+function openLibrary(edit: (text: string) => string): (name: string) => TS.SourceFile | undefined {
+  const directory = dirname(require.resolve('typescript'))
+  const parsed = new Map<string, TS.SourceFile>()
+  return (name) => {
+    const own = name.startsWith(LIBRARY) ? name.slice(LIBRARY.length) : ''
+    if (!isLibraryFile(own)) return undefined
+    // The compiler itself sets the parents when it binds the file.
+    const file = parsed.get(name) ?? parse(name, edit(readFileSync(join(directory, own), 'utf8')), false)
+    parsed.set(name, file)
+    return file
+  }
+}
+
 /** Parses one file, with the parents of its nodes. */
-function parse(name: string, text: string): TS.SourceFile {
+function parse(name: string, text: string, hasParents = true): TS.SourceFile {
   const options: TS.CreateSourceFileOptions = {
     languageVersion: ts.ScriptTarget.ES2023,
     impliedNodeFormat: ts.ModuleKind.ESNext,
     // Nobody asks for it, and it is a third of what parsing the library of the language takes.
     jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
   }
-  return ts.createSourceFile(name, text, options, true)
+  return ts.createSourceFile(name, text, options, hasParents)
 }
 
 /** Parses a template alone. */

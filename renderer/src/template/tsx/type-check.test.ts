@@ -34,6 +34,13 @@ function closed(properties: JsonObject): JsonObject {
 }
 
 function check(source: string, schema: JsonObject = SCHEMA): readonly string[] {
+  const found = findingsOf(source, schema)
+  // A source that may name all of TypeScript's library is checked with all of it.
+  expect(findingsOf(`${source}// globalThis`, schema)).toEqual(found)
+  return found
+}
+
+function findingsOf(source: string, schema: JsonObject): readonly string[] {
   return checkTypes({ source, variablesSchema: schema, families: new Map(), isWarned: true }).map(
     ({ message, isWarning }) => `${isWarning ? 'warning: ' : ''}${message}`,
   )
@@ -281,7 +288,7 @@ describe('says of a source that does not parse, what and where', () => {
     ['const = 1', '1:7: variable declaration expected'],
     ['export default () => {\n  return f(', '2:12: ) expected'],
   ] as const)('%s', ([source, message]) => {
-    expect(check(source)).toEqual([`template.tsx:${message}`])
+    expect(findingsOf(source, SCHEMA)).toEqual([`template.tsx:${message}`])
   })
 })
 

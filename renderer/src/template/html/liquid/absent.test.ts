@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { aRenderWork } from '../../../../../test/fixture/render/work.ts'
 import { openHtmlFiller } from '../fill.ts'
 
-function absentIn(template: string, data: JsonObject = {}, footer?: string): readonly string[] {
+async function absentIn(template: string, data: JsonObject = {}, footer?: string): Promise<readonly string[]> {
   const html = { template, javascript: false, ...(footer !== undefined && { footer }) }
-  const { absent } = openHtmlFiller()(aRenderWork({ data, template: { html } }))
+  const { absent } = await openHtmlFiller()(aRenderWork({ data, template: { html } }))
   return absent.map(({ code, place, message }) => `${code} ${place} ${message}`)
 }
 
@@ -31,8 +31,8 @@ describe('a printed variable', () => {
     ],
     ['{% capture c %}{{ x }}{% endcapture %}', {}, '1:19', 'there is no value for x'],
     ['{{ list.map }}', { list: [1] }, '1:4', 'there is no value for list.map'],
-  ])('%s is named if it has no value, once and with its place', ([template, data, place, message]) => {
-    expect(absentIn(template, data)).toEqual([`variable_absent template.html:${place} ${message}`])
+  ])('%s is named if it has no value, once and with its place', async ([template, data, place, message]) => {
+    expect(await absentIn(template, data)).toEqual([`variable_absent template.html:${place} ${message}`])
   })
 
   test.for<[template: string, data: JsonObject]>([
@@ -42,23 +42,26 @@ describe('a printed variable', () => {
     ['{{ a.size }}{{ b.size }}{{ a.first }}{{ a[0] }}{{ a[-1] }}{{ b[0] }}', { a: [1], b: 'text' }],
     ['{% for x in a %}{{ forloop.index }}{{ forloop.last }}{{ x }}{% endfor %}{{ a[i] }}', { a: [1] }],
     ['{% increment n %}{{ n }}{{ "text" }}{{ 1 }}{{ nil }}', {}],
-  ])('%s needs no value, or has one', ([template, data]) => {
-    expect(absentIn(template, data)).toEqual([])
+  ])('%s needs no value, or has one', async ([template, data]) => {
+    expect(await absentIn(template, data)).toEqual([])
   })
 
-  test('of a footer is named with its file', () => {
-    expect(absentIn('x', {}, '\n{{ page }}')).toEqual(['variable_absent footer.html:2:4 there is no value for page'])
+  test('of a footer is named with its file', async () => {
+    expect(await absentIn('x', {}, '\n{{ page }}')).toEqual([
+      'variable_absent footer.html:2:4 there is no value for page',
+    ])
   })
 
-  test('is read as Liquid reads it', () => {
+  test('is read as Liquid reads it', async () => {
     const template =
       '{{ a.b }}|{{ a["b"] }}|{{ l.first }}|{{ l[1] }}|{{ l.size }}|{{ s.size }}|{{ o.size }}|{{ o.x.size }}|{{ a.constructor }}'
     const html = { template, javascript: false }
     const data = { a: { b: '<' }, l: ['p', 'q'], s: 'abc', o: { x: { size: 'L' } } }
-    expect(openHtmlFiller()(aRenderWork({ data, template: { html } })).html).toBe('&lt;|&lt;|p|q|2|3|1|L|')
+    const { html: filled } = await openHtmlFiller()(aRenderWork({ data, template: { html } }))
+    expect(filled).toBe('&lt;|&lt;|p|q|2|3|1|L|')
   })
 
-  test('is one of at most twenty that are named', () => {
-    expect(absentIn(Array.from({ length: 50 }, (_, index) => `{{ x${index} }}`).join(''))).toHaveLength(20)
+  test('is one of at most twenty that are named', async () => {
+    expect(await absentIn(Array.from({ length: 50 }, (_, index) => `{{ x${index} }}`).join(''))).toHaveLength(20)
   })
 })
