@@ -211,7 +211,7 @@ describe('an operator', () => {
     expect(await seriesOf(api, 'renders_accepted_total')).toEqual([
       'platen_renders_accepted_total{engine="react_pdf",mode="sync",lane="sync"} 1',
     ])
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf: Buffer.from('%PDF'), durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf: [Buffer.from('%PDF')], durationMs: 1 }, NEVER)
     await answer
     expect(await seriesOf(api, 'sync_renders_waiting')).toEqual([])
     expect(await seriesOf(api, 'sync_wait_seconds_count')).toEqual(['platen_sync_wait_seconds_count 1'])

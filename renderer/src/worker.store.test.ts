@@ -1,4 +1,5 @@
 /** A worker whose artifact store is unavailable. */
+import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
@@ -72,7 +73,8 @@ test('a render that is not stored within its deadline fails as internal, its cal
   const worker = await aRefusedWorker('put', 'sync')
   await worker.pass(DEADLINE_MS)
   expect(await worker.outcome()).toMatchObject(FAILED)
-  expect(await worker.caller.reply(NEVER)).toMatchObject({ kind: 'rendered', pdf: PDF })
+  const sha256 = createHash('sha256').update(PDF).digest('hex')
+  expect(await worker.caller.reply(NEVER)).toMatchObject({ kind: 'rendered', pdf: [PDF], sha256 })
   expect(worker.worked).toHaveLength(1)
 })
 

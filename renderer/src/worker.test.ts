@@ -348,7 +348,7 @@ describe('a sync render', () => {
       order.push('answered')
     }
     await eventsOf(worker, 1)
-    expect(await pending.reply(NEVER)).toEqual({ kind: 'rendered', pdf: PDF, durationMs: 0, pages: 1, warnings: 0 })
+    expect(await pending.reply(NEVER)).toMatchObject({ kind: 'rendered', pdf: [PDF], pages: 1, warnings: 0 })
     expect(order).toEqual(['answered', 'stored'])
   })
 

@@ -32,8 +32,8 @@ test('bodies under way have room for so many bytes of a key, and those of others
   await poll(() => exchange(port, ...HEAD, KEY, ...SMALL)).until((answer) => answer.startsWith('HTTP/1.1 400 '))
 })
 
-/** Makes callers of sync renders who have heard that this PDF is coming. */
-async function answering(api: Awaited<ReturnType<typeof listening>>, pdf: Uint8Array) {
+/** Makes callers of sync renders who have heard that this PDF is coming. Nobody else reads it if it is owned. */
+async function answering(api: Awaited<ReturnType<typeof listening>>, pdf: readonly Uint8Array[], isOwned = false) {
   const consumer = await api.ports.queue.consume('react_pdf', NEVER)
   return async () => {
     const caller = openRaw(api.port)
@@ -46,7 +46,7 @@ async function answering(api: Awaited<ReturnType<typeof listening>>, pdf: Uint8A
     }
     api.ports.replies.notifyStarted(id)
     await caller.until(() => true)
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf, isOwned, durationMs: 1 }, NEVER)
     return caller
   }
 }
@@ -54,7 +54,7 @@ async function answering(api: Awaited<ReturnType<typeof listening>>, pdf: Uint8A
 test('answers under way have room for so many bytes of a tenant, and those of others have theirs', async () => {
   const api = await listening()
   const pdf = Buffer.alloc(ANSWERS_OF_ONE_TENANT_BYTES_MAX)
-  const ask = await answering(api, pdf)
+  const ask = await answering(api, [pdf])
   const statusOf = async (key: string, more = '') => {
     const body = `{"template":"nothing","data":{}${more}}`
     const length = `Content-Length: ${body.length}`
@@ -75,7 +75,7 @@ test('answers under way have room for so many bytes of a tenant, and those of ot
 test('an answer that nobody reads is given up, and one that is read slowly is not', async () => {
   const api = await listening()
   const pdf = Buffer.alloc(32 * PIECE_BYTES)
-  const ask = await answering(api, pdf)
+  const ask = await answering(api, [pdf])
   const slow = await ask()
   const stalled = await ask()
   stalled.socket.pause()
@@ -98,3 +98,26 @@ test('an answer that nobody reads is given up, and one that is read slowly is no
   const answer = await slow.until((received) => received.length > pdf.length)
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
 })
+
+test('the memory of an answer that was sent is free, and that of one that others read or nobody took is not', async () => {
+  const api = await listening()
+  const [sent, shared, untaken] = [1, 2, 3].map(() =>
+    Array.from({ length: 9 }, (_, at) => Buffer.alloc(PIECE_BYTES, `${at}`)),
+  ) as [Buffer[], Buffer[], Buffer[]]
+  const part = Buffer.alloc(2 * PIECE_BYTES, 'x').subarray(PIECE_BYTES)
+  const text = Buffer.concat([...sent, part]).toString()
+  const owned = await (await answering(api, [...sent, part], true))()
+  await owned.until((received) => received.endsWith(text))
+  await poll(async () => bytesIn(sent)).until((bytes) => bytes === 0)
+  expect(bytesIn([part])).toBe(PIECE_BYTES)
+  const other = await (await answering(api, shared))()
+  await other.until((received) => received.endsWith(Buffer.concat(shared).toString()))
+  const left = await (await answering(api, untaken, true))()
+  left.socket.destroy()
+  await api.app.close()
+  expect([shared, untaken].map(bytesIn)).toEqual([9 * PIECE_BYTES, 9 * PIECE_BYTES])
+})
+
+function bytesIn(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
+}

@@ -294,7 +294,7 @@ describe('a sync render', () => {
     const closed = api.app.close()
     // `closing` is set before the server stops listening, so a refused connection says that it has.
     await refusedConnection(api.port)
-    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: Buffer.from('%PDF'), durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: [Buffer.from('%PDF')], durationMs: 1 }, NEVER)
     const answer = await caller.end()
     await closed
     expect(answer).toContain('%PDF')
@@ -330,7 +330,7 @@ describe('a sync render', () => {
   test('is logged as delivered when it was', async () => {
     const api = await listening()
     const { caller, record } = await begun(api)
-    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: Buffer.from('%PDF'), durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: [Buffer.from('%PDF')], durationMs: 1 }, NEVER)
     await caller.until((received) => received.endsWith('%PDF'))
     await api.app.close()
     expect(api.lines.at(-1)?.fields).toMatchObject({ status: 200, render: record.id, isDelivered: true })

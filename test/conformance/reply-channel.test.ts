@@ -27,9 +27,9 @@ describeOnRedis('on a real server', (redis) => {
     const id = aRenderId()
     using pending = replies.expect(id)
     const pdf = Uint8Array.from({ length: 9_000_000 }, (_, i) => i % 251)
-    await replies.reply(id, { kind: 'rendered', pdf, durationMs: 120 }, signal)
+    await replies.reply(id, { kind: 'rendered', pdf: [pdf], durationMs: 120 }, signal)
     const reply = await pending.reply(signal)
-    expect(reply.kind === 'rendered' && Buffer.compare(reply.pdf, pdf)).toBe(0)
+    expect(reply.kind === 'rendered' && Buffer.compare(Buffer.concat(reply.pdf), pdf)).toBe(0)
     await using operator = await redis.connect()
     await vi.waitFor(async () => {
       expect(await operator.call((client) => client.keys('*:part:*'), signal)).toEqual([])
@@ -43,16 +43,16 @@ describeOnRedis('on a real server', (redis) => {
     const id = aRenderId()
     using pending = replies.expect(id)
     const pdf = Uint8Array.from({ length: 2 * REPLY_PART_BYTES_MAX + 1 }, (_, i) => i % 251)
-    await replies.reply(id, { kind: 'rendered', pdf, durationMs: 120 }, signal)
+    await replies.reply(id, { kind: 'rendered', pdf: [pdf], durationMs: 120 }, signal)
     const reply = await pending.reply(signal)
-    expect(reply.kind === 'rendered' && Buffer.compare(reply.pdf, pdf)).toBe(0)
+    expect(reply.kind === 'rendered' && Buffer.compare(Buffer.concat(reply.pdf), pdf)).toBe(0)
   })
 
   test('two answers to one render write nothing into each other', async ({ signal }) => {
     await using connection = await redis.emptied()
     await using replies = await openRedisReplyChannel(connection, signal)
     const [id, pdf] = [aRenderId(), new Uint8Array(REPLY_PART_BYTES_MAX + 1)]
-    for (const durationMs of [1, 2]) await replies.reply(id, { kind: 'rendered', pdf, durationMs }, signal)
+    for (const durationMs of [1, 2]) await replies.reply(id, { kind: 'rendered', pdf: [pdf], durationMs }, signal)
     const keys = await connection.call((client) => client.keys('*:part:*'), signal)
     const parts = ['1:0', '1:1', '2:0', '2:1'].map((part) => `platen:reply:{${id}}:part:${part}`)
     expect(keys.toSorted()).toEqual(parts)

@@ -59,7 +59,7 @@ export async function openReplyBus(redis: RedisConnection, listener: Listener, s
     publish: (id, hint) => say(id, { hint }, closed.signal),
     async publishReply(id, reply, until) {
       if (await says(id, 'gone', until)) return
-      const pieces = reply.kind === 'rendered' ? partsOf(reply.pdf) : []
+      const pieces = reply.kind === 'rendered' ? reply.pdf.flatMap(partsOf) : []
       // If two renderers reply because one has lost its claim, neither overwrites the parts of the other.
       const writer = pieces.length > 0 ? await nextWriter(redis, id, until) : 0
       const parts = pieces.map((_, i) => `${CHANNEL}:{${id}}:part:${writer}:${i}`)
@@ -83,7 +83,7 @@ export async function openReplyBus(redis: RedisConnection, listener: Listener, s
       redis.call((client) => client.unlink(key, ...parts), closed.signal).catch(() => undefined)
       if (reply.kind === 'failed') return reply
       const whole = pieces.filter((piece) => piece !== null)
-      return whole.length === parts.length ? { ...reply, pdf: joined(whole) } : undefined
+      return whole.length === parts.length ? { ...reply, pdf: whole, isOwned: true } : undefined
     },
     async [Symbol.asyncDispose]() {
       closed.abort(new Unavailable('the reply channel was closed'))
@@ -104,11 +104,6 @@ async function nextWriter(redis: RedisConnection, id: RenderId, signal: AbortSig
     redis.call((client) => client.pexpire(key, REPLY_KEPT_MS), signal),
   ])
   return writer
-}
-
-function joined(parts: readonly Buffer[]): Uint8Array {
-  const { buffer, byteOffset, length } = Buffer.concat(parts)
-  return new Uint8Array(buffer, byteOffset, length)
 }
 
 function partsOf(pdf: Uint8Array): readonly Buffer[] {

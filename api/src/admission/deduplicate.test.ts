@@ -43,7 +43,7 @@ async function rendered(api: Api, outcome: 'succeeded' | Extract<Outcome, { stat
   await drain(api)
   const reply =
     outcome === 'succeeded'
-      ? ({ kind: 'rendered', pdf: PDF, durationMs: 77 } as const)
+      ? ({ kind: 'rendered', pdf: [PDF], durationMs: 77 } as const)
       : ({ kind: 'failed', error: outcome.error, durationMs: outcome.durationMs } as const)
   await api.ports.replies.reply(record.id, reply, NEVER)
   await end(api, record, outcome)
@@ -194,7 +194,7 @@ describe('the same request again', () => {
     const second = await api.post(body, KEYED)
     expect([second.statusCode, second.json().error.code]).toEqual([status, code])
     expect(second.headers['retry-after']).toBe(status === 409 ? '1' : undefined)
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf: [PDF], durationMs: 1 }, NEVER)
     expect((await first).statusCode).toBe(200)
   })
 

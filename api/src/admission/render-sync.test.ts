@@ -121,7 +121,7 @@ describe('a sync render whose way back is broken', () => {
     const { api, replies, record, answer } = await aWait()
     replies.break()
     await api.clock.advance(1000)
-    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: PDF, durationMs: 5 }, NEVER)
+    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: [PDF], durationMs: 5 }, NEVER)
     expect((await answer).headers['x-service-render-ms']).toBe('5')
   })
 

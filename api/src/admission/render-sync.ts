@@ -108,8 +108,16 @@ export async function replyOf({ outcome }: Manifest, { artifacts, clock }: ApiPo
   const pdf = await artifacts.get(outcome.pdf.address, clock.timeout(PORT_CALL_MS_MAX))
   if (pdf === undefined) throw new ServiceError('INTERNAL_ERROR', 'The PDF of this render is missing.')
   const { pages } = outcome
+  const { sha256 } = outcome.pdf
   const warnings = warningCountOf(outcome)
-  return { kind: 'rendered', pdf: requireIntact(pdf, outcome.pdf), durationMs, ...(pages && { pages }), warnings }
+  return {
+    kind: 'rendered',
+    pdf: [requireIntact(pdf, outcome.pdf)],
+    sha256,
+    durationMs,
+    ...(pages && { pages }),
+    warnings,
+  }
 }
 
 function requireIntact(bytes: Uint8Array, { sha256, address }: Pdf): Uint8Array {

@@ -48,7 +48,7 @@ describe('an answer to POST /render', () => {
 
   test.for<[number, string, Api, (api: Api) => ReturnType<Api['post']>]>([
     [202, 'accepted', limited({}), (api) => api.post(ASYNC)],
-    [200, 'rendered', limited({}), (api) => answerAs(api, { kind: 'rendered', pdf: PDF, durationMs: 1 })],
+    [200, 'rendered', limited({}), (api) => answerAs(api, { kind: 'rendered', pdf: [PDF], durationMs: 1 })],
     [
       500,
       'failed',
@@ -172,7 +172,11 @@ describe('a rate', () => {
     expect((await api.post(ASYNC)).statusCode).toBe(429)
     expect((await api.post(ASYNC, TEST)).statusCode).toBe(202)
     const sync = api.post(SYNC)
-    await api.ports.replies.reply((await queued(api, 'sync')).id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(
+      (await queued(api, 'sync')).id,
+      { kind: 'rendered', pdf: [PDF], durationMs: 1 },
+      NEVER,
+    )
     expect((await sync).statusCode).toBe(200)
     expect((await api.post({ ...SYNC, engine: 'html' })).json().error.code).toBe('HTML_RATE_LIMIT_EXCEEDED')
   })

@@ -124,7 +124,7 @@ describe('POST /render in async mode', () => {
     const answer = api.post({ ...SYNC, ...fields })
     const { id, mode } = await queued(api, lane)
     expect(mode).toBe(lane)
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf: [PDF], durationMs: 1 }, NEVER)
     await answer
   })
 
@@ -238,10 +238,18 @@ describe('POST /render in sync mode', () => {
     return { id, answer: await answer }
   }
 
+  test('answers a PDF that came in pieces as one document, under the digest that came with it', async () => {
+    const pdf = [PDF, Buffer.from('the rest')]
+    const sha256 = 'd1'.repeat(32)
+    const { answer } = await rendered(anApi(), SYNC, { kind: 'rendered', pdf, sha256, durationMs: 1 })
+    expect(answer.rawPayload).toEqual(Buffer.concat(pdf))
+    expect(answer.headers).toMatchObject({ 'content-length': `${Buffer.concat(pdf).length}`, etag: `"${sha256}"` })
+  })
+
   test('answers the PDF, with its facts in headers', async () => {
     const { id, answer } = await rendered(anApi(), SYNC, {
       kind: 'rendered',
-      pdf: PDF,
+      pdf: [PDF],
       durationMs: 123.4,
       pages: 3,
       warnings: 0,
@@ -264,13 +272,13 @@ describe('POST /render in sync mode', () => {
   })
 
   test('says nothing of pages and warnings if a renderer of an older version did not', async () => {
-    const { answer } = await rendered(anApi(), SYNC, { kind: 'rendered', pdf: PDF, durationMs: 1 })
+    const { answer } = await rendered(anApi(), SYNC, { kind: 'rendered', pdf: [PDF], durationMs: 1 })
     expect(Object.keys(answer.headers).filter((name) => /pages|warnings/.test(name))).toEqual([])
   })
 
   test('offers the file name asked for', async () => {
     const body = { ...SYNC, options: { filename: 'Zażółć.pdf' } }
-    const { answer } = await rendered(anApi(), body, { kind: 'rendered', pdf: PDF, durationMs: 1 })
+    const { answer } = await rendered(anApi(), body, { kind: 'rendered', pdf: [PDF], durationMs: 1 })
     expect(answer.headers['content-disposition']).toContain(`filename*=UTF-8''Za%C5%BC%C3%B3%C5%82%C4%87.pdf`)
   })
 
@@ -299,7 +307,7 @@ describe('POST /render in sync mode', () => {
     const api = anApi({ settings: { brand: 'acmepdf' }, key: { hash }, tenant })
     const answer = api.post(SYNC, { authorization: `Bearer ${key}` })
     const { id } = await queued(api, 'sync')
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf: [PDF], durationMs: 1 }, NEVER)
     const { headers } = await answer
     expect([headers['x-acmepdf-render-id'], headers['x-acmepdf-quota-limit']]).toEqual([id, '9'])
     expect((await api.post(ASYNC)).statusCode).toBe(401)
@@ -330,7 +338,7 @@ describe('POST /render in sync mode', () => {
     const { id, deadlineMs } = await queued(api, 'sync')
     api.ports.replies.notifyStarted(id)
     await api.clock.advance(deadlineMs + SYNC_REPLY_MARGIN_MS - 1)
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf: PDF, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, { kind: 'rendered', pdf: [PDF], durationMs: 1 }, NEVER)
     expect((await answer).statusCode).toBe(200)
   })
 

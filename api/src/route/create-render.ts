@@ -1,5 +1,4 @@
 /** POST /render: admission, then the queue, then the PDF (sync) or the id to poll with (async). */
-import { createHash } from 'node:crypto'
 import { FAILURES, ServiceError } from '@platen/contract/error.ts'
 import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
 import { headerPrefix } from '@platen/contract/header-prefix.ts'
@@ -22,6 +21,7 @@ import type { AnswerBudget } from '../body/answer-budget.ts'
 import { type BodyForm, readBody } from '../body/body.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
 import type { ParsedRequest } from '../body/check/parse-request.ts'
+import { bodyOf, byteLengthOf, digestOf, freeOnceSent } from '../body/pdf-pieces.ts'
 import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isRefusal } from '../problem.ts'
@@ -195,16 +195,19 @@ function sendReply(
     case 'failed':
       throw failureOf(answer.error, { [headers.renderId]: record.id })
     case 'rendered': {
-      const held = answers.hold(caller.tenant.id, answer.pdf.byteLength)
+      const bytes = byteLengthOf(answer.pdf)
+      const held = answers.hold(caller.tenant.id, bytes)
       for (const end of ['finish', 'close']) reply.raw.once(end, () => held[Symbol.dispose]())
+      if (answer.isOwned === true) freeOnceSent(answer.pdf, reply.raw)
       return reply
         .headers(documentHeaders(answer, headers))
         .type('application/pdf')
         .header(headers.renderId, record.id)
         .header(headers.renderMs, Math.round(answer.durationMs))
         .header('content-disposition', contentDisposition(fileNameOf(record)))
-        .header('etag', `"${createHash('sha256').update(answer.pdf).digest('hex')}"`)
-        .send(answer.pdf)
+        .header('etag', `"${answer.sha256 ?? digestOf(answer.pdf)}"`)
+        .header('content-length', bytes)
+        .send(bodyOf(answer.pdf))
     }
   }
 }

@@ -5,9 +5,13 @@ import type { RenderId } from '../render-id.ts'
 export type Reply =
   | {
       readonly kind: 'rendered'
-      readonly pdf: Uint8Array
+      /** In pieces, which follow each other. */
+      readonly pdf: readonly Uint8Array[]
+      /** Does nobody else read the pieces? Then whoever has sent them may free their memory. */
+      readonly isOwned?: boolean
       readonly durationMs: number
-      /** Both are absent if a version before these fields rendered. */
+      /** SHA-256 of the PDF, in hex. Absent, as the next two, if a version before this field rendered. */
+      readonly sha256?: string
       readonly pages?: number
       readonly warnings?: number
     }

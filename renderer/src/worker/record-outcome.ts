@@ -1,6 +1,5 @@
 /** The stages that end a render: the reply to its caller, its PDF, its manifest, and what is published of it. */
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { eventIdOf, eventOf } from '@platen/contract/event.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
@@ -45,8 +44,8 @@ function replyOf(result: RenderResult): Reply {
     const { kind, error, durationMs } = result
     return { kind, error, durationMs }
   }
-  const { kind, pdf, durationMs, pages } = result
-  return { kind, pdf, durationMs, pages, warnings: warningCountOf(result) }
+  const { kind, pdf, sha256, durationMs, pages } = result
+  return { kind, pdf: [pdf], sha256, durationMs, pages, warnings: warningCountOf(result) }
 }
 
 /** Stores the PDF, if there is one, and returns the outcome. */
@@ -54,8 +53,7 @@ export async function storePdf(worker: Worker, record: RenderRecord, result: Ren
   const end = { finishedAt: worker.clock.now(), durationMs: result.durationMs }
   const warned = warningsIn(result)
   if (result.kind === 'failed') return { status: 'failed', ...end, error: result.error, ...warned }
-  const { storeDeadline, pages } = result
-  const sha256 = createHash('sha256').update(result.pdf).digest('hex')
+  const { storeDeadline, pages, sha256 } = result
   const address: ArtifactAddress = { bucket: record.storage.bucket, key: pdfKey(record, sha256) }
   const until = AbortSignal.any([worker.forceStop, storeDeadline])
   const put = worker.pdfs.put(address, result.pdf, until).then(() => true)

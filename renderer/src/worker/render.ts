@@ -1,4 +1,5 @@
 /** Runs the engine once, under the render's deadline and a claim. */
+import { createHash } from 'node:crypto'
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
@@ -13,7 +14,13 @@ import { beforeDeadline, type Worker } from './port.ts'
 
 /** The result of a render: a PDF to store before `storeDeadline` aborts, or the reason why there is none. */
 export type RenderResult =
-  | (Document & { readonly kind: 'rendered'; readonly durationMs: number; readonly storeDeadline: AbortSignal })
+  | (Document & {
+      readonly kind: 'rendered'
+      readonly durationMs: number
+      /** Of the PDF, in hex. */
+      readonly sha256: string
+      readonly storeDeadline: AbortSignal
+    })
   | (Warned & { readonly kind: 'failed'; readonly durationMs: number; readonly error: Failure })
 
 /** A finished document, with as many of its warnings as are kept. */
@@ -62,7 +69,8 @@ export async function render(
       span.end({ error: error.code })
       return { kind: 'failed', error, ...warned, durationMs: durationMs() }
     }
-    return { kind: 'rendered', pdf, pages, ...warned, durationMs: durationMs(), storeDeadline }
+    const rendered = { kind: 'rendered', pdf, pages, ...warned, durationMs: durationMs(), storeDeadline } as const
+    return { ...rendered, sha256: createHash('sha256').update(pdf).digest('hex') }
   } catch (error) {
     forceStop.throwIfAborted()
     const verdict = classifyError(error, { deadline, callerGone, claimLost, canceled }, record.deadlineMs)
