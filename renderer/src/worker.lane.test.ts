@@ -58,3 +58,25 @@ test('after a sync render, an async render waits for its caller to send the next
   over.resolve(Buffer.from('%PDF-'))
   await running
 })
+
+test('beside a sync render, where one async render may run, the next one begins a moment after it', async () => {
+  const [sync, first, second] = [aRecord({ lane: 'sync' }), aRecord(), aRecord()]
+  const over = Promise.withResolvers<Uint8Array>()
+  const script: Script = async ({ render: id }) => (id === first.id ? Buffer.from('%PDF-') : await over.promise)
+  const worker = await aWorker(script, [sync, first, second], { slots: 3 })
+  using _caller = worker.replies.expect(sync.id)
+  const running = worker.run()
+  const pass = async (ms: number) => {
+    await worker.clock.advance(ms)
+    for (let turn = 0; turn < 50; turn++) await worker.clock.advance(0)
+  }
+  // Until the first one has ended.
+  await pass(0)
+  await pass(SYNC_PAUSE_MS_MAX - 1)
+  expect(new Set(worker.worked)).toEqual(new Set([sync.id, first.id]))
+  await pass(1)
+  expect(worker.worked).toContain(second.id)
+  worker.stop()
+  over.resolve(Buffer.from('%PDF-'))
+  await running
+})

@@ -365,7 +365,7 @@ describe('a sync render', () => {
     const [sync, first, over] = [record(), aRecord(), Promise.withResolvers<Uint8Array>()]
     const script: Script = async ({ render }) => (render === sync.id ? PDF : await over.promise)
     const worker = await aWorker(script, [first, aRecord(), sync], { slots: 1 + SYNC_SLOTS })
-    const events = eventsOf(worker, 3)
+    const events = eventsOf(worker, 2)
     await worker.replies.expect(sync.id).reply(NEVER)
     expect(new Set<string>(worker.worked)).toEqual(new Set<string>([first.id, sync.id]))
     over.resolve(PDF)

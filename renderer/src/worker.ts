@@ -48,7 +48,7 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
   const sources: RenderSources = {
     poll,
     syncQueue: openSyncQueue(() => poll('sync')),
-    load: { sync: 0, recentSync: 0, others: 0 },
+    load: { sync: 0, recentSync: 0, others: 0, recentOthers: 0 },
     syncSlots: syncSlotsOf(engine.slots, settings.lanes ?? LANES),
     startable,
     storing: openStoringRenders({ clock: ports.clock, slots: engine.slots }),
@@ -123,16 +123,23 @@ async function serveSlot(worker: Worker, sources: RenderSources, order: typeof l
     load[kind] -= 1
     if (lane === 'sync') {
       syncQueue.markEnded(queued)
-      void forgetSync(worker, sources)
+      void forget('recentSync', worker, sources)
+    } else if (load.recentSync > 0) {
+      load.recentOthers += 1
+      void forget('recentOthers', worker, sources)
     }
     startable.notify()
   }
 }
 
-/** Counts a sync render that has ended as recent for a moment more. Never rejects. */
-async function forgetSync({ clock, drain }: Worker, { load, startable }: RenderSources): Promise<void> {
+/** Counts a render that has ended as recent for a moment more. Never rejects. */
+async function forget(
+  recent: 'recentSync' | 'recentOthers',
+  { clock, drain }: Worker,
+  { load, startable }: RenderSources,
+): Promise<void> {
   await clock.sleep(SYNC_PAUSE_MS_MAX, drain).catch(() => undefined)
-  load.recentSync -= 1
+  load[recent] -= 1
   startable.notify()
 }
 

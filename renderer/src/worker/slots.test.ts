@@ -32,19 +32,40 @@ describe('a slot', () => {
   })
 })
 
+/** An async render has just ended beside a sync one. */
+const PAUSED: SlotLoad = { sync: 1, recentSync: 1, others: 0, recentOthers: 1 }
+
 test.for<[string, SlotLoad, number, boolean]>([
-  ['in a free slot', { sync: 0, recentSync: 0, others: 1 }, 2, true],
-  ['not where all are at work', { sync: 0, recentSync: 0, others: 2 }, 2, false],
-  ['not in the last slot beside a sync render', { sync: 1, recentSync: 1, others: 1 }, 2, false],
-  ['in the one slot there is, be it beside a sync render', { sync: 1, recentSync: 1, others: 0 }, 1, true],
-  ['not in the last slot a moment after a sync render', { sync: 0, recentSync: 1, others: 1 }, 2, false],
-  ['beside many sync renders as beside one', { sync: 3, recentSync: 3, others: 2 }, 4, true],
+  ['in a free slot', { sync: 0, recentSync: 0, others: 1, recentOthers: 0 }, 2, true],
+  ['not where all are at work', { sync: 0, recentSync: 0, others: 2, recentOthers: 0 }, 2, false],
+  ['not in the last slot beside a sync render', { sync: 1, recentSync: 1, others: 1, recentOthers: 0 }, 2, false],
+  [
+    'in the one slot there is, be it beside a sync render',
+    { sync: 1, recentSync: 1, others: 0, recentOthers: 0 },
+    1,
+    true,
+  ],
+  [
+    'not in the last slot a moment after a sync render',
+    { sync: 0, recentSync: 1, others: 1, recentOthers: 0 },
+    2,
+    false,
+  ],
+  ['not a moment after another one, where one may run beside a sync render', PAUSED, 2, false],
+  ['a moment after another one, where more may run', PAUSED, 3, true],
+  [
+    'a moment after another one, where no sync render is recent any more',
+    { ...PAUSED, sync: 0, recentSync: 0 },
+    2,
+    true,
+  ],
+  ['beside many sync renders as beside one', { sync: 3, recentSync: 3, others: 2, recentOthers: 0 }, 4, true],
 ])('an async render begins %s', ([, load, slots, may]) => {
   expect(startableLanes(LANES, { served: LANES, load, slots })).toEqual(may ? LANES : ['sync'])
 })
 
 test('no render begins from a lane that is not served here', () => {
-  const load = { sync: 0, recentSync: 0, others: 0 }
+  const load = { sync: 0, recentSync: 0, others: 0, recentOthers: 0 }
   expect(startableLanes(['bulk', 'sync', 'async'], { served: ['sync', 'bulk'], load, slots: 1 })).toEqual([
     'bulk',
     'sync',
@@ -67,20 +88,20 @@ test('a slot for sync renders serves nothing else', () => {
 
 describe('the saturation of slots', () => {
   test.for<[string, SlotLoad, Readonly<Record<Lane, number>>]>([
-    ['is 0 when nothing runs', { sync: 0, recentSync: 0, others: 0 }, { sync: 0, async: 0, bulk: 0 }],
+    ['is 0 when nothing runs', { sync: 0, recentSync: 0, others: 0, recentOthers: 0 }, { sync: 0, async: 0, bulk: 0 }],
     [
       'is 1 for async when async alone has all it may have',
-      { sync: 0, recentSync: 0, others: 4 },
+      { sync: 0, recentSync: 0, others: 4, recentOthers: 0 },
       { sync: 0.8, async: 1, bulk: 1 },
     ],
     [
       'is 1 for async beside a sync render, where one fewer may run',
-      { sync: 1, recentSync: 1, others: 3 },
+      { sync: 1, recentSync: 1, others: 3, recentOthers: 0 },
       { sync: 0.8, async: 1, bulk: 1 },
     ],
     [
       'is 1 for all when sync renders have all slots',
-      { sync: 5, recentSync: 5, others: 0 },
+      { sync: 5, recentSync: 5, others: 0, recentOthers: 0 },
       { sync: 1, async: 1, bulk: 1 },
     ],
   ])('%s', ([, load, ratios]) => {
@@ -95,7 +116,7 @@ describe('the saturation of slots', () => {
         for (let sync = 0; sync <= slots; sync++) {
           for (let others = 0; others <= slots - syncSlots && sync + others < slots; others++) {
             for (const recentSync of [sync, sync + 1]) {
-              const load = { sync, recentSync, others }
+              const load = { sync, recentSync, others, recentOthers: 0 }
               const startable = startableLanes(LANES, { served: LANES, load, slots: slots - syncSlots })
               const full = LANES.filter((lane) => saturationOf(lane, { load, slots, syncSlots }) === 1)
               expect(full).toEqual(LANES.filter((lane) => !startable.includes(lane)))

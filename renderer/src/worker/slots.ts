@@ -1,6 +1,6 @@
 /**
- * Decides which lane a free slot serves next: `sync` first, then `async` and `bulk` 4:1. A slot is never idle while a render waits that it
- * may serve. Pure.
+ * Decides which lane a free slot serves next: `sync` first, then `async` and `bulk` 4:1. Beside sync renders, a slot may pause between
+ * two others; apart from that, it is never idle while a render waits that it may serve. Pure.
  */
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import type { Lane } from '@platen/contract/render.ts'
@@ -23,6 +23,8 @@ export interface SlotLoad {
   recentSync: number
   /** Async and bulk renders. */
   others: number
+  /** Async and bulk renders that ended a moment ago beside a sync one. */
+  recentOthers: number
 }
 
 export interface SlotCapacity {
@@ -42,11 +44,14 @@ export interface AllSlots {
 
 /**
  * The lanes from which a render may begin now. While a sync render runs, and for a moment after it, one async or bulk render fewer may run,
- * because they share the cores. But at least one may always run.
+ * because they share the cores. But at least one may always run. Where that is the only one, it leaves the cores to the sync renders for a
+ * moment before the next one begins.
  */
 export function startableLanes(order: readonly Lane[], { served, load, slots }: SlotCapacity): readonly Lane[] {
   const othersMax = othersMaxOf(load, slots)
-  return order.filter((lane) => served.includes(lane) && (lane === 'sync' || load.others < othersMax))
+  const isPause = load.recentSync > 0 && load.recentOthers > 0 && othersMax === 1
+  const mayOthers = load.others < othersMax && !isPause
+  return order.filter((lane) => served.includes(lane) && (lane === 'sync' || mayOthers))
 }
 
 /**

@@ -79,7 +79,7 @@ export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
         for (;;) {
           const order = slot < syncSlots ? syncOnly() : laneOrder(turns[slot] ?? 0)
           // The moment after a sync render is left out: it is shorter than a render.
-          const known = { ...load, recentSync: load.sync }
+          const known = { ...load, recentSync: load.sync, recentOthers: 0 }
           const lanes = startableLanes(order, { served: LANES, load: known, slots: slots - syncSlots })
           const isLastSlot = load.sync + load.others === slots - 1
           const render = lanes
