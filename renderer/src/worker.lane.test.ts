@@ -1,8 +1,15 @@
+import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
 import { aWorker, type Script } from '../../test/fixture/render/work.ts'
 import { SYNC_PAUSE_MS_MAX } from './worker/limit.ts'
+
+/** Lets time pass, and all begin that may. Each step turns the event loop once, and everything is in memory: 50 turns are enough. */
+async function pass({ clock }: Awaited<ReturnType<typeof aWorker>>, ms: number): Promise<void> {
+  await clock.advance(ms)
+  for (let turn = 0; turn < 50; turn++) await clock.advance(0)
+}
 
 /** Counts the running renders per lane: an engine of three slots, three renders waiting in each lane, and none of them ends. */
 async function underWay(lanes: readonly Lane[] | undefined): Promise<Record<Lane, number>> {
@@ -17,8 +24,7 @@ async function underWay(lanes: readonly Lane[] | undefined): Promise<Record<Lane
   // The callers wait for all of the sync renders.
   const callers = records.filter(({ lane }) => lane === 'sync').map(({ id }) => worker.replies.expect(id))
   const running = worker.run()
-  // Each step turns the event loop once. Everything is in memory, so whatever may begin has begun after 50 turns.
-  for (let turn = 0; turn < 50; turn++) await worker.clock.advance(0)
+  await pass(worker, 0)
   const seen = { ...count }
   worker.stop()
   over.resolve(Buffer.from('%PDF-'))
@@ -36,47 +42,47 @@ test.for<[string, readonly Lane[] | undefined, Record<Lane, number>]>([
   expect(await underWay(lanes)).toEqual(expected)
 })
 
-test('after a sync render, an async render waits for its caller to send the next one', async () => {
+/**
+ * Expects that of two async renders the second begins `SYNC_PAUSE_MS_MAX` after the end of one render, and not earlier. Beside them is a
+ * sync one, and the others do not end.
+ */
+async function expectPauseAfterEnd(ended: 'sync' | 'first'): Promise<void> {
   const [sync, first, second] = [aRecord({ lane: 'sync' }), aRecord(), aRecord()]
+  const ending = ended === 'sync' ? sync : first
   const over = Promise.withResolvers<Uint8Array>()
-  const script: Script = async ({ render: id }) => (id === sync.id ? Buffer.from('%PDF-') : await over.promise)
+  const script: Script = async ({ render: id }) => (id === ending.id ? Buffer.from('%PDF-') : await over.promise)
   const worker = await aWorker(script, [sync, first, second], { slots: 3 })
   using caller = worker.replies.expect(sync.id)
   const running = worker.run()
-  await caller.reply(NEVER)
-  const pass = async (ms: number) => {
-    await worker.clock.advance(ms)
-    for (let turn = 0; turn < 50; turn++) await worker.clock.advance(0)
-  }
-  // Until the slot is free again.
-  await pass(0)
-  await pass(SYNC_PAUSE_MS_MAX - 1)
+  if (ended === 'sync') await caller.reply(NEVER)
+  // Until it has ended, and its slot is free again.
+  await pass(worker, 0)
+  await pass(worker, SYNC_PAUSE_MS_MAX - 1)
   expect(new Set(worker.worked)).toEqual(new Set([sync.id, first.id]))
-  await pass(1)
+  await pass(worker, 1)
   expect(worker.worked).toContain(second.id)
   worker.stop()
   over.resolve(Buffer.from('%PDF-'))
   await running
-})
+}
 
-test('beside a sync render, where one async render may run, the next one begins a moment after it', async () => {
-  const [sync, first, second] = [aRecord({ lane: 'sync' }), aRecord(), aRecord()]
-  const over = Promise.withResolvers<Uint8Array>()
-  const script: Script = async ({ render: id }) => (id === first.id ? Buffer.from('%PDF-') : await over.promise)
-  const worker = await aWorker(script, [sync, first, second], { slots: 3 })
-  using _caller = worker.replies.expect(sync.id)
-  const running = worker.run()
-  const pass = async (ms: number) => {
-    await worker.clock.advance(ms)
-    for (let turn = 0; turn < 50; turn++) await worker.clock.advance(0)
-  }
-  // Until the first one has ended.
-  await pass(0)
-  await pass(SYNC_PAUSE_MS_MAX - 1)
-  expect(new Set(worker.worked)).toEqual(new Set([sync.id, first.id]))
-  await pass(1)
-  expect(worker.worked).toContain(second.id)
-  worker.stop()
-  over.resolve(Buffer.from('%PDF-'))
-  await running
+test('after a sync render, an async render waits for its caller to send the next one', () =>
+  expectPauseAfterEnd('sync'))
+
+test('beside a sync render, where one async render may run, the next one begins a moment after it', () =>
+  expectPauseAfterEnd('first'))
+
+test('a sync render begins though async renders have every slot but its own', async () => {
+  const [sync, first, over] = [aRecord({ lane: 'sync' }), aRecord(), Promise.withResolvers<Uint8Array>()]
+  const pdf = Buffer.from('%PDF-')
+  const script: Script = async ({ render: id }) => (id === sync.id ? pdf : await over.promise)
+  const worker = await aWorker(script, [first, aRecord(), sync], { slots: 1 + SYNC_SLOTS })
+  const ended = worker.runUntil((_event, events) => events === 3)
+  await worker.replies.expect(sync.id).reply(NEVER)
+  expect(new Set<string>(worker.worked)).toEqual(new Set<string>([first.id, sync.id]))
+  over.resolve(pdf)
+  // The last one begins a moment after the first has ended.
+  await pass(worker, 0)
+  await pass(worker, SYNC_PAUSE_MS_MAX)
+  expect((await ended)[0]?.manifest.render.id).toBe(sync.id)
 })

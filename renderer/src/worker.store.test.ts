@@ -1,6 +1,6 @@
 /** A worker whose artifact store is unavailable. */
-import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
@@ -73,8 +73,7 @@ test('a render that is not stored within its deadline fails as internal, its cal
   const worker = await aRefusedWorker('put', 'sync')
   await worker.pass(DEADLINE_MS)
   expect(await worker.outcome()).toMatchObject(FAILED)
-  const sha256 = createHash('sha256').update(PDF).digest('hex')
-  expect(await worker.caller.reply(NEVER)).toMatchObject({ kind: 'rendered', pdf: [PDF], sha256 })
+  expect(await worker.caller.reply(NEVER)).toMatchObject({ kind: 'rendered', pdf: [PDF], sha256: sha256(PDF) })
   expect(worker.worked).toHaveLength(1)
 })
 

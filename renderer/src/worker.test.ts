@@ -1,6 +1,7 @@
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { RenderEvent } from '@platen/contract/event.ts'
-import { QUEUE_AGE_MS_MAX, RESERVATION_MS, SYNC_SLOTS } from '@platen/contract/limit.ts'
+import { QUEUE_AGE_MS_MAX, RESERVATION_MS } from '@platen/contract/limit.ts'
 import type { Usage } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
@@ -348,7 +349,8 @@ describe('a sync render', () => {
       order.push('answered')
     }
     await eventsOf(worker, 1)
-    expect(await pending.reply(NEVER)).toMatchObject({ kind: 'rendered', pdf: [PDF], pages: 1, warnings: 0 })
+    const expected = { kind: 'rendered', pdf: [PDF], sha256: sha256(PDF), durationMs: 0, pages: 1, warnings: 0 }
+    expect(await pending.reply(NEVER)).toEqual(expected)
     expect(order).toEqual(['answered', 'stored'])
   })
 
@@ -359,17 +361,6 @@ describe('a sync render', () => {
     const [event] = await eventsOf(worker, 1)
     expect(event?.manifest).toMatchObject({ attempt: 1, outcome: { status: 'succeeded' } })
     expect(worker.worked).toHaveLength(1)
-  })
-
-  test('begins though async renders have every slot but its own', async () => {
-    const [sync, first, over] = [record(), aRecord(), Promise.withResolvers<Uint8Array>()]
-    const script: Script = async ({ render }) => (render === sync.id ? PDF : await over.promise)
-    const worker = await aWorker(script, [first, aRecord(), sync], { slots: 1 + SYNC_SLOTS })
-    const events = eventsOf(worker, 2)
-    await worker.replies.expect(sync.id).reply(NEVER)
-    expect(new Set<string>(worker.worked)).toEqual(new Set<string>([first.id, sync.id]))
-    over.resolve(PDF)
-    expect((await events)[0]?.manifest.render.id).toBe(sync.id)
   })
 
   test('is canceled when its caller goes', async () => {

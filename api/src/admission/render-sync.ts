@@ -1,5 +1,5 @@
 /** A sync render, from the queue to its reply, while a connection waits. */
-import { createHash } from 'node:crypto'
+import { sha256 as digestOf } from '@platen/contract/canonical-json.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import type { PendingReply, Reply } from '@platen/contract/port/reply-channel.ts'
 import { firstAborted } from '@platen/contract/race.ts'
@@ -58,9 +58,8 @@ interface Wait {
 
 /** Returns the reply, or the manifest if that is found first. Rejects when neither can come any more. */
 async function firstOutcome(wait: Wait): Promise<Reply | Manifest> {
-  const over = new AbortController()
-  using ended = firstAborted([wait.callerGone, over.signal])
-  const { signal } = ended
+  using over = firstAborted([wait.callerGone])
+  const { signal } = over
   const replied = awaitReply(wait, signal).catch((error: unknown) => {
     // While the channel works, the manifest contains nothing that a reply did not say.
     if (!wait.isBroken) over.abort(error)
@@ -121,7 +120,7 @@ export async function replyOf({ outcome }: Manifest, { artifacts, clock }: ApiPo
 }
 
 function requireIntact(bytes: Uint8Array, { sha256, address }: Pdf): Uint8Array {
-  const digest = createHash('sha256').update(bytes).digest('hex')
+  const digest = digestOf(bytes)
   if (digest === sha256) return bytes
   throw new ServiceError('INTERNAL_ERROR', 'The PDF of this render was damaged where it is stored.', {
     cause: new Error(`${address.bucket}/${address.key} has the digest ${digest}`),

@@ -7,7 +7,7 @@ export type Reply =
       readonly kind: 'rendered'
       /** In pieces, which follow each other. */
       readonly pdf: readonly Uint8Array[]
-      /** Does nobody else read the pieces? Then whoever has sent them may free their memory. */
+      /** True if nobody else reads the pieces, so whoever has sent them may free their memory. */
       readonly isOwned?: boolean
       readonly durationMs: number
       /** SHA-256 of the PDF, in hex. Absent, as the next two, if a version before this field rendered. */

@@ -30,9 +30,9 @@ export const SYNC_BUFFERED_MAX = 256
 
 /**
  * How long a caller that sends one sync render after the other takes between two. An async render that began in this pause would share the
- * cores with the next one. Html renders beside sixty queued ones took 1.7 times as long as alone without this, and 1.2 times with it. On two
- * cores async renders make the same pause between each other while sync ones run: p95 of these beside 220 queued ones was then 1.4 times
- * that alone, not 1.6.
+ * cores with the next one. Html renders beside sixty queued ones took 1.7 times as long as alone without this, and 1.2 times with it. Where only
+ * one async render may run beside sync ones, the next one begins after the same pause: with 220 queued, p95 of the sync ones was then 1.4
+ * times that alone, not 1.6.
  */
 export const SYNC_PAUSE_MS_MAX = 20
 

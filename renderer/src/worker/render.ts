@@ -1,5 +1,5 @@
 /** Runs the engine once, under the render's deadline and a claim. */
-import { createHash } from 'node:crypto'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import { logFieldsOf } from '@platen/contract/log-fields.ts'
@@ -70,7 +70,7 @@ export async function render(
       return { kind: 'failed', error, ...warned, durationMs: durationMs() }
     }
     const rendered = { kind: 'rendered', pdf, pages, ...warned, durationMs: durationMs(), storeDeadline } as const
-    return { ...rendered, sha256: createHash('sha256').update(pdf).digest('hex') }
+    return { ...rendered, sha256: sha256(pdf) }
   } catch (error) {
     forceStop.throwIfAborted()
     const verdict = classifyError(error, { deadline, callerGone, claimLost, canceled }, record.deadlineMs)

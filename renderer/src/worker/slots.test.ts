@@ -32,25 +32,16 @@ describe('a slot', () => {
   })
 })
 
+const IDLE: SlotLoad = { sync: 0, recentSync: 0, others: 0, recentOthers: 0 }
 /** An async render has just ended beside a sync one. */
 const PAUSED: SlotLoad = { sync: 1, recentSync: 1, others: 0, recentOthers: 1 }
 
 test.for<[string, SlotLoad, number, boolean]>([
-  ['in a free slot', { sync: 0, recentSync: 0, others: 1, recentOthers: 0 }, 2, true],
-  ['not where all are at work', { sync: 0, recentSync: 0, others: 2, recentOthers: 0 }, 2, false],
-  ['not in the last slot beside a sync render', { sync: 1, recentSync: 1, others: 1, recentOthers: 0 }, 2, false],
-  [
-    'in the one slot there is, be it beside a sync render',
-    { sync: 1, recentSync: 1, others: 0, recentOthers: 0 },
-    1,
-    true,
-  ],
-  [
-    'not in the last slot a moment after a sync render',
-    { sync: 0, recentSync: 1, others: 1, recentOthers: 0 },
-    2,
-    false,
-  ],
+  ['in a free slot', { ...IDLE, others: 1 }, 2, true],
+  ['not where all are at work', { ...IDLE, others: 2 }, 2, false],
+  ['not in the last slot beside a sync render', { ...IDLE, sync: 1, recentSync: 1, others: 1 }, 2, false],
+  ['in the one slot there is, be it beside a sync render', { ...IDLE, sync: 1, recentSync: 1 }, 1, true],
+  ['not in the last slot a moment after a sync render', { ...IDLE, recentSync: 1, others: 1 }, 2, false],
   ['not a moment after another one, where one may run beside a sync render', PAUSED, 2, false],
   ['a moment after another one, where more may run', PAUSED, 3, true],
   [
@@ -59,17 +50,14 @@ test.for<[string, SlotLoad, number, boolean]>([
     2,
     true,
   ],
-  ['beside many sync renders as beside one', { sync: 3, recentSync: 3, others: 2, recentOthers: 0 }, 4, true],
+  ['beside many sync renders as beside one', { ...IDLE, sync: 3, recentSync: 3, others: 2 }, 4, true],
 ])('an async render begins %s', ([, load, slots, may]) => {
   expect(startableLanes(LANES, { served: LANES, load, slots })).toEqual(may ? LANES : ['sync'])
 })
 
 test('no render begins from a lane that is not served here', () => {
-  const load = { sync: 0, recentSync: 0, others: 0, recentOthers: 0 }
-  expect(startableLanes(['bulk', 'sync', 'async'], { served: ['sync', 'bulk'], load, slots: 1 })).toEqual([
-    'bulk',
-    'sync',
-  ])
+  const capacity = { served: ['sync', 'bulk'], load: IDLE, slots: 1 } as const
+  expect(startableLanes(['bulk', 'sync', 'async'], capacity)).toEqual(['bulk', 'sync'])
 })
 
 test.for<[number, readonly Lane[], number]>([
@@ -88,20 +76,16 @@ test('a slot for sync renders serves nothing else', () => {
 
 describe('the saturation of slots', () => {
   test.for<[string, SlotLoad, Readonly<Record<Lane, number>>]>([
-    ['is 0 when nothing runs', { sync: 0, recentSync: 0, others: 0, recentOthers: 0 }, { sync: 0, async: 0, bulk: 0 }],
-    [
-      'is 1 for async when async alone has all it may have',
-      { sync: 0, recentSync: 0, others: 4, recentOthers: 0 },
-      { sync: 0.8, async: 1, bulk: 1 },
-    ],
+    ['is 0 when nothing runs', IDLE, { sync: 0, async: 0, bulk: 0 }],
+    ['is 1 for async when async alone has all it may have', { ...IDLE, others: 4 }, { sync: 0.8, async: 1, bulk: 1 }],
     [
       'is 1 for async beside a sync render, where one fewer may run',
-      { sync: 1, recentSync: 1, others: 3, recentOthers: 0 },
+      { ...IDLE, sync: 1, recentSync: 1, others: 3 },
       { sync: 0.8, async: 1, bulk: 1 },
     ],
     [
       'is 1 for all when sync renders have all slots',
-      { sync: 5, recentSync: 5, others: 0, recentOthers: 0 },
+      { ...IDLE, sync: 5, recentSync: 5 },
       { sync: 1, async: 1, bulk: 1 },
     ],
   ])('%s', ([, load, ratios]) => {

@@ -27,7 +27,7 @@ export interface CheckThreadsOptions {
   readonly clock: Pick<Clock, 'sleep' | 'monotonic'>
 }
 
-/** Opens the threads at the first check or when it is told to, and closes them when idle for a while. Closing cancels running checks. */
+/** Opens the threads at the first check or by `prepare`, and closes them when idle for a while. Closing cancels running checks. */
 export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThreads {
   let threads: CheckPool | undefined
   let running = 0
