@@ -3,7 +3,7 @@
  * bytes that are fetched here, in the process that runs no code of a tenant. A cached file belongs to one version of one template of one
  * tenant. No other template gets it, even for the same URL.
  */
-import { createHash } from 'node:crypto'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
 import { openLruCache } from '@platen/contract/lru-cache.ts'
@@ -74,7 +74,7 @@ export function openRemoteFiles({ egress, clock }: { egress: Egress; clock: Cloc
     using _ = await turns.acquire(work.tenant, signal)
     const { bytes, type } = await egress.get(url, work.template.allowedHosts ?? [], signal)
     // The type means a SHA-256 in lower-case hex.
-    const digest = createHash('sha256').update(bytes).digest('hex') as AssetDigest
+    const digest = sha256(bytes) as AssetDigest
     const file = { name: url, digest, type, bytes: shared(bytes) }
     cache.set(keyOf(work, url), { file, until: clock.monotonic() + EGRESS_CACHE_MS })
     return file

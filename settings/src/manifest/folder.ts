@@ -3,11 +3,12 @@
  * an unreadable file, and of every document missing from a file in which a document is too broken to identify. Only resources that are
  * cleanly removed are gone.
  */
-import { createHash } from 'node:crypto'
+
 import { constants, watch } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort } from '@platen/contract/race.ts'
 import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
@@ -85,7 +86,7 @@ export async function readFolder(dir: string, previous: FolderState, reader: Rea
       continue
     }
     sizes.set(name, bytes.byteLength)
-    const digest = createHash('sha256').update(bytes).digest('hex')
+    const digest = sha256(bytes)
     files.set(name, before?.digest === digest ? before : await parseFile({ name, bytes, digest, before }, reader))
   }
   return { files, ...merge(files, previous.documents) }

@@ -2,8 +2,9 @@
  * Reads the `src` of an `<Image>`: an asset of the template, a file of a host it lists, or a `data:` URL. Returns image bytes that
  * react-pdf can embed, checked before react-pdf sees them.
  */
-import { createHash } from 'node:crypto'
+
 import { isJsonObject, type Json } from '@platen/contract/brand.ts'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import { egressUrl } from '@platen/contract/egress-url.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { type Cache, openLruCache } from '@platen/contract/lru-cache.ts'
@@ -130,7 +131,7 @@ function readDataUrl(src: string): ImageSource {
     )
   }
   const data = Buffer.from(src.slice(match[0].length), 'base64')
-  return sourceOf(data, createHash('sha256').update(data).digest('hex'))
+  return sourceOf(data, sha256(data))
 }
 
 function sourceOf(data: Buffer, digest: string): ImageSource {
