@@ -111,6 +111,30 @@ describeOnKafka('the topics in Kafka', (kafka) => {
     expect(await offsetsOf(connection, `${prefix}one`, `${prefix}one`)).toStrictEqual(['0'])
   })
 
+  test('that somebody deletes meanwhile are created once more', async ({ signal }) => {
+    await using connection = await kafka.connect()
+    const name = `${kafka.prefix()}deleted`
+    const topics = [aTopic(name, 1)]
+    await prepareTopics(connection, topics, options('', signal))
+    await connection.send(name, [{ key: 'a', value: 'b' }], signal)
+    let asked = 0
+    const whileDeleted: KafkaConnection = {
+      ...connection,
+      async admin() {
+        const admin = await connection.admin()
+        // It knows by then that they are there, and asks for their offsets.
+        if (++asked === 2) {
+          await admin.deleteTopics({ topics: [name] })
+          await poll(() => admin.listTopics()).until((names) => !names.includes(name))
+        }
+        return admin
+      },
+    }
+    await prepareTopics(whileDeleted, topics, options('', signal))
+    expect(await offsetsOf(connection, name, name)).toStrictEqual(['0'])
+    expect(await (await connection.admin()).fetchTopicOffsets(name)).toMatchObject([{ high: '0' }])
+  })
+
   test.for([2, -2])(
     'take what is sent by a clock that is %d hours off, at their own time',
     async (hours, { signal }) => {

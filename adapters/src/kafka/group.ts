@@ -28,16 +28,17 @@ interface PartitionOffset extends TopicPartition {
   readonly metadata: string | null
 }
 
-/** Does any partition lack what the commit would give it? Rejects as `retryTransient` does. */
+/** Does any partition lack what the commit would give it? Rejects as `retryTransient` does, and at once if a topic is missing. */
 export function hasOffsetsToCommit(
   connection: KafkaConnection,
   commit: GroupCommit,
   signal: AbortSignal,
 ): Promise<boolean> {
-  return retryTransient(connection, async () => (await offsetsToCommit(connection, commit)).length > 0, signal)
+  const step = async () => (await offsetsToCommit(connection, commit)).length > 0
+  return retryTransient(connection, step, { signal, except: isMissingTopic })
 }
 
-/** Resolves when no partition is left to commit. Rejects as `retryTransient` does. */
+/** Resolves when no partition is left to commit. Rejects as `retryTransient` does, and at once if a topic is missing. */
 export async function commitInGroup(
   connection: KafkaConnection,
   commit: GroupCommit,
@@ -48,8 +49,15 @@ export async function commitInGroup(
     await commitAsMember(connection, commit, signal)
     return (await offsetsToCommit(connection, commit)).length === 0
   }
-  for (let tries = 1; !(await retryTransient(connection, commitAll, signal)); tries++)
+  const retry = { signal, except: isMissingTopic }
+  for (let tries = 1; !(await retryTransient(connection, commitAll, retry)); tries++)
     await connection.clock.sleep(backOffMs(tries, KAFKA_BACK_OFF), signal)
+}
+
+interface TransientRetry {
+  readonly signal: AbortSignal
+  /** Errors that only the caller can mend. */
+  readonly except?: (error: unknown) => boolean
 }
 
 /**
@@ -59,13 +67,13 @@ export async function commitInGroup(
 export async function retryTransient<T>(
   { clock, log }: Pick<KafkaConnection, 'clock' | 'log'>,
   step: () => Promise<T>,
-  signal: AbortSignal,
+  { signal, except = () => false }: TransientRetry,
 ): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await step()
     } catch (cause) {
-      if (!isTransient(cause)) throw cause
+      if (!isTransient(cause) || except(cause)) throw cause
       log.debug({ err: cause }, 'group not ready')
       await clock.sleep(backOffMs(tries, KAFKA_BACK_OFF), signal).catch(() => {
         throw cause
@@ -102,6 +110,12 @@ export function isTransient(error: unknown): boolean {
   const isRetriable = 'retriable' in error && error.retriable === true
   const inner = 'errors' in error && Array.isArray(error.errors) ? error.errors : []
   return isRebalance || isQueue || isRetriable || inner.some(isTransient) || isTransient(error.cause)
+}
+
+/** Was the topic deleted? Nothing else makes it again than `prepareTopics`. A broker that does not know a new one yet says the same. */
+function isMissingTopic(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return ('type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION') || isMissingTopic(error.cause)
 }
 
 async function offsetsToCommit(connection: KafkaConnection, commit: GroupCommit): Promise<readonly PartitionOffset[]> {

@@ -124,14 +124,15 @@ export async function prepareTopics(
   const signal = AbortSignal.any([options.signal, connection.clock.timeout(KAFKA_PREPARE_MS_MAX)])
   const wanted = topics.map((topic) => ({ ...topic, name: settings.prefix + topic.name }))
   try {
-    const createMissing = async () => {
+    const prepare = async () => {
       const admin = await connection.admin()
       const missing = await missingOf(admin, wanted)
       if (missing.length > 0) await create(admin, missing, settings)
       await waitUntilCreated(connection, admin, { wanted, signal })
+      // Brokers list a topic for a moment after somebody deleted it. It is then missing here, and must be created after all.
+      await commitFirstOffsets(connection, groupsOf(wanted), { prefix: settings.prefix, signal })
     }
-    await retryTransient(connection, createMissing, signal)
-    await commitFirstOffsets(connection, groupsOf(wanted), { prefix: settings.prefix, signal })
+    await retryTransient(connection, prepare, { signal })
   } catch (cause) {
     options.signal.throwIfAborted()
     if (cause instanceof KafkaUnfit) throw cause
@@ -150,7 +151,7 @@ async function commitFirstOffsets(
     if (await hasOffsetsToCommit(connection, commit, signal)) lacking.push(commit)
   })
   // All at once: brokers let the first member of a group wait for others, by default for three seconds.
-  await Promise.all(lacking.map((commit) => commitInGroup(connection, commit, signal)))
+  await forEachConcurrently(lacking, lacking.length, (commit) => commitInGroup(connection, commit, signal))
 }
 
 /**
