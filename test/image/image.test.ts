@@ -108,6 +108,14 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
     expect(later.filter((each) => !each.startsWith('@platen/') && !compiling?.text.includes(`'${each}'`))).toEqual([])
   })
 
+  test.runIf(present.includes('puppeteer-core'))('has compiled react-pdf as threads change it', () => {
+    const [compiling] = only('RUN').filter(({ text }) => text.includes('compile-cache'))
+    const code = compiling?.text ?? ''
+    // Whoever loads it first decides.
+    expect(code.indexOf('await importDocument()')).toBeGreaterThan(0)
+    expect(code.indexOf('await importDocument()')).toBeLessThan(code.indexOf('globSync('))
+  })
+
   test('installs what it needs and nothing else, and all of its modules load', async () => {
     // As npm names it.
     const folder = await realpath(aFolder())
