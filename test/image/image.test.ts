@@ -24,10 +24,10 @@ const START = PACKAGE.scripts.start
 
 /** Each with what must not be in its image: what only others need, and tools. */
 const TOOLS = ['node', 'vitest', '@biomejs/biome', 'oxlint', 'fast-check']
-const RENDERING = ['puppeteer', 'puppeteer-core', 'react', '@react-pdf/renderer', 'quickjs-emscripten-core', 'liquidjs']
+const RENDERING = ['puppeteer', 'puppeteer-core', 'react', '@react-pdf/layout', 'quickjs-emscripten-core', 'liquidjs']
 const IMAGES = [
   { name: 'api', present: ['fastify', 'kafkajs', 'ioredis'], absent: [...RENDERING, ...TOOLS, 'typescript'] },
-  { name: 'renderer', present: ['puppeteer-core', '@react-pdf/renderer', 'kafkajs'], absent: ['fastify', ...TOOLS] },
+  { name: 'renderer', present: ['puppeteer-core', '@react-pdf/layout', 'kafkajs'], absent: ['fastify', ...TOOLS] },
   {
     name: 'operator',
     present: ['@kubernetes/client-node', 'quickjs-emscripten-core', 'typescript'],
