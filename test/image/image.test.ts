@@ -24,10 +24,10 @@ const START = PACKAGE.scripts.start
 
 /** Each with what must not be in its image: what only others need, and tools. */
 const TOOLS = ['node', 'vitest', '@biomejs/biome', 'oxlint', 'fast-check']
-const RENDERING = ['puppeteer', 'puppeteer-core', 'react', '@react-pdf/renderer', 'quickjs-emscripten-core', 'liquidjs']
+const RENDERING = ['puppeteer', 'puppeteer-core', 'react', '@react-pdf/layout', 'quickjs-emscripten-core', 'liquidjs']
 const IMAGES = [
   { name: 'api', present: ['fastify', 'kafkajs', 'ioredis'], absent: [...RENDERING, ...TOOLS, 'typescript'] },
-  { name: 'renderer', present: ['puppeteer-core', '@react-pdf/renderer', 'kafkajs'], absent: ['fastify', ...TOOLS] },
+  { name: 'renderer', present: ['puppeteer-core', '@react-pdf/layout', 'kafkajs'], absent: ['fastify', ...TOOLS] },
   {
     name: 'operator',
     present: ['@kubernetes/client-node', 'quickjs-emscripten-core', 'typescript'],
@@ -106,6 +106,14 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
     )
     const [compiling] = only('RUN').filter(({ text }) => text.includes('compile-cache'))
     expect(later.filter((each) => !each.startsWith('@platen/') && !compiling?.text.includes(`'${each}'`))).toEqual([])
+  })
+
+  test.runIf(present.includes('puppeteer-core'))('has compiled react-pdf as threads change it', () => {
+    const [compiling] = only('RUN').filter(({ text }) => text.includes('compile-cache'))
+    const code = compiling?.text ?? ''
+    // Whoever loads it first decides.
+    expect(code.indexOf('await importDocument()')).toBeGreaterThan(0)
+    expect(code.indexOf('await importDocument()')).toBeLessThan(code.indexOf('globSync('))
   })
 
   test('installs what it needs and nothing else, and all of its modules load', async () => {

@@ -8,7 +8,6 @@ import { ServiceError } from '@platen/contract/error.ts'
 import { type Cache, openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
 import type { Asset, TemplateDigest } from '@platen/contract/tenant.ts'
 import layOut from '@react-pdf/layout'
-import { Font } from '@react-pdf/renderer'
 import { PDF_PAGES_MAX } from '../limit.ts'
 import { finishPdf } from '../pdf/finish.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
@@ -21,7 +20,7 @@ import { type Translation, translate } from '../template/elements.ts'
 import type { Evaluate } from '../template/evaluate.ts'
 import { type Program, transpile } from '../template/tsx/transpile.ts'
 import { drawPdf } from './layout/drawing.ts'
-import { openFontStore } from './layout/font-store.ts'
+import { type FontReader, openFontStore } from './layout/font-store.ts'
 import { openLiterals } from './layout/inspect/absent-value.ts'
 import { type InspectedLayout, inspectLayout } from './layout/inspect/inspect-layout.ts'
 import type { LayoutNode } from './layout/inspect/layout-node.ts'
@@ -29,7 +28,6 @@ import { openIgnoredStyles } from './layout/inspect/warning-list.ts'
 import { type Instance, instancesOf } from './layout/instance.ts'
 import { wantsPlain } from './layout/pagination/plain.ts'
 import { openTotals, type PageCounts, type Totals } from './layout/pagination/totals.ts'
-import { PLAIN_WRAPPING } from './text/wrapping.ts'
 
 /** Transpiled templates that a thread keeps. A tenant with many renders uses one or two. */
 const PROGRAMS_MAX = 32
@@ -48,10 +46,8 @@ export async function openDocumentRenderer(
   evaluate: Evaluate,
   { faces, monotonic }: { readonly faces: readonly FontFace[]; readonly monotonic: () => number },
 ): Promise<RenderDocument> {
-  // For texts of drawings. All others have a wrapping of their own.
-  Font.registerHyphenationCallback(PLAIN_WRAPPING)
   const fonts = openFontStore(faces)
-  await layOutNodes({ type: 'DOCUMENT', children: [] }, FONTS)
+  await layOutNodes({ type: 'DOCUMENT', children: [] }, fonts.reader)
   const programs = openLruCache<Program>(PROGRAMS_MAX)
   const counts = openLruCache<PageCounts>(PROGRAMS_MAX)
   const kept = keptImages()
@@ -80,7 +76,11 @@ export async function openDocumentRenderer(
       isTranslated = true
       requireFetched(remote)
     }
-    const layingOut = layOutTree({ nodes, translation, onTranslated }, tenantPart(counts, tenant), digest)
+    const layingOut = layOutTree(
+      { nodes, translation, onTranslated, fonts: fonts.reader },
+      tenantPart(counts, tenant),
+      digest,
+    )
     // Functions that run during layout may show more images, so check again after it. Check also when layout fails: it may fail only
     // because stand-ins replace the images.
     const layout = await layingOut.finally(() => isTranslated && requireFetched(remote))
@@ -105,6 +105,7 @@ interface Tree {
   readonly translation: Translation
   /** Throws if the translation asked for files that must be fetched before layout. */
   readonly onTranslated: () => void
+  readonly fonts: FontReader
 }
 
 /** Lays a document out with the pagination that suits it. */
@@ -177,18 +178,15 @@ function pagesOf({ children }: LayoutNode): number {
   return children?.length ?? 0
 }
 
-async function layOutOnce({ nodes, translation, onTranslated }: Tree, totals?: Totals): Promise<LayoutNode> {
+async function layOutOnce({ nodes, translation, onTranslated, fonts }: Tree, totals?: Totals): Promise<LayoutNode> {
   const [document] = instancesOf(translate(nodes, translation))
   onTranslated()
   assert(document !== undefined, 'an element of a document is one')
-  return await withLayoutError(() => layOutNodes(totals?.track(document) ?? document, FONTS))
+  return await withLayoutError(() => layOutNodes(totals?.track(document) ?? document, fonts))
 }
 
 /** With our types for parameters and result: react-pdf's own types are larger and do not include fonts. */
-const layOutNodes = layOut as unknown as (document: Instance, fonts: object) => Promise<LayoutNode>
-
-/** react-pdf's own font store, without `load`: our fonts are loaded already. See `correction.ts`. */
-const FONTS = Object.assign(Object.create(Font) as object, { load: undefined })
+const layOutNodes = layOut as unknown as (document: Instance, fonts: FontReader) => Promise<LayoutNode>
 
 /** Errors of react-pdf are caused by what the template asked for. */
 async function withLayoutError<T>(action: () => Promise<T>): Promise<T> {

@@ -1,12 +1,12 @@
 /**
- * The fonts that react-pdf draws with. react-pdf's own store is global and never forgets. So the fonts of a template are in it only during
- * one render, under names that no template can write. Between renders we keep only the files, unpacked and tested.
+ * The fonts that react-pdf draws with, in place of its own store, which is global, never forgets, and brings all of react-pdf. The fonts of
+ * a template are here only during one render, under names that no template can write. Between renders we keep only the files, unpacked and
+ * tested.
  */
 import assert from 'node:assert/strict'
 import { ServiceError } from '@platen/contract/error.ts'
 import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
 import type { Asset, AssetDigest, FontReference, TenantId } from '@platen/contract/tenant.ts'
-import { Font as Store } from '@react-pdf/renderer'
 import type { Font } from 'fontkit'
 import { THREAD_ASSET_CACHE_BYTES_MAX } from '../../limit.ts'
 import {
@@ -21,18 +21,34 @@ import { inspectFont, openFont, unpackFont } from '../../template/asset/font/fon
 import { readFont } from '../../template/asset/font/shared-font.ts'
 import { FACE_NAMES, type Families, faceFor, LAST_RESORT, plainText } from '../../template/asset/fonts.ts'
 import { isFontKind, kindOf } from '../../template/asset/kind.ts'
+import { PLAIN_WRAPPING, type Wrapping } from '../text/wrapping.ts'
 import { type FallbackFonts, measureLetters, openFallbackFonts, prepared, withoutGlyphs } from './fallback-fonts.ts'
 import { cachePairs } from './shaping.ts'
 import { cacheSubsets } from './subset-cache.ts'
 
 export interface FontStore {
+  /** What react-pdf asks of its store. */
+  readonly reader: FontReader
   /**
-   * Puts a template's fonts into react-pdf's store until they are disposed. Throws `ServiceError` with `asset_unavailable`, naming the
-   * asset, if a font cannot be used.
+   * Adds a template's fonts until they are disposed. Throws `ServiceError` with `asset_unavailable`, naming the asset, if a font cannot be
+   * used.
    */
   register(fonts: readonly FontReference[], owner: FontOwner): Disposable & { readonly families: Families }
   /** The character that a glyph of a laid-out run stands for, if no font has it. */
   readonly missing: (font: unknown, glyph: Glyph) => string | undefined
+}
+
+/** The part of react-pdf's store that layout uses. `load` is not there, because our fonts are loaded already. See `correction.ts`. */
+export interface FontReader {
+  getFont(descriptor: FontDescriptor): Source
+  getEmojiSource(): null
+  getHyphenationCallback(): Wrapping
+}
+
+interface FontDescriptor {
+  readonly fontFamily: string
+  readonly fontWeight?: unknown
+  readonly fontStyle?: unknown
 }
 
 /** The tenant that owns the fonts, their files, and the language of the document. */
@@ -50,9 +66,11 @@ export interface Glyph {
 
 /** Loads the fonts that every template has. Call it once per thread. It serves one render at a time. */
 export function openFontStore(faces: readonly FontFace[] = defaultFaces()): FontStore {
-  const fallback = addDefaults(faces)
+  const registered: Registered = new Map()
+  const fallback = addDefaults(faces, registered)
   const kept = openLruCache<LoadedFont>(THREAD_ASSET_CACHE_BYTES_MAX, ({ bytes }) => bytes)
   return {
+    reader: readerOf(registered),
     register(fonts, { tenant, assets, locale }) {
       fallback.begin(locale)
       const ownKept = tenantPart(kept, tenant)
@@ -65,16 +83,13 @@ export function openFontStore(faces: readonly FontFace[] = defaultFaces()): Font
       const own = ownFonts(faces)
       const families = new Map(own.map(({ family }, index) => [family, `template ${index}`]))
       for (const [family, name] of families) {
-        addFamily(
-          name,
-          own.filter((face) => face.family === family),
-          true,
-        )
+        const faces = own.filter((face) => face.family === family)
+        registered.set(name, familyOf(name, faces, true))
       }
       return {
         families,
         [Symbol.dispose]() {
-          for (const name of families.values()) delete registered()[name]
+          for (const name of families.values()) registered.delete(name)
         },
       }
     },
@@ -140,47 +155,48 @@ function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family
   })
 }
 
-/** What react-pdf uses of a family, and of the source it gets for a face. */
-interface Family {
-  readonly sources: readonly Source[]
-  resolve(descriptor: { fontWeight?: unknown; fontStyle?: unknown }): Source
-}
+type Family = (wanted: Omit<FontDescriptor, 'fontFamily'>) => Source
+
+/** What react-pdf uses of the source it gets for a face. */
 interface Source {
   readonly fontWeight: number
   readonly fontStyle: string
-  readonly data: object | null
-  load(): Promise<void>
+  readonly data: object
 }
 
-/** react-pdf's own record of families. react-pdf returns the object itself, so additions to it take effect. */
-function registered(): Record<string, Family> {
-  return Store.getRegisteredFonts()
+/** The families of a thread by name. */
+type Registered = Map<string, Family>
+
+function readerOf(registered: Registered): FontReader {
+  return {
+    getFont({ fontFamily, ...wanted }) {
+      const family = registered.get(fontFamily)
+      assert(family !== undefined, `the family ${fontFamily} is registered`)
+      return family(wanted)
+    },
+    getEmojiSource: () => null,
+    // For texts of drawings. All others have a wrapping of their own.
+    getHyphenationCallback: () => PLAIN_WRAPPING,
+  }
 }
 
 /**
- * Adds or replaces a family. Every text gets its own object for the same font. Otherwise react-pdf sees one run if an inner text takes a
+ * The family of some faces. Every text gets its own object for the same font. Otherwise react-pdf sees one run if an inner text takes a
  * letter from the same font of the chain. It then draws the inner text with the first font of its chain. The letters come out wrong,
  * because that font does not include them (Ω in Helvetica comes out as ©).
  */
-function addFamily(name: string, faces: readonly Face[], isOwn = false): void {
+function familyOf(name: string, faces: readonly Face[], isOwn = false): Family {
   const found = new Map<string, Face | undefined>()
   const find = (weight: number, style: Face['style']) => {
     const key = `${weight} ${style}`
     if (!found.has(key)) found.set(key, faceFor(faces, { weight, style }))
     return found.get(key)
   }
-  registered()[name] = {
-    sources: [],
-    resolve({ fontWeight, fontStyle }) {
-      const face = find(weightOf(fontWeight), fontStyle === 'italic' ? 'italic' : 'normal')
-      if (face === undefined) throw new RangeError(`the family ${name} has no face`)
-      return {
-        fontWeight: face.weight,
-        fontStyle: face.style,
-        data: Object.assign(Object.create(face.font()), isOwn ? { isOwn } : {}),
-        load: async () => undefined,
-      }
-    },
+  return ({ fontWeight, fontStyle }) => {
+    const face = find(weightOf(fontWeight), fontStyle === 'italic' ? 'italic' : 'normal')
+    if (face === undefined) throw new RangeError(`the family ${name} has no face`)
+    const data: object = Object.assign(Object.create(face.font()), isOwn ? { isOwn } : {})
+    return { fontWeight: face.weight, fontStyle: face.style, data }
   }
 }
 
@@ -206,7 +222,7 @@ function weightOf(fontWeight: unknown): number {
 }
 
 /** Adds the fonts that every template has, and the last resort. Each file is read on first use, but for that of the default family. */
-function addDefaults(faces: readonly FontFace[]): FallbackFonts {
+function addDefaults(faces: readonly FontFace[], registered: Registered): FallbackFonts {
   const byFamily = Map.groupBy(faces, ({ family }) => family)
   const facesOf = (family: string) => byFamily.get(family) ?? byFamily.get(DEFAULT_FAMILY) ?? []
   const readOnce = new Map(faces.map((face) => [face, once(() => readDefault(face))]))
@@ -217,30 +233,24 @@ function addDefaults(faces: readonly FontFace[]): FallbackFonts {
   for (const family of DEFAULT_FAMILIES) {
     const isKept = TEXT_FAMILIES.has(family) || !byFamily.has(family)
     const fontOf = (face: FontFace) => (isKept ? textFont(face) : fallback.fontOf(face))
-    addFamily(
-      family,
-      facesOf(family).map((face) => ({ ...face, font: () => fontOf(face) })),
-    )
+    const own = facesOf(family).map((face) => ({ ...face, font: () => fontOf(face) }))
+    registered.set(family, familyOf(family, own))
   }
   for (const { name, family, weight, style } of FACE_NAMES) {
     const face = faceFor(facesOf(family), { weight, style })
-    if (face !== undefined) addFamily(name, [{ ...face, font: () => textFont(face) }])
+    if (face !== undefined) registered.set(name, familyOf(name, [{ ...face, font: () => textFont(face) }]))
   }
-  registered()[LAST_RESORT] = lastFamily(fallback)
+  registered.set(LAST_RESORT, lastFamily(fallback))
   // react-pdf appends this to every chain. It is never reached, so it must not read a file.
-  registered()['Helvetica'] = lastFamily(fallback)
+  registered.set('Helvetica', lastFamily(fallback))
   return fallback
 }
 
 /** The family that ends every chain. It takes the weight of the text. */
 function lastFamily(fallback: FallbackFonts): Family {
-  return {
-    sources: [],
-    resolve({ fontWeight }) {
-      const weight = weightOf(fontWeight)
-      const data = fallback.lastResort(weight)
-      return { fontWeight: weight, fontStyle: 'normal', data, load: async () => undefined }
-    },
+  return ({ fontWeight }) => {
+    const weight = weightOf(fontWeight)
+    return { fontWeight: weight, fontStyle: 'normal', data: fallback.lastResort(weight) }
   }
 }
 

@@ -69,9 +69,8 @@ async function openEvaluation(): Promise<Evaluate> {
 }
 
 async function openRenderer(evaluate: Evaluate, faces: readonly FontFace[]): Promise<RenderDocument> {
-  const { withCorrections } = await import('../layout/step/correction.ts')
-  const { withOwnTextLayout } = await import('../text/install.ts')
-  const { openDocumentRenderer } = await withCorrections(() => withOwnTextLayout(() => import('../document.ts')))
+  const { importDocument } = await import('./document-module.ts')
+  const { openDocumentRenderer } = await importDocument()
   return openDocumentRenderer(evaluate, { faces, monotonic: () => performance.now() })
 }
 

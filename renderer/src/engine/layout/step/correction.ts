@@ -279,6 +279,34 @@ const FASTER_HANDLES: readonly Change[] = [
   { from: 'return T(Object.create(a,{M:{value:b}}))', to: 'a=Object.create(a);a.M=b;return T(a)' },
 ]
 
+/** Each thread would load what documents rarely or never need. It takes a sixth of the processor's time up to the first document. */
+const NOT_LOADED = {
+  // yoga would `fetch` its WebAssembly, which is text in its module. For that Node loads its clients of HTTP.
+  yoga: [
+    {
+      from: 'function ya(){return w||',
+      to: 'function ya(){if(!w)return Promise.resolve(Buffer.from(H.split(",")[1],"base64"));return w||',
+    },
+  ],
+  // Most documents have no image.
+  layout: [
+    {
+      from: "import resolveImage from '@react-pdf/image';",
+      to: "const resolveImage = async (...source) => (await import('@react-pdf/image')).default(...source);",
+    },
+  ],
+  // Each text has a wrapping of ours.
+  textkit: [
+    { from: "import { syllables } from '@react-pdf/hyphenate/en-us';", to: 'const syllables = (word) => [word];' },
+  ],
+  // No PDF has a password, and react-pdf breaks the lines itself.
+  pdfkit: [
+    { from: "import { cbc, ecb } from '@noble/ciphers/aes';\n", to: '' },
+    { from: "import LineBreaker from 'linebreak';\n", to: '' },
+    { from: 'new LineBreaker(text)', to: "new (require$1('linebreak'))(text)" },
+  ],
+} as const satisfies Record<string, readonly Change[]>
+
 /** What is the same for each run of letters, and each box with a border, is not computed anew. */
 const FASTER_DRAWING: readonly Change[] = [
   {
@@ -311,17 +339,28 @@ const FASTER_MATRIX: readonly Change[] = [
   },
 ]
 
+/** In place of what fontkit unpacks WOFF2 with. fontkit itself stays as it is, because other threads share its compiled code. */
+const BROTLI = new URL('./brotli.ts', import.meta.url).href
+
 const CHANGES = new Map([
-  ['/@react-pdf/layout/lib/index.js', [...DIRECTION_OF_BOXES, ...FASTER_STEPS, ...FEWER_COPIES, ...ONE_FUNCTION]],
-  ['/@react-pdf/textkit/lib/textkit.js', [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS, ...FASTER_TEXTS]],
+  [
+    '/@react-pdf/layout/lib/index.js',
+    [...DIRECTION_OF_BOXES, ...FASTER_STEPS, ...FEWER_COPIES, ...ONE_FUNCTION, ...NOT_LOADED.layout],
+  ],
+  [
+    '/@react-pdf/textkit/lib/textkit.js',
+    [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS, ...FASTER_TEXTS, ...NOT_LOADED.textkit],
+  ],
   ['/@react-pdf/render/lib/index.js', [...UNIT_OF_MARKS, ...FASTER_DRAWING]],
-  ['/pdfkit/js/pdfkit.node.mjs', FASTER_MATRIX],
-  ['/yoga-layout/dist/binaries/yoga-wasm-base64-esm.js', FASTER_HANDLES],
+  ['/pdfkit/js/pdfkit.node.mjs', [...FASTER_MATRIX, ...NOT_LOADED.pdfkit]],
+  ['/yoga-layout/dist/binaries/yoga-wasm-base64-esm.js', [...FASTER_HANDLES, ...NOT_LOADED.yoga]],
 ])
 
 /** Imports what `load` imports, with these changes to react-pdf. Has no effect if react-pdf was loaded before. */
 export async function withCorrections<Module>(load: () => Promise<Module>): Promise<Module> {
   const hooks = registerHooks({
+    resolve: (specifier, context, nextResolve) =>
+      nextResolve(specifier === 'brotli/decompress.js' ? BROTLI : specifier, context),
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context)
       const changes = [...CHANGES].find(([path]) => new URL(url).pathname.endsWith(path))?.[1]

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
+import { withCorrections } from '@platen/renderer/engine/layout/step/correction.ts'
 import { array, assert, asyncProperty, constantFrom, letrec, oneof, record, string } from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { withCorrections } from './correction.ts'
 
 interface Node {
   readonly type: string

@@ -1,0 +1,8 @@
+/** Loads what makes documents. Images load it in the same way when they are built: code that we change is compiled as it was changed. */
+import { withCorrections } from '../layout/step/correction.ts'
+import { withOwnTextLayout } from '../text/install.ts'
+
+/** Imports `document.ts` with our changes to react-pdf. */
+export async function importDocument(): Promise<typeof import('../document.ts')> {
+  return await withCorrections(() => withOwnTextLayout(() => import('../document.ts')))
+}
