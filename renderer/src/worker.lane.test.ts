@@ -1,5 +1,6 @@
 import { SYNC_SLOTS } from '@platen/contract/limit.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
+import type { TenantId } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
 import { aWorker, type Script } from '../../test/fixture/render/work.ts'
@@ -85,4 +86,52 @@ test('a sync render begins though async renders have every slot but its own', as
   await pass(worker, 0)
   await pass(worker, SYNC_PAUSE_MS_MAX)
   expect((await ended)[0]?.manifest.render.id).toBe(sync.id)
+})
+
+/** Runs a worker that has ended a sync render. Its idle slots are woken in another order after each time that they are. */
+async function afterSync(slots: number, script: Script, afterMs: number) {
+  const first = aRecord({ lane: 'sync' })
+  const pdf = Buffer.from('%PDF-')
+  const work: Script = async (...task) => (task[0].render === first.id ? pdf : await script(...task))
+  const worker = await aWorker(work, [first], { slots })
+  using caller = worker.replies.expect(first.id)
+  const running = worker.run()
+  await caller.reply(NEVER)
+  await pass(worker, 0)
+  await pass(worker, afterMs)
+  return { ...worker, running, others: () => worker.worked.filter((id) => id !== first.id) }
+}
+
+const WOKEN = [0, SYNC_PAUSE_MS_MAX]
+
+test.for(WOKEN)(
+  'a sync render takes the idle slot for them and leaves the other one to others, %i ms after the last',
+  async (afterMs) => {
+    const [sync, other, over] = [aRecord({ lane: 'sync' }), aRecord(), Promise.withResolvers<Uint8Array>()]
+    const worker = await afterSync(1 + SYNC_SLOTS, () => over.promise, afterMs)
+    using _caller = worker.replies.expect(sync.id)
+    await worker.queue.enqueue(sync, NEVER)
+    await pass(worker, 0)
+    await worker.queue.enqueue(other, NEVER)
+    await pass(worker, SYNC_PAUSE_MS_MAX)
+    expect(worker.others()).toEqual([sync.id, other.id])
+    worker.stop()
+    over.resolve(Buffer.from('%PDF-'))
+    await worker.running
+  },
+)
+
+test.for(WOKEN)('sync renders that come at once begin in all slots, %i ms after the last', async (afterMs) => {
+  const tenants = ['acme', 'globex', 'initech'] as TenantId[]
+  const records = tenants.map((tenant) => aRecord({ lane: 'sync', tenant }))
+  const over = Promise.withResolvers<Uint8Array>()
+  const worker = await afterSync(2 + SYNC_SLOTS, () => over.promise, afterMs)
+  const callers = records.map(({ id }) => worker.replies.expect(id))
+  await Promise.all(records.map((record) => worker.queue.enqueue(record, NEVER)))
+  await pass(worker, 0)
+  expect(worker.others()).toEqual(records.map(({ id }) => id))
+  worker.stop()
+  over.resolve(Buffer.from('%PDF-'))
+  await worker.running
+  for (const caller of callers) caller[Symbol.dispose]()
 })

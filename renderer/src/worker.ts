@@ -10,10 +10,11 @@ import { processRender } from './worker/process-render.ts'
 import {
   type LaneTurn,
   laneOrder,
+  type SlotCapacity,
   type SlotLoad,
+  SYNC_ONLY,
   saturationOf,
   startableLanes,
-  syncOnly,
   syncSlotsOf,
   turnAfter,
 } from './worker/slots.ts'
@@ -45,23 +46,24 @@ export async function runWorker(ports: WorkerPorts, engine: RenderEngine, option
   const retrying = retryingPorts(ports, settings, { drain, forceStop })
   const worker: Worker = { ...ports, ...retrying, engine, settings, deferred, drain, forceStop }
   const poll = (lane: Lane) => deferred.poll(lane) ?? retrying.retryingRender(consumer.poll(lane))
+  const syncSlots = syncSlotsOf(engine.slots, settings.lanes ?? LANES)
   const sources: RenderSources = {
     poll,
     syncQueue: openSyncQueue(() => poll('sync')),
     load: { sync: 0, recentSync: 0, others: 0, recentOthers: 0 },
-    syncSlots: syncSlotsOf(engine.slots, settings.lanes ?? LANES),
+    syncSlots,
+    idleSyncSlots: syncSlots,
     startable,
     storing: openStoringRenders({ clock: ports.clock, slots: engine.slots }),
   }
-  const { load, syncSlots, storing } = sources
+  const { load, storing } = sources
   ports.meter.serving(engine.name, {
     slots: engine.slots,
     lanes: settings.lanes ?? LANES,
     saturation: (lane) => saturationOf(lane, { load, slots: engine.slots, syncSlots }),
     storing: () => storing.count(),
   })
-  const orderOf = (slot: number) => (slot < sources.syncSlots ? syncOnly : laneOrder)
-  const slots = Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, sources, orderOf(slot)))
+  const slots = Array.from({ length: engine.slots }, (_, slot) => serveSlot(worker, sources, slot < syncSlots))
   await Promise.all([...slots, announceRecords(consumer, startable, drain)])
   await storing.ended()
 }
@@ -72,6 +74,8 @@ interface RenderSources {
   readonly poll: (lane: Lane) => QueuedRender | undefined
   readonly syncQueue: SyncQueue
   readonly syncSlots: number
+  /** Those of the slots for sync renders that run none. */
+  idleSyncSlots: number
   readonly load: SlotLoad
   /** Notified when a slot may find a render to begin: one has arrived, a slot became free, or a deferred render is due. */
   readonly startable: Notifier
@@ -100,13 +104,12 @@ function onAbort(signal: AbortSignal, act: () => void): Disposable {
   return { [Symbol.dispose]: () => signal.removeEventListener('abort', act) }
 }
 
-async function serveSlot(worker: Worker, sources: RenderSources, order: typeof laneOrder): Promise<void> {
+async function serveSlot(worker: Worker, sources: RenderSources, isForSync: boolean): Promise<void> {
   let turn: LaneTurn = 0
-  const { engine, drain, meter, settings } = worker
-  const { syncQueue, load, syncSlots, startable } = sources
-  const { lanes: served = LANES } = settings
+  const { engine, drain, meter } = worker
+  const { syncQueue, load, startable } = sources
   while (!drain.aborted) {
-    const lanes = startableLanes(order(turn), { served, load, slots: engine.slots - syncSlots })
+    const lanes = isForSync ? SYNC_ONLY : startableLanes(laneOrder(turn), capacityOf(worker, sources))
     const isLastSlot = load.sync + load.others === engine.slots - 1
     const queued = nextRender(sources, lanes, isLastSlot)
     if (queued === undefined) {
@@ -119,8 +122,14 @@ async function serveSlot(worker: Worker, sources: RenderSources, order: typeof l
     using _busy = meter.busy(engine.name)
     load[kind] += 1
     if (lane === 'sync') load.recentSync += 1
+    if (isForSync) {
+      sources.idleSyncSlots -= 1
+      // Another sync render, which was left to this slot, may begin elsewhere.
+      startable.notify()
+    }
     await untilSlotIsFree(worker, queued, sources.storing)
     load[kind] -= 1
+    if (isForSync) sources.idleSyncSlots += 1
     if (lane === 'sync') {
       syncQueue.markEnded(queued)
       void forget('recentSync', worker, sources)
@@ -130,6 +139,13 @@ async function serveSlot(worker: Worker, sources: RenderSources, order: typeof l
     }
     startable.notify()
   }
+}
+
+function capacityOf(
+  { engine, settings: { lanes: served = LANES } }: Worker,
+  { load, syncSlots, idleSyncSlots }: RenderSources,
+): SlotCapacity {
+  return { served, load, slots: engine.slots - syncSlots, isSyncSlotIdle: idleSyncSlots > 0 }
 }
 
 /** Counts a render that has ended as recent for a moment more. Never rejects. */

@@ -1,6 +1,6 @@
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { describe, expect, test } from 'vitest'
-import { laneOrder, type SlotLoad, saturationOf, startableLanes, syncOnly, syncSlotsOf, turnAfter } from './slots.ts'
+import { laneOrder, type SlotLoad, saturationOf, startableLanes, syncSlotsOf, turnAfter } from './slots.ts'
 
 /** Serves lanes of the given lengths until they are empty and returns the order. */
 function serve(waiting: Record<Lane, number>): string {
@@ -52,11 +52,16 @@ test.for<[string, SlotLoad, number, boolean]>([
   ],
   ['beside many sync renders as beside one', { ...IDLE, sync: 3, recentSync: 3, others: 2 }, 4, true],
 ])('an async render begins %s', ([, load, slots, may]) => {
-  expect(startableLanes(LANES, { served: LANES, load, slots })).toEqual(may ? LANES : ['sync'])
+  expect(startableLanes(LANES, { served: LANES, load, slots, isSyncSlotIdle: false })).toEqual(may ? LANES : ['sync'])
+})
+
+test('a sync render is left to a slot for sync renders that is idle', () => {
+  const capacity = { served: LANES, load: IDLE, slots: 1, isSyncSlotIdle: true }
+  expect(startableLanes(LANES, capacity)).toEqual(['async', 'bulk'])
 })
 
 test('no render begins from a lane that is not served here', () => {
-  const capacity = { served: ['sync', 'bulk'], load: IDLE, slots: 1 } as const
+  const capacity = { served: ['sync', 'bulk'], load: IDLE, slots: 1, isSyncSlotIdle: false } as const
   expect(startableLanes(['bulk', 'sync', 'async'], capacity)).toEqual(['bulk', 'sync'])
 })
 
@@ -68,10 +73,6 @@ test.for<[number, readonly Lane[], number]>([
   [3, ['async', 'bulk'], 0],
 ])('of %i slots for the lanes %o, %i are kept for sync', ([slots, served, kept]) => {
   expect(syncSlotsOf(slots, served)).toBe(kept)
-})
-
-test('a slot for sync renders serves nothing else', () => {
-  expect(syncOnly()).toEqual(['sync'])
 })
 
 describe('the saturation of slots', () => {
@@ -101,7 +102,9 @@ describe('the saturation of slots', () => {
           for (let others = 0; others <= slots - syncSlots && sync + others < slots; others++) {
             for (const recentSync of [sync, sync + 1]) {
               const load = { sync, recentSync, others, recentOthers: 0 }
-              const startable = startableLanes(LANES, { served: LANES, load, slots: slots - syncSlots })
+              // Of either kind of slot: which of them takes a sync render makes no difference here.
+              const capacity = { served: LANES, load, slots: slots - syncSlots, isSyncSlotIdle: false }
+              const startable = startableLanes(LANES, capacity)
               const full = LANES.filter((lane) => saturationOf(lane, { load, slots, syncSlots }) === 1)
               expect(full).toEqual(LANES.filter((lane) => !startable.includes(lane)))
             }

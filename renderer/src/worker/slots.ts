@@ -33,6 +33,8 @@ export interface SlotCapacity {
   readonly load: SlotLoad
   /** The slots that are not reserved for sync renders. */
   readonly slots: number
+  /** Whether a slot that is reserved for sync renders is idle. */
+  readonly isSyncSlotIdle: boolean
 }
 
 export interface AllSlots {
@@ -43,15 +45,17 @@ export interface AllSlots {
 }
 
 /**
- * The lanes from which a render may begin now. While a sync render runs, and for a moment after it, one async or bulk render fewer may run,
+ * The lanes from which a render may begin now in a slot that is not reserved for sync renders. A sync render is left to a reserved slot that
+ * is idle: it would otherwise take the place of an async or bulk one. While a sync render runs, and for a moment after it, one async or bulk render fewer may run,
  * because they share the cores. But at least one may always run. Where that is the only one, it leaves the cores to the sync renders for a
  * moment before the next one begins.
  */
-export function startableLanes(order: readonly Lane[], { served, load, slots }: SlotCapacity): readonly Lane[] {
+export function startableLanes(order: readonly Lane[], capacity: SlotCapacity): readonly Lane[] {
+  const { served, load, slots, isSyncSlotIdle } = capacity
   const othersMax = othersMaxOf(load, slots)
   const isPause = load.recentSync > 0 && load.recentOthers > 0 && othersMax === 1
   const mayOthers = load.others < othersMax && !isPause
-  return order.filter((lane) => served.includes(lane) && (lane === 'sync' || mayOthers))
+  return order.filter((lane) => served.includes(lane) && (lane === 'sync' ? !isSyncSlotIdle : mayOthers))
 }
 
 /**
@@ -73,10 +77,8 @@ export function syncSlotsOf(slots: number, served: readonly Lane[]): number {
   return served.includes('sync') && served.length > 1 ? Math.min(SYNC_SLOTS, slots - 1) : 0
 }
 
-/** The order of a slot that is reserved for sync renders: no async render is ever before them. */
-export function syncOnly(): readonly Lane[] {
-  return ['sync']
-}
+/** What a slot serves that is reserved for sync renders: no async render is ever before them. */
+export const SYNC_ONLY: readonly Lane[] = ['sync']
 
 /** The turn after a render of the lane `served`. */
 export function turnAfter(turn: LaneTurn, served: Lane): LaneTurn {

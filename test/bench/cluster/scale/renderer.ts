@@ -5,8 +5,8 @@ import { LANES, type Lane } from '@platen/contract/render.ts'
 import {
   type LaneTurn,
   laneOrder,
+  SYNC_ONLY,
   startableLanes,
-  syncOnly,
   syncSlotsOf,
   turnAfter,
 } from '@platen/renderer/worker/slots.ts'
@@ -75,12 +75,13 @@ export function openRenderer({ cores, concurrency }: RendererSize): Renderer {
 
   return {
     begin(now, started, refused) {
-      for (const slot of free) {
+      for (const slot of [...free].toSorted((one, other) => one - other)) {
         for (;;) {
-          const order = slot < syncSlots ? syncOnly() : laneOrder(turns[slot] ?? 0)
           // The moment after a sync render is left out: it is shorter than a render.
           const known = { ...load, recentSync: load.sync, recentOthers: 0 }
-          const lanes = startableLanes(order, { served: LANES, load: known, slots: slots - syncSlots })
+          const isSyncSlotIdle = free.values().some((each) => each < syncSlots)
+          const capacity = { served: LANES, load: known, slots: slots - syncSlots, isSyncSlotIdle }
+          const lanes = slot < syncSlots ? SYNC_ONLY : startableLanes(laneOrder(turns[slot] ?? 0), capacity)
           const isLastSlot = load.sync + load.others === slots - 1
           const render = lanes
             .values()
