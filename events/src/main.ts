@@ -26,6 +26,7 @@ import { LIST_CHECKPOINT_KEY, redisRenderList } from '@platen/adapters/redis/ren
 import { WEBHOOK_DEAD_LETTERS, type WebhookDeadLetter } from '@platen/contract/port/webhook-meter.ts'
 import { beginWithSettings, type DataPlane, EVENT_READERS, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
+import { PROJECTION_CALL_MS_MAX } from './charge/limit.ts'
 import { type Config, SETTINGS } from './config.ts'
 import {
   type Batches,
@@ -77,7 +78,7 @@ async function serve(own: Process<Config>): Promise<void> {
   )
   showSealKeys(base, webhooks)
   void beginWithSettings(base, () => webhooks.begin())
-  const views = openViews(base, { events, deliveries })
+  const views = await openViews(base, { events, deliveries })
   const backlog = stack.use(watchBacklog(kafka, { ...topics, readers: EVENT_READERS, deliveries: WEBHOOK_WAITS }))
   gaugeBacklog(metrics, () => backlog.last())
   stack.use(keepOffsets(kafka, topics))
@@ -109,20 +110,22 @@ function openBatchesOf(base: DataPlane<Config>, deliveries: KafkaDeliveryLog): B
 }
 
 /** Starts what removes expired data and what makes the views in Redis. */
-function openViews(
+async function openViews(
   base: DataPlane<Config>,
   logs: { readonly events: KafkaEventLog; readonly deliveries: KafkaDeliveryLog },
-): readonly Running[] {
-  const { redis, metrics, clock, stack, config } = base
+): Promise<readonly Running[]> {
+  const { redis, metrics, clock, stack, config, starting } = base
+  // No other call waits behind its many, and each of them is sent at once.
+  const projected = stack.use(await redis.duplicate(PROJECTION_CALL_MS_MAX, starting))
   const lists = { list: redisRenderList(redis), deliveryList: redisDeliveryList(redis) }
   const ledger = redisRenderLedger(redis)
   const retention = openRetention({ ...base, ...logs, ...lists, ledger, meter: retentionMeter(metrics, clock) })
   const projection = openProjection({
     ...base,
     ...logs,
-    checkpoints: redisCheckpoints(redis),
-    limiter: redisLimiter(redis, { format: config.format }),
-    ledger,
+    checkpoints: redisCheckpoints(projected),
+    limiter: redisLimiter(projected, { format: config.format }),
+    ledger: redisRenderLedger(projected),
     meter: projectionMeter(metrics),
   })
   const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)

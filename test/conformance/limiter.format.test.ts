@@ -1,6 +1,7 @@
 /** Tests the two forms of charged renders in Redis: what they cost, and that a month is exact whichever versions and formats charge it. */
 import { randomInt } from 'node:crypto'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
+import { ENDED_AT_ONCE } from '@platen/adapters/redis/limit.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { limiterPrefix } from '@platen/adapters/redis/limiter-settings.ts'
 import { FORMAT } from '@platen/contract/format.ts'
@@ -10,7 +11,7 @@ import { expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER } from '../fixture/build.ts'
 import { leftBy } from '../scenario/upgrade/left.ts'
 import { chargeBefore } from './charge-before.ts'
-import { describeOnRedis } from './redis-harness.ts'
+import { describeOnRedis, scriptCalls } from './redis-harness.ts'
 
 const { account, period } = aRecord()
 const [KEY_1, KEY_2] = ['', '2:'].map((form) => `${limiterPrefix(account)}:charges:${form}${period}`) as [
@@ -101,6 +102,15 @@ describeOnRedis('charges in Redis', (redis) => {
     expect(await limiter.completeAll([lost, again], NEVER)).toMatchObject([{ account, period, charged: 2 }])
   })
 
+  test('are made for some renders of many at a time, so that others do not wait for all', async () => {
+    await using connection = await redis.emptied()
+    const limiter = redisLimiter(connection)
+    await limiter.complete(aManifest(), NEVER)
+    const manifests = Array.from({ length: 2 * ENDED_AT_ONCE + 1 }, () => aManifest())
+    expect(await scriptCalls(connection, () => limiter.completeAll(manifests, NEVER))).toBe(3)
+    expect(await chargedBy(limiter)).toBe(manifests.length + 1)
+  })
+
   test('are made once in format 2, in buckets that stay small and take few bytes', async () => {
     await using connection = await redis.emptied()
     const limiter = redisLimiter(connection, { format: FORMAT })
@@ -110,9 +120,9 @@ describeOnRedis('charges in Redis', (redis) => {
       // With some that are charged already, and some twice.
       const again = Array.from({ length: 50 }, () => manifests[randomInt(from + 1)]).flatMap((each) => each ?? [])
       const next = manifests.slice(from, from + 1 + randomInt(600))
-      const [total] = await limiter.completeAll([...again, ...next, ...next.slice(5)], NEVER)
+      const totals = await limiter.completeAll([...again, ...next, ...next.slice(5)], NEVER)
       from += next.length
-      expect(total?.charged).toBe(from)
+      expect(totals.at(-1)?.charged).toBe(from)
     }
     await Promise.all(manifests.slice(-500).map((manifest) => limiter.complete(manifest, NEVER)))
     expect(await chargedBy(limiter)).toBe(manifests.length)

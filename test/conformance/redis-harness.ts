@@ -46,3 +46,11 @@ export async function completeLists(redis: RedisConnection): Promise<void> {
   const applied = { to: 1, isCaughtUp: true, period: '2026-11', charged: new Map<string, number>() }
   await checkpoints.advance(begun, applied, NEVER)
 }
+
+/** How many calls of scripts Redis gets from what `act` does. */
+export async function scriptCalls(connection: RedisConnection, act: () => Promise<unknown>): Promise<number> {
+  await connection.call((client) => client.config('RESETSTAT'), NEVER)
+  await act()
+  const stats = await connection.call((client) => client.info('commandstats'), NEVER)
+  return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(stats)?.[1])
+}

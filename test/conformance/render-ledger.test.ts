@@ -2,6 +2,7 @@ import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
+import { ENDED_AT_ONCE } from '@platen/adapters/redis/limit.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { PRUNE_ROWS_MAX } from '@platen/adapters/sqlite/limit.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
@@ -12,7 +13,7 @@ import { ledgerByLane } from '@platen/embedded/store/by-lane.ts'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aRenderId, NOON } from '../fixture/build.ts'
 import { all, memoryHarness, opened, sqliteHarness, timed } from './harness.ts'
-import { describeOnRedis } from './redis-harness.ts'
+import { describeOnRedis, scriptCalls } from './redis-harness.ts'
 import { describeRenderLedger } from './render-ledger.suite.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -73,6 +74,16 @@ describeOnRedis('on a real server', (redis) => {
     expect(await ledger.renew({ id: claimed.id, fence: 1, attempt: 1 }, { owner: 'a', leaseMs: DAY_MS }, signal)).toBe(
       false,
     )
+  })
+
+  test('the ledger in Redis keeps others waiting for no more than some renders of many', async ({ signal }) => {
+    await using connection = await redis.emptied()
+    const ledger = redisRenderLedger(connection)
+    await ledger.complete(aManifest(), signal)
+    const manifests = Array.from({ length: 2 * ENDED_AT_ONCE + 1 }, () => aManifest())
+    expect(await scriptCalls(connection, () => ledger.completeAll(manifests, signal))).toBe(3)
+    const views = await Promise.all(manifests.map(({ render }) => ledger.find(render.id, signal)))
+    expect(new Set(views.map((view) => view?.state.status))).toEqual(new Set(['succeeded']))
   })
 
   test('the ledger in Redis is not sure of a render that it knows only by a claim, because its end may be lost', async ({

@@ -1,4 +1,5 @@
 /** Tests artifacts in S3 beyond the suite: the conditions for a start, and the effects of bad networks and bad stores. */
+import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { connect, createServer as createTcpServer, type Server } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -129,6 +130,18 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
       'private, no-store',
     ])
     expect((await fetch(url.replace(publicEndpoint, server.endpoint))).status).toBe(403)
+  })
+
+  test('has S3 refuse bytes that are not those of the digest in their name', async ({ signal }) => {
+    using store = await open({}, signal)
+    const sha256 = createHash('sha256').update(BYTES).digest('hex')
+    const named = { ...PDF, key: `acme/01KAJ/${sha256}.pdf` }
+    const fault = await rejectionOf(store.put(named, Buffer.from('PDF'), signal))
+    expect(fault).toBeInstanceOf(Unavailable)
+    expect(fault).toMatchObject({ message: expect.stringContaining('XAmzContentSHA256Mismatch') })
+    expect(await store.has(named, signal)).toBe(false)
+    await store.put(named, BYTES, signal)
+    expect(Buffer.from((await store.get(named, signal)) ?? [])).toEqual(BYTES)
   })
 
   test('is Unavailable while S3 is away, and serves when it is back', async ({ signal }) => {

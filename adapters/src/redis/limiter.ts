@@ -21,7 +21,7 @@ import type { RenderId } from '@platen/contract/render-id.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
 import { gathered } from './connect/gather.ts'
 import type { RedisConnection } from './connect.ts'
-import { CHARGES_KEPT_MS } from './limit.ts'
+import { CHARGES_KEPT_MS, ENDED_AT_ONCE } from './limit.ts'
 import { limiterPrefix, settingsKey } from './limiter-settings.ts'
 import { openScript } from './script.ts'
 
@@ -115,18 +115,25 @@ function completing(
 ): AuditableLimiter['completeAll'] {
   const completing = { operation: 'complete', templatesMax: CHARGED_TEMPLATES_MAX, format }
   return async (manifests, signal) => {
-    const groups = new Map<string, Ends>()
+    const groups: Ends[] = []
+    const open = new Map<string, Ends>()
     for (const manifest of manifests) {
       const { account, period, id } = manifest.render
       const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
       const name = [account, period, endedPart(id), ...buckets].join(' ')
-      const group = groups.get(name) ?? { account, period, keys: [...keysToEnd(manifest.render), ...buckets], ends: [] }
-      groups.set(name, group)
       const { units, template, day } = chargeOf(manifest) ?? {}
-      group.ends.push({ id, tail: tailOf(id), units, template, day })
+      const end = { id, tail: tailOf(id), units, template, day }
+      const group = open.get(name)
+      if (group !== undefined && group.ends.length < ENDED_AT_ONCE) {
+        group.ends.push(end)
+        continue
+      }
+      const begun = { account, period, keys: [...keysToEnd(manifest.render), ...buckets], ends: [end] }
+      open.set(name, begun)
+      groups.push(begun)
     }
     return await Promise.all(
-      [...groups.values()].map(async ({ account, period, keys, ends }) => {
+      groups.map(async ({ account, period, keys, ends }) => {
         // The script returns the type of the port.
         const total = (await run(keys, { ...completing, ends }, signal)) as ChargeTotal
         return { account, period, ...total }

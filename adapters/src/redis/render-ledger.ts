@@ -9,6 +9,7 @@ import { type Manifest, type RenderRecord, type RenderView, shownOf, viewOf } fr
 import type { RenderId } from '@platen/contract/render-id.ts'
 import { gathered } from './connect/gather.ts'
 import type { RedisConnection } from './connect.ts'
+import { ENDED_AT_ONCE } from './limit.ts'
 import { ENDS_CHANNEL } from './render-ledger/render-ends.ts'
 import { openScript } from './script.ts'
 
@@ -62,9 +63,9 @@ export function redisRenderLedger(
     },
     complete: (manifest, signal) => completeAll([manifest], signal),
     async completeAll(manifests, signal) {
-      if (manifests.length === 0) return
-      const groups = redis.isCluster ? manifests.map((manifest) => [manifest]) : [manifests]
-      await Promise.all(groups.map((each) => completeAll(each, signal)))
+      await Promise.all(
+        slicesOf(manifests, redis.isCluster ? 1 : ENDED_AT_ONCE).map((each) => completeAll(each, signal)),
+      )
     },
     async find(id, signal) {
       // Only the script writes this value, from the requests `markQueued`, `claim` and `complete`.
@@ -77,6 +78,10 @@ export function redisRenderLedger(
       await redis.call((client) => client.del(keyOf(id)), signal)
     },
   }
+}
+
+function slicesOf<Item>(all: readonly Item[], size: number): readonly (readonly Item[])[] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))
 }
 
 function keyOf(id: RenderId): string {

@@ -3,7 +3,8 @@
  * of its address, with a shard before the id.
  *
  * Exactly one `create` succeeds because of `If-None-Match: *`. Some stores accept that header and ignore it, so the store only opens if
- * it is respected. Objects are written in one request: an object appears whole or not at all.
+ * it is respected. Objects are written in one request: an object appears whole or not at all. S3 compares each with the digest that the
+ * request is signed with.
  */
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
@@ -16,6 +17,7 @@ import {
   type ListObjectsV2CommandInput,
   type ListObjectsV2CommandOutput,
   PutObjectCommand,
+  type PutObjectCommandInput,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
@@ -26,7 +28,7 @@ import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
+import { type ArtifactAddress, isArtifactAddress, pdfDigestIn } from '@platen/contract/render.ts'
 import { connectS3, nameOf, type S3Connection, type S3Options, statusOf } from './connect.ts'
 import { claimPrefix } from './installation.ts'
 import type { S3Namespace } from './namespace.ts'
@@ -78,8 +80,8 @@ function storeOf(
   }
   return {
     async put(address, bytes, signal) {
-      const command = { ...inputOf(storedAddress(address)), Body: bytes }
-      await call((how) => client.send(new PutObjectCommand(command), how), signal)
+      const input = { ...inputOf(storedAddress(address)), Body: bytes }
+      await call((how) => client.send(putting(input, pdfDigestIn(address.key)), how), signal)
     },
     create: async (address, bytes, signal) => objects.create(storedAddress(address), bytes, signal),
     get: async (address, signal) => objects.get(storedAddress(address), signal),
@@ -117,6 +119,22 @@ function storeOf(
     },
     [Symbol.dispose]: () => connection[Symbol.dispose](),
   }
+}
+
+/** Makes a command that is signed with the digest; without one, the SDK reads the whole body again to compute it. */
+function putting(input: PutObjectCommandInput, sha256: string | undefined): PutObjectCommand {
+  const command = new PutObjectCommand(input)
+  if (sha256 === undefined) return command
+  command.middlewareStack.add(
+    (next) => (args) => {
+      // The SDK makes it before this step, for every protocol.
+      const { headers } = args.request as { readonly headers: Record<string, string> }
+      headers['x-amz-content-sha256'] = sha256
+      return next(args)
+    },
+    { step: 'build' },
+  )
+  return command
 }
 
 function objectsOf(connection: S3Connection, { clock, ids }: S3ArtifactStoreOptions): Objects {

@@ -1,4 +1,5 @@
 /** Reads the event log from offsets that the reader chooses. Yields the buffered events of each partition as one batch with its offsets. */
+import { setImmediate } from 'node:timers/promises'
 import type { RenderEvent } from '@platen/contract/event.ts'
 import { type Notifier } from '@platen/contract/notifier.ts'
 import type { EventBatch, ReplayStart } from '@platen/contract/port/event-log.ts'
@@ -38,9 +39,19 @@ export async function* eventBatches(replay: Replay, signal: AbortSignal): AsyncG
     const includesIdle = clock.monotonic() >= idleDueAt
     if (includesIdle) idleDueAt = clock.monotonic() + REPLAY_IDLE_MS
     const buffered = takeBuffered(replay, positions, includesIdle)
-    if (buffered.length > 0) yield await Promise.all(buffered.map((each) => eventBatchOf(replay, each, signal)))
+    if (buffered.length > 0) yield await inTurns(buffered, (each) => eventBatchOf(replay, each, signal))
     else await raceFirst([(over) => arrival.wait(over), (over) => clock.sleep(REPLAY_IDLE_MS, over)], signal)
   }
+}
+
+/** Maps values one after the other, each in a turn of its own of the event loop, so that answers and other work need not wait for all. */
+async function inTurns<From, To>(values: readonly From[], map: (value: From) => Promise<To>): Promise<readonly To[]> {
+  const mapped: To[] = []
+  for (const value of values) {
+    await setImmediate()
+    mapped.push(await map(value))
+  }
+  return mapped
 }
 
 type Positions = Map<number, Position>

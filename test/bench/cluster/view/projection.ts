@@ -12,6 +12,7 @@ import { openLog } from '@platen/adapters/system/log.ts'
 import { FORMAT, FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { monthOf } from '@platen/contract/render.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
+import { PROJECTION_CALL_MS_MAX } from '@platen/events/charge/limit.ts'
 import { PROJECTION_READER, runProjection } from '@platen/events/charge/projection.ts'
 import { aManifest, anEvent, aRecord, aRenderId } from '../../../fixture/build.ts'
 import { startKafka } from '../../../topology/server/kafka.ts'
@@ -33,7 +34,8 @@ export async function* projection(scale: number): AsyncGenerator<Figure> {
   const ports = { clock: systemClock(), log: openLog({ level: 'error', process: 'test', instance: 'test' }) }
   const signal = new AbortController().signal
   await using connection = await connectKafka({ brokers: [kafka.broker], clientId: 'bench' }, ports, signal)
-  await using redis = await connectRedis({ ...redisSettings(server), isAutoPipelined: true, ...ports }, signal)
+  await using shared = await connectRedis({ ...redisSettings(server), isAutoPipelined: true, ...ports }, signal)
+  await using redis = await shared.duplicate(PROJECTION_CALL_MS_MAX, signal)
   await prepareTopics(connection, renderTopics({ prefix: '' }, [PROJECTION_READER]), {
     settings: { prefix: '' },
     signal,
