@@ -259,8 +259,8 @@ class RenderThreadPool implements ThreadPool {
       if (reply.kind === 'done') job?.resolve(reply.value)
       else job?.reject(errorOf(reply))
       const isOld = thread.usedAt - thread.startedAt >= RENDER_THREAD_AGE_MS_MAX
-      if (isOld || thread.renders >= this.#options.rendersMax) thread.isWorn = true
-      else void this.#checkMemory(thread)
+      const isLarge = reply.keptBytes > RENDER_THREAD_KEPT_MIB_MAX * MIB
+      if (isOld || isLarge || thread.renders >= this.#options.rendersMax) thread.isWorn = true
     }
     this.#replaceWorn()
     this.#dispatch()
@@ -289,15 +289,6 @@ class RenderThreadPool implements ThreadPool {
       // A pool at rest starts a thread when it needs one.
       if (unneeded.length > 0) this.#availability.markAvailable()
     }
-  }
-
-  /** Checks how much memory a thread keeps after a task. The answer takes a tenth of a millisecond, even if the next task has begun. */
-  async #checkMemory(thread: Thread): Promise<void> {
-    // A thread that has just exited answers with an error.
-    const heap = await thread.worker.getHeapStatistics().catch(() => undefined)
-    if (heap === undefined || heap.total_heap_size + heap.external_memory <= RENDER_THREAD_KEPT_MIB_MAX * MIB) return
-    thread.isWorn = true
-    this.#replaceWorn()
   }
 
   /** Starts a successor for a worn thread, or terminates the worn thread once the successor is ready. */

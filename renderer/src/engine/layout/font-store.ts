@@ -145,6 +145,22 @@ function refuseAbsentGlyphs(font: Font): void {
   })
 }
 
+/** Makes a default font remember which western letters it has. fontkit searches its tables for each letter of each text. */
+function rememberLetters(font: Font): void {
+  const has = font.hasGlyphForCodePoint.bind(font)
+  const known = new Int8Array(REMEMBERED_LETTERS)
+  Object.assign(font, {
+    hasGlyphForCodePoint(codePoint: number): boolean {
+      if (codePoint >= REMEMBERED_LETTERS) return has(codePoint)
+      known[codePoint] ||= has(codePoint) ? 1 : -1
+      return known[codePoint] === 1
+    },
+  })
+}
+
+/** Up to the first mark that is combined with other letters. */
+const REMEMBERED_LETTERS = 0x300
+
 /** Makes the fonts of one render. */
 function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family: string })[] {
   const own = new Map<AssetDigest, Font>()
@@ -264,6 +280,7 @@ function readDefault(face: FontFace): Font {
   setAsStandard(font, face.family)
   cacheSubsets(font)
   cachePairs(font)
+  rememberLetters(font)
   // The first layout makes it read its rules.
   font.layout('a')
   return prepared(font)

@@ -36,6 +36,11 @@ export type ThreadReply =
   | { readonly kind: 'loaded' }
   | { readonly kind: 'warm' }
   | { readonly kind: 'console'; readonly line: ConsoleLine }
+  /** `keptBytes` is the memory that the thread keeps after the task. To ask a thread for it takes longer. */
+  | (TaskEnd & { readonly keptBytes: number })
+
+/** How a task ended. */
+export type TaskEnd =
   | { readonly kind: 'done'; readonly value: TaskResults[TaskKind] }
   /** The task needs these files. Send it again with them. */
   | { readonly kind: 'wanting'; readonly urls: readonly string[] }
@@ -43,7 +48,7 @@ export type ThreadReply =
   | { readonly kind: 'failed'; readonly code?: FailureCode; readonly message: string; readonly stack?: string }
 
 /** The error that a thread reports. */
-export function errorOf(reply: Extract<ThreadReply, { kind: 'failed' | 'wanting' }>): Error {
+export function errorOf(reply: Extract<TaskEnd, { kind: 'failed' | 'wanting' }>): Error {
   if (reply.kind === 'wanting') return new FilesNeeded(reply.urls)
   const { code, message, stack } = reply
   if (code !== undefined) return new ServiceError(code, message)

@@ -4,6 +4,7 @@ import { flushCompileCache } from 'node:module'
 import { constants, getPriority, platform, setPriority } from 'node:os'
 import { Writable } from 'node:stream'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
@@ -17,7 +18,7 @@ import type { Evaluate } from '../../template/evaluate.ts'
 import type { FillHtml } from '../../template/html/fill.ts'
 import type { RenderDocument } from '../document.ts'
 import { LOW_NICENESS } from '../limit.ts'
-import type { RenderTask, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './message.ts'
+import type { RenderTask, TaskEnd, TaskKind, TaskResults, ThreadData, ThreadMessage, ThreadReply } from './message.ts'
 
 async function serve(port: MessagePort, { kinds, faces, isLow }: ThreadData): Promise<void> {
   // Before anything is loaded: a start takes a core for a third of a second.
@@ -91,11 +92,22 @@ async function handle(port: MessagePort, tools: Tools, message: ThreadMessage): 
   if (message.kind === 'warm_up') return warmUp(port, tools)
   // At once: a template that never ends is ended from outside.
   const onConsole = (line: ConsoleLine) => post(port, { kind: 'console', line })
+  const end = await endOf(runTask(tools, message, onConsole))
+  post(port, { ...end, keptBytes: keptBytes() })
+}
+
+async function endOf(task: Promise<TaskResults[TaskKind]>): Promise<TaskEnd> {
   try {
-    post(port, { kind: 'done', value: await runTask(tools, message, onConsole) })
+    return { kind: 'done', value: await task }
   } catch (error) {
-    post(port, failureOf(error))
+    return failureOf(error)
   }
+}
+
+/** The heap that this thread has claimed from the system, and the buffers beside it. */
+function keptBytes(): number {
+  const { total_heap_size: heap, external_memory: buffers } = getHeapStatistics()
+  return heap + buffers
 }
 
 /** A failure here is not the fault of a template. It ends the thread, as if the thread had not started. */
@@ -116,7 +128,7 @@ async function keepCompiled(): Promise<void> {
 
 const COMPILED_KEPT_AFTER_MS = 1000
 
-function runTask(
+async function runTask(
   { renderDocument, checkTemplate, fillHtml }: Tools,
   task: RenderTask,
   onConsole: (line: ConsoleLine) => void,
@@ -135,7 +147,7 @@ function post(port: MessagePort, reply: ThreadReply): void {
 }
 
 /** Cuts the message to the length that is shown, because it may quote all data of a template. */
-function failureOf(error: unknown): ThreadReply {
+function failureOf(error: unknown): TaskEnd {
   if (error instanceof FilesNeeded) return { kind: 'wanting', urls: error.urls }
   if (!(error instanceof Error)) return { kind: 'failed', message: String(error).slice(0, FAILURE_MESSAGE_CHARS_MAX) }
   const message = error.message.slice(0, FAILURE_MESSAGE_CHARS_MAX)

@@ -256,7 +256,16 @@ const FASTER_TEXTS: readonly Change[] = [
   {
     from: "import bidiFactory from 'bidi-js';",
     to: `import bidiFactory from 'bidi-js';
-import { plainRuns } from '${PLAIN_TEXT}';`,
+import { plainRuns } from '${PLAIN_TEXT}';
+import { plainLine } from '${new URL('./plain-line.ts', import.meta.url).href}';`,
+  },
+  {
+    from: '    return (attributedString, container, options = {}) => {\n        const processParagraph',
+    to: `    const tools = { applyRunStyles, substitute: engines.fontSubstitution(), scaleOf: scale, heightOf: height$1, ascentOf: ascent$1, descentOf: descent };
+    return (attributedString, container, options = {}) => {
+        const line = plainLine(attributedString, container, tools);
+        if (line) return [[line]];
+        const processParagraph`,
   },
   {
     from: '        const { fontSubstitution, scriptItemizer, bidi } = engines;\n',

@@ -31,10 +31,22 @@ const fonts = defaultFaces()
   .filter(({ family }) => family === 'DejaVu Sans' || family === 'Noto Sans Hebrew')
   .map(({ file }) => openFont(readFileSync(file)))
 
-function linesOf(kit: Textkit, letters: string, attributes: object): unknown {
-  const layOut = kit.default({ ...kit, fontSubstitution })
+const ROOM = { x: 0, y: 0, width: 120, height: 500 }
+
+function layOut(kit: Textkit, letters: string, { room = {}, engines = {}, ...attributes }: Setting): Lines {
   const runs = [{ start: 0, end: letters.length, attributes: { font: fonts, fontSize: 10, ...attributes } }]
-  const lines = layOut({ string: letters, runs }, { x: 0, y: 0, width: 120, height: 500 }, {})
+  return kit.default({ ...kit, fontSubstitution, ...engines })({ string: letters, runs }, { ...ROOM, ...room }, {})
+}
+
+/** The attributes of a text, and where and by which steps it is set. */
+interface Setting {
+  readonly room?: object
+  readonly engines?: object
+  readonly [attribute: string]: unknown
+}
+
+function linesOf(kit: Textkit, letters: string, setting: Setting): unknown {
+  const lines = layOut(kit, letters, setting)
   return lines.map((paragraph) =>
     paragraph.map((line) => ({
       ...line,
@@ -61,7 +73,18 @@ test('sets any text from the left as react-pdf does', () => {
     string({ unit: letter }),
     constantFrom('12 Items (3)', '1,234.50'),
   )
-  const styles = constantFrom({}, { direction: 'ltr' }, { align: 'right', characterSpacing: 1 }, { align: 'justify' })
+  const styles = constantFrom<Setting>(
+    {},
+    { direction: 'ltr' },
+    { align: 'right', characterSpacing: 1 },
+    { align: 'center', lineHeight: 14, room: { x: 3, y: 7, width: 60 } },
+    { align: 'justify' },
+    { indent: 9, room: { height: 15 } },
+    { verticalAlign: 'super', strike: true, room: { maxLines: 1, truncateMode: 'ellipsis' } },
+    { underline: true, lineHeight: 30, room: { height: 20 } },
+    { backgroundColor: 'red', link: 'https://example.com/', opacity: 0.5, room: { width: Number.NaN } },
+    { fontSize: 0, room: { maxLines: 0 } },
+  )
   assert(
     property(letters, styles, (text, attributes) => {
       expect(linesOf(own, text, attributes)).toEqual(linesOf(plain, text, attributes))
@@ -69,6 +92,30 @@ test('sets any text from the left as react-pdf does', () => {
     { numRuns: 500 },
   )
 })
+
+test.for<[string, string, Setting]>([
+  ['a cell', '1,234.50', { align: 'right' }],
+  ['a title', 'Item 3, as agreed', { lineHeight: 12, characterSpacing: 0.1 }],
+])('sets %s without the steps of react-pdf', ([, letters, setting]) => {
+  expect(layOut(own, letters, { ...setting, engines: { linebreaker: refused } })).toHaveLength(1)
+})
+
+test.for<[string, string, Setting]>([
+  ['a text of two lines', 'one line and another one', {}],
+  ['a text that is as wide as its room and no wider', 'mmmmmmmmmmmmm', {}],
+  ['a blank at the end', '12 ', {}],
+  ['a blank at the beginning', ' 12', {}],
+  ['a line that is too high', '12', { room: { height: 5 } }],
+  ['a line under the text', '12', { underline: true }],
+  ['a line around something', '12', { room: { exclusions: [{ type: 'rect', x: 0, y: 0, width: 9, height: 9 }] } }],
+  ['a text without a line', '12', { room: { maxLines: 0.5 } }],
+])('sets %s by the steps of react-pdf', ([, letters, setting]) => {
+  expect(() => layOut(own, letters, { ...setting, engines: { linebreaker: refused } })).toThrow('refused')
+})
+
+function refused(): never {
+  throw new Error('refused')
+}
 
 test.for([
   ['text from the right', '12 (3)', [{ start: 0, end: 6, attributes: { direction: 'rtl', font: fonts } }]],

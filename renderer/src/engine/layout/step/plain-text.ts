@@ -3,13 +3,13 @@
  * tables for the script and the direction of each letter, and looks for emoji and for characters that it leaves out.
  */
 
-interface Run {
+export interface Run {
   readonly start: number
   readonly end: number
   readonly attributes: Readonly<Record<string, unknown>>
 }
 
-interface Text {
+export interface Text {
   readonly string: string
   readonly runs: readonly Run[]
 }

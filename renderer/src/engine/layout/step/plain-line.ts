@@ -1,0 +1,159 @@
+/**
+ * A plain text that fits in one line, as most cells of a table are. react-pdf takes it through some twenty steps, and each copies it. Here
+ * it is set in one. Whatever is uncommon in it is left to react-pdf.
+ */
+import type { Font, Glyph, GlyphPosition } from 'fontkit'
+import { plainRuns, type Run, type Text } from './plain-text.ts'
+
+/** Where a text is set. Lengths are in points. */
+interface Container {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+  readonly maxLines?: number | null | undefined
+  readonly exclusions?: readonly unknown[] | undefined
+}
+
+/** A run with react-pdf's defaults. */
+interface StyledRun extends Run {
+  readonly attributes: Readonly<Record<string, unknown>> & {
+    readonly font: readonly Font[]
+    readonly features: string[]
+    readonly fontSize: number
+    readonly lineHeight: number | null
+    readonly characterSpacing: number
+    readonly alignLastLine: string
+  }
+}
+
+/** What textkit has for these steps. */
+export interface LineTools {
+  readonly applyRunStyles: (run: Run) => StyledRun
+  readonly substitute: (text: Text) => { readonly runs: readonly Run[] }
+  readonly scaleOf: (run: Run) => number
+  readonly heightOf: (run: Run) => number
+  readonly ascentOf: (run: Run) => number
+  readonly descentOf: (run: Run) => number
+}
+
+/** How much of the free room of a line is before it. A justified line has none. */
+const ALIGNMENTS = new Map(Object.entries({ left: 0, center: 0.5, right: 1 }))
+
+/** In font sizes. If a text fits only with narrower letters, it is not tried: it would be shaped twice. */
+const LETTER_WIDTH = 0.45
+
+/** The line of a text, as react-pdf's steps set it. Undefined if it has several lines, several styles or an uncommon one. */
+export function plainLine({ string, runs }: Text, room: Container, tools: LineTools): object | undefined {
+  const [only, ...others] = runs
+  if (only === undefined || others.length > 0 || !isOneLine(room)) return undefined
+  const run = tools.applyRunStyles(only)
+  const { alignLastLine, fontSize, lineHeight } = run.attributes
+  const alignment = ALIGNMENTS.get(alignLastLine)
+  if (alignment === undefined || isMore(run) || string.length * fontSize * LETTER_WIDTH > room.width) return undefined
+  const plain = plainRuns({ string, runs: [run] }, tools.substitute)
+  // They have the attributes of the run.
+  const set = plain && setRuns(string, plain.runs as readonly Run[] as readonly StyledRun[], tools)
+  if (set === undefined) return undefined
+  const { reach, xAdvance, measures } = set
+  const height = Math.max(measures.height, lineHeight ?? 0)
+  const isFit = reach <= room.width && xAdvance <= room.width && height <= room.height
+  if (!isFit) return undefined
+  return {
+    string,
+    runs: set.runs,
+    box: { x: room.x + (room.width - xAdvance) * alignment, y: room.y, width: room.width, height },
+    overflowLeft: 0,
+    overflowRight: 0,
+    decorationLines: [],
+    height: measures.height,
+    ascent: measures.ascent,
+    descent: Math.max(0, measures.descent),
+    xAdvance,
+  }
+}
+
+function isOneLine({ maxLines, exclusions = [] }: Container): boolean {
+  return exclusions.length === 0 && (maxLines === undefined || maxLines === null || maxLines >= 1)
+}
+
+/** Whether there is more to a run than letters beside each other. */
+function isMore({ attributes }: Run): boolean {
+  return MORE.some((name) => Boolean(attributes[name]))
+}
+
+const MORE = ['attachment', 'indent', 'underline', 'strike', 'verticalAlign', 'yOffset']
+
+interface SetRuns {
+  readonly runs: readonly object[]
+  /** Of each run. */
+  readonly measures: { readonly height: number; readonly ascent: number; readonly descent: number }
+  readonly xAdvance: number
+  /** The same, added up without regard to runs: in the last bits it may differ. */
+  readonly reach: number
+}
+
+/** Sets runs of one style. Undefined if a letter is not one glyph, or if a blank begins or ends the line. */
+function setRuns(string: string, runs: readonly StyledRun[], tools: LineTools): SetRuns | undefined {
+  const [first] = runs
+  const font = first?.attributes.font[0]
+  if (first === undefined || font === undefined) return undefined
+  const { features, characterSpacing, fontSize } = first.attributes
+  const scale = tools.scaleOf(first)
+  const measures = { height: tools.heightOf(first), ascent: tools.ascentOf(first), descent: tools.descentOf(first) }
+  const set: object[] = []
+  let [reach, width] = [0, 0]
+  for (const run of runs) {
+    const part = string.slice(run.start, run.end)
+    const { glyphs, positions: unscaled } = font.layout(part, features, undefined, undefined, 'ltr')
+    if (!areLetters(glyphs, part)) return undefined
+    if ((run === first && isBlank(glyphs[0])) || (run.end === string.length && isBlank(glyphs.at(-1)))) return undefined
+    let xAdvance = 0
+    const positions = unscaled.map((position) => {
+      const placed = placedAt(position, { scale, characterSpacing, fontSize })
+      xAdvance += placed.xAdvance
+      reach += placed.xAdvance
+      return placed
+    })
+    width += xAdvance
+    const indices = Array.from(glyphs.keys())
+    set.push({
+      ...run,
+      ...measures,
+      string: part,
+      glyphs,
+      positions,
+      xAdvance,
+      stringIndices: indices,
+      glyphIndices: indices,
+    })
+  }
+  return { runs: set, measures, xAdvance: width, reach }
+}
+
+function areLetters(glyphs: readonly Glyph[], letters: string): boolean {
+  return glyphs.length === letters.length && glyphs.every(({ codePoints }) => codePoints.length === 1)
+}
+
+function isBlank(glyph: Glyph | undefined): boolean {
+  return glyph?.codePoints[0] === BLANK
+}
+
+const BLANK = 0x20
+
+/** From units of the font to points, and the height to thousandths of the font size. */
+function placedAt(
+  { xAdvance, yAdvance, xOffset, yOffset }: GlyphPosition,
+  {
+    scale,
+    characterSpacing,
+    fontSize,
+  }: { readonly scale: number; readonly characterSpacing: number; readonly fontSize: number },
+): GlyphPosition {
+  return {
+    xAdvance: xAdvance * scale + characterSpacing,
+    yAdvance: yAdvance * scale,
+    xOffset: xOffset * scale,
+    yOffset: (yOffset * scale * 1000) / fontSize,
+  }
+}
