@@ -2,6 +2,7 @@
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Log } from '@platen/contract/port/log.ts'
 import type { ControllerMeter } from '@platen/contract/port/operator-meter.ts'
+import { firstAborted } from '@platen/contract/race.ts'
 import { RECONCILE_MS_MAX } from './limit.ts'
 import type { WorkQueue } from './work-queue.ts'
 
@@ -49,8 +50,9 @@ async function processKey(key: string, options: WorkerOptions, signal: AbortSign
   using _busy = meter.busy()
   const startedAt = clock.monotonic()
   const durationMs = () => clock.monotonic() - startedAt
+  using limited = firstAborted([signal, clock.timeout(RECONCILE_MS_MAX)])
   try {
-    const requeueAfterMs = await reconcile(key, AbortSignal.any([signal, clock.timeout(RECONCILE_MS_MAX)]))
+    const requeueAfterMs = await reconcile(key, limited.signal)
     queue.forget(key)
     if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs)
     meter.reconciled(requeueAfterMs === undefined ? 'success' : 'requeue_after', durationMs())

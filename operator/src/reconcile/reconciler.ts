@@ -8,6 +8,7 @@ import { canonicalJson } from '@platen/contract/canonical-json.ts'
 import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { firstAborted } from '@platen/contract/race.ts'
 import type { Resource, Uid } from '@platen/contract/resource.ts'
 import type { Kind, TenantStatus } from '@platen/contract/schema/resource.ts'
 import type { ClusterClient } from '../cluster/client.ts'
@@ -102,8 +103,8 @@ export class Reconciler {
       .filter(({ status }) => unpackStatus(status).observedGeneration !== undefined)
     await forEachConcurrently(waiting, RECONCILE_WORKERS, async (view) => {
       const state = this.#stateOf(keyOfResource(view.resource))
-      const limited = AbortSignal.any([signal, clock.timeout(RECONCILE_MS_MAX)])
-      const prepared = await this.#prepare(state, view, limited).catch(() => undefined)
+      using limited = firstAborted([signal, clock.timeout(RECONCILE_MS_MAX)])
+      const prepared = await this.#prepare(state, view, limited.signal).catch(() => undefined)
       if (prepared === undefined) state.isDirty = true
       else state.stage = { step: 'submitted', ...prepared, report: {} }
     })

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
+import type { CheckRequest } from '@platen/contract/template-check.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { FakeThread } from '../../../test/fixture/render/fake-thread.ts'
@@ -107,6 +108,15 @@ test('a spare starts beside a task that runs long, stays with it, and takes the 
   expect(alive().map(({ isBusy }) => isBusy)).toEqual([true])
   alive()[0]?.done()
   await next
+})
+
+test('no spare starts beside a check', async () => {
+  const { pool, clock, alive } = await aPool()
+  const checking = pool.run({ kind: 'check', check: {} as CheckRequest }, NEVER)
+  await clock.advance(10 * SPARE_AFTER_MS)
+  expect(alive()).toHaveLength(1)
+  alive()[0]?.done()
+  await checking
 })
 
 test('a thread that is ended before it had a spare is replaced at once', async () => {

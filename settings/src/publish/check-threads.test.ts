@@ -5,7 +5,7 @@ import { NEVER } from '../../../test/fixture/build.ts'
 import { aTemplateResource } from '../../../test/fixture/resource.ts'
 import { checkRequestsOf } from '../compile/template.ts'
 import { openCheckThreads } from './check-threads.ts'
-import { CHECK_ONE_THREAD_MS, CHECK_THREADS_IDLE_MS } from './limit.ts'
+import { CHECK_ALONE_MS_MAX, CHECK_THREADS_IDLE_MS } from './limit.ts'
 
 const [REQUEST] = checkRequestsOf([aTemplateResource()], new Map()).values().toArray() as [CheckRequest]
 
@@ -32,7 +32,7 @@ test('no thread is there before anything is checked, nor when nothing was for a 
   expect(threads).toEqual({ opened: 0, closed: 0 })
   const [one, other] = [checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER)]
   expect(threads).toEqual({ opened: 1, closed: 0 })
-  await clock.advance(CHECK_ONE_THREAD_MS)
+  await clock.advance(CHECK_ALONE_MS_MAX)
   asked[0]?.resolve([])
   await one
   await clock.advance(2 * CHECK_THREADS_IDLE_MS)
@@ -82,19 +82,28 @@ test('they are there before a check that is expected, and close if none comes', 
   expect(threads).toEqual({ opened: 2, closed: 2 })
 })
 
-test('checks follow each other on one thread, and run beside each other once they have taken a while', async () => {
+test('checks follow each other on one thread, however many there are', async () => {
+  const { clock, asked, checks } = counted()
+  const all = Array.from({ length: 5 }, () => checks.check(REQUEST, NEVER))
+  for (const [i, one] of all.entries()) {
+    await clock.advance(CHECK_ALONE_MS_MAX - 1)
+    expect(asked).toHaveLength(i + 1)
+    asked[i]?.resolve([])
+    await one
+  }
+})
+
+test('the next check begins beside one that takes long', async () => {
   const { clock, asked, checks } = counted()
   const [one] = [checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER)]
-  expect(asked).toHaveLength(1)
   asked[0]?.resolve([])
   await one
-  await clock.advance(CHECK_ONE_THREAD_MS - 1)
+  await clock.advance(0)
+  expect(asked).toHaveLength(2)
+  await clock.advance(CHECK_ALONE_MS_MAX - 1)
   expect(asked).toHaveLength(2)
   await clock.advance(1)
   expect(asked).toHaveLength(3)
-  void checks.check(REQUEST, NEVER)
-  await clock.advance(0)
-  expect(asked).toHaveLength(4)
 })
 
 test('a check that is no longer wanted does not wait for its turn', async () => {

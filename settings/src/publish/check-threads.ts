@@ -1,11 +1,11 @@
 /**
- * The threads of the publish check. They exist only while templates are checked: they take a hundred MiB, and most hours bring no template.
- * There is one until the checks have taken a while: it costs as much to open a thread as to check twenty templates.
+ * The threads of the publish check. They exist only while templates are checked: each takes a hundred MiB, and most hours bring no template.
+ * Checks follow each other on one thread. Another one opens beside a check that takes long.
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { raceAbort, raceFirst } from '@platen/contract/race.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
-import { CHECK_ONE_THREAD_MS, CHECK_THREADS_IDLE_MS } from './limit.ts'
+import { CHECK_ALONE_MS_MAX, CHECK_THREADS_IDLE_MS } from './limit.ts'
 import type { PublishCheck } from './run-check.ts'
 
 export interface CheckThreads extends AsyncDisposable {
@@ -24,17 +24,15 @@ interface CheckPool extends AsyncDisposable {
 
 export interface CheckThreadsOptions {
   readonly open: () => CheckPool
-  readonly clock: Pick<Clock, 'sleep' | 'monotonic'>
+  readonly clock: Pick<Clock, 'sleep'>
 }
 
 /** Opens the threads at the first check or by `prepare`, and closes them when idle for a while. Closing cancels running checks. */
 export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThreads {
   let threads: CheckPool | undefined
   let running = 0
-  /** When checks began to run without a pause. */
-  let busySince = 0
-  /** Resolves when the check that began last has ended. */
-  let last: Promise<void> = Promise.resolve()
+  /** Resolves when the next check may begin: the last one has ended, or has taken long. */
+  let turn: Promise<unknown> = Promise.resolve()
   let idle = new AbortController()
   const close = async () => {
     const last = threads
@@ -50,10 +48,11 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
     )
     if (isOver) await close()
   }
-  const awaitTurn = async (before: Promise<void>, signal: AbortSignal) => {
-    const leftMs = busySince + CHECK_ONE_THREAD_MS - clock.monotonic()
-    if (leftMs <= 0) return
-    await raceFirst([(until) => raceAbort(before, until), (until) => clock.sleep(leftMs, until)], signal)
+  /** The turn after a check that begins in this one and ends with `over`. */
+  const turnAfter = async (before: Promise<unknown>, over: Promise<void>) => {
+    await before
+    const isOver = (until: AbortSignal) => raceAbort(over, until)
+    await raceFirst([isOver, (until) => clock.sleep(CHECK_ALONE_MS_MAX, until)], NEVER_ABORTED)
   }
   return {
     prepare() {
@@ -64,12 +63,11 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
       idle.abort()
       threads ??= open()
       const opened = threads
-      const [before, over] = [last, Promise.withResolvers<void>()]
-      last = over.promise
+      const [mine, over] = [turn, Promise.withResolvers<void>()]
+      turn = turnAfter(mine, over.promise)
       running++
-      if (running === 1) busySince = clock.monotonic()
       try {
-        if (running > 1) await awaitTurn(before, signal)
+        if (running > 1) await raceAbort(mine, signal)
         return await opened.run({ kind: 'check', check: request }, signal)
       } finally {
         over.resolve()
@@ -83,3 +81,5 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
     },
   }
 }
+
+const NEVER_ABORTED = new AbortController().signal

@@ -6,8 +6,11 @@ const SECOND_MS = 1000
 /** How long idle threads of the publish check are kept. Opening them takes half a second, as long as a few checks. */
 export const CHECK_THREADS_IDLE_MS = 30 * SECOND_MS
 
-/** How long checks share one thread before a second one may start: twice as long as opening it. A check that hangs delays others no longer. */
-export const CHECK_ONE_THREAD_MS = 2 * SECOND_MS
+/**
+ * How long a check may take before the next one begins beside it, on a second thread: a check that hangs delays others no longer. Opening a
+ * thread takes half of this, and a check some hundredths of a second.
+ */
+export const CHECK_ALONE_MS_MAX = 2 * SECOND_MS
 
 /** Publish checks at once, one per tenant. Each has a thread of its own, of a hundred MiB. */
 export const CHECKS_AT_ONCE = 2

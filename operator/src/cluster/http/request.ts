@@ -2,6 +2,7 @@
 
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+import { firstAborted } from '@platen/contract/race.ts'
 import { codeOf } from '@platen/contract/thrown.ts'
 import { ClusterError, errorFromAnswer } from '../error.ts'
 import {
@@ -63,6 +64,7 @@ async function requestOnce(
 ): Promise<unknown> {
   const { method, path, query, body, accept = 'application/json', contentType = 'application/json' } = request
   const timedOut = clock.timeout(CLUSTER_REQUEST_MS_MAX)
+  using limited = firstAborted([signal, timedOut])
   const label = labelOf(request)
   const begunAt = clock.monotonic()
   const counted = (code: string) => meter.requested(method, code, clock.monotonic() - begunAt)
@@ -75,7 +77,7 @@ async function requestOnce(
       body: body && JSON.stringify(body),
       isLong: false,
     }
-    const answer = await transport.send(outgoing, AbortSignal.any([signal, timedOut]))
+    const answer = await transport.send(outgoing, limited.signal)
     const { statusCode: status = 0 } = answer
     const read = parseJson(await readWhole(answer, CLUSTER_ANSWER_BYTES_MAX))
     if (status >= 300) throw errorFromAnswer(label, { status, headers: answer.headers, body: read })

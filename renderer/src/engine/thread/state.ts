@@ -93,13 +93,13 @@ export function mayStartLow(threads: readonly Thread[], waiting: readonly Job[],
   return threads.some(isForSync) && !waiting.some(({ isSync }) => isSync)
 }
 
-/** Whether a task runs for so long that its thread may have to be ended. */
+/** Whether a task runs for so long that its thread may have to be ended. Not a check: the next one can wait for a start. */
 export function hasLongTask(threads: readonly Thread[], now: number): boolean {
   return threads.some((thread) => isLong(thread, now))
 }
 
 function isLong({ job, usedAt }: Thread, now: number): boolean {
-  return job !== undefined && now - usedAt >= SPARE_AFTER_MS
+  return job !== undefined && job.task.kind !== 'check' && now - usedAt >= SPARE_AFTER_MS
 }
 
 /**

@@ -33,8 +33,9 @@ export interface Enforcement {
 export function openKnownRevisions(): KnownRevisions {
   let revisions: readonly Revision[] = []
   return {
-    add(revision) {
-      revisions = [...revisions, revision].slice(-DIRECTORY_REVISIONS_KNOWN_MAX)
+    add({ revisionId, revision }) {
+      // Callers may have all settings of the revision in the same object. They must not stay in memory with it.
+      revisions = [...revisions, { revisionId, revision }].slice(-DIRECTORY_REVISIONS_KNOWN_MAX)
     },
     keepLast() {
       revisions = revisions.slice(-1)
