@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { ServiceError } from '@platen/contract/error.ts'
 import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
 import type { Asset, AssetDigest, FontReference, TenantId } from '@platen/contract/tenant.ts'
+import type { Font as Store } from '@react-pdf/renderer'
 import type { Font } from 'fontkit'
 import { THREAD_ASSET_CACHE_BYTES_MAX } from '../../limit.ts'
 import {
@@ -21,7 +22,7 @@ import { inspectFont, openFont, unpackFont } from '../../template/asset/font/fon
 import { readFont } from '../../template/asset/font/shared-font.ts'
 import { FACE_NAMES, type Families, faceFor, LAST_RESORT, plainText } from '../../template/asset/fonts.ts'
 import { isFontKind, kindOf } from '../../template/asset/kind.ts'
-import { PLAIN_WRAPPING, type Wrapping } from '../text/wrapping.ts'
+import { PLAIN_WRAPPING } from '../text/wrapping.ts'
 import { type FallbackFonts, measureLetters, openFallbackFonts, prepared, withoutGlyphs } from './fallback-fonts.ts'
 import { cachePairs } from './shaping.ts'
 import { cacheSubsets } from './subset-cache.ts'
@@ -39,17 +40,11 @@ export interface FontStore {
 }
 
 /** The part of react-pdf's store that layout uses. `load` is not there, because our fonts are loaded already. See `correction.ts`. */
-export interface FontReader {
+export interface FontReader extends Pick<typeof Store, 'getEmojiSource' | 'getHyphenationCallback'> {
   getFont(descriptor: FontDescriptor): Source
-  getEmojiSource(): null
-  getHyphenationCallback(): Wrapping
 }
 
-interface FontDescriptor {
-  readonly fontFamily: string
-  readonly fontWeight?: unknown
-  readonly fontStyle?: unknown
-}
+type FontDescriptor = Parameters<typeof Store.getFont>[0]
 
 /** The tenant that owns the fonts, their files, and the language of the document. */
 interface FontOwner {
