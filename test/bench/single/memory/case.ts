@@ -69,6 +69,10 @@ export async function* clusterMemory(scale: number): AsyncGenerator<Figure> {
   await using kafka = await startKafka({ isMeasured: true })
   await using service = await startClusterService(settingsFor(SLOTS), { kafka, manifests: manifestOf(resources()) })
   await published(service, MEASURED_LIVE, `invoice-${TEMPLATES - 2}`)
+  // In the images all code is compiled before the first start.
+  await mixedRenders(service, { documents: SLOTS })
+  await service.stop()
+  await service.start()
   const pids = pidsOf(service)
   const load = mixedRenders(service, { documents: Math.ceil(DOCUMENTS * scale) })
   const all = await Promise.all(pids.map(async ({ pid }) => highest(await memoriesDuring(pid, load))))
