@@ -13,7 +13,8 @@ export interface ObjectChange<T> {
 }
 
 export interface CacheOptions<T> {
-  readonly read: (object: KubeObject) => T
+  /** `before` is what was read last of the same object. */
+  readonly read: (object: KubeObject, before: T | undefined) => T
   readonly onChange: (change: ObjectChange<T>) => void
   /** Called once for each object, until the object can be read again. */
   readonly onUnreadable: (key: string, error: unknown) => void
@@ -55,7 +56,7 @@ export class Cache<T> {
     const known = this.#entries.get(key)
     const kept = known?.uid === uid ? known : undefined
     if (kept?.resourceVersion === resourceVersion) return kept
-    return { key, uid, resourceVersion, value: this.#read(key, object) ?? kept?.value }
+    return { key, uid, resourceVersion, value: this.#read(key, object, kept?.value) ?? kept?.value }
   }
 
   /** Stores an object that was created or changed. */
@@ -107,10 +108,10 @@ export class Cache<T> {
     this.#options.onChange({ key, before: before?.value, after: after?.value, isLive })
   }
 
-  #read(key: string, object: KubeObject): T | undefined {
+  #read(key: string, object: KubeObject, before: T | undefined): T | undefined {
     const { uid } = object.metadata
     try {
-      const value = this.#options.read(object)
+      const value = this.#options.read(object, before)
       this.#unreadable.delete(uid)
       return value
     } catch (error) {

@@ -32,10 +32,10 @@ export interface InformerOptions<T> {
   /** The path of the collection, from `pathOf`. May have a query that selects objects. */
   readonly path: string
   /**
-   * Returns the part of an object to keep. When it throws, the informer logs and counts the object, and keeps its last readable value if
-   * there is one.
+   * Returns the part of an object to keep; `before` is what was kept last of the same object. When it throws, the informer logs and counts
+   * the object, and keeps its last readable value if there is one.
    */
-  readonly read: (object: KubeObject) => T
+  readonly read: (object: KubeObject, before: T | undefined) => T
   /** Called for every change, in order, at least once. It neither waits nor throws. */
   readonly onChange: (change: ObjectChange<T>) => void
   readonly metadataOnly?: boolean

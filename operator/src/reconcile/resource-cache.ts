@@ -68,7 +68,7 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
         ...options,
         kind,
         path: collectionPath(kind),
-        read: (object) => readResourceView(kind, object),
+        read: (object, before) => readResourceView(kind, object, before),
         onChange: onObjectChange,
       }),
     ]),

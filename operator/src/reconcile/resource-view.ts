@@ -39,12 +39,17 @@ export interface ResourceView {
   readonly resourceVersion: string
 }
 
-/** Reads one object of a kind. Its spec matches the schema: the API server accepts nothing else. */
-export function readResourceView(kind: Kind, { metadata, spec, status }: KubeObject): ResourceView {
-  const { annotations = {}, finalizers = [], deletionTimestamp } = metadata
+/**
+ * Reads one object of a kind. Its spec matches the schema: the API server accepts nothing else. The view has the resource of `before`, the
+ * last view of the object, if the generation is the same: the reconciler keeps that one, and it is then in memory once.
+ */
+export function readResourceView(kind: Kind, object: KubeObject, before?: ResourceView): ResourceView {
+  const { metadata, spec, status } = object
+  const { annotations = {}, finalizers = [], deletionTimestamp, generation } = metadata
+  const isSame = before !== undefined && before.resource.metadata.generation === generation
   const rotation = annotations[kind === 'Tenant' ? ROTATE_ANNOTATION : ROTATE_KEY_ANNOTATION]
   return {
-    resource: resourceOf(kind, metadata, spec),
+    resource: isSame ? before.resource : resourceOf(kind, metadata, spec),
     ...(rotation !== undefined && { rotation }),
     isDeleting: deletionTimestamp !== undefined,
     finalizers: finalizers.length === 1 && finalizers[0] === FINALIZER ? ONLY_OUR_FINALIZER : finalizers,
