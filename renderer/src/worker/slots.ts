@@ -45,10 +45,10 @@ export interface AllSlots {
 }
 
 /**
- * The lanes from which a render may begin now in a slot that is not reserved for sync renders. A sync render is left to a reserved slot that
- * is idle: it would otherwise take the place of an async or bulk one. While a sync render runs, and for a moment after it, one async or bulk render fewer may run,
- * because they share the cores. But at least one may always run. Where that is the only one, it leaves the cores to the sync renders for a
- * moment before the next one begins.
+ * The lanes from which a render may begin now in a slot that is not reserved for sync renders. A sync render is left to a reserved slot
+ * that is idle: it would otherwise take the place of an async or bulk one. While a sync render runs, and for a moment after it, one async
+ * or bulk render fewer may run, because they share the cores. But at least one may always run. Where that is the only one, it leaves the
+ * cores to the sync renders for a moment before the next one begins.
  */
 export function startableLanes(order: readonly Lane[], capacity: SlotCapacity): readonly Lane[] {
   const { served, load, slots, isSyncSlotIdle } = capacity
