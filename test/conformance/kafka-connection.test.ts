@@ -117,17 +117,18 @@ describeOnKafka('the topics in Kafka', (kafka) => {
     const topics = [aTopic(name, 1)]
     await prepareTopics(connection, topics, options('', signal))
     await connection.send(name, [{ key: 'a', value: 'b' }], signal)
+    await using other = await kafka.connect()
     let asked = 0
     const whileDeleted: KafkaConnection = {
       ...connection,
       async admin() {
-        const admin = await connection.admin()
         // It knows by then that they are there, and asks for their offsets.
-        if (++asked === 2) {
+        if (++asked === 1) {
+          const admin = await other.admin()
           await admin.deleteTopics({ topics: [name] })
           await poll(() => admin.listTopics()).until((names) => !names.includes(name))
         }
-        return admin
+        return await connection.admin()
       },
     }
     await prepareTopics(whileDeleted, topics, options('', signal))

@@ -256,7 +256,8 @@ async function probeOnce(settings: KafkaSettings, ports: LogPorts, signal: Abort
   }
 }
 
-async function openAdmin(client: Kafka): Promise<Admin> {
+/** Connects an admin client. The caller disconnects it. Rejects as kafkajs does. */
+export async function openAdmin(client: Kafka): Promise<Admin> {
   const admin = client.admin({ retry: { ...RETRY, retries: 5 } })
   await admin.connect()
   return admin

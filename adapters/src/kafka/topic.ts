@@ -9,7 +9,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { LANES, type Lane } from '@platen/contract/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
 import type { Admin, ITopicConfig } from 'kafkajs'
-import { type KafkaConnection, throwUnavailable } from './connect.ts'
+import { type KafkaConnection, openAdmin, throwUnavailable } from './connect.ts'
 import { commitInGroup, hasOffsetsToCommit, isTransient, retryTransient } from './group.ts'
 import {
   KAFKA_BACK_OFF,
@@ -125,10 +125,7 @@ export async function prepareTopics(
   const wanted = topics.map((topic) => ({ ...topic, name: settings.prefix + topic.name }))
   try {
     const prepare = async () => {
-      const admin = await connection.admin()
-      const missing = await missingOf(admin, wanted)
-      if (missing.length > 0) await create(admin, missing, settings)
-      await waitUntilCreated(connection, admin, { wanted, signal })
+      await createMissing(connection, wanted, { settings, signal })
       // Brokers list a topic for a moment after somebody deleted it. It is then missing here, and must be created after all.
       await commitFirstOffsets(connection, groupsOf(wanted), { prefix: settings.prefix, signal })
     }
@@ -137,6 +134,22 @@ export async function prepareTopics(
     options.signal.throwIfAborted()
     if (cause instanceof KafkaUnfit) throw cause
     throwUnavailable(cause)
+  }
+}
+
+async function createMissing(
+  connection: KafkaConnection,
+  wanted: readonly Topic[],
+  { settings, signal }: { readonly settings: TopicSettings; readonly signal: AbortSignal },
+): Promise<void> {
+  // The connection's own admin client has read offsets, and creates no topic while one is missing whose offsets it once read.
+  const admin = await openAdmin(connection.client())
+  try {
+    const missing = await missingOf(admin, wanted)
+    if (missing.length > 0) await create(admin, missing, settings)
+    await waitUntilCreated(connection, admin, { wanted, signal })
+  } finally {
+    await admin.disconnect()
   }
 }
 
