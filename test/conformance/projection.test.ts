@@ -208,13 +208,16 @@ describeOnKafka('the projection', (kafka) => {
       await using scene = await aScene(kafka, redis)
       for (const isDone of [false, true]) {
         const steps = new Set<string>()
-        for (let at = 1; ; at += 1) {
+        for (let at = 1; ; ) {
           await scene.append(success(scene.aRender()), failure(scene.aRender()))
           const victim = mortal(scene.ports, { at, isDone })
           await using dying = start(victim.ports)
           await Promise.race([dying.ended, scene.caughtUp()])
           const step = victim.last()
-          if (step === undefined) break
+          if (step === undefined && steps.has('advance')) break
+          // If the events come in fewer batches than before, there are fewer calls. The last ones are then still to be tried.
+          at += step === undefined ? -1 : 1
+          if (step === undefined) continue
           expect(await dying.ended).toBeInstanceOf(Killed)
           steps.add(step)
           await using _heir = start(scene.ports)
