@@ -9,6 +9,7 @@
 import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
 import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
+import { firstAborted } from '@platen/contract/race.ts'
 import { formatOf, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
 import { type Engine } from '@platen/contract/render-options.ts'
 import { retryWhileUnavailable } from '@platen/contract/retry.ts'
@@ -59,8 +60,8 @@ export function kafkaRenderQueue(connection: KafkaConnection, settings: RenderQu
         value: codec.encode(record),
         headers: { v: String(formatOf(record, settings.format ?? FORMAT_DEFAULT)) },
       }
-      const deadline = connection.clock.timeout(KAFKA_ENQUEUE_MS_MAX)
-      await connection.send(topic, [message], AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
+      using limited = firstAborted([signal, connection.clock.timeout(KAFKA_ENQUEUE_MS_MAX)])
+      await connection.send(topic, [message], limited.signal).catch((cause: unknown) => {
         signal.throwIfAborted()
         return throwUnavailable(cause)
       })

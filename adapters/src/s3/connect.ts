@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { firstAborted } from '@platen/contract/race.ts'
 import { isBrokenConnection } from '@platen/contract/thrown.ts'
 
 // An `import` would load all of undici, too.
@@ -66,7 +67,8 @@ export function connectS3(options: S3Options, clock: Pick<Clock, 'timeout'>): S3
     publicClient,
     async call(make, signal) {
       signal.throwIfAborted()
-      const options = { abortSignal: AbortSignal.any([signal, clock.timeout(CALL_MS_MAX)]) }
+      using limited = firstAborted([signal, clock.timeout(CALL_MS_MAX)])
+      const options = { abortSignal: limited.signal }
       try {
         return await make(options).catch((cause: unknown) => {
           if (nameOf(cause) !== CLOCK_IS_WRONG) throw cause

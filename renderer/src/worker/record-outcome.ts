@@ -5,6 +5,7 @@ import { logFieldsOf } from '@platen/contract/log-fields.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
 import { inSpan } from '@platen/contract/port/tracer.ts'
 import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { firstAborted } from '@platen/contract/race.ts'
 import {
   type ArtifactAddress,
   CANCELED,
@@ -55,8 +56,8 @@ export async function storePdf(worker: Worker, record: RenderRecord, result: Ren
   if (result.kind === 'failed') return { status: 'failed', ...end, error: result.error, ...warned }
   const { storeDeadline, pages, sha256 } = result
   const address: ArtifactAddress = { bucket: record.storage.bucket, key: pdfKey(record, sha256) }
-  const until = AbortSignal.any([worker.forceStop, storeDeadline])
-  const put = worker.pdfs.put(address, result.pdf, until).then(() => true)
+  using until = firstAborted([worker.forceStop, storeDeadline])
+  const put = worker.pdfs.put(address, result.pdf, until.signal).then(() => true)
   const isStored = await beforeDeadline(storeDeadline, put)
   if (isStored) {
     const pdf = { address, bytes: result.pdf.byteLength, sha256 }

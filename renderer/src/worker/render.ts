@@ -40,8 +40,9 @@ export async function render(
   const { clock, engine, source, limiter, replies, forceStop } = worker
   // Limits the waits for a store before and after the engine. The template has its own deadline, and fetching does not count against it.
   const storeDeadline = clock.timeout(record.deadlineMs)
+  using fetching = firstAborted([forceStop, storeDeadline])
   const [work] = await Promise.all([
-    beforeDeadline(storeDeadline, source.workOf(record, AbortSignal.any([forceStop, storeDeadline]))),
+    beforeDeadline(storeDeadline, source.workOf(record, fetching.signal)),
     // The API confirms it too, unless it died or could not reach the limiter.
     limiter.confirm(record, forceStop),
   ])
