@@ -1,5 +1,4 @@
 /** Tests the keys of objects in a real S3 with S3's own client: with a shard in a new installation, and as before for older objects. */
-import { createHash } from 'node:crypto'
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { deliveryStoreIn } from '@platen/adapters/kafka/delivery/delivery-store.ts'
 import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
@@ -7,6 +6,7 @@ import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { shardedKey } from '@platen/adapters/s3/shard.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import {
@@ -150,8 +150,8 @@ describe.skipIf(!hasServer('s3'))('the shards of a real S3', () => {
 async function storeAll(store: ArtifactStore, record: RenderRecord, signal: AbortSignal): Promise<void> {
   const manifest = aManifest({ record })
   await store.create({ bucket: BUCKET, key: manifestKey(record.id) }, encodeManifest(manifest), signal)
-  const sha256 = createHash('sha256').update(BYTES).digest('hex')
-  await store.put({ bucket: BUCKET, key: pdfKey(record, sha256) }, BYTES, signal)
+  const digest = sha256(BYTES)
+  await store.put({ bucket: BUCKET, key: pdfKey(record, digest) }, BYTES, signal)
   await store.put({ bucket: BUCKET, key: inputKey(record.storage.prefix, record.id) }, BYTES, signal)
   const delivery = aDelivery({ id: anEvent(manifest).id, render: record.id })
   await deliveryStoreIn(store, { bucket: BUCKET, format: 1 }).create(delivery, NOON, signal)

@@ -1,5 +1,4 @@
 /** Tests artifacts in S3 beyond the suite: the conditions for a start, and the effects of bad networks and bad stores. */
-import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { connect, createServer as createTcpServer, type Server } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -7,6 +6,7 @@ import { openS3ArtifactStore, type S3ArtifactStoreOptions } from '@platen/adapte
 import type { S3Access } from '@platen/adapters/s3/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import { sha256 } from '@platen/contract/canonical-json.ts'
 import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
@@ -134,8 +134,8 @@ describe.skipIf(!hasServer('s3'))('the artifact store on a real S3', () => {
 
   test('has S3 refuse bytes that are not those of the digest in their name', async ({ signal }) => {
     using store = await open({}, signal)
-    const sha256 = createHash('sha256').update(BYTES).digest('hex')
-    const named = { ...PDF, key: `acme/01KAJ/${sha256}.pdf` }
+    const digest = sha256(BYTES)
+    const named = { ...PDF, key: `acme/01KAJ/${digest}.pdf` }
     const fault = await rejectionOf(store.put(named, Buffer.from('PDF'), signal))
     expect(fault).toBeInstanceOf(Unavailable)
     expect(fault).toMatchObject({ message: expect.stringContaining('XAmzContentSHA256Mismatch') })

@@ -112,7 +112,7 @@ export function isTransient(error: unknown): boolean {
   return isRebalance || isQueue || isRetriable || inner.some(isTransient) || isTransient(error.cause)
 }
 
-/** Was the topic deleted? Nothing else makes it again than `prepareTopics`. A broker that does not know a new one yet says the same. */
+/** Was the topic deleted? Only `prepareTopics` creates it again. A broker that does not know a new topic yet says the same. */
 function isMissingTopic(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return ('type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION') || isMissingTopic(error.cause)

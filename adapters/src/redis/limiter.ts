@@ -122,15 +122,13 @@ function completing(
       const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
       const name = [account, period, endedPart(id), ...buckets].join(' ')
       const { units, template, day } = chargeOf(manifest) ?? {}
-      const end = { id, tail: tailOf(id), units, template, day }
-      const group = open.get(name)
-      if (group !== undefined && group.ends.length < ENDED_AT_ONCE) {
-        group.ends.push(end)
-        continue
+      let group = open.get(name)
+      if (group === undefined || group.ends.length === ENDED_AT_ONCE) {
+        group = { account, period, keys: [...keysToEnd(manifest.render), ...buckets], ends: [] }
+        open.set(name, group)
+        groups.push(group)
       }
-      const begun = { account, period, keys: [...keysToEnd(manifest.render), ...buckets], ends: [end] }
-      open.set(name, begun)
-      groups.push(begun)
+      group.ends.push({ id, tail: tailOf(id), units, template, day })
     }
     return await Promise.all(
       groups.map(async ({ account, period, keys, ends }) => {

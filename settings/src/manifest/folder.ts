@@ -3,7 +3,6 @@
  * an unreadable file, and of every document missing from a file in which a document is too broken to identify. Only resources that are
  * cleanly removed are gone.
  */
-
 import { constants, watch } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'

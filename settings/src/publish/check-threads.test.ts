@@ -96,6 +96,7 @@ test('checks follow each other on one thread, however many there are', async () 
 test('the next check begins beside one that takes long', async () => {
   const { clock, asked, checks } = counted()
   const [one] = [checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER), checks.check(REQUEST, NEVER)]
+  expect(asked).toHaveLength(1)
   asked[0]?.resolve([])
   await one
   await clock.advance(0)
@@ -104,6 +105,9 @@ test('the next check begins beside one that takes long', async () => {
   expect(asked).toHaveLength(2)
   await clock.advance(1)
   expect(asked).toHaveLength(3)
+  void checks.check(REQUEST, NEVER)
+  await clock.advance(CHECK_ALONE_MS_MAX)
+  expect(asked).toHaveLength(4)
 })
 
 test('a check that is no longer wanted does not wait for its turn', async () => {

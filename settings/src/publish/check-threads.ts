@@ -52,7 +52,7 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
   const turnAfter = async (before: Promise<unknown>, over: Promise<void>) => {
     await before
     const isOver = (until: AbortSignal) => raceAbort(over, until)
-    await raceFirst([isOver, (until) => clock.sleep(CHECK_ALONE_MS_MAX, until)], NEVER_ABORTED)
+    await raceFirst([isOver, (until) => clock.sleep(CHECK_ALONE_MS_MAX, until)], NEVER)
   }
   return {
     prepare() {
@@ -82,4 +82,4 @@ export function openCheckThreads({ open, clock }: CheckThreadsOptions): CheckThr
   }
 }
 
-const NEVER_ABORTED = new AbortController().signal
+const NEVER = new AbortController().signal

@@ -78,8 +78,8 @@ export function openFontStore(faces: readonly FontFace[] = defaultFaces()): Font
       const own = ownFonts(faces)
       const families = new Map(own.map(({ family }, index) => [family, `template ${index}`]))
       for (const [family, name] of families) {
-        const faces = own.filter((face) => face.family === family)
-        registered.set(name, familyOf(name, faces, true))
+        const members = own.filter((face) => face.family === family)
+        registered.set(name, familyOf(name, members, true))
       }
       return {
         families,
