@@ -31,11 +31,22 @@ function openTimeouts(): Clock['timeout'] {
     const lateMs = Math.min(Math.floor(delay * LATE_SHARE), DELAY_MS_MAX - delay)
     const last = lasts.get(delay)
     if (last !== undefined && now <= last.sharedUntil) return last.signal
-    const signal = AbortSignal.timeout(delay + lateMs)
+    const signal = timeoutSignal(delay + lateMs)
     if (lasts.size >= LENGTHS_MAX) lasts.clear()
     if (lateMs > 0) lasts.set(delay, { signal, sharedUntil: now + lateMs })
     return signal
   }
+}
+
+/**
+ * Aborts when the data that was received until then has been read. `AbortSignal.timeout` aborts before that if this process was paused: due
+ * timers run first, and an answer that is already there would be too late.
+ */
+function timeoutSignal(ms: number): AbortSignal {
+  const timeout = new AbortController()
+  const abort = () => timeout.abort(new DOMException(`timed out after ${ms} ms`, 'TimeoutError'))
+  setTimeout(() => setImmediate(abort), ms).unref()
+  return timeout.signal
 }
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
