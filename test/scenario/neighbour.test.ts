@@ -2,11 +2,10 @@
  * A well-behaved tenant beside one that means harm: its renders all end well, none waits for a crowd, and a key
  * that it takes back is refused. `make hostile` tries every attack, one after the other; else some of them are tried, four at once.
  */
-import { messageOf } from '@platen/contract/thrown.ts'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
 import type { Attack } from '../hostile/neighbour/attacker.ts'
 import { ATTACKS } from '../hostile/neighbour/corpus.ts'
-import { bothTenants, inForce, SLOTS, watchBeside } from '../hostile/neighbour/neighbour.ts'
+import { beside, bothTenants, inForce, SLOTS, watchBeside } from '../hostile/neighbour/neighbour.ts'
 import { IS_LONG, SEED, seeded, shuffled } from '../run/form.ts'
 import type { TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
@@ -43,11 +42,6 @@ beforeAll(async () => {
   await inForce(service)
 })
 afterAll(() => service[Symbol.asyncDispose]())
-
-/** What a failure was beside. */
-const beside = (attacks: readonly Attack[]) => (cause: unknown) => {
-  throw new Error(`beside ${attacks.map(({ name }) => name).join(' + ')}: ${messageOf(cause)}`, { cause })
-}
 
 describe('beside a tenant that means harm, a neighbour is served, and what it takes back is taken back', () => {
   test.for(trials().map((trial) => [trial.name, trial] as const))('%s', async ([, { attacks }], { skip }) => {

@@ -9,7 +9,7 @@ import { ofTest } from '../fixture/lifetime.ts'
 import { key, LETTER_TSX, liveOf, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
 import { aReceiver, LOOPBACK_ALLOWED, type Receiver } from '../topology/receiver.ts'
-import { type RenderAnswer, render, request, statusOf, type TestedService } from '../topology/service.ts'
+import { type RenderAnswer, readList, render, request, statusOf, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 const [ACME, STORED, SMALL, KILLED] = ['acme', 'stored', 'small', 'killed'].map(liveOf) as [
@@ -58,15 +58,15 @@ async function accepted(answer: RenderAnswer): Promise<string> {
 }
 
 async function batchOf(secret: string, id: string): Promise<BatchRecord> {
-  const answer = await request(service, { key: secret, path: `/api/v1/batches/${id}` })
-  // A list that is being made is asked for again. Tests of the API compare its answers with this schema.
-  return answer.status === 503 ? await batchOf(secret, id) : (answer.json() as unknown as BatchRecord)
+  const answer = await readList(service, { key: secret, path: `/api/v1/batches/${id}` })
+  // Tests of the API compare its answers with this schema.
+  return answer.json() as unknown as BatchRecord
 }
 
 const endOf = (secret: string, id: string) => poll(() => batchOf(secret, id)).until(({ status }) => status === 'ended')
 
 async function rendersOf(secret: string, id: string): Promise<RenderPage['renders']> {
-  const answer = await request(service, { key: secret, path: `/api/v1/renders?batch=${id}&limit=100` })
+  const answer = await readList(service, { key: secret, path: `/api/v1/renders?batch=${id}&limit=100` })
   return (answer.json() as unknown as RenderPage).renders
 }
 
@@ -153,7 +153,7 @@ test('is refused as a whole for its 700th item, or for one unit too many, and co
   const many = await post(SMALL, { template: 'letter', items: itemsOf(6) })
   expect([many.status, many.json()]).toMatchObject([402, { error: { reason: 'quota_exhausted' } }])
   expect(await usageOf(SMALL)).toMatchObject({ used: 0, reserved: 0 })
-  const listed = await request(service, { key: SMALL, path: '/api/v1/renders' })
+  const listed = await readList(service, { key: SMALL, path: '/api/v1/renders' })
   expect(listed.json()).toEqual({ renders: [] })
   const id = await accepted(await post(SMALL, { template: 'letter', items: itemsOf(5) }))
   expect((await render(service, SMALL, { template: 'letter', data: {}, mode: 'async' })).status).toBe(402)

@@ -5,7 +5,7 @@ import type { RenderPage } from '@platen/contract/schema/response.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
 import { inspectPdf, occurrences, type PdfFacts } from '../topology/oracle.ts'
-import { ended, render, request, type Service, statusOf, submit } from '../topology/service.ts'
+import { ended, readList, render, request, type Service, statusOf, submit } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 let service: Service
@@ -212,7 +212,7 @@ describe('a render', () => {
 
 describe('the list of renders', () => {
   const list = (key: string, filters: Record<string, string>) =>
-    request(service, { key, path: `/api/v1/renders?${new URLSearchParams(filters).toString()}` })
+    readList(service, { key, path: `/api/v1/renders?${new URLSearchParams(filters).toString()}` })
   const idsOf = async (filters: Record<string, string>, key = ACME_LIVE) => {
     const answer = await list(key, filters)
     expect(answer.status).toBe(200)

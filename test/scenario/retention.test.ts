@@ -12,7 +12,7 @@ import { ofTest } from '../fixture/lifetime.ts'
 import { ACME_LIVE, ACME_TEST, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
-import { ended, render, request, type Stores, submit, type TestedService } from '../topology/service.ts'
+import { ended, readList, render, request, type Stores, submit, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 import { isOfCluster, placesOf } from './stored-text.ts'
 
@@ -248,7 +248,7 @@ describe('platen erase', () => {
         metadata: { who: word },
       }
       const listed = async () => {
-        const found = await request(service, { key: ACME_LIVE, path: `/api/v1/renders?reference=${word}` })
+        const found = await readList(service, { key: ACME_LIVE, path: `/api/v1/renders?reference=${word}` })
         return [found.status, found.json()]
       }
       await poll(() => render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), mode: 'async' })).until(

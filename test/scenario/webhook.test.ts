@@ -7,7 +7,7 @@ import { ofTest } from '../fixture/lifetime.ts'
 import { ACME_LIVE, ACME_WEBHOOK_SECRET, GLOBEX_LIVE, invoice } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'
 import { answering, aReceiver, LOOPBACK_ALLOWED, type Received, type Receiver } from '../topology/receiver.ts'
-import { ended, type RenderAnswer, render, request, submit, type TestedService } from '../topology/service.ts'
+import { ended, type RenderAnswer, readList, render, request, submit, type TestedService } from '../topology/service.ts'
 import { startService } from '../topology/topology.ts'
 
 let service: TestedService
@@ -201,7 +201,7 @@ function redeliver(id: string, key = ACME_LIVE): Promise<RenderAnswer> {
 
 describe('GET /deliveries', () => {
   const page = async (query: string, key = ACME_LIVE) => {
-    const answer = await request(service, { key, path: `/api/v1/deliveries?${query}` })
+    const answer = await readList(service, { key, path: `/api/v1/deliveries?${query}` })
     return { status: answer.status, ...(answer.json() as Partial<DeliveryPage>) }
   }
 

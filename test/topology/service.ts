@@ -89,6 +89,11 @@ export function render(service: Pick<Service, 'url'>, key: string, body: unknown
   return request(service, { key, body })
 }
 
+/** Asks a list, again while it is being made: it answers 503 until it has all that happened before the start of the service. */
+export function readList(service: Pick<Service, 'url'>, call: Call): Promise<RenderAnswer> {
+  return poll(() => request(service, call)).until(({ status }) => status !== 503)
+}
+
 /** Submits an async render and returns its id. Throws unless the answer is 202. */
 export async function submit(service: Pick<Service, 'url'>, key: string, body: object): Promise<string> {
   const answer = await render(service, key, { ...body, mode: 'async' })

@@ -1,12 +1,12 @@
 /** A cluster without Redis while one of its tenants means harm: the others are served, and what was accepted is rendered. */
 import { expect, test } from 'vitest'
+import { createClient } from '../../../client/src/client.ts'
 import { NEIGHBOUR_LIVE, openAttacker } from '../../hostile/neighbour/attacker.ts'
 import { ATTACKS } from '../../hostile/neighbour/corpus.ts'
-import { bothTenants, letter, SLOTS } from '../../hostile/neighbour/neighbour.ts'
+import { beside, bothTenants, letter, SLOTS } from '../../hostile/neighbour/neighbour.ts'
 import { SEED, seeded, shuffled } from '../../run/form.ts'
 import { startTestCluster } from '../../topology/cluster/test-cluster.ts'
 import { startRedis } from '../../topology/server/redis.ts'
-import { ended, render, submit } from '../../topology/service.ts'
 
 const AT_ONCE = 4
 const ROUNDS = 5
@@ -23,24 +23,23 @@ test(`a neighbour is served while Redis is wedged (seed ${SEED})`, async () => {
     settings: { PLATEN_CONCURRENCY: `${SLOTS}` },
   })
   const service = cluster.at(0)
+  // It sends a render again that is refused for a while: a machine that stalls for a second may refuse one.
+  const neighbour = createClient({ baseUrl: service.url(), apiKey: NEIGHBOUR_LIVE })
   // What every template takes to be in force was waited for by `publish`.
-  expect((await render(service, NEIGHBOUR_LIVE, letter('first'))).status).toBe(200)
+  await neighbour.render(letter('first'))
   await using attacker = openAttacker({ ...service, manifestsDir: cluster.manifestsDir })
   const attacking = Promise.all(attacks.map(({ begin }) => begin(attacker)))
-  const [statuses, ids]: [number[], string[]] = [[], []]
   redis.pause()
+  const ids: string[] = []
   for (let round = 0; round < ROUNDS; round++)
     for (const engine of ['react_pdf', 'html'] as const) {
-      const body = { ...letter(`${round}`), engine }
-      statuses.push((await render(service, NEIGHBOUR_LIVE, body)).status)
-      ids.push(await submit(service, NEIGHBOUR_LIVE, body))
+      const input = { ...letter(`${round}`), engine }
+      const { pdf } = await neighbour.render(input).catch(beside(attacks))
+      expect(Buffer.from(pdf).toString('latin1', 0, 5)).toBe('%PDF-')
+      ids.push((await neighbour.renderAsync(input).catch(beside(attacks))).renderId)
     }
   redis.resume()
   await attacking
-  const records = await Promise.all(ids.map((id) => ended(service, NEIGHBOUR_LIVE, id)))
-  const seen = { statuses: new Set(statuses), states: new Set(records.map(({ status }) => status)) }
-  expect(seen, attacks.map(({ name }) => name).join(' + ')).toEqual({
-    statuses: new Set([200]),
-    states: new Set(['succeeded']),
-  })
+  const records = await Promise.all(ids.map((id) => neighbour.waitForRender(id).catch(beside(attacks))))
+  expect(records.map(({ status }) => status)).toEqual(ids.map(() => 'succeeded'))
 })

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
+import { messageOf } from '@platen/contract/thrown.ts'
 import { expect } from 'vitest'
 import {
   html,
@@ -59,6 +60,11 @@ export const bothTenants = (...keys: readonly string[]) =>
 export async function inForce(service: TestedService): Promise<void> {
   await published(service, NEIGHBOUR_LIVE, 'letter')
   for (const code of Object.keys(TEMPLATES)) await published(service, ATTACKER_LIVE, code)
+}
+
+/** Says beside which attacks something failed. */
+export const beside = (attacks: readonly Attack[]) => (cause: unknown) => {
+  throw new Error(`beside ${attacks.map(({ name }) => name).join(' + ')}: ${messageOf(cause)}`, { cause })
 }
 
 export const letter = (name: string) => ({ template: 'letter', data: { name } })
