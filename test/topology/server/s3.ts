@@ -69,6 +69,8 @@ export async function startS3(
       args: [
         '--port',
         `${HOST}:${port}`,
+        // Other stores do so by default.
+        '--keep-alive',
         '--health',
         HEALTH,
         // Otherwise a removed account has its rights for two minutes more.
