@@ -1,3 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { openNotifier } from './notifier.ts'
 
@@ -38,6 +41,24 @@ describe('a notifier', () => {
     await expect(waiting).rejects.toBe(reason)
     one.notify()
     await expect(one.wait(signal)).resolves.toBeUndefined()
+  })
+
+  test('forgets a wait that was abandoned, even if it is never notified', async ({ signal }) => {
+    setFlagsFromString('--expose-gc')
+    const one = await quiet(signal)
+    const abandon = async () => {
+      const stop = new AbortController()
+      const waiting = one.wait(stop.signal)
+      stop.abort('enough')
+      await expect(waiting).rejects.toBe('enough')
+      return new WeakRef(stop.signal)
+    }
+    const signals = await Promise.all(Array.from({ length: 10 }, abandon))
+    // What was made or looked at in this turn is kept until its end.
+    await setImmediate()
+    runInNewContext('gc')()
+    expect(signals.filter((each) => each.deref() !== undefined)).toEqual([])
+    one.notify()
   })
 })
 

@@ -15,18 +15,27 @@ export interface Notifier {
 /** Opens a notifier that counts as notified once, so that the first waiter checks first. */
 export function openNotifier(): Notifier {
   let isNotified = true
-  let next = Promise.withResolvers<void>()
+  // Not one promise for all: until it settles it would keep each wait that was abandoned, and a lane without renders is never notified.
+  const waiting = new Set<() => void>()
   return {
     notify() {
       // Kept for the next waiter even if one is woken now: that one may have been abandoned.
       isNotified = true
-      next.resolve()
-      next = Promise.withResolvers()
+      for (const wake of waiting) wake()
     },
     async wait(signal) {
       signal.throwIfAborted()
-      if (!isNotified) return raceAbort(next.promise, signal)
-      isNotified = false
+      if (isNotified) {
+        isNotified = false
+        return
+      }
+      const { promise, resolve } = Promise.withResolvers<void>()
+      waiting.add(resolve)
+      try {
+        await raceAbort(promise, signal)
+      } finally {
+        waiting.delete(resolve)
+      }
     },
   }
 }

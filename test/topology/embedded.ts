@@ -20,7 +20,7 @@ const MAIN = join(ROOT, 'embedded/src/main.ts')
 /** The options of Node with which `npm start` and all images run the main thread. */
 export const MAIN_THREAD_OPTIONS = ['--max-semi-space-size=4']
 /** What they tell glibc. */
-export const MALLOC = { MALLOC_TRIM_THRESHOLD_: '131072' }
+export const MALLOC = { MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' }
 
 /** As `npm start` and the images have it: compiled code is kept beside the code, and a new data folder does not begin without it. */
 export const COMPILED = process.env['NODE_COMPILE_CACHE'] ?? join(ROOT, 'node_modules/.cache/compile')
