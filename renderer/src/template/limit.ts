@@ -16,6 +16,15 @@ export const LIQUID_ALLOCATIONS_MAX = 64 * MIB
 /** Time Liquid may take for one template. Sensible ones need less. It is below the default deadline, so that the error names a line. */
 export const LIQUID_MS_MAX = 20 * SECOND_MS
 
+/**
+ * Characters of the sources whose parsed form a thread keeps: two dozen usual templates. What is parsed may take two hundred times as much,
+ * which is a twentieth of the memory that a thread may have.
+ */
+export const LIQUID_KEPT_CHARS_MAX = 256 * KIB
+
+/** What the shortest template counts as: its filters and their formats take some hundred kilobytes. So at most 32 are kept. */
+export const LIQUID_CHARS_MIN = 8 * KIB
+
 /** Memory of one template evaluation in QuickJS, including its own megabyte: ten times what a document of ten thousand rows takes. */
 export const SANDBOX_MEMORY_BYTES_MAX = 256 * MIB
 

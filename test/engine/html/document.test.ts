@@ -144,7 +144,9 @@ describe('a document', () => {
     const pdf = await render(`<html lang="de-AT">${meta}x`, { template: { locale: 'pl-PL' } })
     const fields = ['Author', 'Subject', 'Keywords', 'Creator', 'Title'].map((field) => infoOf(pdf, field))
     expect(fields).toEqual(['Ada Lovelace', 'Öl', 'a, b, template:invoice, version:3', 'Platen', 'The template’s name'])
-    expect(languageOf(pdf)).toBe('de-AT')
+    const plain = await render('<!doctype html><html lang="fr"><meta name="author" content="Ada">x')
+    expect([pdf, plain].map(languageOf)).toEqual(['de-AT', 'fr'])
+    expect(infoOf(plain, 'Author')).toBe('Ada')
   })
 
   test('is in the language of the template where it names none, and of an author nobody has to name', async () => {

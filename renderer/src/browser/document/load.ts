@@ -20,6 +20,7 @@ import type { Session } from '../connection.ts'
 import { METADATA_CHARS_MAX } from '../limit.ts'
 import { fallbackScript } from './script/fallback.ts'
 import { mayStyleRelatively } from './script/fault-script.ts'
+import { plainFacts } from './script/plain-facts.ts'
 import { READY, REPORTS, type Report, reportsOf, withPreface } from './script/preface.ts'
 import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './script/script.ts'
 
@@ -117,6 +118,8 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
     async inspect() {
       const hosts = document.remote?.allowedHosts ?? []
       const { coverage } = document
+      const known = isScripted || coverage !== undefined ? undefined : plainFacts(html)
+      if (known !== undefined) return { ...known, reports: [] }
       const looking = { coverage, hosts, isScripted, mayStyleRelatively: mayStyleRelatively(html) }
       const [{ broken, ...facts }, reports] = await Promise.all([
         run<DocumentFacts>(inspectScript(looking)),

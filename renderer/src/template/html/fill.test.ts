@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { aRenderWork, type RenderWorkFields } from '../../../../test/fixture/render/work.ts'
 import type { RenderWork } from '../../port/engine.ts'
 import { HTML_BYTES_MAX } from '../limit.ts'
-import { fillHtml } from './fill.ts'
+import { fillHtml, openHtmlFiller } from './fill.ts'
 
 interface Source extends RenderWorkFields {
   readonly header?: string
@@ -250,5 +250,30 @@ describe('locale filters', () => {
   ])('refuses %s', ([template, reason]) => {
     const quoted = reason?.startsWith('there is no filter') ? '' : `${template}: `
     expect(refusal(template ?? '')).toBe(`template.html:1:1: ${quoted}${reason}`)
+  })
+})
+
+describe('openHtmlFiller', () => {
+  test('fills each document of a template by its own data, time zone and counters', async () => {
+    const filler = openHtmlFiller()
+    const template =
+      '{{ x }} {{ at | date: "%H:%M" }} {% cycle "odd", "even" %} {% increment n %} {% assign kept = x %}'
+    const filled = async (x: string, time_zone: string) => {
+      const data = { x, at: '2026-11-26T12:00:00Z' }
+      return (await filler(aWork(template, { data, options: { time_zone } }))).html
+    }
+    expect(await filled('a', 'UTC')).toBe('a 12:00 odd 0 ')
+    expect(await filled('b', 'Asia/Tokyo')).toBe('b 21:00 odd 0 ')
+    expect(await filled('<', 'UTC')).toBe('&lt; 12:00 odd 0 ')
+  })
+
+  test('fills other templates after one that cannot be filled', async () => {
+    const filler = openHtmlFiller()
+    const failing = aWork('{{ x | currency: "EUR" }}', { data: { x: 'much' } })
+    for (let times = 0; times < 2; times += 1)
+      await expect(filler(failing)).rejects.toThrow(
+        'template.html:1:1: {{ x | currency: "EUR" }}: the value is not a number',
+      )
+    expect((await filler(aWork('{{ x }}', { data: { x: 1 } }))).html).toBe('1')
   })
 })

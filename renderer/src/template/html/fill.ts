@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import type { JsonObject } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
+import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
 import { suggestion } from '@platen/contract/suggestion.ts'
 import type { Warning } from '@platen/contract/warning.ts'
 import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
@@ -15,10 +16,16 @@ import type { FontFace } from '../asset/font/default-fonts.ts'
 import { type RemoteImages, remoteImagesOf, requireFetched } from '../asset/remote-images.ts'
 import { FigureFault } from '../figure/figure.ts'
 import { registerFigures } from '../figure/tag.ts'
-import { HTML_BYTES_MAX, LIQUID_ALLOCATIONS_MAX, LIQUID_MS_MAX } from '../limit.ts'
+import {
+  HTML_BYTES_MAX,
+  LIQUID_ALLOCATIONS_MAX,
+  LIQUID_CHARS_MIN,
+  LIQUID_KEPT_CHARS_MAX,
+  LIQUID_MS_MAX,
+} from '../limit.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
 import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
-import { watchAbsent } from './liquid/absent.ts'
+import { absentWatcher, type WatchAbsent } from './liquid/absent.ts'
 import { marginFaultOf } from './page-css.ts'
 import { isPlain } from './plain.ts'
 import {
@@ -62,13 +69,16 @@ const FILE_TAGS = ['include', 'render', 'layout', 'block']
 export type FillHtml = (work: RenderWork) => Promise<ScannedHtml>
 
 /**
- * Returns a function that fills as `fillHtml` does, and finds characters that no font has. The function caches what it read of fonts. It
- * throws `FilesNeeded` if header or footer have images that must be fetched.
+ * Returns a function that fills as `fillHtml` does, and finds characters that no font has. The function caches parsed templates, and what it
+ * read of fonts. It throws `FilesNeeded` if header or footer have images that must be fetched.
  */
 export function openHtmlFiller(faces?: readonly FontFace[]): FillHtml {
   const scan = openGlyphScan(faces)
+  const kept = openLruCache<LiquidProgram>(LIQUID_KEPT_CHARS_MAX, ({ chars }) => chars)
   return async (work) => {
-    const parts = fillParts(work)
+    const own = tenantPart(kept, work.tenant)
+    const key = `${work.digest} ${work.options.time_zone ?? ''}`
+    const parts = fillParts(work, () => own.get(key) ?? own.set(key, programOf(work)))
     const remote = remoteImagesOf(work)
     const filled = withFiles(parts, work, remote)
     requireFetched(remote)
@@ -94,7 +104,11 @@ export function openHtmlFiller(faces?: readonly FontFace[]): FillHtml {
  * for an asset that the template does not have. References to files of hosts that are not fetched stay unchanged.
  */
 export function fillHtml(work: RenderWork): FilledHtml {
-  return withFiles(fillParts(work), work, remoteImagesOf(work))
+  return withFiles(
+    fillParts(work, () => programOf(work)),
+    work,
+    remoteImagesOf(work),
+  )
 }
 
 interface Parts {
@@ -133,18 +147,36 @@ function parseWith(liquid: Liquid, { html: source }: RenderWork['template']): re
   ]
 }
 
-function fillParts(work: RenderWork): Parts {
+/** A parsed template with its filters, for one time zone. Fills one document at a time. */
+interface LiquidProgram {
+  readonly liquid: Liquid
+  readonly sources: readonly (ParsedSource & { readonly watchAbsent: WatchAbsent })[]
+  /** How much of `LIQUID_KEPT_CHARS_MAX` it takes. */
+  readonly chars: number
+}
+
+function programOf({ template, options }: RenderWork): LiquidProgram {
+  const liquid = openLiquid(template.locale, options.time_zone)
+  const sources = parseWith(liquid, template).map((source) => ({
+    ...source,
+    watchAbsent: absentWatcher(source.templates, source.name),
+  }))
+  const texts = [template.html?.template, template.html?.header, template.html?.footer]
+  return { liquid, sources, chars: texts.reduce((sum, text = '') => sum + text.length, LIQUID_CHARS_MIN) }
+}
+
+function fillParts(work: RenderWork, program: () => LiquidProgram): Parts {
   // Check this before anything that takes time. If the source sets the size, only Chromium knows it.
   const fault = work.options.page_size === undefined ? undefined : marginFaultOf(work.options)
   if (fault !== undefined) throw new ServiceError('invalid_options', fault)
-  const liquid = openLiquid(work.template.locale, work.options.time_zone)
-  const [document, ...edges] = parseWith(liquid, work.template)
+  const { liquid, sources } = program()
+  const [document, ...edges] = sources
   assert(document !== undefined, 'a template has a document')
   const data = JSON.parse(new TextDecoder().decode(work.data)) as JsonObject
   const scope = { ...data, options: work.options }
   const absent: Warning[] = []
-  const fill = ({ name, templates }: ParsedSource): Part => {
-    watchAbsent(templates, name, absent)
+  const fill = ({ name, templates, watchAbsent }: LiquidProgram['sources'][number]): Part => {
+    watchAbsent(absent)
     return { name, html: withDigests({ name, html: fillOne(liquid, { name, templates, scope }) }, work.assets) }
   }
   return {

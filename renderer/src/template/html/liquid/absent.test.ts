@@ -61,6 +61,19 @@ describe('a printed variable', () => {
     expect(filled).toBe('&lt;|&lt;|p|q|2|3|1|L|')
   })
 
+  test('is named in each document of a template, by what that document lacks', async () => {
+    const fill = openHtmlFiller()
+    const html = { template: '{{ a }}{{ b }}', javascript: false }
+    const absentOf = async (data: JsonObject) =>
+      (await fill(aRenderWork({ data, template: { html } }))).absent.map(({ message }) => message)
+    const [noA, noB] = ['there is no value for a', 'there is no value for b']
+    const first = await absentOf({})
+    expect(await absentOf({ a: 1 })).toEqual([noB])
+    expect(await absentOf({ a: 1, b: 1 })).toEqual([])
+    expect(await absentOf({})).toEqual([noA, noB])
+    expect(first).toEqual([noA, noB])
+  })
+
   test('is one of at most twenty that are named', async () => {
     expect(await absentIn(Array.from({ length: 50 }, (_, index) => `{{ x${index} }}`).join(''))).toHaveLength(20)
   })

@@ -13,16 +13,32 @@ const ABSENT_MAX = 20
 /** Fields among which a similar name is looked for. */
 const FIELDS_MAX = 200
 
-/** Watches what the parsed source `name` prints from now on. Adds a warning to `warnings` for each place that printed no value. */
-export function watchAbsent(templates: readonly Template[], name: string, warnings: Warning[]): void {
+/** Begins a document. From now on adds a warning to `warnings` for each place that prints no value. */
+export type WatchAbsent = (warnings: Warning[]) => void
+
+/** Changes the parsed source `name`, so that it can be watched, one document after the other. */
+export function absentWatcher(templates: readonly Template[], name: string): WatchAbsent {
+  const watched: Watched = { warnings: [], reported: new Set() }
   walkLiquid(templates, (template) => {
     if (template instanceof Output || template instanceof EchoTag)
-      for (const value of template.arguments()) if (value instanceof Value) watch(value, name, warnings)
+      for (const value of template.arguments()) if (value instanceof Value) watch(value, name, watched)
     return undefined
   })
+  return (warnings) => {
+    watched.warnings = warnings
+    watched.reported.clear()
+  }
 }
 
-function watch({ initial, filters }: Value, source: string, warnings: Warning[]): void {
+/** Of the document that is filled. */
+interface Watched {
+  warnings: Warning[]
+  /** The places with a warning. */
+  readonly reported: Set<Value>
+}
+
+function watch(place: Value, source: string, watched: Watched): void {
+  const { initial, filters } = place
   const [path, ...others] = initial.postfix
   if (!TypeGuards.isPropertyAccessToken(path) || others.length > 0 || path.variable !== undefined) return
   if (filters.some((filter) => filter.name === 'default')) return
@@ -32,10 +48,10 @@ function watch({ initial, filters }: Value, source: string, warnings: Warning[])
       : [],
   )
   if (keys.length < path.props.length) return
-  let isReported = false
   const report = (parent: unknown, key: string | number) => {
-    if (isReported || warnings.length >= ABSENT_MAX) return
-    isReported = true
+    const { warnings, reported } = watched
+    if (reported.has(place) || warnings.length >= ABSENT_MAX) return
+    reported.add(place)
     const [line, column] = path.getPosition()
     const message = `there is no value for ${shortened(path.getText())}${suggestion(String(key), fieldsOf(parent, key))}`
     warnings.push({ code: 'variable_absent', place: `${source}:${line}:${column}`, message })
