@@ -28,6 +28,8 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: 'contract/src/address.ts', mayImport: [], builtins: [...PURE, 'node:net'] },
   // Asks where the compile cache is, and reads nothing of it.
   { from: 'contract/src/thread-env.ts', mayImport: [], builtins: ['node:module', 'node:path'] },
+  // Says where modules are, and looks for none.
+  { from: 'contract/src/own-modules.ts', mayImport: [], builtins: ['node:module'] },
   { from: 'contract/src', mayImport: [], builtins: PURE },
 
   // Each folder has one dependency, and no folder imports another.

@@ -318,16 +318,35 @@ function once<T>(make: () => T): () => T {
 
 /**
  * Prevents the traces that `ownFonts` prevents, for fonts that keep their glyphs. Problem: writing a document may first meet a glyph as a
- * part of another, as the s of ś, and caches it without characters. In every later document of the thread that letter is visible but cannot
- * be copied or searched. So we give every glyph its characters before the first document.
+ * part of another, as the s of ś, and caches it without characters. In every later document of the thread that letter is visible but
+ * cannot be copied or searched. So a glyph gets its characters when it is made, whoever asks for it. A font has thousands, and most are
+ * never used.
  */
-function nameGlyphs(font: Font): void {
+function nameGlyphs(font: Font & CharacterTable): void {
+  const table = font._cmapProcessor
+  assert(table !== undefined, 'a font has a table of characters')
+  const [first, last] = [new Int32Array(font.numGlyphs).fill(-1), new Int32Array(font.numGlyphs).fill(-1)]
   for (const codePoint of font.characterSet) {
-    const glyph = font.glyphForCodePoint(codePoint)
-    const letters = Array.from(
-      plainText(String.fromCodePoint(codePoint)),
-      (letter) => letter.codePointAt(0) ?? codePoint,
-    )
-    Object.assign(glyph, { codePoints: letters, isLigature: letters.length > 1 })
+    const id = table.lookup(codePoint)
+    if (first[id] === -1) first[id] = codePoint
+    last[id] = codePoint
   }
+  const getGlyph = font.getGlyph.bind(font)
+  Object.assign(font, {
+    getGlyph(...[id, characters]: Parameters<Font['getGlyph']>) {
+      const [begin = -1, codePoint = -1] = [first[id], last[id]]
+      if (codePoint === -1) return getGlyph(id, characters)
+      last[id] = -1
+      const codePoints = Array.from(
+        plainText(String.fromCodePoint(codePoint)),
+        (letter) => letter.codePointAt(0) ?? codePoint,
+      )
+      return Object.assign(getGlyph(id, [begin]), { codePoints, isLigature: codePoints.length > 1 })
+    },
+  })
+}
+
+/** The table of characters in a font of fontkit. Its types leave this out. */
+interface CharacterTable {
+  readonly _cmapProcessor?: { lookup(codePoint: number): number }
 }

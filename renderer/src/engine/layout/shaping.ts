@@ -12,7 +12,7 @@ const LETTERS_MAX = 0x180
 const UNKNOWN = -0x8000
 const NEEDS_SHAPING = 0x7fff
 
-/** Makes a font cache its pairs, in some 300 kB. All glyphs of the font must exist already. */
+/** Makes a font cache its pairs, in some 300 kB. Its glyphs must have got their characters. */
 export function cachePairs(font: Font): void {
   const layout = font.layout.bind(font)
   /** By code point. Null for a letter that has no single glyph of its own. */
