@@ -4,54 +4,77 @@ import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { html, manifestOf, template, tsx } from '../../fixture/manifests.ts'
 import { poll } from '../../time/poll.ts'
-import { ended, render, request, submit } from '../../topology/service.ts'
+import { render, request, submit } from '../../topology/service.ts'
 import { HTML, invoiceData, TSX } from '../invoice.ts'
-import { type Figure, quantile, race } from '../measure.ts'
+import { type Contender, type Figure, quantile, race } from '../measure.ts'
 import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from '../service.ts'
+import { watchMachine } from './machine.ts'
 
 const SLOTS = 2
 
-export async function* steadiness(scale: number): AsyncGenerator<Figure> {
-  await using service = await startMeasured(SLOTS)
-  for (const engine of ['html', 'react_pdf'] as const) {
-    const [own] = await race([syncRenders(service, engine)], {
-      rows: 10,
-      concurrency: 1,
-      count: Math.ceil(1000 * scale),
-      rounds: 1,
-      warmUp: 300,
-    })
-    const [p95, worst] = [quantile(own.latenciesMs, 0.95), Math.max(...own.latenciesMs)]
-    yield {
-      name: `${engine}: worst of ${own.latenciesMs.length} documents ÷ p95`,
-      detail: `${ms(worst)} ÷ ${ms(p95)}`,
-      value: worst / p95,
-      target: { atMost: 2 },
-    }
-  }
-  for (const engine of ['html', 'react_pdf'] as const) yield await crowded(service, engine, scale)
+/** So many at any scale: the worst of a hundred is another thing than the worst of a thousand. */
+const DOCUMENTS = 1000
+const CROWD = 500
+/** A page and what fills it are warm sooner than V8 has compiled react-pdf. With more, a browser would retire in the measured part. */
+const WARM_UP = { html: 300, react_pdf: 1000 } as const
+
+export async function* steadiness(): AsyncGenerator<Figure> {
+  for (const engine of ['html', 'react_pdf'] as const) yield* spread(engine)
+  for (const engine of ['html', 'react_pdf'] as const) yield* crowded(engine)
 }
 
-/** Sync renders of one tenant while another's async renders wait in their hundreds. */
-async function crowded(
-  service: Awaited<ReturnType<typeof startMeasured>>,
-  engine: Engine,
-  scale: number,
-): Promise<Figure> {
-  const batch = { rows: 10, concurrency: 1, count: Math.ceil(100 * scale), rounds: 1, warmUp: 50 }
-  const [solo] = await race([syncRenders(service, engine)], batch)
+/** The worst of a thousand is one accident. The mean of the ten worst says more of the service, and differs less between two runs. */
+async function* spread(engine: Engine): AsyncGenerator<Figure> {
+  await using service = await startMeasured(SLOTS)
+  const sync = syncRenders(service, engine)
+  const batch = { rows: 10, concurrency: 1 }
+  await sync.run({ ...batch, count: WARM_UP[engine] })
+  await using machine = await watchMachine()
+  const { latenciesMs } = await sync.run({ ...batch, count: DOCUMENTS })
+  const machineDid = await machine.said()
+  const p95 = quantile(latenciesMs, 0.95)
+  const worst = latenciesMs.toSorted((one, other) => other - one).slice(0, 10)
+  const figure = (which: string, value: number, more = ''): Figure => ({
+    name: `${engine}: ${which} of ${DOCUMENTS} documents ÷ p95`,
+    detail: `${ms(value)} ÷ ${ms(p95)}${more}`,
+    value: value / p95,
+    target: { atMost: 2 },
+  })
+  yield figure('worst', Math.max(...worst), `; ${machineDid}`)
+  yield figure('mean of the ten worst', worst.reduce((sum, each) => sum + each, 0) / worst.length)
+}
+
+/**
+ * Sync renders of one tenant while another's async renders arrive, and while they wait in their hundreds. The first second is another thing
+ * than the rest: in it they are accepted, and the threads that make them start.
+ */
+async function* crowded(engine: Engine): AsyncGenerator<Figure> {
+  await using service = await startMeasured(SLOTS)
+  const sync = syncRenders(service, engine)
+  const batch = { rows: 10, concurrency: 1, count: 200 }
+  await sync.run({ ...batch, count: WARM_UP[engine] })
+  const alone = await sync.run(batch)
   const body = { template: 'invoice', engine, data: invoiceData(50) }
-  const queued = await Promise.all(Array.from({ length: 500 }, () => submit(service, CROWDING_LIVE, body)))
-  const [beside] = await race([syncRenders(service, engine)], { ...batch, warmUp: 1 })
-  // The next case must be alone on the machine again.
-  for (const id of queued) await ended(service, CROWDING_LIVE, id)
-  const [quiet, busy] = [solo, beside].map(({ latenciesMs }) => quantile(latenciesMs, 0.95))
-  return {
-    name: `${engine}: sync p95 beside 500 queued async renders ÷ alone`,
-    detail: `${ms(busy)} ÷ ${ms(quiet)}`,
-    value: (busy ?? 0) / (quiet ?? 0),
-    target: { atMost: 1.5 },
+  const arriving = Promise.all(Array.from({ length: CROWD }, () => submit(service, CROWDING_LIVE, body)))
+  const first = await latenciesOfASecond(sync)
+  await arriving
+  const beside = await sync.run(batch)
+  const quiet = quantile(alone.latenciesMs, 0.95)
+  const figure = (when: string, latenciesMs: readonly number[]): Figure => {
+    const busy = quantile(latenciesMs, 0.95)
+    const name = `${engine}: sync p95 ${when} ${CROWD} async renders ÷ alone`
+    return { name, detail: `${ms(busy)} ÷ ${ms(quiet)}`, value: busy / quiet, target: { atMost: 1.5 } }
   }
+  yield figure('in the first second of', first)
+  yield figure('beside', beside.latenciesMs)
+}
+
+async function latenciesOfASecond(contender: Contender): Promise<readonly number[]> {
+  const latencies: number[] = []
+  for (const endsAt = performance.now() + 1000; performance.now() < endsAt; ) {
+    latencies.push(...(await contender.run({ rows: 10, concurrency: 1, count: 1 })).latenciesMs)
+  }
+  return latencies
 }
 
 /** The first render of each of many templates beside later ones, in a process that has long been rendering. */
