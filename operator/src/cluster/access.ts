@@ -15,7 +15,11 @@ export interface Access {
 
 export type Credentials = Omit<RequestOptions, 'headers'> & { readonly headers: Readonly<Record<string, string>> }
 
-const NO_CLIENTS = 'data:text/javascript,export const createConfiguration = undefined, ServerConfiguration = undefined'
+/** The imports of client-node's kubeconfig that are left out, and the names that it imports from each. */
+const LEFT_OUT = new Map([
+  ['./gen/index.js', ['createConfiguration', 'ServerConfiguration']],
+  ['undici', ['Agent', 'ProxyAgent']],
+])
 
 /** The server that client-node assumes when nothing configures one. */
 const CLIENT_NODE_DEFAULT = 'http://localhost:8080'
@@ -35,15 +39,17 @@ export async function loadAccess(kubeconfig?: string): Promise<Access> {
 }
 
 /**
- * The kubeconfig module of client-node also imports the clients of all APIs and the models of all resources. They cost 45 MB and some
- * seconds on a small machine. Only one method needs them, and nobody calls it here, so the import is replaced.
+ * The kubeconfig module of client-node also imports the clients of all APIs, the models of all resources, and an HTTP client for them. They
+ * cost 55 MB and some seconds on a small machine. Only methods that nobody calls here need them, so the imports are replaced.
  */
 async function loadKubeConfig(): Promise<new () => KubeConfig> {
   const withoutClients = registerHooks({
     resolve(specifier, context, nextResolve) {
-      const isLeftOut =
-        specifier === './gen/index.js' && context.parentURL?.endsWith('/client-node/dist/config.js') === true
-      return isLeftOut ? { url: NO_CLIENTS, format: 'module', shortCircuit: true } : nextResolve(specifier, context)
+      const isKubeconfig = context.parentURL?.endsWith('/client-node/dist/config.js') === true
+      const names = isKubeconfig ? LEFT_OUT.get(specifier) : undefined
+      if (names === undefined) return nextResolve(specifier, context)
+      const url = `data:text/javascript,export const ${names.map((name) => `${name} = undefined`).join(', ')}`
+      return { url, format: 'module', shortCircuit: true }
     },
   })
   try {

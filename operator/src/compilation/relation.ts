@@ -19,6 +19,7 @@ export interface Relations {
 /** Opens without resources. */
 export function openRelations(): Relations {
   const resources = new Map<Uid, Resource>()
+  /** Plans and tenants, the kinds that others name. */
   const named = new Map<string, Uid>()
   const tenantsOfPlan = openMultimap<string, Uid>()
   const dependents = openMultimap<string, Uid>()
@@ -43,13 +44,15 @@ export function openRelations(): Relations {
       const before = resources.get(uid)
       if (before !== undefined) {
         index(before, 'delete')
+        const name = nameOf(before)
         // Another resource may have the name by now.
-        if (named.get(nameOf(before)) === uid) named.delete(nameOf(before))
+        if (name !== undefined && named.get(name) === uid) named.delete(name)
       }
       resources.delete(uid)
       if (resource === undefined) return
       resources.set(uid, resource)
-      named.set(nameOf(resource), uid)
+      const name = nameOf(resource)
+      if (name !== undefined) named.set(name, uid)
       index(resource, 'add')
     },
     byName(kind, name) {
@@ -74,7 +77,7 @@ function insertionIndex(sorted: readonly Resource[], resource: Resource): number
   return from
 }
 
-/** Used to find plans and tenants only. */
-function nameOf({ kind, metadata }: Resource): string {
-  return `${kind} ${metadata.name}`
+/** The name under which others find a resource. Undefined for the kinds that nobody names. */
+function nameOf({ kind, metadata }: Resource): string | undefined {
+  return kind === 'Plan' || kind === 'Tenant' ? `${kind} ${metadata.name}` : undefined
 }

@@ -26,6 +26,7 @@ import type { ResourceCache, ViewChange } from './resource-cache.ts'
 import {
   isWithHandler,
   lastStatusOf,
+  NO_STATUS_FIELDS,
   type PreparedResource,
   type Preparing,
   type Report,
@@ -205,7 +206,7 @@ export class Reconciler {
       await this.#apply(view, { finalizers: [FINALIZER] }, signal)
     const prepared = await handlers[resource.kind].prepare(view, lastStatusOf(state.stage, view), signal)
     if ('isPending' in prepared) return undefined
-    const { statusFields = {}, retryAt = Number.POSITIVE_INFINITY, warning } = prepared
+    const { statusFields = NO_STATUS_FIELDS, retryAt = Number.POSITIVE_INFINITY, warning } = prepared
     if (warning !== undefined) await events.warning(resource, warning, signal)
     return { resource, statusFields, retryAt }
   }

@@ -42,8 +42,11 @@ export interface PreparedResource {
   readonly retryAt: Instant
 }
 
+/** Most resources have none, so it is in memory once. */
+export const NO_STATUS_FIELDS: StatusFields = {}
+
 export function unprepared(resource: Resource): PreparedResource {
-  return { resource, statusFields: {}, retryAt: Number.POSITIVE_INFINITY }
+  return { resource, statusFields: NO_STATUS_FIELDS, retryAt: Number.POSITIVE_INFINITY }
 }
 
 /** Whether the kind handler knows the resource, and must forget it when it is gone. */

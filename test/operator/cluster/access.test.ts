@@ -44,7 +44,7 @@ test('a kubeconfig says where the API server is, and with what to ask it', async
   expect(request.agent).toBeUndefined()
 })
 
-test('the clients and models of client-node are not loaded for it', async () => {
+test('the clients and models of client-node, and their HTTP client, are not loaded for it', async () => {
   await written({ server: 'https://api.example.test' })
   const access = import.meta.resolve('@platen/operator/cluster/access.ts')
   const { stdout } = await promisify(execFile)(process.execPath, [
@@ -54,9 +54,11 @@ test('the clients and models of client-node are not loaded for it', async () => 
     access,
     file,
   ])
-  const loaded = stdout.split('\n').filter((url) => url.includes('/client-node/'))
-  expect(loaded.find((url) => url.endsWith('/dist/config.js'))).toBeDefined()
-  expect(loaded.filter((url) => url.includes('/models/') || url.endsWith('/gen/index.js'))).toEqual([])
+  const loaded = stdout.split('\n')
+  const kubeconfig = loaded.filter((url) => url.includes('/client-node/'))
+  expect(kubeconfig.find((url) => url.endsWith('/dist/config.js'))).toBeDefined()
+  expect(kubeconfig.filter((url) => url.includes('/models/') || url.endsWith('/gen/index.js'))).toEqual([])
+  expect(loaded.filter((url) => url.includes('/undici/'))).toEqual([])
 })
 
 test('a proxy is gone through', async () => {
