@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { LOW_NICENESS } from '@platen/renderer/engine/limit.ts'
+import { LOW_NICENESS, RENDER_THREAD_IDLE_MS } from '@platen/renderer/engine/limit.ts'
 import { type RenderTask } from '@platen/renderer/engine/thread/message.ts'
-import { spawnThreadFor } from '@platen/renderer/engine/thread/start.ts'
+import { type Spawn, spawnThreadFor } from '@platen/renderer/engine/thread/start.ts'
 import { openThreadPool, type ThreadPool, type ThreadPoolOptions } from '@platen/renderer/engine/thread-pool.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { anAsset, aPng } from '../fixture/asset.ts'
@@ -209,4 +209,27 @@ describe('a pool', () => {
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     await expect(pool.run(task(), NEVER)).rejects.toThrow('the threads are closed')
   })
+})
+
+test('a pool at rest is available after its last thread has exited, and does the next task', async () => {
+  const clock = systemClock()
+  let passedMs = 0
+  const restless = {
+    ...clock,
+    monotonic: () => clock.monotonic() + passedMs,
+    sleep: (ms: number, signal: AbortSignal) => clock.sleep(ms === RENDER_THREAD_IDLE_MS / 4 ? 1 : ms, signal),
+  }
+  const exits: Promise<unknown>[] = []
+  const spawn: Spawn = (heapMibMax, isLow) => {
+    const worker = spawnThreadFor(['react_pdf'])(heapMibMax, isLow)
+    exits.push(new Promise((resolve) => worker.once('exit', resolve)))
+    return worker
+  }
+  const pool = aPool({ clock: restless, restMs: RENDER_THREAD_IDLE_MS, spawn })
+  await pool.run(task(), NEVER)
+  passedMs = RENDER_THREAD_IDLE_MS
+  await exits[0]
+  expect(pool.state()).toBe('running')
+  await pool.ready(NEVER)
+  expect((await pool.run(task(), NEVER)).pdf.byteLength).toBeGreaterThan(1000)
 })

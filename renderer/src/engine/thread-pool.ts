@@ -353,7 +353,9 @@ class RenderThreadPool implements ThreadPool {
 
   /** Handles the exit of a thread. If we did not terminate it, its job fails and another thread starts. */
   #onExit(thread: Thread): void {
-    if (!this.#remove(thread)) return
+    // A pool at rest stays available when the exit of its last thread is reported.
+    if (!this.#threads.has(thread)) return
+    this.#remove(thread)
     const isMemory = isOutOfMemory(thread.error)
     this.#options.meter?.restarted('thread', isMemory ? 'memory' : thread.isReady ? 'crashed' : 'not_started')
     thread.job?.reject(exitError(thread.error, this.#options.heapMibMax))
@@ -380,10 +382,8 @@ class RenderThreadPool implements ThreadPool {
       .then(restart, () => undefined)
   }
 
-  /** Returns false if the thread was removed before. */
-  #remove(thread: Thread): boolean {
-    const isKnown = this.#threads.delete(thread)
+  #remove(thread: Thread): void {
+    this.#threads.delete(thread)
     if (![...this.#threads].some(({ isReady }) => isReady)) this.#availability.markUnavailable()
-    return isKnown
   }
 }
