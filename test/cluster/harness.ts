@@ -1,6 +1,7 @@
 /** What the tests of a cluster's processes have in common: a cluster on the Kafka of them all, and what is left of its renders. */
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { retryTransient } from '@platen/adapters/kafka/group.ts'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
@@ -63,7 +64,7 @@ export async function manifestsIn(cluster: Cluster, signal: AbortSignal): Promis
 /** Every event in Kafka, as often as it is there, when there are so many of them at least. */
 export async function eventsIn(cluster: Cluster, least: number, signal: AbortSignal): Promise<readonly RenderEvent[]> {
   await using connection = await connectTo(cluster.broker, signal)
-  const count = () => countEvents(connection, cluster.topicPrefix)
+  const count = () => countEvents(connection, cluster.topicPrefix, signal)
   const total = await poll(count).until((found) => found >= least)
   const events: RenderEvent[] = []
   const follow = kafkaEventLog(connection, { prefix: cluster.topicPrefix }).follow(`test-${total}`, signal)
@@ -87,8 +88,13 @@ export async function eventsOf(
   )
 }
 
-async function countEvents(connection: KafkaConnection, prefix: string): Promise<number> {
-  const admin = await connection.admin()
-  const partitions = await admin.fetchTopicOffsets(`${prefix}render.events`)
+/** The offsets of a topic. A broker that has just started does not lead its partitions yet. */
+export function offsetsIn(connection: KafkaConnection, topic: string, signal: AbortSignal) {
+  const read = async () => await (await connection.admin()).fetchTopicOffsets(topic)
+  return retryTransient(connection, read, { signal })
+}
+
+async function countEvents(connection: KafkaConnection, prefix: string, signal: AbortSignal): Promise<number> {
+  const partitions = await offsetsIn(connection, `${prefix}render.events`, signal)
   return partitions.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0)
 }

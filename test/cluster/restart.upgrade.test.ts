@@ -20,7 +20,7 @@ import { poll } from '../time/poll.ts'
 import type { Deployable } from '../topology/cluster/cluster.ts'
 import { aReceiver, LOOPBACK_ALLOWED, type Receiver } from '../topology/receiver.ts'
 import { ended, render, statusOf, submit } from '../topology/service.ts'
-import { aCluster, aTenant, connectTo, LETTER } from './harness.ts'
+import { aCluster, aTenant, connectTo, LETTER, offsetsIn } from './harness.ts'
 
 const run = promisify(execFile)
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -114,7 +114,7 @@ function bodiesOf({ received }: Receiver): ReadonlySet<string> {
 
 async function recordsIn({ broker, topicPrefix }: MixedCluster, topic: string, signal: AbortSignal): Promise<number> {
   await using connection = await connectTo(broker, signal)
-  const partitions = await (await connection.admin()).fetchTopicOffsets(topicPrefix + topic)
+  const partitions = await offsetsIn(connection, topicPrefix + topic, signal)
   return partitions.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0)
 }
 

@@ -9,7 +9,7 @@ import { openClusterStores } from '../../topology/cluster/store.ts'
 import type { TestCluster } from '../../topology/cluster/test-cluster.ts'
 import { type ProxiedKafka, startProxiedKafka } from '../../topology/proxy/kafka.ts'
 import { ended, type RenderAnswer, reaches, render, request, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, connectTo, erase, eventsIn, eventsOf, LETTER, manifestsIn } from '../harness.ts'
+import { aCluster, aTenant, connectTo, erase, eventsIn, eventsOf, LETTER, manifestsIn, offsetsIn } from '../harness.ts'
 
 const KILL_LIVE = `service_live_${'K'.repeat(43)}`
 const PAUSE_LIVE = `service_live_${'P'.repeat(43)}`
@@ -194,9 +194,8 @@ async function livezOfAll(): Promise<readonly number[]> {
 /** How many records the lanes of async renders have. */
 async function recordsIn(signal: AbortSignal): Promise<number> {
   await using connection = await connectTo(cluster.broker, signal)
-  const admin = await connection.admin()
   const lanes = ['async', 'bulk'].map((lane) =>
-    admin.fetchTopicOffsets(`${cluster.topicPrefix}render.react_pdf.${lane}`),
+    offsetsIn(connection, `${cluster.topicPrefix}render.react_pdf.${lane}`, signal),
   )
   return (await Promise.all(lanes)).flat().reduce((sum, { high }) => sum + Number(high), 0)
 }
