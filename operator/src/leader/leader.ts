@@ -115,6 +115,8 @@ export async function runLeader(
     onConfigMapChange: work.onConfigMapChange,
   })
   await publishAtStart(work.reconciler, { clock, log }, AbortSignal.any([stop, running]))
+  // Otherwise each of the many resources of a start would wait by itself for what one read tells.
+  await work.propagation.read(AbortSignal.any([stop, running]))
   log.info({ revision: publisher.revision(), resources: resources.all().length }, 'leader election won')
   const over = new AbortController()
   const background = AbortSignal.any([running, over.signal])

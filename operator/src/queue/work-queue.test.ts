@@ -147,6 +147,16 @@ describe('a key that is put off', () => {
     expect(clock.armed()).toBe(0)
   })
 
+  test('shares a timer with those that are due at the same time', async () => {
+    for (let number = 0; number < 100; number++) queue.addAfter(`${number}`, 50)
+    queue.addAfter('99', 20)
+    expect(clock.armed()).toBe(2)
+    await clock.advance(49)
+    expect(await takeAll()).toEqual(['99'])
+    await clock.advance(1)
+    expect(await takeAll()).toHaveLength(99)
+  })
+
   test('keeps the priority it was taken with', async () => {
     queue.add('a', 'resync')
     await queue.take(NEVER)

@@ -35,7 +35,11 @@ export class WorkQueue {
   readonly #processing = new Map<string, { readonly priority: Priority; readonly since: number }>()
   /** Keys that were added while a worker has them. */
   readonly #addedMeanwhile = new Map<string, Priority>()
-  readonly #deferred = new Map<string, Deferred>()
+  /** When each key that is put off is due, in whole milliseconds on the monotonic clock. */
+  readonly #dueAt = new Map<string, number>()
+  /** The same keys by that time, with their priority. Those that are due in one millisecond share a timer. */
+  readonly #due = new Map<number, Map<string, Priority>>()
+  readonly #closing = new AbortController()
   readonly #failures = new Map<string, number>()
   readonly #drained = Promise.withResolvers<void>()
   #liveInARow = 0
@@ -64,21 +68,30 @@ export class WorkQueue {
   /** Adds the key after a delay, with the priority it has in progress. Of two delays of a key, the one that ends first remains. */
   addAfter(key: string, delayMs: number): void {
     if (this.#isClosed) return
-    const dueAt = this.#options.clock.monotonic() + delayMs
-    const known = this.#deferred.get(key)
-    if (known !== undefined && known.dueAt <= dueAt) return
-    known?.canceled.abort()
-    const deferred = { dueAt, canceled: new AbortController() }
-    this.#deferred.set(key, deferred)
+    const dueAt = Math.ceil(this.#options.clock.monotonic() + delayMs)
+    const known = this.#dueAt.get(key)
+    if (known !== undefined && known <= dueAt) return
+    if (known !== undefined) this.#due.get(known)?.delete(key)
+    this.#dueAt.set(key, dueAt)
     this.#options.meter.deferred()
-    const priority = this.#processing.get(key)?.priority ?? 'live'
-    const addNow = () => {
-      // An earlier delay may have replaced this one at the same moment.
-      if (this.#deferred.get(key) === deferred) this.#deferred.delete(key)
-      this.add(key, priority)
+    const keys = this.#due.get(dueAt) ?? this.#openDue(dueAt)
+    keys.set(key, this.#processing.get(key)?.priority ?? 'live')
+  }
+
+  /** Makes the list of the keys that are due at a time. They are added then, unless the queue closes before. */
+  #openDue(dueAt: number): Map<string, Priority> {
+    const { clock } = this.#options
+    const keys = new Map<string, Priority>()
+    this.#due.set(dueAt, keys)
+    const addAll = () => {
+      this.#due.delete(dueAt)
+      for (const [key, priority] of keys) {
+        this.#dueAt.delete(key)
+        this.add(key, priority)
+      }
     }
-    // The signal aborts when an earlier delay replaces this one, and when the queue closes.
-    this.#options.clock.sleep(delayMs, deferred.canceled.signal).then(addNow, () => undefined)
+    clock.sleep(dueAt - clock.monotonic(), this.#closing.signal).then(addAll, () => undefined)
+    return keys
   }
 
   /** Adds the key later, after a wait that grows with each retry until `forget`. Returns the wait in milliseconds. */
@@ -131,7 +144,7 @@ export class WorkQueue {
    */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { canceled } of this.#deferred.values()) canceled.abort()
+    this.#closing.abort()
     this.#changed.notify()
     this.#resolveIfDrained()
     await this.#drained.promise
@@ -202,9 +215,4 @@ export class WorkQueue {
 interface KeyGroup extends Readonly<Record<Priority, Map<string, number>>> {
   /** The number of keys that workers have. */
   processing: number
-}
-
-interface Deferred {
-  readonly dueAt: number
-  readonly canceled: AbortController
 }

@@ -50,7 +50,7 @@ export class Propagation {
     this.#added.notify()
   }
 
-  /** Reads and notifies until the signal aborts. */
+  /** Reads and notifies until the signal aborts. Calls of `read` must not overlap it. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     let waitMs = ENFORCED_POLL_MS
@@ -61,7 +61,7 @@ export class Propagation {
           await this.#added.wait(signal)
           continue
         }
-        const hasNotified = await this.#poll(signal)
+        const hasNotified = await this.read(signal)
         waitMs = hasNotified ? ENFORCED_POLL_MS : Math.min(waitMs * 1.1, ENFORCED_POLL_MS_MAX)
         await clock.sleep(waitMs, signal)
       } catch {
@@ -70,8 +70,8 @@ export class Propagation {
     }
   }
 
-  /** Returns whether it notified anybody. */
-  async #poll(signal: AbortSignal): Promise<boolean> {
+  /** Reads once, and notifies. Returns whether it notified anybody. Logs a failed read, and then keeps the result of the last one. */
+  async read(signal: AbortSignal): Promise<boolean> {
     const { readEnforced, onEnforced, log } = this.#options
     try {
       this.#last = await readEnforced(signal)

@@ -1,4 +1,5 @@
-import type { Template } from '@platen/contract/tenant.ts'
+import { PersistentMap } from '@platen/contract/persistent-map.ts'
+import type { Template, TemplateCode, TenantId } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aTemplate, aTenant } from '../../../../test/fixture/build.ts'
 import { EMPTY } from './snapshot-builder.ts'
@@ -29,8 +30,29 @@ test('a writer spells a setting once, and a map of settings once, whatever chang
   const after = write({ ...first, templates: new Map(first.templates) })
   expect(spelled).toBe(1)
   expect(after.tenants).toBe(before.tenants)
-  expect(after.templates).not.toBe(before.templates)
-  expect(after).toStrictEqual(before)
+  expect(after.templates).toBe(before.templates)
+})
+
+test('a writer makes the values of templates from those of the last snapshot', () => {
+  const [one, other] = [aTemplate(), aTemplate({ tenant: 'globex' as TenantId })]
+  const templatesOf = (...all: readonly Template[]) =>
+    PersistentMap.of(all.map((template) => [template.tenant, new Map([[template.code, template]])] as const))
+  const write = valueWriter(nothing)
+  const snapshots = [
+    templatesOf(one),
+    templatesOf(one, other),
+    templatesOf(one, { ...other, version: 7 }),
+    templatesOf(other),
+    templatesOf({ ...other, code: 'letter' as TemplateCode }),
+    templatesOf(),
+  ]
+  const values = snapshots.map((templates) => write({ ...EMPTY, templates }).templates)
+  const whole = snapshots.map((templates) => valueWriter(nothing)({ ...EMPTY, templates }).templates)
+  expect(values.map((each) => new Map(each))).toEqual(whole.map((each) => new Map(each)))
+  expect(values.map(({ size }) => size)).toEqual([1, 2, 2, 1, 1, 0])
+  const [, before = PersistentMap.of(), after = PersistentMap.of()] = values
+  // Only the shard of the changed template is another one.
+  expect([...before.differingShards(after)]).toHaveLength(1)
 })
 
 test('a writer spells an equal setting of another object as the same value', () => {

@@ -39,8 +39,9 @@ export const NO_VALUES: Values = {
 
 /**
  * Makes a function that serializes snapshots. Equal settings have equal values. It does not serialize again what a snapshot shares with
- * an earlier one: maps of settings, shards of tenants and keys, and single templates, each of which is large. Reuses the value from
- * `stored` if it reads as the same setting. So each value is in memory once, and fields of another version alone publish nothing.
+ * an earlier one: maps of settings and shards of tenants and keys; and with the last one, single templates, each of which is large. Reuses
+ * the value from `stored` if it reads as the same setting. So each value is in memory once, and fields of another version alone publish
+ * nothing.
  */
 export function valueWriter(stored: () => Values): (snapshot: DirectorySnapshot) => Values {
   const convert = openConverters()
@@ -48,7 +49,6 @@ export function valueWriter(stored: () => Values): (snapshot: DirectorySnapshot)
     const value = converted(text, convert[kind])
     return value && canonicalJson(value)
   }
-  const textOf = memoize<string>()
   const valuesOf = memoize<PersistentMap<string, string>>()
   const tenantShards: MappedShards<TenantId, Tenant, string> = new WeakMap()
   const keyShards: MappedShards<KeyHash, ApiKey, string> = new WeakMap()
@@ -61,17 +61,38 @@ export function valueWriter(stored: () => Values): (snapshot: DirectorySnapshot)
   const tenantText = serializer('tenants', serializeTenant)
   const keyText = serializer('keys', serializeKey)
   const templateText = serializer('templates', serializeTemplate)
-  const named = (template: Template) => {
-    const name = `${template.tenant}/${template.code}`
-    return [name, textOf(template, () => templateText(template, name))] as const
+  let last: { readonly of: TemplateMap; readonly texts: Values['templates'] } = {
+    of: PersistentMap.of(),
+    texts: PersistentMap.of(),
+  }
+  const templateTexts = (templates: TemplateMap) => {
+    const changes = changesOfTemplates(last.of, templates)
+    const texts = last.texts.with(changes.map(([name, now]) => [name, now && templateText(now, name)]))
+    last = { of: templates, texts }
+    return texts
   }
   return ({ tenants, keys, templates }) => ({
     tenants: valuesOf(tenants, () => persistent(tenants).map(tenantText, tenantShards)),
     keys: valuesOf(keys, () => persistent(keys).map(keyText, keyShards)),
-    templates: valuesOf(templates, () =>
-      PersistentMap.of(templates.values().flatMap((codes) => codes.values().map(named))),
-    ),
+    templates: valuesOf(templates, () => templateTexts(persistent(templates))),
   })
+}
+
+type TemplateMap = PersistentMap<TenantId, ReadonlyMap<TemplateCode, Template>>
+
+/** Yields the name of each template that differs, and the template of `after`; undefined if there is none. Shared shards cost nothing. */
+function* changesOfTemplates(
+  before: TemplateMap,
+  after: TemplateMap,
+): Generator<readonly [string, Template | undefined]> {
+  for (const [old, now] of before.differingShards(after)) {
+    for (const tenant of new Set([...old.keys(), ...now.keys()])) {
+      const [known, codes] = [old.get(tenant), now.get(tenant)]
+      if (known === codes) continue
+      for (const code of new Set([...(known?.keys() ?? []), ...(codes?.keys() ?? [])]))
+        if (known?.get(code) !== codes?.get(code)) yield [[tenant, code].join('/'), codes?.get(code)]
+    }
+  }
 }
 
 function persistent<Name extends string, Value>(map: ReadonlyMap<Name, Value>): PersistentMap<Name, Value> {
