@@ -19,6 +19,9 @@ import { openDataFolder } from './store/data-folder.ts'
 const COMPILED_KEPT_AFTER_MS = 2000
 /** On more cores the first threads of both engines do not delay each other. */
 const FEW_CORES = 2
+/** A first html document is made in a third of it, if it has both cores: its browser and its thread are still cold. */
+const FIRST_HTML_MS = 300
+const NEVER = new AbortController().signal
 
 /** Runs until SIGTERM or SIGINT. The exit code is 0 after a clean stop, and 1 when the service could not start or continue. */
 export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
@@ -35,7 +38,7 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
     await using opened = new AsyncDisposableStack()
     // Its lock says which process owns the folder. Until then no file of it may be touched, such as the profile of a browser. So its thread
     // starts first, and this one loads the engines meanwhile.
-    const opening = openDatabase({ path: join(dataDir, 'platen.db'), signal: new AbortController().signal })
+    const opening = openDatabase({ path: join(dataDir, 'platen.db'), signal: NEVER })
     opened.defer(() => opening.then((database) => database[Symbol.asyncDispose](), ignored))
     const profileDir = opening.then(() => join(dataDir, 'chromium'))
     profileDir.catch(ignored)
@@ -46,7 +49,9 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
       slots: config.renderSlots.count + SYNC_SLOTS,
       profileDir,
       // There is a slot for each core.
-      ...(config.renderSlots.count <= FEW_CORES && { reactPdfAfter: composed.promise }),
+      ...(config.renderSlots.count <= FEW_CORES && {
+        reactPdfAfter: composed.promise.then(() => clock.sleep(FIRST_HTML_MS, NEVER)),
+      }),
       chromium: config.chromium,
       fonts: config.fonts,
       // Publish checks have threads of their own.

@@ -8,6 +8,7 @@ import { getHeapStatistics } from 'node:v8'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
 import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
+import { resolveOwnModules } from '@platen/contract/own-modules.ts'
 import type { RenderId } from '@platen/contract/render-id.ts'
 import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import type { ConsoleLine, RenderWork } from '../../port/engine.ts'
@@ -23,6 +24,7 @@ import type { RenderTask, TaskEnd, TaskKind, TaskResults, ThreadData, ThreadMess
 async function serve(port: MessagePort, { kinds, faces, isLow }: ThreadData): Promise<void> {
   // Before anything is loaded: a start takes a core for a third of a second.
   if (isLow) lowerPriority()
+  resolveOwnModules()
   // react-pdf writes warnings to the console, and they quote the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
   const tools = await openTools(new Set(kinds), faces)

@@ -314,6 +314,8 @@ const NOT_LOADED = {
     { from: "import LineBreaker from 'linebreak';\n", to: '' },
     { from: 'new LineBreaker(text)', to: "new (require$1('linebreak'))(text)" },
   ],
+  // Four tables of Unicode are unpacked while fontkit is loaded, twice each.
+  trie: [{ from: "= require('tiny-inflate')", to: "= (part) => new Uint8Array(require('zlib').inflateRawSync(part))" }],
 } as const satisfies Record<string, readonly Change[]>
 
 /** What is the same for each run of letters, and each box with a border, is not computed anew. */
@@ -348,9 +350,6 @@ const FASTER_MATRIX: readonly Change[] = [
   },
 ]
 
-/** In place of what fontkit unpacks WOFF2 with. fontkit itself stays as it is, because other threads share its compiled code. */
-const BROTLI = new URL('./brotli.ts', import.meta.url).href
-
 const CHANGES = new Map([
   [
     '/@react-pdf/layout/lib/index.js',
@@ -362,14 +361,16 @@ const CHANGES = new Map([
   ],
   ['/@react-pdf/render/lib/index.js', [...UNIT_OF_MARKS, ...FASTER_DRAWING]],
   ['/pdfkit/js/pdfkit.node.mjs', [...FASTER_MATRIX, ...NOT_LOADED.pdfkit]],
+  ['/unicode-trie/index.js', [...NOT_LOADED.trie]],
   ['/yoga-layout/dist/binaries/yoga-wasm-base64-esm.js', [...FASTER_HANDLES, ...NOT_LOADED.yoga]],
 ])
 
 /** Imports what `load` imports, with these changes to react-pdf. Has no effect if react-pdf was loaded before. */
 export async function withCorrections<Module>(load: () => Promise<Module>): Promise<Module> {
+  // In place of what fontkit unpacks WOFF2 with. fontkit itself stays as it is, because other threads share its compiled code.
+  const brotli = new URL('./brotli.ts', import.meta.url).href
   const hooks = registerHooks({
-    resolve: (specifier, context, nextResolve) =>
-      nextResolve(specifier === 'brotli/decompress.js' ? BROTLI : specifier, context),
+    resolve: (name, context, nextResolve) => nextResolve(name === 'brotli/decompress.js' ? brotli : name, context),
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context)
       const changes = [...CHANGES].find(([path]) => new URL(url).pathname.endsWith(path))?.[1]
