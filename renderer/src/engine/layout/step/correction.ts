@@ -151,6 +151,49 @@ const ONE_FUNCTION: readonly Change[] = [
   { from: 'return resolveNodeStyles(container)(page);', to: 'return resolveNodeStyles(page, container);' },
 ]
 
+/** Most of the forty styles of a box are not set, and the names of methods are the same for each box. */
+const FEWER_SETTERS: readonly Change[] = [
+  {
+    from: `const setYogaValue = (attr, edge) => (value) => (node) => {
+    const { yogaNode } = node;
+    if (!isNil(value) && yogaNode) {
+        const hasEdge = !isNil(edge);
+        const fixedMethod = \`set\${upperFirst(attr)}\`;
+        const autoMethod = \`\${fixedMethod}Auto\`;
+        const percentMethod = \`\${fixedMethod}Percent\`;
+`,
+    to: `const unchanged = (node) => node;
+const setYogaValue = (attr, edge) => {
+    const hasEdge = !isNil(edge);
+    const fixedMethod = \`set\${upperFirst(attr)}\`;
+    const autoMethod = \`\${fixedMethod}Auto\`;
+    const percentMethod = \`\${fixedMethod}Percent\`;
+    return (value) => isNil(value) ? unchanged : (node) => {
+    const { yogaNode } = node;
+    if (yogaNode) {
+`,
+  },
+  {
+    from: '            yogaNode[fixedMethod]?.(value);\n        }\n    }\n    return node;\n};\n',
+    to: '            yogaNode[fixedMethod]?.(value);\n        }\n    }\n    return node;\n};\n};\n',
+  },
+]
+
+/** Of each style. V8 forgets what it compiled of functions that are made anew, and each property of a style copied those before it. */
+const FASTER_RESOLVING: readonly Change[] = [
+  {
+    from: '    return Object.entries(style).reduce(',
+    to: `    if (!Object.keys(style).some((key) => key.startsWith('@media'))) return style;
+    return Object.entries(style).reduce(`,
+  },
+  { from: 'const resolve = (container) => (style) => {', to: 'const resolve = (container, style) => {' },
+  {
+    from: `    const computeMediaQueries = (value) => resolveMediaQueries(container, value);
+    return compose(resolve(container), computeMediaQueries, flatten)(style);`,
+    to: '    return resolve(container, resolveMediaQueries(container, flatten(style)));',
+  },
+]
+
 /** The same of text layout. */
 const FASTER_TEXTS: readonly Change[] = [
   {
@@ -223,8 +266,31 @@ const FASTER_DRAWING: readonly Change[] = [
     to: `import * as P from '@react-pdf/primitives';
 import { glyphCode, knownColor } from '${new URL('./drawing.ts', import.meta.url).href}';`,
   },
-  // Nobody asks.
-  { from: '        yAdvance: pos.yAdvance * scale,\n', to: '' },
+  // Positions are scaled where they are read. Each letter would get an object for that.
+  {
+    from: '(ctx, encoded, positions, x, y) => {',
+    to: '(ctx, encoded, glyphs, positions, { x, y, toEm, ofGlyph }) => {',
+  },
+  {
+    from: 'const advance = positions[cur - 1].xAdvance - positions[cur - 1].advanceWidth;',
+    to: 'const advance = positions[cur - 1].xAdvance * toEm - glyphs[cur - 1].advanceWidth * ofGlyph;',
+  },
+  {
+    from: 'if (pos.xAdvance - pos.advanceWidth !== 0) {',
+    to: 'if (pos.xAdvance * toEm - glyphs[i].advanceWidth * ofGlyph !== 0) {',
+  },
+  { from: 'x += pos.xAdvance * scale;', to: 'x += pos.xAdvance * toEm * scale;' },
+  {
+    from: `    const encodedPositions = positions.map((pos, i) => ({
+        xAdvance: pos.xAdvance * scale,
+        yAdvance: pos.yAdvance * scale,
+        xOffset: pos.xOffset,
+        yOffset: pos.yOffset,
+        advanceWidth: glyphs[i].advanceWidth * advanceWidthScale,
+    }));
+    return _renderGlyphs(ctx, encodedGlyphs, encodedPositions, x, y);`,
+    to: '    return _renderGlyphs(ctx, encodedGlyphs, glyphs, positions, { x, y, toEm: scale, ofGlyph: advanceWidthScale });',
+  },
   { from: 'res.push(`0000${gid.toString(16)}`.slice(-4));', to: 'res.push(glyphCode(gid));' },
   ...['run.attributes.color', 'node.style.backgroundColor'].map((color) => ({
     from: `const color = parseColor(${color});`,
@@ -254,12 +320,13 @@ const BROTLI = new URL('./brotli.ts', import.meta.url).href
 const CHANGES = new Map([
   [
     '/@react-pdf/layout/lib/index.js',
-    [...DIRECTION_OF_BOXES, ...FASTER_STEPS, ...FEWER_COPIES, ...ONE_FUNCTION, ...NOT_LOADED.layout],
+    [...DIRECTION_OF_BOXES, ...FASTER_STEPS, ...FEWER_COPIES, ...ONE_FUNCTION, ...FEWER_SETTERS, ...NOT_LOADED.layout],
   ],
   [
     '/@react-pdf/textkit/lib/textkit.js',
     [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS, ...FASTER_TEXTS, ...NOT_LOADED.textkit],
   ],
+  ['/@react-pdf/stylesheet/lib/index.js', FASTER_RESOLVING],
   ['/@react-pdf/render/lib/index.js', [...UNIT_OF_MARKS, ...FASTER_DRAWING]],
   ['/pdfkit/js/pdfkit.node.mjs', [...FASTER_MATRIX, ...NOT_LOADED.pdfkit]],
   ['/yoga-layout/dist/binaries/yoga-wasm-base64-esm.js', [...FASTER_HANDLES, ...NOT_LOADED.yoga]],

@@ -99,5 +99,5 @@ export const PLACE_OF_MARKS: readonly Change[] = [
 ]
 
 export const UNIT_OF_MARKS: readonly Change[] = [
-  { from: '        xOffset: pos.xOffset,', to: '        xOffset: pos.xOffset * scale,' },
+  { from: 'number(x + pos.xOffset * scale)', to: 'number(x + pos.xOffset * toEm * scale)' },
 ]
