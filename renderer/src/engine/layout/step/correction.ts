@@ -5,107 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { registerHooks } from 'node:module'
-
-interface Change {
-  readonly from: string
-  readonly to: string
-}
-
-/**
- * The layout engine for boxes can lay out from the right, but react-pdf never tells it the direction, and hands the direction of a box to
- * none of the texts inside. To mirror the styles instead (a row for a reversed row, left for right) does not work: what has a width of its
- * own in a column, or an absolute position without sides, would stay at the left.
- */
-const DIRECTION_OF_BOXES: readonly Change[] = [
-  // The direction of an element is that of its parent, unless its style sets one.
-  {
-    from: "const BASE_INHERITABLE_PROPERTIES = [\n    'color',",
-    to: "const BASE_INHERITABLE_PROPERTIES = [\n    'direction',\n    'color',",
-  },
-  // Boxes are arranged in their direction.
-  {
-    from: 'setColumnGap(node.style.columnGap))(node);\n',
-    to: `setColumnGap(node.style.columnGap))(node);
-    if (node.style.direction === 'rtl') node.yogaNode.setDirection(Yoga.Direction.RTL);
-    if (node.style.direction === 'ltr') node.yogaNode.setDirection(Yoga.Direction.LTR);
-`,
-  },
-  // Text begins at the side where its direction begins.
-  {
-    from: "align: textAlign || (direction === 'rtl' ? 'right' : 'left'),",
-    to: 'align: sideOf(textAlign, direction),',
-  },
-  // So does text in a box as wide as its content. There the last line of a justified text is its only one, or its box is full.
-  {
-    from: 'const alignFactor = ALIGNMENT_FACTORS[node.style?.textAlign] || 0;',
-    to: `const side = sideOf(node.style?.textAlign, node.style?.direction);
-        const alignFactor = ALIGNMENT_FACTORS[side === 'justify' ? sideOf('start', node.style?.direction) : side] || 0;`,
-  },
-  {
-    from: 'const getFragments = (',
-    to: `const sideOf = (textAlign, direction) => {
-    const [start, end] = direction === 'rtl' ? ['right', 'left'] : ['left', 'right'];
-    if (!textAlign || textAlign === 'start') return start;
-    return textAlign === 'end' ? end : textAlign;
-};
-const getFragments = (`,
-  },
-]
-
-const DIRECTION_OF_LINES: readonly Change[] = [
-  // The last line of a justified text begins where all lines begin.
-  {
-    from: "a.alignLastLine || (a.align === 'justify' ? 'left' :",
-    to: "a.alignLastLine || (a.align === 'justify' ? (a.direction === 'rtl' ? 'right' : 'left') :",
-  },
-  // The first line is indented at its beginning.
-  {
-    from: 'x: rect.x + lineIndent,',
-    to: "x: rect.x + (style.direction === 'rtl' ? 0 : lineIndent),",
-  },
-  // The space at the end of a line has the direction of the paragraph (UAX #9, rule L1), whatever the word before it has. At the edge of a
-  // line a space is invisible, so we leave it out.
-  {
-    from: `    // No need for bidi reordering
-    if (Math.max(...levels) === 0)
-        return line;
-`,
-    to: `    // No need for bidi reordering
-    if (Math.max(...levels) === 0)
-        return line;
-    const end = line.string.search(/[ \\t\\n\\r]+$/);
-    if (end > 0)
-        return reorderLine(slice(0, end, line));
-`,
-  },
-]
-
-/**
- * A font says how far a mark is from the place after its letter. react-pdf forgets the vertical distance, and draws the horizontal one in
- * another unit, so that it is nearly none.
- */
-const PLACE_OF_MARKS: readonly Change[] = [
-  // From points, as all positions, to thousandths of the font size, as this one is drawn.
-  {
-    from: '        run.positions[i].yOffset = yOffset;',
-    to: '        run.positions[i].yOffset = yOffset + (run.positions[i].yOffset * 1000) / (run.attributes?.fontSize || 12);',
-  },
-  // From the right, a mark is drawn before its letter: the place to count from is where the letter begins, not where it ends.
-  {
-    from: '    const positions = [...(run.positions || [])].reverse();',
-    to: `    let advance = 0;
-    const positions = (run.positions || []).map((position, at) => {
-        const { xAdvance, xOffset } = position;
-        const before = advance;
-        advance = run.glyphs[at].isMark ? advance + xAdvance : xAdvance;
-        return run.glyphs[at].isMark && xOffset !== 0 ? { ...position, xOffset: xOffset + before } : position;
-    }).reverse();`,
-  },
-]
-
-const UNIT_OF_MARKS: readonly Change[] = [
-  { from: '        xOffset: pos.xOffset,', to: '        xOffset: pos.xOffset * scale,' },
-]
+import { type Change, DIRECTION_OF_BOXES, DIRECTION_OF_LINES, PLACE_OF_MARKS, UNIT_OF_MARKS } from './direction.ts'
 
 const PLAIN_TEXT = new URL('./plain-text.ts', import.meta.url).href
 
@@ -251,6 +151,49 @@ const ONE_FUNCTION: readonly Change[] = [
   { from: 'return resolveNodeStyles(container)(page);', to: 'return resolveNodeStyles(page, container);' },
 ]
 
+/** Most of the forty styles of a box are not set, and the names of methods are the same for each box. */
+const FEWER_SETTERS: readonly Change[] = [
+  {
+    from: `const setYogaValue = (attr, edge) => (value) => (node) => {
+    const { yogaNode } = node;
+    if (!isNil(value) && yogaNode) {
+        const hasEdge = !isNil(edge);
+        const fixedMethod = \`set\${upperFirst(attr)}\`;
+        const autoMethod = \`\${fixedMethod}Auto\`;
+        const percentMethod = \`\${fixedMethod}Percent\`;
+`,
+    to: `const unchanged = (node) => node;
+const setYogaValue = (attr, edge) => {
+    const hasEdge = !isNil(edge);
+    const fixedMethod = \`set\${upperFirst(attr)}\`;
+    const autoMethod = \`\${fixedMethod}Auto\`;
+    const percentMethod = \`\${fixedMethod}Percent\`;
+    return (value) => isNil(value) ? unchanged : (node) => {
+    const { yogaNode } = node;
+    if (yogaNode) {
+`,
+  },
+  {
+    from: '            yogaNode[fixedMethod]?.(value);\n        }\n    }\n    return node;\n};\n',
+    to: '            yogaNode[fixedMethod]?.(value);\n        }\n    }\n    return node;\n};\n};\n',
+  },
+]
+
+/** Of each style. V8 forgets what it compiled of functions that are made anew, and each property of a style copied those before it. */
+const FASTER_RESOLVING: readonly Change[] = [
+  {
+    from: '    return Object.entries(style).reduce(',
+    to: `    if (!Object.keys(style).some((key) => key.startsWith('@media'))) return style;
+    return Object.entries(style).reduce(`,
+  },
+  { from: 'const resolve = (container) => (style) => {', to: 'const resolve = (container, style) => {' },
+  {
+    from: `    const computeMediaQueries = (value) => resolveMediaQueries(container, value);
+    return compose(resolve(container), computeMediaQueries, flatten)(style);`,
+    to: '    return resolve(container, resolveMediaQueries(container, flatten(style)));',
+  },
+]
+
 /** The same of text layout. */
 const FASTER_TEXTS: readonly Change[] = [
   {
@@ -325,8 +268,31 @@ const FASTER_DRAWING: readonly Change[] = [
     to: `import * as P from '@react-pdf/primitives';
 import { glyphCode, knownColor } from '${new URL('./drawing.ts', import.meta.url).href}';`,
   },
-  // Nobody asks.
-  { from: '        yAdvance: pos.yAdvance * scale,\n', to: '' },
+  // Positions are scaled where they are read. Each letter would get an object for that.
+  {
+    from: '(ctx, encoded, positions, x, y) => {',
+    to: '(ctx, encoded, glyphs, positions, { x, y, toEm, ofGlyph }) => {',
+  },
+  {
+    from: 'const advance = positions[cur - 1].xAdvance - positions[cur - 1].advanceWidth;',
+    to: 'const advance = positions[cur - 1].xAdvance * toEm - glyphs[cur - 1].advanceWidth * ofGlyph;',
+  },
+  {
+    from: 'if (pos.xAdvance - pos.advanceWidth !== 0) {',
+    to: 'if (pos.xAdvance * toEm - glyphs[i].advanceWidth * ofGlyph !== 0) {',
+  },
+  { from: 'x += pos.xAdvance * scale;', to: 'x += pos.xAdvance * toEm * scale;' },
+  {
+    from: `    const encodedPositions = positions.map((pos, i) => ({
+        xAdvance: pos.xAdvance * scale,
+        yAdvance: pos.yAdvance * scale,
+        xOffset: pos.xOffset,
+        yOffset: pos.yOffset,
+        advanceWidth: glyphs[i].advanceWidth * advanceWidthScale,
+    }));
+    return _renderGlyphs(ctx, encodedGlyphs, encodedPositions, x, y);`,
+    to: '    return _renderGlyphs(ctx, encodedGlyphs, glyphs, positions, { x, y, toEm: scale, ofGlyph: advanceWidthScale });',
+  },
   { from: 'res.push(`0000${gid.toString(16)}`.slice(-4));', to: 'res.push(glyphCode(gid));' },
   ...['run.attributes.color', 'node.style.backgroundColor'].map((color) => ({
     from: `const color = parseColor(${color});`,
@@ -353,12 +319,13 @@ const FASTER_MATRIX: readonly Change[] = [
 const CHANGES = new Map([
   [
     '/@react-pdf/layout/lib/index.js',
-    [...DIRECTION_OF_BOXES, ...FASTER_STEPS, ...FEWER_COPIES, ...ONE_FUNCTION, ...NOT_LOADED.layout],
+    [...DIRECTION_OF_BOXES, ...FASTER_STEPS, ...FEWER_COPIES, ...ONE_FUNCTION, ...FEWER_SETTERS, ...NOT_LOADED.layout],
   ],
   [
     '/@react-pdf/textkit/lib/textkit.js',
     [...DIRECTION_OF_LINES, ...PLACE_OF_MARKS, ...FASTER_TEXTS, ...NOT_LOADED.textkit],
   ],
+  ['/@react-pdf/stylesheet/lib/index.js', FASTER_RESOLVING],
   ['/@react-pdf/render/lib/index.js', [...UNIT_OF_MARKS, ...FASTER_DRAWING]],
   ['/pdfkit/js/pdfkit.node.mjs', [...FASTER_MATRIX, ...NOT_LOADED.pdfkit]],
   ['/unicode-trie/index.js', [...NOT_LOADED.trie]],

@@ -3,7 +3,7 @@
  * it is set in one. Whatever is uncommon in it is left to react-pdf.
  */
 import type { Font, Glyph, GlyphPosition } from 'fontkit'
-import { plainRuns, type Run, type Text } from './plain-text.ts'
+import { plainParts, type Run, type Text } from './plain-text.ts'
 
 /** Where a text is set. Lengths are in points. */
 interface Container {
@@ -51,9 +51,9 @@ export function plainLine({ string, runs }: Text, room: Container, tools: LineTo
   const { alignLastLine, fontSize, lineHeight } = run.attributes
   const alignment = ALIGNMENTS.get(alignLastLine)
   if (alignment === undefined || isMore(run) || string.length * fontSize * LETTER_WIDTH > room.width) return undefined
-  const plain = plainRuns({ string, runs: [run] }, tools.substitute)
   // They have the attributes of the run.
-  const set = plain && setRuns(string, plain.runs as readonly Run[] as readonly StyledRun[], tools)
+  const parts = plainParts({ string, runs: [run] }, tools.substitute) as readonly StyledRun[] | undefined
+  const set = parts && setRuns(string, parts, tools)
   if (set === undefined) return undefined
   const { reach, xAdvance, measures } = set
   const height = Math.max(measures.height, lineHeight ?? 0)
@@ -105,20 +105,21 @@ function setRuns(string: string, runs: readonly StyledRun[], tools: LineTools): 
   let [reach, width] = [0, 0]
   for (const run of runs) {
     const part = string.slice(run.start, run.end)
-    const { glyphs, positions: unscaled } = font.layout(part, features, undefined, undefined, 'ltr')
+    const { glyphs, positions } = font.layout(part, features, undefined, undefined, 'ltr')
     if (!areLetters(glyphs, part)) return undefined
     if ((run === first && isBlank(glyphs[0])) || (run.end === string.length && isBlank(glyphs.at(-1)))) return undefined
     let xAdvance = 0
-    const positions = unscaled.map((position) => {
-      const placed = placedAt(position, { scale, characterSpacing, fontSize })
-      xAdvance += placed.xAdvance
-      reach += placed.xAdvance
-      return placed
-    })
+    for (const position of positions) {
+      place(position, { scale, characterSpacing, fontSize })
+      xAdvance += position.xAdvance
+      reach += position.xAdvance
+    }
     width += xAdvance
-    const indices = Array.from(glyphs.keys())
+    const indices = indicesTo(glyphs.length)
     set.push({
-      ...run,
+      start: run.start,
+      end: run.end,
+      attributes: run.attributes,
       ...measures,
       string: part,
       glyphs,
@@ -141,19 +142,30 @@ function isBlank(glyph: Glyph | undefined): boolean {
 
 const BLANK = 0x20
 
-/** From units of the font to points, and the height to thousandths of the font size. */
-function placedAt(
-  { xAdvance, yAdvance, xOffset, yOffset }: GlyphPosition,
-  {
-    scale,
-    characterSpacing,
-    fontSize,
-  }: { readonly scale: number; readonly characterSpacing: number; readonly fontSize: number },
-): GlyphPosition {
-  return {
-    xAdvance: xAdvance * scale + characterSpacing,
-    yAdvance: yAdvance * scale,
-    xOffset: xOffset * scale,
-    yOffset: (yOffset * scale * 1000) / fontSize,
-  }
+/** The same list for all runs of one length, in all documents. */
+function indicesTo(length: number): readonly number[] {
+  const known = indices[length]
+  if (known !== undefined) return known
+  const made = Object.freeze(Array.from({ length }, (_, at) => at))
+  if (length <= INDICES_MAX) indices[length] = made
+  return made
+}
+
+const indices: (readonly number[])[] = []
+
+/** Longer lines are rare. */
+const INDICES_MAX = 200
+
+interface Scaling {
+  readonly scale: number
+  readonly characterSpacing: number
+  readonly fontSize: number
+}
+
+/** From units of the font to points, and the height to thousandths of the font size. In place: the font makes positions for each text. */
+function place(position: GlyphPosition, { scale, characterSpacing, fontSize }: Scaling): void {
+  position.xAdvance = position.xAdvance * scale + characterSpacing
+  if (position.yAdvance !== 0) position.yAdvance *= scale
+  if (position.xOffset !== 0) position.xOffset *= scale
+  if (position.yOffset !== 0) position.yOffset = (position.yOffset * scale * 1000) / fontSize
 }

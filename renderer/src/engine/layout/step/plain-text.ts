@@ -24,29 +24,35 @@ export function isPlain({ string }: { readonly string: string }): boolean {
   return PLAIN.test(string)
 }
 
+/** The runs of a plain text, as react-pdf's steps make them. Undefined where `plainParts` is. */
+export function plainRuns(text: Text, substitute: Substitute) {
+  const runs = plainParts(text, substitute)?.map(({ start, end, attributes }) => {
+    return { start, end, attributes, stringIndices: [], glyphIndices: [], glyphs: [], positions: [] }
+  })
+  return runs && { string: text.string, runs }
+}
+
+/** Chooses the fonts of a text. */
+type Substitute = (text: Text) => { readonly runs: readonly Run[] }
+
 /**
- * The runs of a plain text, as react-pdf's steps find them: from its first letter on it is Latin. `substitute` chooses the fonts. Undefined
- * for other texts, and for those that need several fonts.
+ * The runs of a plain text: from its first letter on it is Latin. `substitute` chooses the fonts. Undefined for other texts, and for those
+ * that need several fonts.
  */
-export function plainRuns({ string, runs }: Text, substitute: (text: Text) => { readonly runs: readonly Run[] }) {
+export function plainParts({ string, runs }: Text, substitute: Substitute): readonly Run[] | undefined {
   const [run, ...others] = runs
   if (run === undefined || others.length > 0 || !PLAIN.test(string) || run.attributes['direction'] === 'rtl')
     return undefined
   const [font, ...fonts] = substitute({ string, runs }).runs
   if (font === undefined || fonts.length > 0 || font.start !== 0 || font.end !== string.length) return undefined
-  const attributes = { ...run.attributes, bidiLevel: 0, ...font.attributes }
+  const end = string.length
   const letter = string.search(LATIN)
-  const parts = [
-    { start: 0, end: letter > 0 ? letter : 0, attributes },
-    {
-      start: Math.max(letter, 0),
-      end: string.length,
-      attributes: { ...attributes, script: letter < 0 ? 'Unknown' : 'Latin' },
-    },
+  const script = letter < 0 ? 'Unknown' : 'Latin'
+  const whole = { start: 0, end, attributes: { ...run.attributes, bidiLevel: 0, ...font.attributes, script } }
+  if (letter <= 0) return [whole]
+  const before = { ...run.attributes, bidiLevel: 0, ...font.attributes }
+  return [
+    { start: 0, end: letter, attributes: before },
+    { ...whole, start: letter },
   ]
-  const shown = parts.filter(({ start, end }) => start < end)
-  return {
-    string,
-    runs: shown.map((part) => ({ ...part, stringIndices: [], glyphIndices: [], glyphs: [], positions: [] })),
-  }
 }
