@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { listFiles, readText } from '../architecture/source-tree.ts'
 import { aFolder } from '../fixture/lifetime.ts'
-import { MAIN_THREAD_OPTIONS, MALLOC } from '../topology/embedded.ts'
+import { MAIN_THREAD_OPTIONS, MALLOC, RENDERING_OPTIONS } from '../topology/embedded.ts'
 import { type Instruction, ignores, type Stage, stagesOf } from './dockerfile.ts'
 
 const run = promisify(execFile)
@@ -43,6 +43,7 @@ const files = listFiles()
 describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
   const stages = stagesOf(`${name}/Dockerfile`)
   const image = stages.at(-1)?.instructions ?? []
+  const isRendering = name === 'renderer' || name === 'embedded'
   const only = (wanted: string) => image.filter((instruction) => instruction.name === wanted)
 
   test('installs by the Node of package.json, and is a Debian with that Node and no npm', () => {
@@ -63,7 +64,13 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
 
   test('starts its main.ts below tini, without a shell', () => {
     const [entry] = only('ENTRYPOINT')
-    expect(JSON.parse(entry?.text ?? '')).toEqual(['/usr/bin/tini', '--', 'node', `${name}/src/main.ts`])
+    expect(JSON.parse(entry?.text ?? '')).toEqual([
+      '/usr/bin/tini',
+      '--',
+      'node',
+      ...(isRendering ? RENDERING_OPTIONS : []),
+      `${name}/src/main.ts`,
+    ])
     expect(only('RUN').some(({ words }) => words.includes('apt-get') && words.includes('tini'))).toBe(true)
     expect(only('CMD')).toEqual([])
   })
@@ -82,12 +89,14 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
     const malloc = Object.entries(MALLOC).map((entry) => entry.join('='))
     expect(START.split(' ')).toEqual(expect.arrayContaining(malloc))
     expect(environment).toEqual(expect.arrayContaining(malloc))
-    expect(START).toContain(`exec node ${MAIN_THREAD_OPTIONS.join(' ')} embedded/src/main.ts`)
+    expect(START).toContain(
+      `exec node ${[...MAIN_THREAD_OPTIONS, ...RENDERING_OPTIONS].join(' ')} embedded/src/main.ts`,
+    )
   })
 
   test('has Chromium only where html is rendered', () => {
     const hasChromium = only('RUN').some(({ text }) => text.includes('chromium'))
-    expect(hasChromium).toBe(name === 'renderer' || name === 'embedded')
+    expect(hasChromium).toBe(isRendering)
   })
 
   test('is made of files that exist and reach the builder', () => {
@@ -111,6 +120,8 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
   test.runIf(present.includes('puppeteer-core'))('has compiled react-pdf as threads change it', () => {
     const [compiling] = only('RUN').filter(({ text }) => text.includes('compile-cache'))
     const code = compiling?.text ?? ''
+    // Code that was compiled with other options is not used.
+    expect(code).toContain(` node ${RENDERING_OPTIONS.join(' ')} --input-type=module`)
     // Whoever loads it first decides.
     expect(code.indexOf('await importDocument()')).toBeGreaterThan(0)
     expect(code.indexOf('await importDocument()')).toBeLessThan(code.indexOf('globSync('))

@@ -19,6 +19,8 @@ const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')
 /** The options of Node with which `npm start` and all images run the main thread. */
 export const MAIN_THREAD_OPTIONS = ['--max-semi-space-size=4']
+/** And with which they run processes that render. It is an option of V8, which the variable `NODE_OPTIONS` does not take. */
+export const RENDERING_OPTIONS = ['--no-allocation-site-pretenuring']
 /** What they tell glibc. */
 export const MALLOC = { MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_ARENA_MAX: '2' }
 
@@ -137,7 +139,7 @@ async function launch(settings: Record<string, string>): Promise<Running> {
 export function spawnService(
   settings: Record<string, string>,
   {
-    program = [...MAIN_THREAD_OPTIONS, MAIN],
+    program = [...MAIN_THREAD_OPTIONS, ...RENDERING_OPTIONS, MAIN],
     cwd = ROOT,
   }: { readonly program?: readonly string[]; readonly cwd?: string } = {},
 ) {

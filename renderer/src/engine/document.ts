@@ -28,6 +28,7 @@ import { openIgnoredStyles } from './layout/inspect/warning-list.ts'
 import { type Instance, instancesOf } from './layout/instance.ts'
 import { wantsPlain } from './layout/pagination/plain.ts'
 import { openTotals, type PageCounts, type Totals } from './layout/pagination/totals.ts'
+import { forgetDocument } from './layout/step/document-map.ts'
 
 /** Transpiled templates that a thread keeps. A tenant with many renders uses one or two. */
 const PROGRAMS_MAX = 32
@@ -58,6 +59,7 @@ export async function openDocumentRenderer(
     const timer = startPhaseTimer(monotonic)
     const ownPrograms = tenantPart(programs, tenant)
     const program = ownPrograms.get(digest) ?? ownPrograms.set(digest, transpile(template.reactPdf))
+    using _forgotten = { [Symbol.dispose]: forgetDocument }
     using own = fonts.register(template.fonts ?? [], { assets, tenant, locale: template.locale })
     const { nodes, call } = await evaluate(program, {
       data: new TextDecoder().decode(data),

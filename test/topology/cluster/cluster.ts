@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render-options.ts'
-import { MAIN_THREAD_OPTIONS, MALLOC } from '../embedded.ts'
+import { MAIN_THREAD_OPTIONS, MALLOC, RENDERING_OPTIONS } from '../embedded.ts'
 import { startKafka } from '../server/kafka.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from '../server/process.ts'
 import { type RedisServer, startRedis } from '../server/redis.ts'
@@ -229,7 +229,8 @@ function recipeOf(name: Deployable, version: () => Version): Recipe {
         TMPDIR: place.folder,
       })
       // As in the images.
-      return { path, args: name === 'operator' ? args : [...MAIN_THREAD_OPTIONS, ...args], ...started }
+      const options = [...MAIN_THREAD_OPTIONS, ...(name === 'renderer' ? RENDERING_OPTIONS : [])]
+      return { path, args: name === 'operator' ? args : [...options, ...args], ...started }
     },
     isReady: async (place, signal) => (await fetch(`http://127.0.0.1:${probesOf(place)}/readyz`, { signal })).ok,
   }

@@ -1,4 +1,5 @@
 /** What react-pdf's drawing computes anew for each run of letters and each border. */
+import { openDocumentMap } from './document-map.ts'
 
 interface Color {
   readonly value: string
@@ -6,7 +7,7 @@ interface Color {
 }
 
 /** The colors of a document that is being drawn. */
-const colors = new WeakMap<object, Map<unknown, Color>>()
+const colors = openDocumentMap<object, Map<unknown, Color>>()
 
 /** A color as `parse` reads it, read once for each document. A box with one border reads four. */
 export function knownColor(pdf: object, color: unknown, parse: (color: unknown) => Color): Color {

@@ -3,11 +3,12 @@
  * react-pdf resolves and merges them for each node, and again for each page. What is shared here is never changed afterwards: react-pdf
  * copies a style before it changes it. The objects are kept only as long as their document.
  */
+import { type DocumentMap, openDocumentMap } from './document-map.ts'
 
 type Style = Readonly<Record<string, unknown>>
 
 /** Resolved styles, by the page for which they are resolved. All keys are weak: some objects are of all documents, such as no style. */
-const resolved = new WeakMap<object, WeakMap<Style, Style>>()
+const resolved = openDocumentMap<object, WeakMap<Style, Style>>()
 
 /** The style of a node, for the page that `container` describes. */
 export function resolvedStyle(container: object, style: Style | undefined, resolve: () => Style): Style {
@@ -15,7 +16,7 @@ export function resolvedStyle(container: object, style: Style | undefined, resol
 }
 
 /** What children inherit, by the list of names and the style of their parent. */
-const inherited = new WeakMap<readonly string[], WeakMap<Style, Style>>()
+const inherited = openDocumentMap<readonly string[], WeakMap<Style, Style>>()
 
 /** What a style hands on to children. `pick` picks the names out of a style. */
 export function inheritedStyle(
@@ -28,7 +29,7 @@ export function inheritedStyle(
 }
 
 /** Merged styles, by what is inherited. */
-const merged = new WeakMap<Style, WeakMap<Style, Style>>()
+const merged = openDocumentMap<Style, WeakMap<Style, Style>>()
 
 /** A style together with what it inherits. */
 export function mergedStyle(
@@ -42,7 +43,10 @@ export function mergedStyle(
 
 const NONE: Style = Object.freeze({})
 
-function entryOf<Key extends object>(entries: WeakMap<Key, WeakMap<Style, Style>>, key: Key): WeakMap<Style, Style> {
+function entryOf<Key extends object>(
+  entries: DocumentMap<Key, WeakMap<Style, Style>>,
+  key: Key,
+): WeakMap<Style, Style> {
   const known = entries.get(key)
   if (known !== undefined) return known
   const entry = new WeakMap<Style, Style>()

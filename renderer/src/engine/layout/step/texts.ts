@@ -2,6 +2,7 @@
  * The lines of texts, laid out once for equal ones. Cells of a table are often equal: quantities, prices, units. They are kept as long as
  * the styles of their document.
  */
+import { openDocumentMap } from './document-map.ts'
 
 interface TextNode {
   readonly style: object
@@ -19,7 +20,7 @@ interface KnownLines {
 const CHARS_MAX = 200
 
 /** Lines of plain texts by their style, then by their room and letters. Each page of a document has style objects of its own. */
-const known = new WeakMap<object, Map<string, KnownLines>>()
+const known = openDocumentMap<object, Map<string, KnownLines>>()
 
 /** The lines of a text in the room that it has. Nobody changes them. */
 export function linesOf(
