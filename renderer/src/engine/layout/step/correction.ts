@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { registerHooks } from 'node:module'
 import { type Change, DIRECTION_OF_BOXES, DIRECTION_OF_LINES, PLACE_OF_MARKS, UNIT_OF_MARKS } from './direction.ts'
 
-const PLAIN_TEXT = new URL('./plain-text.ts', import.meta.url).href
+const PLAIN_TEXT = new URL('./plain/text.ts', import.meta.url).href
 
 /** Steps of ours in place of react-pdf's, with the same results in less time. */
 const FASTER_STEPS: readonly Change[] = [
@@ -200,7 +200,7 @@ const FASTER_TEXTS: readonly Change[] = [
     from: "import bidiFactory from 'bidi-js';",
     to: `import bidiFactory from 'bidi-js';
 import { plainRuns } from '${PLAIN_TEXT}';
-import { plainLine } from '${new URL('./plain-line.ts', import.meta.url).href}';`,
+import { plainLine } from '${new URL('./plain/line.ts', import.meta.url).href}';`,
   },
   {
     from: '    return (attributedString, container, options = {}) => {\n        const processParagraph',

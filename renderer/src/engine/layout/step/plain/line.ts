@@ -3,7 +3,7 @@
  * it is set in one. Whatever is uncommon in it is left to react-pdf.
  */
 import type { Font, Glyph, GlyphPosition } from 'fontkit'
-import { plainParts, type Run, type Text } from './plain-text.ts'
+import { plainParts, type Run, type Text } from './text.ts'
 
 /** Where a text is set. Lengths are in points. */
 interface Container {

@@ -4,11 +4,11 @@ import { pathToFileURL } from 'node:url'
 import { assert, constantFrom, integer, oneof, property, string } from 'fast-check'
 import type { Font } from 'fontkit'
 import { expect, test } from 'vitest'
-import { defaultFaces } from '../../../template/asset/font/default-fonts.ts'
-import { openFont } from '../../../template/asset/font/font-file.ts'
-import { fontSubstitution } from '../../text/font-run.ts'
-import { withCorrections } from './correction.ts'
-import { plainRuns } from './plain-text.ts'
+import { defaultFaces } from '../../../../template/asset/font/default-fonts.ts'
+import { openFont } from '../../../../template/asset/font/font-file.ts'
+import { fontSubstitution } from '../../../text/font-run.ts'
+import { withCorrections } from '../correction.ts'
+import { plainRuns } from './text.ts'
 
 type Run = {
   readonly glyphs: readonly { readonly id: number }[]
