@@ -155,7 +155,7 @@ export async function changePlan(stand: Stand, tenants: number, limit: number): 
       for (const [name, { renderLimitMonthly }] of limits) if (renderLimitMonthly === limit) changed.add(name)
     return changed.size === tenants
   })
-  const propagatedAt = await stand.operator.untilIdle()
+  const propagatedAt = await untilPropagated(stand)
   return { seenMs: seen.at - begunAt, propagatedMs: propagatedAt - begunAt }
 }
 
@@ -195,17 +195,34 @@ interface Effective {
   readonly effective: object
 }
 
-export async function countUnpropagated({ client }: Stand): Promise<number> {
-  let unpropagated = 0
+/**
+ * Resolves when the operator has nothing to do and all is propagated, with the time at which that began. A write that has failed
+ * is tried again after a rest, in which the operator seems to have nothing to do.
+ */
+export async function untilPropagated(stand: Stand): Promise<number> {
+  const idleAt = await stand.operator.untilIdle()
+  for (let at = idleAt; ; at = now()) {
+    const late = await unpropagatedIn(stand)
+    if (late.length === 0) return at
+    if (at - idleAt > MINUTE_MS) throw new Error(`not propagated: ${late.slice(0, 10).join(', ')}`)
+    await sleep(SECOND_MS)
+  }
+}
+
+/** The resources that are not propagated, with their statuses. */
+async function unpropagatedIn({ client }: Stand): Promise<readonly string[]> {
+  const late: string[] = []
   for (const kind of ['Plan', 'Tenant', 'Template', 'ApiKey'] as const) {
     let token: string | undefined
     do {
       const page = await client.list(collectionPath(kind), { limit: PAGE_OBJECTS, continue: token }, NEVER)
-      unpropagated += page.items.filter((item) => propagatedGeneration(item) !== item.metadata.generation).length
+      for (const item of page.items)
+        if (propagatedGeneration(item) !== item.metadata.generation)
+          late.push(`${kind} ${item.metadata.name} ${JSON.stringify(item['status'])}`)
       token = page.continue
     } while (token !== undefined)
   }
-  return unpropagated
+  return late
 }
 
 /** What share of a core it takes while nothing changes. */
