@@ -225,17 +225,15 @@ describe('platen erase', () => {
     expect([again.code, again.out]).toEqual([0, expect.stringContaining('acme: 0 renders of the reference erased')])
   })
 
-  // A rate shows which settings are in force.
-  test.for([
-    ['Inline', 98_000],
-    ['Stored', 99_000],
-  ] as const)(
+  test.for(['Inline', 'Stored'] as const)(
     'with requestData: %s leaves of a request what the documents say',
-    async ([requestData, rate], { signal }) => {
+    async (requestData, { signal }) => {
       const receiver = ofTest(await aReceiver())
-      const overrides = JSON.stringify({ requestData, asyncRateLimitPerMinute: rate })
+      // Where a PDF is tells which settings are in force. Its rate would not: the limiter has new limits before the API has them.
+      const prefix = `${requestData.toLowerCase()}/`
+      const settings = JSON.stringify({ overrides: { requestData }, storage: { bucket: 'acme-own', prefix } })
       await rewrite((text) =>
-        text.replace('"namespaces":["team-acme"]', `"namespaces":["team-acme"],"overrides":${overrides}`),
+        text.replace('"namespaces":["team-acme"]', `"namespaces":["team-acme"],${settings.slice(1, -1)}`),
       )
       const word = `lovelace-${requestData}-0123456789`
       const body = {
@@ -251,9 +249,7 @@ describe('platen erase', () => {
         const found = await readList(service, { key: ACME_LIVE, path: `/api/v1/renders?reference=${word}` })
         return [found.status, found.json()]
       }
-      await poll(() => render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), mode: 'async' })).until(
-        ({ headers }) => headers.get('x-ratelimit-limit') === String(rate),
-      )
+      await poll(() => made(ACME_LIVE)).until(({ url }) => url.includes(`/acme-own/${prefix}`))
       const answer = await request(service, { key: ACME_LIVE, body, headers: { 'idempotency-key': randomUUID() } })
       const id = String(answer.json()['render_id'])
       const uuid = renderUuid(id as RenderId)
