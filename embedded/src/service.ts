@@ -19,7 +19,7 @@ import { openDataFolder } from './store/data-folder.ts'
 const COMPILED_KEPT_AFTER_MS = 2000
 /** On more cores the first threads of both engines do not delay each other. */
 const FEW_CORES = 2
-/** A first html document is made in a third of it, if it has both cores: its browser and its thread are still cold. */
+/** How long the thread of react_pdf waits after the start. A first html document, which needs both cores, takes a third of that. */
 const FIRST_HTML_MS = 300
 const NEVER = new AbortController().signal
 

@@ -49,7 +49,7 @@ async function settling(
   const { idleMs, requests } = await startOn(stand)
   const { POST = 0, PUT = 0, PATCH = 0 } = requests
   const writes = POST + PUT + PATCH
-  // Whoever leaves something out is no faster for it.
+  // An operator that leaves something out would seem faster.
   await untilPropagated(stand)
   return {
     name: `settling ${declared.length} resources: × its writes at the rate of bare creates`,
