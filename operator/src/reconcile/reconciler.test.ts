@@ -12,7 +12,7 @@ import { aKeyHash, anApiKeyResource, aPlanResource, aTenantResource } from '../.
 import { openCompilation } from '../compilation/compilation.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import type { KindHandler, Prepared } from './kind-handler.ts'
-import { STATUS_COUNTS_DELAY_MS } from './limit.ts'
+import { RECONCILE_WORKERS, STATUS_COUNTS_DELAY_MS } from './limit.ts'
 import { packStatus } from './packed-status.ts'
 import { Propagation } from './propagation.ts'
 import { Publication } from './publication.ts'
@@ -38,7 +38,7 @@ async function reconciling() {
     defaults: DEFAULT_LIMITS,
   })
   const publisher = {
-    revision: () => directory.current().revision,
+    revision: () => (scene.isRedisEmpty ? 0 : directory.current().revision),
     nextRevision: () => directory.current().revision + 1,
     differences: () => ['all of it'],
     repair: async () => false,
@@ -60,11 +60,21 @@ async function reconciling() {
   const readEnforced = async () => ({ all: 1, behind: 0, revision: directory.current().revision, isCertain: true })
   const propagation = new Propagation({ readEnforced, onEnforced: (key) => queue.add(key), clock, log: SILENT })
   let gate: Promise<void> = Promise.resolve()
-  const scene = { isRedisAway: false, isPending: false, needsPreparing: false, prepared: 0, forgotten: 0 }
+  const scene = {
+    isRedisAway: false,
+    isRedisEmpty: false,
+    isPending: false,
+    needsPreparing: false,
+    prepared: 0,
+    forgotten: 0,
+    /** Those that were asked for when a resource was prepared. */
+    rotations: new Set<string | undefined>(),
+  }
   const handler: KindHandler = {
-    prepare: async (): Promise<Prepared> => {
+    prepare: async ({ rotation }): Promise<Prepared> => {
       await gate
       scene.prepared++
+      scene.rotations.add(rotation)
       return scene.isPending ? { isPending: true } : {}
     },
     needsPreparing: () => scene.needsPreparing,
@@ -270,4 +280,21 @@ test('a tenant counts a key whose first publish failed', async () => {
   await rig.reconciler.reconcile('ApiKey team-acme/two', NEVER)
   await rig.queuedAfter(0)
   expect(await rig.queuedAfter(STATUS_COUNTS_DELAY_MS)).toContain('Tenant acme')
+})
+
+test('what changes while others are prepared, as Redis is empty at a start, is prepared as it is then', async () => {
+  const aKey = (at: number, parts: Partial<ResourceView> = {}) =>
+    declared(anApiKeyResource({ metadata: { name: `key-${at}`, uid: `uid-${at}` as Uid } }), {
+      status: packStatus({ observedGeneration: 1 }),
+      ...parts,
+    })
+  for (let at = 0; at <= RECONCILE_WORKERS; at++) rig.declare(aKey(at))
+  rig.scene.isRedisEmpty = true
+  const release = rig.hold()
+  const start = rig.reconciler.start(NEVER)
+  rig.declare(aKey(RECONCILE_WORKERS, { rotation: '2026-01-01T00:00:00Z' }))
+  release()
+  await start
+  await rig.reconciler.reconcile(`ApiKey team-acme/key-${RECONCILE_WORKERS}`, NEVER)
+  expect(rig.scene.rotations).toContain('2026-01-01T00:00:00Z')
 })

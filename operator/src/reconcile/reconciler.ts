@@ -98,16 +98,18 @@ export class Reconciler {
    * settings. The next publish removes what it does not contain. A resource that fails here is prepared in its reconcile.
    */
   async #prepareInForce(views: readonly ResourceView[], signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options
+    const { resources, clock } = this.#options
     const waiting = views
       .filter(({ resource }) => this.#stateOf(keyOfResource(resource)).isDirty)
       .filter(({ status }) => unpackStatus(status).observedGeneration !== undefined)
     await forEachConcurrently(waiting, RECONCILE_WORKERS, async (view) => {
-      const state = this.#stateOf(keyOfResource(view.resource))
+      const key = keyOfResource(view.resource)
+      const state = this.#stateOf(key)
       using limited = firstAborted([signal, clock.timeout(RECONCILE_MS_MAX)])
       const prepared = await this.#prepare(state, view, limited.signal).catch(() => undefined)
-      if (prepared === undefined) state.isDirty = true
-      else state.stage = { step: 'submitted', ...prepared, report: {} }
+      if (prepared !== undefined) state.stage = { step: 'submitted', ...prepared, report: {} }
+      // It may have changed while others were prepared. Then its reconcile prepares it again.
+      if (prepared === undefined || resources.get(key) !== view) state.isDirty = true
     })
     signal.throwIfAborted()
   }
