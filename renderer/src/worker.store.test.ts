@@ -5,7 +5,7 @@ import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
 import { aWorker } from '../../test/fixture/render/work.ts'
-import { CLAIM_LEASE_MS, STORE_RETRY_MS_MAX, STORING_PER_SLOT_MAX } from './worker/limit.ts'
+import { CLAIM_LEASE_MS, STORE_RETRY_MS_MAX, STORING_PER_SLOT_MAX, SYNC_STORING_PER_SLOT_MAX } from './worker/limit.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
 const DEADLINE_MS = 25_000
@@ -120,20 +120,20 @@ async function aWorkerThatStores(count: number, { lane }: { lane: 'async' | 'syn
   return { ...worker, records, allow }
 }
 
-test.for(['async', 'sync'] as const)(
-  'a slot renders further %s documents while some are stored, and at the limit waits',
-  async (lane) => {
-    const worker = await aWorkerThatStores(STORING_PER_SLOT_MAX + 3, { lane })
-    const events = worker.runUntil((_, seen) => seen === worker.records.length)
-    // The last one that is rendered keeps its slot.
-    await turns()
-    expect(worker.worked).toHaveLength(STORING_PER_SLOT_MAX + 1)
-    worker.allow()
-    expect(new Set((await events).map(({ manifest }) => manifest.render.id))).toEqual(
-      new Set(worker.records.map(({ id }) => id)),
-    )
-  },
-)
+test.for([
+  ['async', STORING_PER_SLOT_MAX],
+  ['sync', SYNC_STORING_PER_SLOT_MAX],
+] as const)('a slot renders further %s documents while %i are stored, and then waits', async ([lane, storingMax]) => {
+  const worker = await aWorkerThatStores(storingMax + 3, { lane })
+  const events = worker.runUntil((_, seen) => seen === worker.records.length)
+  // The last one that is rendered keeps its slot.
+  await turns(200)
+  expect(worker.worked).toHaveLength(storingMax + 1)
+  worker.allow()
+  expect(new Set((await events).map(({ manifest }) => manifest.render.id))).toEqual(
+    new Set(worker.records.map(({ id }) => id)),
+  )
+})
 
 test('a worker that stops waits until what it rendered is stored', async () => {
   const worker = await aWorkerThatStores(2, { lane: 'async' })

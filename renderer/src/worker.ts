@@ -164,7 +164,7 @@ async function untilSlotIsFree(worker: Worker, queued: QueuedRender, storing: St
   const rendered = Promise.withResolvers<number>()
   const ended = processRender(worker, queued, rendered.resolve)
   const bytes = await Promise.race([rendered.promise, ended])
-  if (bytes !== undefined) await storing.add(bytes, ended)
+  if (bytes !== undefined) await storing.add({ bytes, isSync: queued.record.lane === 'sync' }, ended)
 }
 
 function nextRender(

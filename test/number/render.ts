@@ -17,6 +17,7 @@ import {
   STORING_BYTES_MAX,
   STORING_PER_SLOT_MAX,
   SYNC_PAUSE_MS_MAX,
+  SYNC_STORING_PER_SLOT_MAX,
 } from '@platen/renderer/worker/limit.ts'
 import { ASYNC_PER_BULK } from '@platen/renderer/worker/slots.ts'
 import { MANIFEST_DOCUMENTS_MAX, MANIFEST_FILE_BYTES_MAX } from '@platen/settings/manifest/limit.ts'
@@ -41,7 +42,7 @@ const RENDER = [
   `warnings | ${words(contract.VIEW_KEPT_MS)} at most`,
   `asks Redis every ${words(CANCELED_POLL_MS)} whether a render that it runs is canceled`,
   `While one runs, and for ${digits(SYNC_PAUSE_MS_MAX)} ms after it`,
-  `For each slot at most ${word(STORING_PER_SLOT_MAX)} renders are stored meanwhile, with at most ${mib(STORING_BYTES_MAX)} of PDFs in an engine`,
+  `For each slot at most ${word(STORING_PER_SLOT_MAX)} renders are stored meanwhile, and sync ones until there are ${word(SYNC_STORING_PER_SLOT_MAX)}, with at most ${mib(STORING_BYTES_MAX)} of PDFs in an engine`,
   `if the last one took more than ${words(STORE_SLOW_MS)}, the slot waits`,
   `Slots take ${word(ASYNC_PER_BULK)} renders of \`async\` for one of \`bulk\``,
   `one render of the bulk lane for each ${word(ASYNC_PER_BULK)} of those`,

@@ -48,6 +48,12 @@ export const STORE_RETRY_MS_MAX = 2 * SECOND_MS
  */
 export const STORING_PER_SLOT_MAX = 4
 
+/**
+ * The same of sync renders. Their callers have the PDF, and the next ones would wait for the disk: a flush now and then takes half a second,
+ * in which two slots make fifty small documents.
+ */
+export const SYNC_STORING_PER_SLOT_MAX = 16
+
 /** Bytes of the PDFs of one engine that are stored outside of the slots. A larger PDF keeps its slot until it is stored. */
 export const STORING_BYTES_MAX = 32 * MIB
 

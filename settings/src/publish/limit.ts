@@ -3,6 +3,9 @@ import type { BackOff } from '@platen/contract/back-off.ts'
 
 const SECOND_MS = 1000
 
+/** Assets and sources that are stored at once: the disk flushes several as quickly as one. */
+export const SOURCES_STORED_AT_ONCE = 8
+
 /** How long idle threads of the publish check are kept. Opening them takes half a second, as long as a few checks. */
 export const CHECK_THREADS_IDLE_MS = 30 * SECOND_MS
 

@@ -36,3 +36,23 @@ test('writes nothing that is there', async ({ signal }) => {
   await storeSources({ artifacts, serviceBucket: 'platen' }, STORED, signal)
   for (const address of Object.values(AT)) expect(await artifacts.get(address, signal)).toEqual(Buffer.from('there'))
 })
+
+test('does not wait for one before it stores the next', async ({ signal }) => {
+  const artifacts = memoryArtifactStore()
+  const both = Promise.withResolvers<void>()
+  let begun = 0
+  const put: typeof artifacts.put = async (...values) => {
+    begun += 1
+    if (begun === 2) both.resolve()
+    await both.promise
+    await artifacts.put(...values)
+  }
+  const sources = new Map([...STORED.sources, ['c'.repeat(64) as TemplateDigest, SOURCE]])
+  await storeSources(
+    { artifacts: { ...artifacts, put }, serviceBucket: 'platen' },
+    { sources, assets: new Map() },
+    signal,
+  )
+  for (const digest of sources.keys())
+    expect(await artifacts.has({ bucket: 'platen', key: templateKey(digest) }, signal)).toBe(true)
+})

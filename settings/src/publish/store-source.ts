@@ -3,9 +3,11 @@
  * content, so it is written once, and writing it twice changes nothing.
  */
 import { canonicalJson } from '@platen/contract/canonical-json.ts'
+import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { assetKey, templateKey } from '@platen/contract/render.ts'
 import type { AssetDigest, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
+import { SOURCES_STORED_AT_ONCE } from './limit.ts'
 
 export interface StoredSources {
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
@@ -28,6 +30,8 @@ export async function storeSources(
     const address = { bucket: serviceBucket, key }
     if (!(await artifacts.has(address, signal))) await artifacts.put(address, bytes, signal)
   }
-  for (const [digest, bytes] of assets) await put(assetKey(digest), bytes)
-  for (const [digest, source] of sources) await put(templateKey(digest), Buffer.from(canonicalJson(source)))
+  await forEachConcurrently(assets, SOURCES_STORED_AT_ONCE, ([digest, bytes]) => put(assetKey(digest), bytes))
+  await forEachConcurrently(sources, SOURCES_STORED_AT_ONCE, ([digest, source]) =>
+    put(templateKey(digest), Buffer.from(canonicalJson(source))),
+  )
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
-import { STORE_SLOW_MS, STORING_BYTES_MAX, STORING_PER_SLOT_MAX } from '../limit.ts'
+import { STORE_SLOW_MS, STORING_BYTES_MAX, STORING_PER_SLOT_MAX, SYNC_STORING_PER_SLOT_MAX } from '../limit.ts'
 import { openStoringRenders } from './storing-renders.ts'
 
 /** The set of two slots, and renders that end when the test wants it. */
@@ -9,10 +9,10 @@ function aSet() {
   const clock = manualClock()
   const renders = openStoringRenders({ clock, slots: 2 })
   const left: string[] = []
-  const add = (name: string, bytes = 0) => {
+  const add = (name: string, bytes = 0, isSync = false) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const wait = async () => {
-      await renders.add(bytes, promise)
+      await renders.add({ bytes, isSync }, promise)
       left.push(name)
     }
     void wait()
@@ -31,6 +31,17 @@ test('slots wait when as many renders are stored as there may be', async () => {
   first?.end()
   await setImmediate()
   expect([left.at(-1), renders.count()]).toEqual(['next', 2 * STORING_PER_SLOT_MAX])
+})
+
+test('a sync render has room where no other one has', async () => {
+  const { left, add, addMany } = aSet()
+  addMany(2 * STORING_PER_SLOT_MAX)
+  add('async')
+  for (let at = 2 * STORING_PER_SLOT_MAX; at < 2 * SYNC_STORING_PER_SLOT_MAX; at += 1) add('sync', 0, true)
+  add('one too many', 0, true)
+  await setImmediate()
+  expect(left).toHaveLength(2 * SYNC_STORING_PER_SLOT_MAX)
+  expect(new Set(left)).toEqual(new Set(['many', 'sync']))
 })
 
 test('a slot waits when its PDF is one too many, and the slot of a smaller one does not', async () => {

@@ -2,18 +2,25 @@
  * Renders that have left their slot: the document is made, a sync caller has it, and the outcome is being stored and published. So a slot
  * makes the next document while the last one is stored.
  *
- * How many there may be, and with how many bytes, is limited: a slot whose render finds no room waits until it has. If the store has
- * become slow, every slot waits, because whatever is rendered then would wait for the same store, and may miss its deadline there.
+ * How many there may be, and with how many bytes, is limited: a slot whose render finds no room waits until it has. Sync renders have more
+ * room, because callers wait for their slots. If the store has become slow, every slot waits, because whatever is rendered then would wait
+ * for the same store, and may miss its deadline there.
  */
 import type { Clock } from '@platen/contract/port/clock.ts'
-import { STORE_SLOW_MS, STORING_BYTES_MAX, STORING_PER_SLOT_MAX } from '../limit.ts'
+import { STORE_SLOW_MS, STORING_BYTES_MAX, STORING_PER_SLOT_MAX, SYNC_STORING_PER_SLOT_MAX } from '../limit.ts'
+
+interface Rendered {
+  /** Of its document. */
+  readonly bytes: number
+  readonly isSync: boolean
+}
 
 export interface StoringRenders {
   /**
-   * Takes a render with a document of `bytes`, which is over when `ended` resolves; it must not reject. Resolves when the slot may go on:
-   * when there is room for the render, or when it is over.
+   * Takes a render, which is over when `ended` resolves; it must not reject. Resolves when the slot may go on: when there is room for the
+   * render, or when it is over.
    */
-  add(bytes: number, ended: Promise<void>): Promise<void>
+  add(rendered: Rendered, ended: Promise<void>): Promise<void>
   /** How many there are. */
   count(): number
   /** Resolves when all of them are over. */
@@ -31,23 +38,25 @@ export function openStoringRenders({
   const storing = new Set<Promise<void>>()
   let storedBytes = 0
   let isSlow = false
-  const hasRoom = (bytes: number) =>
-    !isSlow && storing.size < slots * STORING_PER_SLOT_MAX && storedBytes + bytes <= STORING_BYTES_MAX
+  const hasRoom = ({ bytes, isSync }: Rendered) =>
+    !isSlow &&
+    storing.size < slots * (isSync ? SYNC_STORING_PER_SLOT_MAX : STORING_PER_SLOT_MAX) &&
+    storedBytes + bytes <= STORING_BYTES_MAX
 
   return {
-    async add(bytes, ended) {
+    async add(rendered, ended) {
       const beganAt = clock.monotonic()
       const render = { isOver: false }
       const over = async () => {
         await ended
         render.isOver = true
         isSlow = clock.monotonic() - beganAt > STORE_SLOW_MS
-        if (storing.delete(stored)) storedBytes -= bytes
+        if (storing.delete(stored)) storedBytes -= rendered.bytes
       }
       const stored = over()
-      while (!render.isOver && !hasRoom(bytes)) await Promise.race([stored, ...storing])
+      while (!render.isOver && !hasRoom(rendered)) await Promise.race([stored, ...storing])
       if (render.isOver) return
-      storedBytes += bytes
+      storedBytes += rendered.bytes
       storing.add(stored)
     },
     count: () => storing.size,
