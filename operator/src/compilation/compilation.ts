@@ -107,7 +107,9 @@ function compileChanges(state: CompilationState, changes: readonly ResourceChang
   /** Plans that may have come into use or out of use. */
   const counted = new Set<string>()
   for (const { uid, resource } of changes) {
-    for (const each of [relations.resourceOf(uid), resource]) {
+    const before = relations.resourceOf(uid)
+    // Of the same resource only facts may have changed. They concern others through its names and settings, which are compared below.
+    for (const each of before === resource ? [] : [before, resource]) {
       if (each?.kind === 'Plan') affected.plans.add(each.metadata.name)
       if (each?.kind === 'Tenant') affected.tenants.add(each.metadata.name)
       if (each?.kind === 'Tenant') counted.add(each.spec.planRef.name)

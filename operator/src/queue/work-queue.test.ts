@@ -221,6 +221,15 @@ test('a wait for a key ends with its signal, and takes none with it', async () =
   expect(await queue.take(NEVER)).toBe('a')
 })
 
+test('a key is given to the next who waits when the first gives up at the moment it comes', async () => {
+  const first = new AbortController()
+  const [gaveUp, next] = [queue.take(first.signal), queue.take(NEVER)]
+  queue.add('a')
+  first.abort(new Error('over'))
+  await expect(gaveUp).rejects.toThrow('over')
+  expect(await next).toBe('a')
+})
+
 test('what is measured is how long keys waited, and how long they were in hand', async () => {
   queue.add('a', 'resync')
   await clock.advance(10)

@@ -7,10 +7,10 @@
  */
 import assert from 'node:assert/strict'
 import { backOffMs, randomFraction } from '@platen/contract/back-off.ts'
-import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
 import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Ids } from '@platen/contract/port/ids.ts'
 import type { ControllerMeter, Priority, WorkState } from '@platen/contract/port/operator-meter.ts'
+import { raceAbort } from '@platen/contract/race.ts'
 import { RECONCILE_BACK_OFF } from './limit.ts'
 
 export interface WorkQueueOptions {
@@ -30,7 +30,8 @@ const LIVE_IN_A_ROW_MAX = 8
 /** `add`, `addAfter` and `retry` never throw. After `close` they add nothing. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions
-  readonly #changed: Notifier = openNotifier()
+  /** Each wakes a worker that waits for a key. In the order in which they came. */
+  readonly #waiters = new Set<() => void>()
   readonly #groups = new Map<string, KeyGroup>()
   readonly #processing = new Map<string, { readonly priority: Priority; readonly since: number }>()
   /** Keys that were added while a worker has them. */
@@ -117,7 +118,7 @@ export class WorkQueue {
     while (!this.#isClosed) {
       const next = this.#next()
       if (next !== undefined) return next
-      await this.#changed.wait(signal)
+      await this.#untilWoken(signal)
     }
     return undefined
   }
@@ -130,7 +131,7 @@ export class WorkQueue {
     const group = this.#groupOf(key)
     group.processing -= 1
     // The group may have been at its limit, so its next key can go now.
-    if (group.live.size + group.resync.size > 0) this.#changed.notify()
+    if (group.live.size + group.resync.size > 0) this.#wakeOne()
     this.#options.meter.done(this.#options.clock.monotonic() - taken.since)
     const again = this.#addedMeanwhile.get(key)
     this.#addedMeanwhile.delete(key)
@@ -145,7 +146,7 @@ export class WorkQueue {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#closing.abort()
-    this.#changed.notify()
+    for (const wake of this.#waiters) wake()
     this.#resolveIfDrained()
     await this.#drained.promise
   }
@@ -166,7 +167,28 @@ export class WorkQueue {
 
   #enqueue(key: string, priority: Priority): void {
     this.#groupOf(key)[priority].set(key, this.#options.clock.monotonic())
-    this.#changed.notify()
+    this.#wakeOne()
+  }
+
+  /** For one key that a worker may have now: the others would wake, find nothing and wait again. */
+  #wakeOne(): void {
+    const [wake] = this.#waiters
+    wake?.()
+  }
+
+  async #untilWoken(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const wake = () => {
+      this.#waiters.delete(wake)
+      resolve()
+    }
+    this.#waiters.add(wake)
+    try {
+      await raceAbort(promise, signal)
+    } finally {
+      // Who was woken and gives up at that moment passes it on.
+      if (!this.#waiters.delete(wake) && signal.aborted) this.#wakeOne()
+    }
   }
 
   #waiting(priority: Priority): number {

@@ -263,6 +263,18 @@ test('a resource that can be prepared now but could not before is prepared at th
   expect(rig.scene.prepared).toBe(before + 1)
 })
 
+test('a key is prepared again when its finalizer is taken away, and not when it is there', async () => {
+  await rig.reconciler.reconcile(KEY, NEVER)
+  const before = rig.scene.prepared
+  const preparedAfter = async (parts: Partial<ResourceView>) => {
+    rig.declare(declared(anApiKeyResource(), parts))
+    await rig.reconciler.reconcile(KEY, NEVER)
+    return rig.scene.prepared - before
+  }
+  expect(await preparedAfter({ finalizers: [] })).toBe(1)
+  expect(await preparedAfter({ finalizers: [FINALIZER], resourceVersion: '2' })).toBe(1)
+})
+
 test('a key that was created again under its name and changed at once is reconciled as it was changed', async () => {
   rig.declare(declared(anApiKeyResource(HEIR)))
   const look = rig.reconciler.reconcile(KEY, NEVER)

@@ -88,15 +88,18 @@ function resourceOf(kind: Kind, metadata: KubeObject['metadata'], spec: unknown)
   }
 }
 
-/** Tells whether the declaration is the same, whoever else has written to the object meanwhile. */
-export function hasSameSpec(one: ResourceView, other: ResourceView): boolean {
-  const [{ metadata }, { metadata: otherMetadata }] = [one.resource, other.resource]
+/**
+ * Tells whether the declaration is the same, whoever else has written to the object meanwhile. Our finalizer is part of it until it is
+ * there: we add it while a resource is prepared, and reading that back is no reason to prepare it again.
+ */
+export function hasSameSpec(before: ResourceView, after: ResourceView): boolean {
+  const [{ metadata }, { metadata: otherMetadata }] = [before.resource, after.resource]
   return (
     metadata.uid === otherMetadata.uid &&
     metadata.generation === otherMetadata.generation &&
-    one.rotation === other.rotation &&
-    one.isDeleting === other.isDeleting &&
-    one.finalizers.includes(FINALIZER) === other.finalizers.includes(FINALIZER)
+    before.rotation === after.rotation &&
+    before.isDeleting === after.isDeleting &&
+    (after.finalizers.includes(FINALIZER) || !before.finalizers.includes(FINALIZER))
   )
 }
 

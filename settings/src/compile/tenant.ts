@@ -288,6 +288,7 @@ interface Refused {
 
 /** Names the oldest of several conflicting owners, whichever was registered first, so that an unchanged conflict keeps its message. */
 function refusalsOf({ tenants, serviceBucket, refused, before }: Refused): ReadonlyMap<TenantResource, Finding> {
+  if (refused.size === 0) return new Map()
   const { register, ownerOf } = openStorageOwners(serviceBucket)
   for (const resource of tenants) {
     const storage = refused.has(resource) ? before(resource) : storageOf(resource, serviceBucket)
