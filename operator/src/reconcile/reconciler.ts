@@ -41,6 +41,7 @@ import {
   API_VERSION,
   counterKeyOf,
   FINALIZER,
+  hasSameSpec,
   keyOfResource,
   type ResourceView,
   resourcePath,
@@ -109,7 +110,8 @@ export class Reconciler {
       const prepared = await this.#prepare(state, view, limited.signal).catch(() => undefined)
       if (prepared !== undefined) state.stage = { step: 'submitted', ...prepared, report: {} }
       // It may have changed while others were prepared. Then its reconcile prepares it again.
-      if (prepared === undefined || resources.get(key) !== view) state.isDirty = true
+      const latest = resources.get(key)
+      if (prepared === undefined || latest === undefined || !hasSameSpec(view, latest)) state.isDirty = true
     })
     signal.throwIfAborted()
   }
