@@ -93,7 +93,7 @@ interface SetRuns {
   readonly reach: number
 }
 
-/** Sets runs of one style. Undefined if a letter is not one glyph, or if a blank begins or ends the line. */
+/** Sets runs of one style. Undefined if a letter has no glyph, or if a blank begins or ends the line. */
 function setRuns(string: string, runs: readonly StyledRun[], tools: LineTools): SetRuns | undefined {
   const [first] = runs
   const font = first?.attributes.font[0]
@@ -106,7 +106,8 @@ function setRuns(string: string, runs: readonly StyledRun[], tools: LineTools): 
   for (const run of runs) {
     const part = string.slice(run.start, run.end)
     const { glyphs, positions } = font.layout(part, features, undefined, undefined, 'ltr')
-    if (!areLetters(glyphs, part)) return undefined
+    const indices = indicesOf(glyphs, part)
+    if (indices === undefined) return undefined
     if ((run === first && isBlank(glyphs[0])) || (run.end === string.length && isBlank(glyphs.at(-1)))) return undefined
     let xAdvance = 0
     for (const position of positions) {
@@ -115,7 +116,6 @@ function setRuns(string: string, runs: readonly StyledRun[], tools: LineTools): 
       reach += position.xAdvance
     }
     width += xAdvance
-    const indices = indicesTo(glyphs.length)
     set.push({
       start: run.start,
       end: run.end,
@@ -125,15 +125,29 @@ function setRuns(string: string, runs: readonly StyledRun[], tools: LineTools): 
       glyphs,
       positions,
       xAdvance,
-      stringIndices: indices,
-      glyphIndices: indices,
+      ...indices,
     })
   }
   return { runs: set, measures, xAdvance: width, reach }
 }
 
-function areLetters(glyphs: readonly Glyph[], letters: string): boolean {
-  return glyphs.length === letters.length && glyphs.every(({ codePoints }) => codePoints.length === 1)
+interface Indices {
+  /** Of the glyph of each letter. */
+  readonly stringIndices: readonly number[]
+  /** Of the first letter of each glyph. */
+  readonly glyphIndices: readonly number[]
+}
+
+/** Which glyph belongs to which letters: a ligature has several. Undefined if a glyph has none, or a letter no glyph. */
+function indicesOf(glyphs: readonly Glyph[], letters: string): Indices | undefined {
+  const counts = glyphs.map(({ codePoints }) => codePoints.length)
+  if (counts.includes(0) || counts.reduce((sum, count) => sum + count, 0) !== letters.length) return undefined
+  if (glyphs.length === letters.length) {
+    const same = indicesTo(glyphs.length)
+    return { stringIndices: same, glyphIndices: same }
+  }
+  const stringIndices = counts.flatMap((count, at) => Array<number>(count).fill(at))
+  return { stringIndices, glyphIndices: counts.map((_, at) => stringIndices.indexOf(at)) }
 }
 
 function isBlank(glyph: Glyph | undefined): boolean {

@@ -71,7 +71,7 @@ test('sets any text from the left as react-pdf does', () => {
   const letters = oneof(
     string({ unit: plainLetter }),
     string({ unit: letter }),
-    constantFrom('12 Items (3)', '1,234.50'),
+    constantFrom('12 Items (3)', '1,234.50', 'Office', 'fl', 'a staff of 3', '1 fi', 'fi ', 'off-fi'),
   )
   const styles = constantFrom<Setting>(
     {},
@@ -96,6 +96,7 @@ test('sets any text from the left as react-pdf does', () => {
 test.for<[string, string, Setting]>([
   ['a cell', '1,234.50', { align: 'right' }],
   ['a title', 'Item 3, as agreed', { lineHeight: 12, characterSpacing: 0.1 }],
+  ['a ligature', 'Office', {}],
 ])('sets %s without the steps of react-pdf', ([, letters, setting]) => {
   expect(layOut(own, letters, { ...setting, engines: { linebreaker: refused } })).toHaveLength(1)
 })
