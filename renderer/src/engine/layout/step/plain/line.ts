@@ -146,8 +146,13 @@ function indicesOf(glyphs: readonly Glyph[], letters: string): Indices | undefin
     const same = indicesTo(glyphs.length)
     return { stringIndices: same, glyphIndices: same }
   }
-  const stringIndices = counts.flatMap((count, at) => Array<number>(count).fill(at))
-  return { stringIndices, glyphIndices: counts.map((_, at) => stringIndices.indexOf(at)) }
+  const stringIndices: number[] = []
+  const glyphIndices = counts.map((count, at) => {
+    const first = stringIndices.length
+    for (let letter = 0; letter < count; letter++) stringIndices.push(at)
+    return first
+  })
+  return { stringIndices, glyphIndices }
 }
 
 function isBlank(glyph: Glyph | undefined): boolean {
