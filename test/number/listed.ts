@@ -19,7 +19,7 @@ export const LISTED_SECTIONS: readonly { readonly path: string; readonly heading
 const MEASURED = [
   'The fonts take 98 MB of an image that renders. 86 MB of them are the large ones: simplified Chinese 21 MB, traditional Chinese 14 MB, Japanese 11 MB, Korean 12 MB, and emoji 27 MB',
   'and one GET in `events`, each about 25 ms',
-  'some 405 MiB at the highest, and 355 MiB while an operator that starts again',
+  'some 385 MiB at the highest, and 335 MiB while an operator that starts again',
   'some 150 MiB for itself, 80 to 380 MiB for each render thread and 190 MiB for Chromium',
   'some 100 MB for the renderer',
   'the next html render waits some 0.7 s for others',

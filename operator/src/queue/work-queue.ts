@@ -170,7 +170,7 @@ export class WorkQueue {
     this.#wakeOne()
   }
 
-  /** For one key that a worker may have now: the others would wake, find nothing and wait again. */
+  /** Wakes one worker for one key. If all woke, the others would find nothing and wait again. */
   #wakeOne(): void {
     const [wake] = this.#waiters
     wake?.()
@@ -186,7 +186,7 @@ export class WorkQueue {
     try {
       await raceAbort(promise, signal)
     } finally {
-      // Who was woken and gives up at that moment passes it on.
+      // A worker that was woken and gives up at that moment wakes the next one.
       if (!this.#waiters.delete(wake) && signal.aborted) this.#wakeOne()
     }
   }

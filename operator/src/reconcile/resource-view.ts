@@ -89,8 +89,8 @@ function resourceOf(kind: Kind, metadata: KubeObject['metadata'], spec: unknown)
 }
 
 /**
- * Tells whether the declaration is the same, whoever else has written to the object meanwhile. Our finalizer is part of it until it is
- * there: we add it while a resource is prepared, and reading that back is no reason to prepare it again.
+ * Tells whether the declaration is the same, whoever else has written to the object meanwhile. A removal of our finalizer is a change. Its
+ * addition is none: we add it while a resource is prepared, and reading that back is no reason to prepare it again.
  */
 export function hasSameSpec(before: ResourceView, after: ResourceView): boolean {
   const [{ metadata }, { metadata: otherMetadata }] = [before.resource, after.resource]

@@ -49,8 +49,8 @@ export const STORE_RETRY_MS_MAX = 2 * SECOND_MS
 export const STORING_PER_SLOT_MAX = 4
 
 /**
- * The same of sync renders. Their callers have the PDF, and the next ones would wait for the disk: a flush now and then takes half a second,
- * in which two slots make fifty small documents.
+ * The same for sync renders. Their callers have their PDFs, and the next callers would wait for the disk: now and then a flush takes half a
+ * second, in which two slots make fifty small documents.
  */
 export const SYNC_STORING_PER_SLOT_MAX = 16
 
