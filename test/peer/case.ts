@@ -8,11 +8,11 @@ import { inspectPdf } from '../topology/oracle.ts'
 import { PEERS } from './list.ts'
 import { writeDocuments } from './page.ts'
 import type { Peer } from './peer.ts'
-import { type Cell, writeResults } from './result.ts'
+import { type Cell, keyOf, type Results, readResults, writeResults } from './result.ts'
 import { type Footprint, footprintOf, type Pace, paced, warmUp } from './turn.ts'
 
-export const SIZES = [10, 50, 500]
-export const AT_A_TIME = [1, 2]
+const SIZES = [10, 50, 500]
+const AT_A_TIME = [1, 2]
 const ROUNDS = 5
 /** Before anything is measured: V8 goes on compiling a server for hundreds of documents. */
 const FIRST_WARM_UP_MS = 10_000
@@ -39,6 +39,17 @@ export async function* peers(scale: number): AsyncGenerator<Figure> {
     writeDocuments(writeResults({ cells, absent }))
     yield* figures(cells)
   }
+  const results = readResults()
+  const measured = new Set(results.cells.map(keyOf))
+  const lacking = wholeKeys(results).filter((key) => !measured.has(key))
+  if (lacking.length > 0) say(`the tables are not whole, measure the rest today as well: ${lacking.join(', ')}`)
+}
+
+/** The cells of whole results: of every contender but those named as absent, each size and number at a time. */
+export function wholeKeys({ absent }: Pick<Results, 'absent'>): readonly string[] {
+  return PEERS.filter(({ name }) => !(name in absent)).flatMap(({ name: peer }) =>
+    SIZES.flatMap((rows) => AT_A_TIME.map((atATime) => keyOf({ peer, rows, atATime }))),
+  )
 }
 
 interface Started {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { readText } from '../architecture/source-tree.ts'
-import { AT_A_TIME, SIZES } from './case.ts'
+import { wholeKeys } from './case.ts'
 import { GOTENBERG } from './install.ts'
 import { PEERS } from './list.ts'
 import { DOCUMENTS, documentWith } from './page.ts'
-import { readResults } from './result.ts'
+import { keyOf, readResults } from './result.ts'
 
 // -u writes the tables again, from the results that there are.
 test.for(DOCUMENTS)('%s has the results of the last benchmark', async (path) => {
@@ -13,13 +13,8 @@ test.for(DOCUMENTS)('%s has the results of the last benchmark', async (path) => 
 
 describe('the results', () => {
   test('are of every contender but those named as absent, once for each size and number at a time', () => {
-    const { cells, absent } = readResults()
-    const measured = PEERS.map(({ name }) => name).filter((name) => !(name in absent))
-    const expected = measured.flatMap((peer) =>
-      SIZES.flatMap((rows) => AT_A_TIME.map((atATime) => `${peer} ${rows} ${atATime}`)),
-    )
-    const found = cells.map(({ peer, rows, atATime }) => `${peer} ${rows} ${atATime}`)
-    expect(found.toSorted()).toEqual(expected.toSorted())
+    const results = readResults()
+    expect(results.cells.map(keyOf).toSorted()).toEqual(wholeKeys(results).toSorted())
   })
 
   test('are of the versions that the titles name', () => {

@@ -61,7 +61,7 @@ export function writeResults({ cells, absent }: Pick<Results, 'cells' | 'absent'
   return results
 }
 
-function keyOf({ peer, rows, atATime }: Cell): string {
+export function keyOf({ peer, rows, atATime }: Pick<Cell, 'peer' | 'rows' | 'atATime'>): string {
   return `${peer} ${rows} ${atATime}`
 }
 
