@@ -1,5 +1,5 @@
 /** Computes content addresses. Equal content gives equal bytes and so an equal digest, whatever the order of its fields. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * JSON without white space and with the fields of every object sorted by UTF-16 code units (RFC 8785). The input must be JSON, nested no
@@ -24,5 +24,5 @@ export function canonicalJson(value: unknown): string {
 
 /** Lower-case hex SHA-256 of bytes, or of a text in UTF-8. */
 export function sha256(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex')
+  return hash('sha256', content, 'hex')
 }

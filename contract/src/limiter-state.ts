@@ -88,9 +88,10 @@ export function openLimiterState(charged: Iterable<ChargeSum> = []): LimiterStat
       if (++calls % RATE_BUCKETS_SWEPT_EVERY === 0) sweep(buckets, now)
       const known = holdings.of(request.id)?.entry
       if (known !== undefined) return known.decision
-      const decided = decide(request, { buckets, usage, now, outstanding: holdings.outstanding })
+      const inForce = bucketsInForce(request)
+      const decided = decide(request, { buckets, inForce, usage, now, outstanding: holdings.outstanding })
       if (decided.kind === 'admitted') {
-        const names = bucketsInForce(request).map(({ name }) => name)
+        const names = inForce.map(({ name }) => name)
         for (const name of names) countIn(windowOf(buckets, name), now)
         const entry = { decision: decided, buckets: names, at: now }
         const holding = reservedBy(request, now)
@@ -137,6 +138,7 @@ function reservedBy({ account, engine, units, period, ...request }: Reservation,
 
 interface LimiterView {
   readonly buckets: Map<string, RateWindow>
+  readonly inForce: ReturnType<typeof bucketsInForce>
   readonly now: Instant
   readonly usage: (account: string, period: string) => Usage
   readonly outstanding: (account: string, engine: Engine) => number
@@ -145,7 +147,7 @@ interface LimiterView {
 /** Checks all limits and counts nothing. */
 function decide(request: Reservation, view: LimiterView): Decision {
   const { now } = view
-  const states = bucketsInForce(request).map(({ name, limit, reason }) => ({
+  const states = view.inForce.map(({ name, limit, reason }) => ({
     reason,
     state: readBucket(view.buckets.get(name) ?? new Map(), limit, now),
   }))
@@ -233,19 +235,25 @@ export interface RateBucket extends Pick<Rate, 'otherwise' | 'reason'> {
 /** The buckets a render may count in. The sandbox has its own, because keys belong to one environment and the tenant's buckets name it. */
 export function rateBucketsOf(request: Reservation): readonly RateBucket[] {
   const { mode, engine } = request
-  return bucketsOfCaller(request).filter(({ limit }) => [mode, engine].includes(RATES[limit].of))
+  return bucketsOf(
+    request,
+    RATE_LIST.filter(({ of }) => of === mode || of === engine),
+  )
 }
 
 /** The buckets of all renders that a caller may ask for. */
-export function bucketsOfCaller({
-  key: hash,
-  account,
-  environment,
-}: Pick<Reservation, 'key' | 'account' | 'environment'>): readonly RateBucket[] {
-  return Object.entries(RATES).map(([limit, { of, per, ...bucket }]) => ({
+export function bucketsOfCaller(caller: BucketOwner): readonly RateBucket[] {
+  return bucketsOf(caller, RATE_LIST)
+}
+
+// The keys of the table are rates.
+const RATE_LIST = Object.entries(RATES).map(([limit, rate]) => ({ ...rate, limit: limit as RateLimit }))
+
+type BucketOwner = Pick<Reservation, 'key' | 'account' | 'environment'>
+
+function bucketsOf({ key: hash, account, environment }: BucketOwner, rates: typeof RATE_LIST): readonly RateBucket[] {
+  return rates.map(({ of, per, ...bucket }) => ({
     name: key(per, account, per === 'key' ? hash : environment, of),
-    // The keys of the table are rates.
-    limit: limit as RateLimit,
     ...bucket,
   }))
 }

@@ -47,24 +47,33 @@ export function syncRenders(service: Service & { pid?(): number }, engine: Engin
     get pids() {
       return [service.pid?.() ?? []].flat()
     },
-    run: ({ rows, ...batch }) => timed(batch, asking(service, 200, { engine, data: invoiceData(rows), ...more })),
+    run: ({ rows, ...batch }) =>
+      timed(batch, asking(service, { status: 200, key: MEASURED_LIVE }, { engine, data: invoiceData(rows), ...more })),
     async [Symbol.asyncDispose]() {},
   }
 }
 
-/** Async renders that are accepted, at this address. */
-export function acceptances(service: Pick<Service, 'url'>): Contender {
+/** Async renders that are accepted, at this address; `more` is added to each request. */
+export function acceptances(
+  service: Pick<Service, 'url'>,
+  { key = MEASURED_LIVE, ...more }: { readonly key?: string; readonly engine?: string } = {},
+): Contender {
   return {
     pids: [],
-    run: ({ rows, ...batch }) => timed(batch, asking(service, 202, { mode: 'async', data: invoiceData(rows) })),
+    run: ({ rows, ...batch }) =>
+      timed(batch, asking(service, { status: 202, key }, { mode: 'async', data: invoiceData(rows), ...more })),
     async [Symbol.asyncDispose]() {},
   }
 }
 
 /** Asks for a render of the invoice. The body is ready before, as a client would have it: what is measured is not this process. */
-function asking(service: Pick<Service, 'url'>, status: number, fields: object): () => Promise<Uint8Array> {
+function asking(
+  service: Pick<Service, 'url'>,
+  { status, key }: { readonly status: number; readonly key: string },
+  fields: object,
+): () => Promise<Uint8Array> {
   const body = JSON.stringify({ template: 'invoice', ...fields })
-  const headers = { authorization: `Bearer ${MEASURED_LIVE}`, 'content-type': 'application/json' }
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   return async () => {
     // Not by `fetch`, which takes twice the time, and of the cores on which the service works.
     const answer = await request(`${service.url()}/api/v1/render`, { method: 'POST', headers, body })

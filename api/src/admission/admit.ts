@@ -12,7 +12,7 @@ import { type Engine } from '@platen/contract/render-options.ts'
 import { encodeRequest } from '@platen/contract/stored-request.ts'
 import type { Template, Tenant } from '@platen/contract/tenant.ts'
 import type { TraceContext } from '@platen/contract/trace.ts'
-import type { ParsedRequest } from '../body/check/parse-request.ts'
+import { bytesOf, type ParsedRequest, type RequestData } from '../body/check/parse-request.ts'
 import type { ApiPorts } from '../ports.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
 import { requireFit } from './data.ts'
@@ -82,18 +82,24 @@ function recordOf(
   const id = mintRenderId(scopeOf(caller), ports.keys(), { now, random: ports.ids.random(RENDER_ID_RANDOM_BYTES) })
   const { bucket, prefix } = caller.tenant.storage
   const common = commonOf(request, choice, now)
-  const isInline = common.requestData === undefined && body.data.length <= INLINE_DATA_BYTES_MAX
+  const inline = common.requestData === undefined ? inlineOf(body.data) : undefined
   const record: RenderRecord = {
     id,
     mode,
     lane: mode,
-    data: isInline
-      ? { inline: JSON.parse(Buffer.from(body.data).toString()) as JsonObject }
-      : { stored: { bucket, key: inputKey(prefix, id) } },
+    data: inline === undefined ? { stored: { bucket, key: inputKey(prefix, id) } } : { inline },
     ...common,
   }
-  if (isInline) return { record }
-  return { record, input: common.requestData === undefined ? body.data : encodeRequest(body.data, record) }
+  if (inline !== undefined) return { record }
+  const bytes = bytesOf(body.data)
+  return { record, input: common.requestData === undefined ? bytes : encodeRequest(bytes, record) }
+}
+
+/** The data for the record; undefined if they are too large for it. Those of a small body never are. */
+function inlineOf(data: RequestData): JsonObject | undefined {
+  if ('value' in data) return data.value
+  // The check thread has made them of a JSON object.
+  return data.bytes.length <= INLINE_DATA_BYTES_MAX ? JSON.parse(Buffer.from(data.bytes).toString()) : undefined
 }
 
 /** What a record has of its request, its caller and the time of acceptance, whatever its data. */

@@ -2,11 +2,12 @@
 import { ServiceError } from '@platen/contract/error.ts'
 import type { Template } from '@platen/contract/tenant.ts'
 import type { BodyChecks } from '../body/check/body-checks.ts'
+import type { RequestData } from '../body/check/parse-request.ts'
 
 /** Accepts data that fits. Throws `VALIDATION_FAILED`, whose details name places in the request body and never a value. */
 export async function requireFit(
   template: Template,
-  data: Uint8Array,
+  data: RequestData,
   { checks, signal }: { checks: Pick<BodyChecks, 'faultsOf'>; signal: AbortSignal },
 ): Promise<void> {
   const faults = await checks.faultsOf(template, data, signal)

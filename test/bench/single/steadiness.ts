@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import type { Engine } from '@platen/contract/render-options.ts'
 import { html, manifestOf, template, tsx } from '../../fixture/manifests.ts'
 import { poll } from '../../time/poll.ts'
-import { render, request, submit } from '../../topology/service.ts'
+import { render, request } from '../../topology/service.ts'
+import { contend } from '../child.ts'
 import { HTML, invoiceData, TSX } from '../invoice.ts'
 import { type Contender, type Figure, quantile, race } from '../measure.ts'
-import { CROWDING_LIVE, MEASURED_LIVE, startMeasured, syncRenders } from '../service.ts'
+import { MEASURED_LIVE, startMeasured, syncRenders } from '../service.ts'
 import { watchMachine } from './machine.ts'
 
 const SLOTS = 2
@@ -54,8 +55,8 @@ async function* crowded(engine: Engine): AsyncGenerator<Figure> {
   const batch = { rows: 10, concurrency: 1, count: 200 }
   await sync.run({ ...batch, count: WARM_UP[engine] })
   const alone = await sync.run(batch)
-  const body = { template: 'invoice', engine, data: invoiceData(50) }
-  const arriving = Promise.all(Array.from({ length: CROWD }, () => submit(service, CROWDING_LIVE, body)))
+  await using crowd = await contend('raw/crowd.ts', [service.url(), engine])
+  const arriving = crowd.run({ rows: 50, concurrency: CROWD, count: CROWD })
   const first = await latenciesOfASecond(sync)
   await arriving
   const beside = await sync.run(batch)

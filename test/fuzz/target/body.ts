@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { modeOf, webhookUrlOf } from '@platen/api/admission/request.ts'
 import { parseBody } from '@platen/api/body/body.ts'
-import { parseRequest } from '@platen/api/body/check/parse-request.ts'
+import { bytesOf, parseRequest } from '@platen/api/body/check/parse-request.ts'
 import type { Json } from '@platen/contract/brand.ts'
 import { ServiceError } from '@platen/contract/error.ts'
 import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
@@ -73,7 +73,7 @@ export const body = targetOf<Body>({
         assert.deepEqual(value, JSON.parse(bytes.toString()))
         const asked = refusable(() => parseRequest({ bytes, hasFingerprint: true }))
         if (asked === undefined) return
-        assert.deepEqual(JSON.parse(Buffer.from(asked.data).toString()), Object(value).data)
+        assert.deepEqual(JSON.parse(Buffer.from(bytesOf(asked.data)).toString()), Object(value).data)
         refusable(() => modeOf(asked))
         refusable(() => webhookUrlOf(asked, { tenant: TENANT, policy: { allowCidrs: [], isHttpAllowed: false } }))
       },

@@ -27,7 +27,7 @@ export const data = targetOf<{ readonly schema: JsonObject; readonly data: reado
         if (!isPublished(input.schema)) return
         const fitsPlain = plainCheck(input.schema)
         for (const value of input.data) {
-          const faults = await checks.faultsOf(aTemplate(input.schema), bytesOf(value), NEVER)
+          const faults = await checks.faultsOf(aTemplate(input.schema), { value }, NEVER)
           assert(
             faults.every(({ message }) => !message.includes(SECRET) || JSON.stringify(input.schema).includes(SECRET)),
             'a fault quotes the data',
@@ -36,8 +36,8 @@ export const data = targetOf<{ readonly schema: JsonObject; readonly data: reado
           const expected = isBounded ? undefined : fitsPlain(value)
           if (expected !== undefined) assert.equal(faults.length === 0, expected, 'ajv by itself says otherwise')
         }
-        assert.deepEqual(await checks.faultsOf(aTemplate(PLAIN), bytesOf({ a: 'b' }), NEVER), [])
-        assert.equal((await checks.faultsOf(aTemplate(PLAIN), bytesOf({}), NEVER)).length, 1)
+        assert.deepEqual(await checks.faultsOf(aTemplate(PLAIN), { value: { a: 'b' } }, NEVER), [])
+        assert.equal((await checks.faultsOf(aTemplate(PLAIN), { value: {} }, NEVER)).length, 1)
       },
       [Symbol.asyncDispose]: () => checks[Symbol.asyncDispose](),
     }
@@ -80,8 +80,4 @@ function aTemplate(variablesSchema: JsonObject): Template {
   // Brands are put on by what validates input; fixtures are valid by being written here.
   const ids = { tenant: 'acme' as TenantId, code: 'invoice' as TemplateCode, digest: 'a'.repeat(64) as TemplateDigest }
   return { ...ids, name: 'Invoice', version: 1, engine: 'react_pdf', variablesSchema, engines: ['react_pdf'] }
-}
-
-function bytesOf(value: JsonObject): Uint8Array {
-  return Buffer.from(JSON.stringify(value))
 }

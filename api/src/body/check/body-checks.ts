@@ -18,7 +18,14 @@ import {
 } from '../limit.ts'
 import type { FitTask } from './fit.ts'
 import { type ParseBatchTask, type ParsedBatch, parseBatch } from './parse-batch.ts'
-import { type ParsedAnswer, type ParsedRequest, type ParseTask, parseRequest } from './parse-request.ts'
+import {
+  bytesOf,
+  type ParsedAnswer,
+  type ParsedRequest,
+  type ParseTask,
+  parseRequest,
+  type RequestData,
+} from './parse-request.ts'
 
 export interface BodyChecks extends AsyncDisposable {
   /**
@@ -29,13 +36,17 @@ export interface BodyChecks extends AsyncDisposable {
   /** The same for the body of a batch. */
   readonly parseBatch: (tenant: TenantId, task: ParseBatchTask, signal: AbortSignal) => Promise<ParsedBatch>
   /**
-   * Validates data, a JSON object in UTF-8, against the schema of a template. Returns the faults; none when it fits. Paths are those in
+   * Validates data against the schema of a template. Returns the faults; none when it fits. Paths are those in
    * the data, and no message contains a value. Throws `Unavailable` when that takes longer than a request may wait, and the reason of the
    * signal.
    */
-  readonly faultsOf: (template: Template, data: Uint8Array, signal: AbortSignal) => Promise<readonly ErrorDetail[]>
+  readonly faultsOf: (template: Template, data: RequestData, signal: AbortSignal) => Promise<readonly ErrorDetail[]>
   /** Validates the data of all items of a batch, given as its lines. Paths are those in the body. */
-  readonly faultsOfBatch: BodyChecks['faultsOf']
+  readonly faultsOfBatch: (
+    template: Template,
+    lines: Uint8Array,
+    signal: AbortSignal,
+  ) => Promise<readonly ErrorDetail[]>
 }
 
 /** Heap of one thread. A body of 10 MiB of the smallest values needs a third of it. */
@@ -63,14 +74,16 @@ export function openBodyChecks(clock: Clock): BodyChecks {
     const { code, message, reason, details } = answer.refusal
     throw new ServiceError(code, message, { reason, details })
   }
-  const fit =
-    (name: 'fit' | 'fitBatch'): BodyChecks['faultsOf'] =>
-    async ({ tenant, variablesSchema }, data, signal) => {
-      if (takesEverything(variablesSchema)) return []
-      const copy = new Uint8Array(data)
-      const task: FitTask = { tenant, schema: spell(variablesSchema), data: copy }
-      return await run({ tenant, name, task, transfer: copy.buffer }, signal)
-    }
+  const fit = async (
+    { tenant, variablesSchema }: Template,
+    { name, bytes }: { readonly name: 'fit' | 'fitBatch'; readonly bytes: () => Uint8Array },
+    signal: AbortSignal,
+  ): Promise<readonly ErrorDetail[]> => {
+    if (takesEverything(variablesSchema)) return []
+    const copy = new Uint8Array(bytes())
+    const task: FitTask = { tenant, schema: spell(variablesSchema), data: copy }
+    return await run({ tenant, name, task, transfer: copy.buffer }, signal)
+  }
   return {
     async parse(tenant, task, signal) {
       if (task.bytes.length <= BODY_PARSED_INLINE_BYTES_MAX) return parseRequest(task)
@@ -80,8 +93,8 @@ export function openBodyChecks(clock: Clock): BodyChecks {
       if (task.bytes.length <= BODY_PARSED_INLINE_BYTES_MAX) return parseBatch(task)
       return await parseInThread<ParsedBatch>({ tenant, name: 'parseBatch', task }, signal)
     },
-    faultsOf: fit('fit'),
-    faultsOfBatch: fit('fitBatch'),
+    faultsOf: (template, data, signal) => fit(template, { name: 'fit', bytes: () => bytesOf(data) }, signal),
+    faultsOfBatch: (template, lines, signal) => fit(template, { name: 'fitBatch', bytes: () => lines }, signal),
     [Symbol.asyncDispose]: run[Symbol.asyncDispose],
   }
 }
