@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { assert, constantFrom, integer, oneof, property, string } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DEJAVU_FAMILIES, defaultFaces, METRIC_FAMILIES } from '../../template/asset/font/default-fonts.ts'
-import { openFont } from '../../template/asset/font/font-file.ts'
+import { DEJAVU_FAMILIES, defaultFaces, METRIC_FAMILIES } from '../../../template/asset/font/default-fonts.ts'
+import { openFont } from '../../../template/asset/font/font-file.ts'
 import { cachePairs, composeAm } from './shaping.ts'
 
 /** The families whose pairs are cached. */
