@@ -51,6 +51,10 @@ const layoutNewText = (node, width, height, fontStore) => {
     to: `const resolvePageDimensions = dimensionStep({ setYogaValues, setMeasureFunc, measureText, isLayoutElement, persistDimensions });`,
   },
   {
+    from: '    const resolveChild = (child) => resolvePageDimensions(child, fontStore, node.yoga);',
+    to: '    const resolveChild = (child) => resolvePageDimensions(child, fontStore, { ...node.yoga, isFirst: true });',
+  },
+  {
     from: '    const style = computeStyle(container, node);\n',
     to: `    const style = isLink$1(node)
         ? computeStyle(container, node)
@@ -94,7 +98,8 @@ const FEWER_COPIES: readonly Change[] = [
     return Object.assign({}, node, { style });
 };`,
     to: `const mergeStyles = (inheritedStyles, node) => {
-    return { ...node, style: mergedStyle(inheritedStyles, node.style, merge) };
+    const style = mergedStyle(inheritedStyles, node.style, merge);
+    return style === node.style ? node : { ...node, style };
 };`,
   },
   { from: 'const resolveInheritance = (node) => {', to: 'const resolveInheritance = (node, isCopy) => {' },
@@ -103,8 +108,11 @@ const FEWER_COPIES: readonly Change[] = [
     const children = node.children.map(resolveChild);
     return Object.assign({}, node, { children });`,
     to: `    const children = [];
-    for (const child of node.children) children.push(resolveInheritance(mergeStyles(inheritStyles, child), true));
-    if (isCopy !== true) return { ...node, children };
+    for (const child of node.children) {
+        const merged = mergeStyles(inheritStyles, child);
+        children.push(resolveInheritance(merged, merged !== child));
+    }
+    if (isCopy !== true) return withChildren(node, children);
     node.children = children;
     return node;`,
   },
@@ -139,10 +147,41 @@ const FEWER_COPIES: readonly Change[] = [
     from: '    const children = sortedChildren.map(resolveNodeZIndex);\n    return Object.assign({}, node, { children });',
     to: '    sortedChildren.forEach(resolveNodeZIndex);\n    return node;',
   },
-  ...['resolvePercentRadius', 'resolveNodeOrigin'].map((step) => ({
-    from: `    const children = node.children.map(${step});\n    return Object.assign({}, newNode, { children });`,
-    to: `    newNode.children = node.children.map(${step});\n    return newNode;`,
-  })),
+  {
+    from: '    const children = node.children.map(resolveNodeOrigin);\n    return Object.assign({}, newNode, { children });',
+    to: '    newNode.children = node.children.map(resolveNodeOrigin);\n    return newNode;',
+  },
+  {
+    from: `    const newNode = Object.assign({}, node, { style });
+    if (!node.children)
+        return newNode;
+    const children = node.children.map(resolvePercentRadius);
+    return Object.assign({}, newNode, { children });`,
+    to: `    const newNode = style === node.style ? node : Object.assign({}, node, { style });
+    return node.children ? withChildren(newNode, node.children.map(resolvePercentRadius)) : newNode;`,
+  },
+  {
+    from: `    if (!node.children) {
+        return Object.assign({}, node, { style, wasSplit });
+    }
+`,
+    to: `    const isSame = style === node.style && wasSplit === node.wasSplit;
+    if (!node.children) {
+        return isSame ? node : Object.assign({}, node, { style, wasSplit });
+    }
+`,
+  },
+  {
+    from: '    return Object.assign({}, node, { style, wasSplit, children });',
+    to: '    return isSame ? withChildren(node, children) : Object.assign({}, node, { style, wasSplit, children });',
+  },
+  {
+    from: `        const children = (node.children || []).map((child) => renderDynamic(props, child));
+        return { ...node, children };`,
+    to: `        if (node.type === P.TextInstance) return node;
+        const children = (node.children || []).map((child) => renderDynamic(props, child));
+        return node.children ? withChildren(node, children) : { ...node, children };`,
+  },
 ]
 
 /** One function for all nodes: V8 forgets at a collection what it has compiled of a function that is made anew for each. */
