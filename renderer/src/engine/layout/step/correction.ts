@@ -217,8 +217,25 @@ const setYogaValue = (attr, edge) => {
     return (value) => isNil(value) ? unchanged : (node) => {
     const { yogaNode } = node;
     if (yogaNode) {
+        if (typeof value === 'number') {
+            if (hasEdge) yogaNode[fixedMethod]?.(edge, value);
+            else yogaNode[fixedMethod]?.(value);
+            return node;
+        }
 `,
   },
+  { from: 'compose(setNodeHeight(node), setWidth(', to: 'inTurn(setNodeHeight(node), setWidth(' },
+  {
+    from: 'const setNodeHeight = (node) => {',
+    to: `const inTurn = (...setters) => (node) => {
+    for (const set of setters) if (set !== unchanged) set(node);
+};
+const setNodeHeight = (node) => {`,
+  },
+  ...['Grow', 'Shrink'].map((way) => ({
+    from: `const setFlex${way} = (value) => (node) => {\n    return setYogaValue('flex${way}')(`,
+    to: `const set${way}Value = setYogaValue('flex${way}');\nconst setFlex${way} = (value) => (node) => {\n    return set${way}Value(`,
+  })),
   {
     from: '            yogaNode[fixedMethod]?.(value);\n        }\n    }\n    return node;\n};\n',
     to: '            yogaNode[fixedMethod]?.(value);\n        }\n    }\n    return node;\n};\n};\n',
@@ -275,6 +292,27 @@ import { plainLine } from '${new URL('./plain/line.ts', import.meta.url).href}';
 /** A handle of a box is a plain object then. With a described property V8 makes it a table, which takes ten times as long. */
 const FASTER_HANDLES: readonly Change[] = [
   { from: 'return T(Object.create(a,{M:{value:b}}))', to: 'a=Object.create(a);a.M=b;return T(a)' },
+  // Most methods have few arguments, and nothing to clean up after the call.
+  {
+    from: 'return function(){arguments.length!==l&&L(',
+    to: `const [returned,self,...given]=b;
+if(g&&!k&&l<3&&given.every((type)=>type.V===null)){
+const own=(node)=>self.toWireType(null,node),result=(value)=>m?returned.fromWireType(value):void 0,[first,second]=given;
+if(l===0)return function(){return result(d(e,own(this)))};
+if(l===1)return function(one){return result(d(e,own(this),first.toWireType(null,one)))};
+return function(one,two){return result(d(e,own(this),first.toWireType(null,one),second.toWireType(null,two)))}}
+return function(){arguments.length!==l&&L(`,
+  },
+]
+
+/** A length in points needs no look at its unit. */
+const NUMBERS: readonly Change[] = [
+  {
+    from: '      const value = args.pop();\n',
+    to: `      const value = args.pop();
+      if (typeof value === 'number') return methods[Unit.Point].call(this, ...args, value);
+`,
+  },
 ]
 
 /** Each thread would load what documents rarely or never need. It takes a sixth of the processor's time up to the first document. */
@@ -321,6 +359,7 @@ const CHANGES = new Map([
   ['/pdfkit/js/pdfkit.node.mjs', [...FASTER_MATRIX, ...NOT_LOADED.pdfkit]],
   ['/unicode-trie/index.js', [...NOT_LOADED.trie]],
   ['/yoga-layout/dist/binaries/yoga-wasm-base64-esm.js', [...FASTER_HANDLES, ...NOT_LOADED.yoga]],
+  ['/yoga-layout/dist/src/wrapAssembly.js', NUMBERS],
 ])
 
 /** Imports what `load` imports, with these changes to react-pdf. Has no effect if react-pdf was loaded before. */
