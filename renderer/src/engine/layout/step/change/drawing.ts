@@ -34,6 +34,16 @@ import { glyphCode, knownColor } from '${new URL('../drawing.ts', import.meta.ur
     to: '    return _renderGlyphs(ctx, encodedGlyphs, glyphs, positions, { x, y, toEm: scale, ofGlyph: advanceWidthScale });',
   },
   { from: 'res.push(`0000${gid.toString(16)}`.slice(-4));', to: 'res.push(glyphCode(gid));' },
+  // Few runs have an image in them.
+  {
+    from: '    const space = font.glyphForCodePoint(0x20);\n',
+    to: `    if (!run.attributes.attachment) {
+        ctx.restore();
+        return;
+    }
+    const space = font.glyphForCodePoint(0x20);
+`,
+  },
   ...['run.attributes.color', 'node.style.backgroundColor'].map((color) => ({
     from: `const color = parseColor(${color});`,
     to: `const color = knownColor(ctx, ${color}, parseColor);`,
