@@ -111,8 +111,12 @@ const { node } = letrec<{ node: Node; text: Node; view: Node }>((tie) => ({
   node: oneof({ maxDepth: 4 }, tie('text'), tie('view')),
 }))
 
+/** On small pages a box is often in less room than with the whole content. */
+const SIZES = ['A4', [200, 150], [300, 90]] as const
+
 function documentOf(children: readonly Node[]): Node {
-  const page = { type: 'PAGE', props: { experimentalPagination: true }, box: {}, style: { padding: 20 }, children }
+  const props = { experimentalPagination: true, size: SIZES[children.length % SIZES.length] }
+  const page = { type: 'PAGE', props, box: {}, style: { padding: 20 }, children }
   return { type: 'DOCUMENT', props: {}, box: {}, style: {}, children: [page] }
 }
 
@@ -131,7 +135,8 @@ function drawn({ type, value, style, box, lines, alignOffset, children }: Node):
         return { glyphs: glyphs.map(({ id }) => id), positions, link }
       }),
     })),
-    children: children?.map(drawn),
+    // Letters have nothing in them. react-pdf gives them an empty list when it copies them.
+    children: type === 'TEXT_INSTANCE' ? undefined : children?.map(drawn),
   }
 }
 

@@ -57,6 +57,8 @@ interface PdfOptions extends ReturnType<typeof optionsOf> {
   readonly fonts: Map<object, object | null>
   /** The font of the next letters. */
   current?: object | undefined
+  /** The font that was written last. Its table of characters comes next. */
+  packed?: PackedFont | undefined
   readonly finish: () => void
 }
 
@@ -110,7 +112,7 @@ class Pdf extends PdfDocument<PdfOptions> {
   }
 
   override ref(data?: object): PdfReference {
-    return data === undefined ? withPackedFonts(gathering(super.ref())) : gathering(super.ref(data))
+    return data === undefined ? withPackedFonts(gathering(super.ref()), this.options) : gathering(super.ref(data))
   }
 
   override _write(data: Uint8Array | string): void {
@@ -151,14 +153,24 @@ function gathering(reference: PdfReference): PdfReference {
   return reference
 }
 
-/** A font that was packed for an earlier document is already compressed. */
-function withPackedFonts(reference: PdfReference): PdfReference {
+/** A font that was packed for an earlier document is already compressed, and so is the table of its characters. */
+function withPackedFonts(reference: PdfReference, options: Pick<PdfOptions, 'packed'>): PdfReference {
   const end = reference.end.bind(reference)
   reference.end = (chunk) => {
-    if (!(chunk instanceof PackedFont)) return end(chunk)
-    reference.data['Filter'] = 'FlateDecode'
+    const { packed } = options
+    if (typeof chunk !== 'string') options.packed = chunk instanceof PackedFont ? chunk : undefined
+    if (chunk instanceof PackedFont) {
+      reference.data['Filter'] = 'FlateDecode'
+      reference.compress = false
+      return end(chunk.deflated())
+    }
+    if (typeof chunk !== 'string' || packed === undefined || !chunk.startsWith(TABLE_START)) return end(chunk)
+    // In the order in which pdfkit sets them.
+    Object.assign(reference.data, { Length: 0, Filter: 'FlateDecode' })
     reference.compress = false
-    end(chunk.deflated())
+    end(packed.deflatedTable(`${chunk}\n`))
   }
   return reference
 }
+
+const TABLE_START = '/CIDInit /ProcSet findresource begin'

@@ -10,7 +10,7 @@ import { fallbackFamilies } from '../../template/asset/font/script.ts'
 import { readFont } from '../../template/asset/font/shared-font.ts'
 import { faceFor } from '../../template/asset/fonts.ts'
 import { isVisible } from '../../template/asset/glyph.ts'
-import { composeAm } from './shaping.ts'
+import { composeAm } from './shape/shaping.ts'
 import { cacheSubsets } from './subset-cache.ts'
 
 /** The last font of every chain. It has each character: a font of its script is asked first, and then it is a box. */

@@ -24,7 +24,7 @@ import { FACE_NAMES, type Families, faceFor, LAST_RESORT, plainText } from '../.
 import { isFontKind, kindOf } from '../../template/asset/kind.ts'
 import { PLAIN_WRAPPING } from '../text/wrapping.ts'
 import { type FallbackFonts, measureLetters, openFallbackFonts, prepared, withoutGlyphs } from './fallback-fonts.ts'
-import { cachePairs } from './shaping.ts'
+import { cachePairs } from './shape/shaping.ts'
 import { cacheSubsets } from './subset-cache.ts'
 
 export interface FontStore {

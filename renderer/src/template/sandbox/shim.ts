@@ -61,9 +61,10 @@ const ABSENT = ${JSON.stringify(ABSENT)}
 const ABSENT_OF_FONT = ${JSON.stringify(ABSENT_OF_FONT)}
 const REFUSED_PROPS = ${JSON.stringify(REFUSED_PROPS)}
 
-/** The element being expanded: where an error is that the stack knows no place of. */
+/** The innermost element being expanded that has a line: where an error is that the stack knows no place of. */
 let here
-const fault = (message, more) => Object.assign(new Error(message), { isFault: true, ...here }, more)
+const placeOf = (element) => element && { line: element.line, element: nameOf(element.type) }
+const fault = (message, more) => Object.assign(new Error(message), { isFault: true, ...placeOf(here) }, more)
 /** An error where the template asks for what there is not, which the stack knows better. */
 const faultOfUse = (message, more) => fault(message, { line: undefined, ...more })
 const nameOf = (type) => (typeof type === 'function' ? type.name : String(type))
@@ -99,19 +100,19 @@ const Children = {
   },
 }
 
-/** A module: itself its default export, and an error for any name it has not. */
+/** A module: itself its default export, and an error for any name it has not. Its own names do not pass the proxy, which takes its time. */
 const moduleOf = (name, members) => {
-  const module = new Proxy(Object.assign(Object.create(null), members, { __esModule: true }), {
+  const absent = new Proxy(Object.create(null), {
     get(target, key) {
-      if (key === 'default') return module
-      if (typeof key === 'symbol' || key in target) return target[key]
+      if (typeof key === 'symbol') return undefined
       const reason = key.startsWith('use') && name === 'react' ? 'a template is laid out once' : ABSENT[name]?.[key]
       if (reason !== undefined) throw faultOfUse(\`\${key} is not available: \${reason}\`)
       const known = Object.keys(members)
       throw faultOfUse(\`\${name} has no \${key} here\`, { wrong: key, known, rest: \`; it has \${known.join(', ')}\` })
     },
   })
-  return module
+  const module = Object.assign(Object.create(absent), members, { __esModule: true })
+  return Object.defineProperty(module, 'default', { value: module })
 }
 
 const font = new Proxy({}, {
@@ -162,7 +163,7 @@ const expand = (node, into) => {
 
 const expandElement = (element, into) => {
   const above = here
-  here = element.line === undefined ? above : { line: element.line, element: nameOf(element.type) }
+  if (element.line !== undefined) here = element
   expandHere(element, into)
   here = above
 }

@@ -5,7 +5,14 @@
  */
 import assert from 'node:assert/strict'
 import { registerHooks } from 'node:module'
-import { type Change, DIRECTION_OF_BOXES, DIRECTION_OF_LINES, PLACE_OF_MARKS, UNIT_OF_MARKS } from './direction.ts'
+import {
+  type Change,
+  DIRECTION_OF_BOXES,
+  DIRECTION_OF_LINES,
+  PLACE_OF_MARKS,
+  UNIT_OF_MARKS,
+} from './change/direction.ts'
+import { FASTER_DRAWING, FASTER_MATRIX } from './change/drawing.ts'
 
 const PLAIN_TEXT = new URL('./plain/text.ts', import.meta.url).href
 
@@ -14,7 +21,7 @@ const FASTER_STEPS: readonly Change[] = [
   {
     from: "import * as Yoga from 'yoga-layout/load';",
     to: `import * as Yoga from 'yoga-layout/load';
-import { dimensionStep } from '${new URL('./dimensions.ts', import.meta.url).href}';
+import { dimensionStep } from '${new URL('./box/dimensions.ts', import.meta.url).href}';
 import { hasNoRadius, inheritedStyle, mergedStyle, resolvedStyle } from '${new URL('./styles.ts', import.meta.url).href}';
 import { mapped, withChildren } from '${new URL('./children.ts', import.meta.url).href}';
 import { isPlain } from '${PLAIN_TEXT}';
@@ -42,6 +49,10 @@ const layoutNewText = (node, width, height, fontStore) => {
     return compose(destroyYogaNodes, freeYogaNodes, persistDimensions, calculateLayout, createYogaNodes(page, fontStore, yoga))(page);
 };`,
     to: `const resolvePageDimensions = dimensionStep({ setYogaValues, setMeasureFunc, measureText, isLayoutElement, persistDimensions });`,
+  },
+  {
+    from: '    const resolveChild = (child) => resolvePageDimensions(child, fontStore, node.yoga);',
+    to: '    const resolveChild = (child) => resolvePageDimensions(child, fontStore, { ...node.yoga, isFirst: true });',
   },
   {
     from: '    const style = computeStyle(container, node);\n',
@@ -87,7 +98,8 @@ const FEWER_COPIES: readonly Change[] = [
     return Object.assign({}, node, { style });
 };`,
     to: `const mergeStyles = (inheritedStyles, node) => {
-    return { ...node, style: mergedStyle(inheritedStyles, node.style, merge) };
+    const style = mergedStyle(inheritedStyles, node.style, merge);
+    return style === node.style ? node : { ...node, style };
 };`,
   },
   { from: 'const resolveInheritance = (node) => {', to: 'const resolveInheritance = (node, isCopy) => {' },
@@ -96,8 +108,11 @@ const FEWER_COPIES: readonly Change[] = [
     const children = node.children.map(resolveChild);
     return Object.assign({}, node, { children });`,
     to: `    const children = [];
-    for (const child of node.children) children.push(resolveInheritance(mergeStyles(inheritStyles, child), true));
-    if (isCopy !== true) return { ...node, children };
+    for (const child of node.children) {
+        const merged = mergeStyles(inheritStyles, child);
+        children.push(resolveInheritance(merged, merged !== child));
+    }
+    if (isCopy !== true) return withChildren(node, children);
     node.children = children;
     return node;`,
   },
@@ -132,10 +147,41 @@ const FEWER_COPIES: readonly Change[] = [
     from: '    const children = sortedChildren.map(resolveNodeZIndex);\n    return Object.assign({}, node, { children });',
     to: '    sortedChildren.forEach(resolveNodeZIndex);\n    return node;',
   },
-  ...['resolvePercentRadius', 'resolveNodeOrigin'].map((step) => ({
-    from: `    const children = node.children.map(${step});\n    return Object.assign({}, newNode, { children });`,
-    to: `    newNode.children = node.children.map(${step});\n    return newNode;`,
-  })),
+  {
+    from: '    const children = node.children.map(resolveNodeOrigin);\n    return Object.assign({}, newNode, { children });',
+    to: '    newNode.children = node.children.map(resolveNodeOrigin);\n    return newNode;',
+  },
+  {
+    from: `    const newNode = Object.assign({}, node, { style });
+    if (!node.children)
+        return newNode;
+    const children = node.children.map(resolvePercentRadius);
+    return Object.assign({}, newNode, { children });`,
+    to: `    const newNode = style === node.style ? node : Object.assign({}, node, { style });
+    return node.children ? withChildren(newNode, node.children.map(resolvePercentRadius)) : newNode;`,
+  },
+  {
+    from: `    if (!node.children) {
+        return Object.assign({}, node, { style, wasSplit });
+    }
+`,
+    to: `    const isSame = style === node.style && wasSplit === node.wasSplit;
+    if (!node.children) {
+        return isSame ? node : Object.assign({}, node, { style, wasSplit });
+    }
+`,
+  },
+  {
+    from: '    return Object.assign({}, node, { style, wasSplit, children });',
+    to: '    return isSame ? withChildren(node, children) : Object.assign({}, node, { style, wasSplit, children });',
+  },
+  {
+    from: `        const children = (node.children || []).map((child) => renderDynamic(props, child));
+        return { ...node, children };`,
+    to: `        if (node.type === P.TextInstance) return node;
+        const children = (node.children || []).map((child) => renderDynamic(props, child));
+        return node.children ? withChildren(node, children) : { ...node, children };`,
+  },
 ]
 
 /** One function for all nodes: V8 forgets at a collection what it has compiled of a function that is made anew for each. */
@@ -171,8 +217,25 @@ const setYogaValue = (attr, edge) => {
     return (value) => isNil(value) ? unchanged : (node) => {
     const { yogaNode } = node;
     if (yogaNode) {
+        if (typeof value === 'number') {
+            if (hasEdge) yogaNode[fixedMethod]?.(edge, value);
+            else yogaNode[fixedMethod]?.(value);
+            return node;
+        }
 `,
   },
+  { from: 'compose(setNodeHeight(node), setWidth(', to: 'inTurn(setNodeHeight(node), setWidth(' },
+  {
+    from: 'const setNodeHeight = (node) => {',
+    to: `const inTurn = (...setters) => (node) => {
+    for (const set of setters) if (set !== unchanged) set(node);
+};
+const setNodeHeight = (node) => {`,
+  },
+  ...['Grow', 'Shrink'].map((way) => ({
+    from: `const setFlex${way} = (value) => (node) => {\n    return setYogaValue('flex${way}')(`,
+    to: `const set${way}Value = setYogaValue('flex${way}');\nconst setFlex${way} = (value) => (node) => {\n    return set${way}Value(`,
+  })),
   {
     from: '            yogaNode[fixedMethod]?.(value);\n        }\n    }\n    return node;\n};\n',
     to: '            yogaNode[fixedMethod]?.(value);\n        }\n    }\n    return node;\n};\n};\n',
@@ -229,6 +292,27 @@ import { plainLine } from '${new URL('./plain/line.ts', import.meta.url).href}';
 /** A handle of a box is a plain object then. With a described property V8 makes it a table, which takes ten times as long. */
 const FASTER_HANDLES: readonly Change[] = [
   { from: 'return T(Object.create(a,{M:{value:b}}))', to: 'a=Object.create(a);a.M=b;return T(a)' },
+  // Most methods have few arguments, and nothing to clean up after the call.
+  {
+    from: 'return function(){arguments.length!==l&&L(',
+    to: `const [returned,self,...given]=b;
+if(g&&!k&&l<3&&given.every((type)=>type.V===null)){
+const own=(node)=>self.toWireType(null,node),result=(value)=>m?returned.fromWireType(value):void 0,[first,second]=given;
+if(l===0)return function(){return result(d(e,own(this)))};
+if(l===1)return function(one){return result(d(e,own(this),first.toWireType(null,one)))};
+return function(one,two){return result(d(e,own(this),first.toWireType(null,one),second.toWireType(null,two)))}}
+return function(){arguments.length!==l&&L(`,
+  },
+]
+
+/** A length in points needs no look at its unit. */
+const NUMBERS: readonly Change[] = [
+  {
+    from: '      const value = args.pop();\n',
+    to: `      const value = args.pop();
+      if (typeof value === 'number') return methods[Unit.Point].call(this, ...args, value);
+`,
+  },
 ]
 
 /** Each thread would load what documents rarely or never need. It takes a sixth of the processor's time up to the first document. */
@@ -261,61 +345,6 @@ const NOT_LOADED = {
   trie: [{ from: "= require('tiny-inflate')", to: "= (part) => new Uint8Array(require('zlib').inflateRawSync(part))" }],
 } as const satisfies Record<string, readonly Change[]>
 
-/** What is the same for each run of letters, and each box with a border, is not computed anew. */
-const FASTER_DRAWING: readonly Change[] = [
-  {
-    from: "import * as P from '@react-pdf/primitives';",
-    to: `import * as P from '@react-pdf/primitives';
-import { glyphCode, knownColor } from '${new URL('./drawing.ts', import.meta.url).href}';`,
-  },
-  // Positions are scaled where they are read. Each letter would get an object for that.
-  {
-    from: '(ctx, encoded, positions, x, y) => {',
-    to: '(ctx, encoded, glyphs, positions, { x, y, toEm, ofGlyph }) => {',
-  },
-  {
-    from: 'const advance = positions[cur - 1].xAdvance - positions[cur - 1].advanceWidth;',
-    to: 'const advance = positions[cur - 1].xAdvance * toEm - glyphs[cur - 1].advanceWidth * ofGlyph;',
-  },
-  {
-    from: 'if (pos.xAdvance - pos.advanceWidth !== 0) {',
-    to: 'if (pos.xAdvance * toEm - glyphs[i].advanceWidth * ofGlyph !== 0) {',
-  },
-  { from: 'x += pos.xAdvance * scale;', to: 'x += pos.xAdvance * toEm * scale;' },
-  {
-    from: `    const encodedPositions = positions.map((pos, i) => ({
-        xAdvance: pos.xAdvance * scale,
-        yAdvance: pos.yAdvance * scale,
-        xOffset: pos.xOffset,
-        yOffset: pos.yOffset,
-        advanceWidth: glyphs[i].advanceWidth * advanceWidthScale,
-    }));
-    return _renderGlyphs(ctx, encodedGlyphs, encodedPositions, x, y);`,
-    to: '    return _renderGlyphs(ctx, encodedGlyphs, glyphs, positions, { x, y, toEm: scale, ofGlyph: advanceWidthScale });',
-  },
-  { from: 'res.push(`0000${gid.toString(16)}`.slice(-4));', to: 'res.push(glyphCode(gid));' },
-  ...['run.attributes.color', 'node.style.backgroundColor'].map((color) => ({
-    from: `const color = parseColor(${color});`,
-    to: `const color = knownColor(ctx, ${color}, parseColor);`,
-  })),
-  ...['Top', 'Right', 'Bottom', 'Left'].map((side) => ({
-    from: `parseColor(border${side}Color);`,
-    to: `knownColor(ctx, border${side}Color, parseColor);`,
-  })),
-]
-
-/** Without lists: most of what pdfkit draws moves the place to draw at. */
-const FASTER_MATRIX: readonly Change[] = [
-  {
-    from: 'const [m0, m1, m2, m3, m4, m5] = m;\n    m[0] = m0 * m11',
-    to: 'const m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3], m4 = m[4], m5 = m[5];\n    m[0] = m0 * m11',
-  },
-  {
-    from: "const values = [m11, m12, m21, m22, dx, dy].map(v => number$1(v)).join(' ');\n    return this.addContent(`${values} cm`);",
-    to: 'return this.addContent(`${number$1(m11)} ${number$1(m12)} ${number$1(m21)} ${number$1(m22)} ${number$1(dx)} ${number$1(dy)} cm`);',
-  },
-]
-
 const CHANGES = new Map([
   [
     '/@react-pdf/layout/lib/index.js',
@@ -330,6 +359,7 @@ const CHANGES = new Map([
   ['/pdfkit/js/pdfkit.node.mjs', [...FASTER_MATRIX, ...NOT_LOADED.pdfkit]],
   ['/unicode-trie/index.js', [...NOT_LOADED.trie]],
   ['/yoga-layout/dist/binaries/yoga-wasm-base64-esm.js', [...FASTER_HANDLES, ...NOT_LOADED.yoga]],
+  ['/yoga-layout/dist/src/wrapAssembly.js', NUMBERS],
 ])
 
 /** Imports what `load` imports, with these changes to react-pdf. Has no effect if react-pdf was loaded before. */

@@ -26,6 +26,11 @@ export function openDocumentMap<Key extends object, Value>(): DocumentMap<Key, V
   }
 }
 
+/** Calls `action` at the end of each document. */
+export function atDocumentEnd(action: () => void): void {
+  emptying.push(action)
+}
+
 /** Call it at the end of each document. */
 export function forgetDocument(): void {
   for (const empty of emptying) empty()

@@ -12,7 +12,7 @@ const resolved = openDocumentMap<object, WeakMap<Style, Style>>()
 
 /** The style of a node, for the page that `container` describes. */
 export function resolvedStyle(container: object, style: Style | undefined, resolve: () => Style): Style {
-  return remembered(entryOf(resolved, container), style ?? NONE, resolve)
+  return remembered(entryOf(resolved, container), style ?? NONE, () => unlessSame(style, resolve()))
 }
 
 /** What children inherit, by the list of names and the style of their parent. */
@@ -38,7 +38,18 @@ export function mergedStyle(
   merge: (above: Style, style: Style) => Style,
 ): Style {
   const own = style ?? NONE
-  return remembered(entryOf(merged, above), own, () => merge(above, own))
+  return remembered(entryOf(merged, above), own, () => unlessSame(style, merge(above, own)))
+}
+
+/**
+ * `style` itself if a step has only made a copy of it. A page is laid out again after its content is known, with styles that were resolved
+ * and merged before. Nodes with the same style object need no copy, and their boxes stay (see `dimensions.ts`).
+ */
+function unlessSame(style: Style | undefined, made: Style): Style {
+  if (style === undefined) return made
+  const names = Object.keys(made)
+  const isSame = names.length === Object.keys(style).length && names.every((name) => Object.is(made[name], style[name]))
+  return isSame ? style : made
 }
 
 const NONE: Style = Object.freeze({})

@@ -1,32 +1,11 @@
 /**
  * The step of react-pdf's layout that arranges the boxes of a page. Its own takes a third of the time of a document: each of some thirty
  * styles of a box is a call into WebAssembly, and so is each length of the result; and it copies every node four times. Here boxes with the
- * same style object copy it in one call (see `styles.ts`), and what depends on the style alone is read once.
+ * same style object copy it in one call (see `styles.ts`), and what depends on the style alone is read once. Boxes that are arranged again
+ * unchanged are taken as they are (see `kept.ts`).
  */
-
-/** A box of the layout engine. Each method is a call into WebAssembly. */
-interface YogaNode {
-  copyStyle(other: YogaNode): void
-  insertChild(child: YogaNode, at: number): void
-  setMeasureFunc(measure: unknown): void
-  calculateLayout(): void
-  getComputedLayout(): { left: number; right: number; top: number; bottom: number; width: number; height: number }
-  getComputedPadding(edge: number): number
-  getComputedMargin(edge: number): number
-  getComputedBorder(edge: number): number
-  free(): void
-}
-
-type Style = Readonly<Record<string, unknown>>
-type Box = Readonly<Record<string, unknown>>
-
-/** A node of react-pdf after styles and inheritance. */
-interface Node {
-  readonly type: string
-  readonly style?: Style
-  readonly box?: Box
-  readonly children?: readonly Node[]
-}
+import { areBoxesRight, keep, takenBox } from './kept.ts'
+import type { Box, Model, Node, Placed, Style, YogaNode } from './placed.ts'
 
 /** What react-pdf's module has for this step. */
 interface Tools {
@@ -40,41 +19,36 @@ interface Tools {
   readonly persistDimensions: (node: Node) => Node
 }
 
-/** Arranges a page. Returns a copy whose nodes have their boxes. */
+/** Arranges a page. Returns a copy whose nodes have their boxes. `isFirst` if it has all content of a `<Page>`, before pages are made of it. */
 type DimensionStep = (
   page: Node | null | undefined,
   fonts: unknown,
-  yoga: { readonly node: { readonly create: () => YogaNode } },
+  yoga: { readonly node: { readonly create: () => YogaNode }; readonly isFirst?: boolean },
 ) => Node | null
 
 export function dimensionStep(tools: Tools): DimensionStep {
-  return (page, fonts, yoga) => {
+  return (page, fonts, { node: { create }, isFirst = false }) => {
     if (page === null || page === undefined) return null
-    const placed: Placed[] = []
-    const placing = { tools, page, fonts, create: yoga.node.create, placed, models: new Map<Style, Model>() }
-    try {
-      const root = place(page, placing, false)
-      root.yogaNode.calculateLayout()
-      for (const each of placed) if (each.node.type !== 'TEXT_INSTANCE') each.node.box = boxOf(each)
-      return root.node
-    } finally {
-      // Parents first: freeing a child makes its parent search for it.
-      for (const { yogaNode } of placed) yogaNode.free()
-    }
+    const arrange = (isTaking: boolean) =>
+      arranged({ tools, page, fonts, create, isFirst, isTaking, placed: [], models: new Map() })
+    return (isFirst ? undefined : arrange(true)) ?? arrange(false) ?? null
   }
 }
 
-/** A node of the result, and its box of the layout engine. */
-interface Placed {
-  readonly node: { -readonly [Field in keyof Node]: Node[Field] }
-  readonly yogaNode: YogaNode
-  readonly model: Model | undefined
-}
-
-/** What the nodes of one style share. */
-interface Model {
-  readonly yogaNode: YogaNode
-  edges: readonly number[] | undefined
+/** Undefined if boxes were taken that do not fit here. */
+function arranged(placing: Placing): Node | undefined {
+  const { page, placed, isFirst } = placing
+  try {
+    const root = place(page, placing)
+    root.yogaNode.calculateLayout()
+    for (const each of placed) if (each.node.type !== 'TEXT_INSTANCE') each.node.box = boxOf(each)
+    if (!areBoxesRight(root.node, placed)) return undefined
+    if (isFirst) keep(placed)
+    return root.node
+  } finally {
+    // Parents first: freeing a child makes its parent search for it.
+    for (const { yogaNode, isKept } of placed) if (isKept !== true) yogaNode.free()
+  }
 }
 
 interface Placing {
@@ -82,28 +56,37 @@ interface Placing {
   readonly page: Node
   readonly fonts: unknown
   readonly create: () => YogaNode
-  /** Parents before their children. */
+  readonly isFirst: boolean
+  /** Whether boxes may be taken that were kept. */
+  readonly isTaking: boolean
+  /** Parents before their children. Of what was taken, only the outermost node is here. */
   readonly placed: Placed[]
   readonly models: Map<Style, Model>
 }
 
 /** Makes the boxes of a node and of all in it. The layout engine computes nothing for hidden ones. */
-function place(original: Node, placing: Placing, isInHidden: boolean): Placed {
-  const { tools, page, fonts, placed, models } = placing
+function place(original: Node, placing: Placing, parent?: Placed): Placed {
+  const { tools, page, fonts, placed, models, isTaking } = placing
+  const origin = isTaking && parent?.node.type === 'PAGE' ? takenBox(original, placing) : undefined
+  if (origin !== undefined) {
+    const taken: Placed = { ...origin.placed, node: { ...original }, origin }
+    placed.push(taken)
+    return taken
+  }
   const { type, style = {}, children } = original
   const yogaNode = placing.create()
-  const isHidden = isInHidden || style['display'] === 'none'
+  const isHidden = parent?.isHidden === true || style['display'] === 'none'
   const isAlone = isHidden || type === 'PAGE' // Its height is not that of its style.
   const known = isAlone ? undefined : models.get(style)
   const model = known ?? (isAlone ? undefined : { yogaNode, edges: undefined })
-  const own: Placed = { node: { ...original }, yogaNode, model }
+  const own: Placed = { node: { ...original }, yogaNode, model, parent, isHidden }
   placed.push(own)
   if (known === undefined) tools.setYogaValues({ ...original, yogaNode })
   else yogaNode.copyStyle(known.yogaNode)
   if (model !== undefined && known === undefined) models.set(style, model)
   if (children !== undefined && tools.isLayoutElement(original)) {
     own.node.children = children.map((child, at) => {
-      const inner = place(child, placing, isHidden)
+      const inner = place(child, placing, own)
       yogaNode.insertChild(inner.yogaNode, at)
       return inner.node
     })

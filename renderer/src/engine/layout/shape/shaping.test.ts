@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { assert, constantFrom, integer, oneof, property, string } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DEJAVU_FAMILIES, defaultFaces, METRIC_FAMILIES } from '../../template/asset/font/default-fonts.ts'
-import { openFont } from '../../template/asset/font/font-file.ts'
+import { DEJAVU_FAMILIES, defaultFaces, METRIC_FAMILIES } from '../../../template/asset/font/default-fonts.ts'
+import { openFont } from '../../../template/asset/font/font-file.ts'
 import { cachePairs, composeAm } from './shaping.ts'
 
 /** The families whose pairs are cached. */
@@ -46,6 +46,23 @@ describe.for(defaultFaces().filter(({ family }) => families.includes(family)))('
       }),
       { numRuns: 200 },
     )
+  })
+
+  test('asks the font once for letters that it joins', () => {
+    const asked: string[] = []
+    const counting = openFont(readFileSync(file))
+    const layout = counting.layout.bind(counting)
+    Object.assign(counting, {
+      layout(text: string) {
+        asked.push(text)
+        return layout(text)
+      },
+    })
+    cachePairs(counting)
+    set(counting, 'an office of the first floor')
+    asked.length = 0
+    set(counting, 'the office of a floor first')
+    expect(asked.filter((text) => text.length > 6)).toEqual([])
   })
 
   test('goes by the features a style asks for', () => {

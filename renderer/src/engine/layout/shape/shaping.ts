@@ -1,9 +1,10 @@
 /**
  * Makes a font set text without running its rules again for each text. For western letters, which most texts use, the rules only say how
- * far two neighbours move together. So we ask once for each pair. The full rules still apply to three cases: a pair that the font joins or
- * replaces, any other letter, and features that a style asks for.
+ * far two neighbours move together, and which ones are joined, as in "office". So we ask once for each pair and each join. The full rules
+ * still apply to any other letter, and to features that a style asks for.
  */
 import type { Font, Glyph, GlyphPosition, GlyphRun } from 'fontkit'
+import { openJoins } from './joins.ts'
 
 /** Basic Latin to Latin Extended-A. */
 const LETTERS_MAX = 0x180
@@ -18,17 +19,17 @@ export function cachePairs(font: Font): void {
   /** By code point. Null for a letter that has no single glyph of its own. */
   const letters = new Map<number, Glyph | null>()
   let pairs: Int16Array | undefined
+  const joins = openJoins(layout)
 
   /** The single glyph of a letter, or null. */
   function letterOf(codePoint: number): Glyph | null {
-    const text = String.fromCodePoint(codePoint)
-    const { glyphs, positions } = layout(text)
+    const { glyphs, positions } = layout(String.fromCodePoint(codePoint))
     const glyph = font.glyphForCodePoint(codePoint)
     const isPlain = glyphs.length === 1 && glyphs[0] === glyph && isAt(positions[0], glyph.advanceWidth)
     return isPlain ? glyph : null
   }
 
-  /** How far two letters move together, or `LONG_WAY`. */
+  /** How far two letters move together, or `NEEDS_SHAPING`. */
   function distanceOf(one: number, other: number): number {
     const [first, second] = [letters.get(one), letters.get(other)]
     const { glyphs, positions } = layout(String.fromCodePoint(one, other))
@@ -40,33 +41,40 @@ export function cachePairs(font: Font): void {
     return isPlain && Number.isInteger(distance) ? distance : NEEDS_SHAPING
   }
 
-  /** Sets the text from its pairs alone. Undefined if the text needs the full rules. */
+  /** What `distanceOf` says of two letters, asked once. */
+  function knownDistance(one: number, other: number): number {
+    pairs ??= new Int16Array(LETTERS_MAX * LETTERS_MAX).fill(UNKNOWN)
+    const pair = one * LETTERS_MAX + other
+    const known = pairs[pair]
+    if (known !== undefined && known !== UNKNOWN) return known
+    const distance = distanceOf(one, other)
+    pairs[pair] = distance
+    return distance
+  }
+
+  /** Sets the text from its pairs and joins. Undefined if the text needs the full rules. */
   function shapePlain(text: string): PlainRun | undefined {
     const glyphs: Glyph[] = []
     const positions: GlyphPosition[] = []
-    pairs ??= new Int16Array(LETTERS_MAX * LETTERS_MAX).fill(UNKNOWN)
+    let isJoined = false
     for (let at = 0, before = -1; at < text.length; at += 1) {
       const letter = text.charCodeAt(at)
       if (letter >= LETTERS_MAX) return undefined
       if (!letters.has(letter)) letters.set(letter, letterOf(letter))
       const glyph = letters.get(letter)
       if (!glyph) return undefined
-      if (before >= 0) {
-        const pair = before * LETTERS_MAX + letter
-        let distance = pairs[pair]
-        if (distance === UNKNOWN) {
-          distance = distanceOf(before, letter)
-          pairs[pair] = distance
-        }
-        if (distance === undefined || distance === NEEDS_SHAPING) return undefined
-        const last = positions[at - 1]
-        if (last !== undefined) last.xAdvance += distance
-      }
+      const distance = before < 0 ? 0 : knownDistance(before, letter)
+      const last = positions[at - 1]
+      if (distance === NEEDS_SHAPING) isJoined = true
+      else if (last !== undefined) last.xAdvance += distance
       glyphs.push(glyph)
       positions.push({ xAdvance: glyph.advanceWidth, yAdvance: 0, xOffset: 0, yOffset: 0 })
       before = letter
     }
-    return new PlainRun(glyphs, positions)
+    if (!isJoined) return new PlainRun(glyphs, positions)
+    const isJoin = (at: number) => knownDistance(text.charCodeAt(at - 1), text.charCodeAt(at)) === NEEDS_SHAPING
+    const joined = joins.shape(text, isJoin)
+    return joined && new PlainRun(joined.glyphs, joined.positions)
   }
 
   Object.assign(font, {
