@@ -20,7 +20,7 @@ import { loadAccess } from './cluster/access.ts'
 import { openClusterClient } from './cluster/client.ts'
 import { type Config, SETTINGS } from './config.ts'
 import { LEASE, openOperator } from './leader/service.ts'
-import { FOLLOWED_KINDS, keyExpiries } from './reconcile/resource-cache.ts'
+import { FOLLOWED_KINDS } from './reconcile/resource-cache.ts'
 
 if (import.meta.main) {
   keepHeapSmall()
@@ -64,7 +64,7 @@ async function serve(base: Process<Config>): Promise<void> {
       readEpoch: (signal) => readEpoch(redis, signal),
     }),
   )
-  gaugeKeyExpiry(metrics, { clock, ends: () => keyExpiries(operator.resources) })
+  gaugeKeyExpiry(metrics, { clock, ends: operator.resources.keyExpiries })
   using _ = probes.serving({ isReady: () => ({ ready: operator.isReady(), detail: {} }), isAlive: () => true })
   log.info({}, 'operator started, waiting for leadership')
   await operator.run(stop)

@@ -14,7 +14,7 @@ export interface OperatorOptions {
 }
 
 export interface Operator extends AsyncDisposable {
-  readonly resources: Pick<ResourceCache, 'ofKind'>
+  readonly resources: Pick<ResourceCache, 'keyExpiries'>
   /** True when all resources have been read. Only then can this process take over at once. */
   readonly isReady: () => boolean
   /** Waits for the lease and then leads. Resolves once `stop` aborts. Throws as `runLeader` does, and when the lease is lost. */

@@ -43,7 +43,8 @@ export interface ResourceCache extends AsyncDisposable {
   /** Takes the key of a resource: `Template team-acme/invoice`. */
   readonly get: (key: string) => ResourceView | undefined
   readonly all: () => readonly ResourceView[]
-  readonly ofKind: (kind: Kind) => Iterable<ResourceView>
+  /** The expiry of every ApiKey that has one. The same list until a key changes: each scrape of the metrics asks for it. */
+  readonly keyExpiries: () => readonly Instant[]
   readonly versionOf: (configMap: string) => string | undefined
   /** Tells whether the API server has answered for every kind. */
   readonly isAnswered: () => boolean
@@ -55,11 +56,13 @@ const CONFIG_MAPS = pathOf({ group: '', version: 'v1', plural: 'configmaps' })
 
 export function openResourceCache(options: ResourceCacheOptions): ResourceCache {
   const { onChange, onConfigMap } = options
+  let keyEnds: readonly Instant[] | undefined
   const onObjectChange = ({ before, after, isLive }: ObjectChange<ResourceView>) => {
     const view = after ?? before
     if (view === undefined) return
     const isSpecChange = before === undefined || after === undefined || !hasSameSpec(before, after)
     if (!isSpecChange && before?.status === after?.status) return
+    if (isSpecChange && view.resource.kind === 'ApiKey') keyEnds = undefined
     onChange({ key: keyOfResource(view.resource), priority: isLive ? 'live' : 'resync', isSpecChange })
   }
   const informers = new Map(
@@ -90,7 +93,7 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
       return informers.get(key.slice(0, space) as Kind)?.get(key.slice(space + 1))
     },
     all: () => [...informers.values()].flatMap((informer) => [...informer.values()]),
-    ofKind: (kind) => informers.get(kind)?.values() ?? [],
+    keyExpiries: () => (keyEnds ??= expiriesOf(informers.get('ApiKey')?.values() ?? [])),
     versionOf: (configMap) => configMaps.get(configMap),
     isAnswered: () => all.every(({ lastContactAt }) => lastContactAt() !== undefined),
     async [Symbol.asyncDispose]() {
@@ -99,10 +102,9 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
   }
 }
 
-/** Returns the expiry of every ApiKey that has one. Each scrape of the metrics asks, so it makes no list of the others. */
-export function keyExpiries(resources: Pick<ResourceCache, 'ofKind'>): readonly Instant[] {
+function expiriesOf(views: Iterable<ResourceView>): readonly Instant[] {
   const ends: Instant[] = []
-  for (const { resource } of resources.ofKind('ApiKey'))
+  for (const { resource } of views)
     if (resource.kind === 'ApiKey' && resource.spec.expiresAt !== undefined)
       ends.push(Date.parse(resource.spec.expiresAt))
   return ends

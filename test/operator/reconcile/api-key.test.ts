@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { hashOfKey } from '@platen/contract/api-key.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { anApiKey, aPlan, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
-import { OTHERS, type Published, type Rig, startRig, TEAM } from '../rig/rig.ts'
+import { countsOf, OTHERS, type Published, type Rig, startRig, TEAM } from '../rig/rig.ts'
 
 let rig: Rig
 let neighbour: Published
@@ -17,6 +17,8 @@ beforeAll(async () => {
 })
 afterEach(() => expect(rig.published('neighbour')).toEqual(neighbour))
 afterAll(() => rig[Symbol.asyncDispose]())
+
+const DAY_MS = 24 * 3_600_000
 
 const hashesOf = (tenant: string) => rig.published(tenant).keys.map(({ hash }) => hash)
 const brought = (letter: string) => ({ sha256: `sha256:${hashOfKey(`service_live_${letter.repeat(43)}`)}` })
@@ -85,6 +87,19 @@ test('a key that is given by its hash is valid, and ends as it says', async () =
   await rig.publishes('bringer', ({ keys }) => keys.some((each) => each.suspended && each.expiresAt === undefined))
   await rig.says('apikey/own', { Ready: 'InForce' })
   expect((await rig.get('apikey', 'own')).status).not.toHaveProperty('expiresAt')
+})
+
+test('the number of keys that expire soon follows their resources', async () => {
+  const leader = await rig.leader()
+  const expiring = async () => (await countsOf(leader))?.sum('platen_api_keys_expiring')
+  expect(await expiring()).toBe(0)
+  const expiresAt = new Date(Date.now() + DAY_MS).toISOString()
+  await rig.apply(aTenant('ending'), anApiKey('ending', 'ending', { ...brought('E'), expiresAt }))
+  await rig.publishes('ending', ({ keys }) => keys.length === 1)
+  expect(await expiring()).toBe(1)
+  await rig.apply(anApiKey('ending', 'ending', brought('E')))
+  await rig.publishes('ending', ({ keys }) => keys.some((each) => each.expiresAt === undefined))
+  expect(await expiring()).toBe(0)
 })
 
 test("somebody else's Secret is not touched", async () => {
