@@ -21,10 +21,13 @@ interface Joins {
 /** Parts to keep for each font, and letters of a part. A font has a dozen ligatures of western letters. */
 const PARTS_MAX = 500
 const LETTERS_MAX = 4
+/** Neighbours to keep for each font: half a megabyte, whatever templates print. */
+const NEIGHBOURS_MAX = 10_000
 
 /** `layout` follows the full rules of the font. */
 export function openJoins(layout: Font['layout']): Joins {
   const parts = new Map<string, Part>()
+  let neighbours = 0
 
   function partOf(letters: string): Part | undefined {
     const known = parts.get(letters)
@@ -33,6 +36,15 @@ export function openJoins(layout: Font['layout']): Joins {
     const part = { letters, glyphs, positions, distances: new Map() }
     parts.set(letters, part)
     return part
+  }
+
+  /** Undefined if it is not known, and too many are. */
+  function knownDistance(one: Part, other: Part): number | null | undefined {
+    if (!one.distances.has(other) && neighbours < NEIGHBOURS_MAX) {
+      neighbours += 1
+      one.distances.set(other, distanceOf(one, other))
+    }
+    return one.distances.get(other)
   }
 
   function distanceOf(one: Part, other: Part): number | null {
@@ -57,8 +69,7 @@ export function openJoins(layout: Font['layout']): Joins {
         while (end < text.length && isJoin(end)) end += 1
         const part = partOf(text.slice(at, end))
         if (part === undefined) return undefined
-        if (before !== undefined && !before.distances.has(part)) before.distances.set(part, distanceOf(before, part))
-        const distance = before === undefined ? 0 : before.distances.get(part)
+        const distance = before === undefined ? 0 : knownDistance(before, part)
         if (distance === undefined || distance === null) return undefined
         const last = run.positions.at(-1)
         if (last !== undefined) last.xAdvance += distance
