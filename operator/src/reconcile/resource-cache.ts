@@ -56,13 +56,13 @@ const CONFIG_MAPS = pathOf({ group: '', version: 'v1', plural: 'configmaps' })
 
 export function openResourceCache(options: ResourceCacheOptions): ResourceCache {
   const { onChange, onConfigMap } = options
-  let keyEnds: readonly Instant[] | undefined
+  let knownExpiries: readonly Instant[] | undefined
   const onObjectChange = ({ before, after, isLive }: ObjectChange<ResourceView>) => {
     const view = after ?? before
     if (view === undefined) return
     const isSpecChange = before === undefined || after === undefined || !hasSameSpec(before, after)
     if (!isSpecChange && before?.status === after?.status) return
-    if (isSpecChange && view.resource.kind === 'ApiKey') keyEnds = undefined
+    if (isSpecChange && view.resource.kind === 'ApiKey') knownExpiries = undefined
     onChange({ key: keyOfResource(view.resource), priority: isLive ? 'live' : 'resync', isSpecChange })
   }
   const informers = new Map(
@@ -93,7 +93,7 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
       return informers.get(key.slice(0, space) as Kind)?.get(key.slice(space + 1))
     },
     all: () => [...informers.values()].flatMap((informer) => [...informer.values()]),
-    keyExpiries: () => (keyEnds ??= expiriesOf(informers.get('ApiKey')?.values() ?? [])),
+    keyExpiries: () => (knownExpiries ??= expiriesOf(informers.get('ApiKey')?.values() ?? [])),
     versionOf: (configMap) => configMaps.get(configMap),
     isAnswered: () => all.every(({ lastContactAt }) => lastContactAt() !== undefined),
     async [Symbol.asyncDispose]() {

@@ -57,7 +57,7 @@ interface PdfOptions extends ReturnType<typeof optionsOf> {
   readonly fonts: Map<object, object | null>
   /** The font of the next letters. */
   current?: object | undefined
-  /** The font that was written last. Its table of characters comes next. */
+  /** The font that was written last. Its ToUnicode CMap comes next. */
   packed?: PackedFont | undefined
   readonly finish: () => void
 }
@@ -153,7 +153,7 @@ function gathering(reference: PdfReference): PdfReference {
   return reference
 }
 
-/** A font that was packed for an earlier document is already compressed, and so is the table of its characters. */
+/** A font that was packed for an earlier document is already compressed, and so is its ToUnicode CMap. */
 function withPackedFonts(reference: PdfReference, options: Pick<PdfOptions, 'packed'>): PdfReference {
   const end = reference.end.bind(reference)
   reference.end = (chunk) => {
@@ -164,13 +164,13 @@ function withPackedFonts(reference: PdfReference, options: Pick<PdfOptions, 'pac
       reference.compress = false
       return end(chunk.deflated())
     }
-    if (typeof chunk !== 'string' || packed === undefined || !chunk.startsWith(TABLE_START)) return end(chunk)
+    if (typeof chunk !== 'string' || packed === undefined || !chunk.startsWith(CMAP_START)) return end(chunk)
     // In the order in which pdfkit sets them.
     Object.assign(reference.data, { Length: 0, Filter: 'FlateDecode' })
     reference.compress = false
-    end(packed.deflatedTable(`${chunk}\n`))
+    end(packed.deflatedCMap(`${chunk}\n`))
   }
   return reference
 }
 
-const TABLE_START = '/CIDInit /ProcSet findresource begin'
+const CMAP_START = '/CIDInit /ProcSet findresource begin'

@@ -9,10 +9,10 @@ import type { Font, Subset } from 'fontkit'
 /** Subsets to keep for each font, of some 20 kB each. They hold letters of the font and no text. */
 const SUBSETS_MAX = 16
 
-/** The file of a subset. It is compressed at most once, and so is the table of the characters that its glyphs stand for. */
+/** The file of a subset. It is compressed at most once, and so is its ToUnicode CMap: the characters that its glyphs stand for. */
 export class PackedFont extends Uint8Array {
   #deflated: Uint8Array | undefined
-  #table: { readonly text: string; readonly deflated: Uint8Array } | undefined
+  #cmap: { readonly text: string; readonly deflated: Uint8Array } | undefined
 
   deflated(): Uint8Array {
     this.#deflated ??= deflateSync(this)
@@ -20,9 +20,9 @@ export class PackedFont extends Uint8Array {
   }
 
   /** In a font of a template, a glyph may stand for other characters in another document. */
-  deflatedTable(text: string): Uint8Array {
-    if (this.#table?.text !== text) this.#table = { text, deflated: deflateSync(Buffer.from(text, 'latin1')) }
-    return this.#table.deflated
+  deflatedCMap(text: string): Uint8Array {
+    if (this.#cmap?.text !== text) this.#cmap = { text, deflated: deflateSync(Buffer.from(text, 'latin1')) }
+    return this.#cmap.deflated
   }
 }
 

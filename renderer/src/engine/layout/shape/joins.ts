@@ -1,4 +1,4 @@
-/** Sets texts in which a font joins letters or replaces some. It asks the font once for each such group, and for each one's neighbours. */
+/** Sets texts with ligatures or replaced letters. It asks the font once for each such group, and for the neighbours of each. */
 import type { Font, Glyph, GlyphPosition } from 'fontkit'
 
 interface Run {

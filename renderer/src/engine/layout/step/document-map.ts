@@ -11,13 +11,17 @@ export interface DocumentMap<Key extends object, Value> {
   set(key: Key, value: Value): void
 }
 
-/** Empties each map. */
-const emptying: (() => void)[] = []
+const actions: (() => void)[] = []
+
+/** Calls `action` at the end of each document. */
+export function atDocumentEnd(action: () => void): void {
+  actions.push(action)
+}
 
 /** Makes an empty map, for all documents of this thread in turn. */
 export function openDocumentMap<Key extends object, Value>(): DocumentMap<Key, Value> {
   let entries = new WeakMap<Key, Value>()
-  emptying.push(() => {
+  atDocumentEnd(() => {
     entries = new WeakMap()
   })
   return {
@@ -26,12 +30,7 @@ export function openDocumentMap<Key extends object, Value>(): DocumentMap<Key, V
   }
 }
 
-/** Calls `action` at the end of each document. */
-export function atDocumentEnd(action: () => void): void {
-  emptying.push(action)
-}
-
 /** Call it at the end of each document. */
 export function forgetDocument(): void {
-  for (const empty of emptying) empty()
+  for (const action of actions) action()
 }

@@ -2,9 +2,9 @@
  * The step of react-pdf's layout that arranges the boxes of a page. Its own takes a third of the time of a document: each of some thirty
  * styles of a box is a call into WebAssembly, and so is each length of the result; and it copies every node four times. Here boxes with the
  * same style object copy it in one call (see `styles.ts`), and what depends on the style alone is read once. Boxes that are arranged again
- * unchanged are taken as they are (see `kept.ts`).
+ * unchanged are reused (see `kept.ts`).
  */
-import { areBoxesRight, keep, takenBox } from './kept.ts'
+import { areBoxesRight, keep, reusedBox } from './kept.ts'
 import type { Box, Model, Node, Placed, Style, YogaNode } from './placed.ts'
 
 /** What react-pdf's module has for this step. */
@@ -29,13 +29,13 @@ type DimensionStep = (
 export function dimensionStep(tools: Tools): DimensionStep {
   return (page, fonts, { node: { create }, isFirst = false }) => {
     if (page === null || page === undefined) return null
-    const arrange = (isTaking: boolean) =>
-      arranged({ tools, page, fonts, create, isFirst, isTaking, placed: [], models: new Map() })
+    const arrange = (isReusing: boolean) =>
+      arranged({ tools, page, fonts, create, isFirst, isReusing, placed: [], models: new Map() })
     return (isFirst ? undefined : arrange(true)) ?? arrange(false) ?? null
   }
 }
 
-/** Undefined if boxes were taken that do not fit here. */
+/** Undefined if boxes were reused that do not fit here. */
 function arranged(placing: Placing): Node | undefined {
   const { page, placed, isFirst } = placing
   try {
@@ -57,21 +57,21 @@ interface Placing {
   readonly fonts: unknown
   readonly create: () => YogaNode
   readonly isFirst: boolean
-  /** Whether boxes may be taken that were kept. */
-  readonly isTaking: boolean
-  /** Parents before their children. Of what was taken, only the outermost node is here. */
+  /** Whether boxes that were kept may be reused. */
+  readonly isReusing: boolean
+  /** Parents before their children. Of what is reused, only the outermost node is here. */
   readonly placed: Placed[]
   readonly models: Map<Style, Model>
 }
 
 /** Makes the boxes of a node and of all in it. The layout engine computes nothing for hidden ones. */
 function place(original: Node, placing: Placing, parent?: Placed): Placed {
-  const { tools, page, fonts, placed, models, isTaking } = placing
-  const origin = isTaking && parent?.node.type === 'PAGE' ? takenBox(original, placing) : undefined
+  const { tools, page, fonts, placed, models, isReusing } = placing
+  const origin = isReusing && parent?.node.type === 'PAGE' ? reusedBox(original, placing) : undefined
   if (origin !== undefined) {
-    const taken: Placed = { ...origin.placed, node: { ...original }, origin }
-    placed.push(taken)
-    return taken
+    const reused: Placed = { ...origin.placed, node: { ...original }, origin }
+    placed.push(reused)
+    return reused
   }
   const { type, style = {}, children } = original
   const yogaNode = placing.create()

@@ -1,7 +1,7 @@
 /**
- * Boxes that are taken again as they are, with all that is in them. react-pdf arranges the content of a `<Page>` as a whole, and then each
- * page that it makes of it. On these pages most nodes are as they were. The layout engine keeps what it computed of a box for the same
- * room, and says of each box whether it was arranged again.
+ * Reuses boxes with all that is in them. react-pdf arranges the content of a `<Page>` as a whole, and then each page that it makes of it. On
+ * these pages most nodes are as they were. The layout engine keeps what it computed of a box for the same room, and says of each box
+ * whether it was arranged again.
  */
 import { atDocumentEnd, openDocumentMap } from '../document-map.ts'
 import type { Kept, Node, Placed, YogaNode } from './placed.ts'
@@ -16,19 +16,19 @@ atDocumentEnd(() => {
   staying = []
 })
 
-/** What was kept of a child of a page, if it is now as it was. `taker` is the same for all on a page. */
-export function takenBox(node: Node, taker: object): Kept | undefined {
+/** What was kept of a child of a page, if it is now as it was. `placing` is the same for all on a page. */
+export function reusedBox(node: Node, placing: object): Kept | undefined {
   const known = node.children && kept.get(node.children)
-  if (known === undefined || known.isChanged || known.takenBy === taker) return undefined
+  if (known === undefined || known.isChanged || known.reusedBy === placing) return undefined
   const { style, lines, type } = known.placed.node
   // Its lines differ if it is a part of a text.
   if (style !== node.style || lines !== node.lines || type !== node.type) return undefined
-  known.takenBy = taker
+  known.reusedBy = placing
   return known
 }
 
 /**
- * Whether the boxes of a page are what they would be if none had been taken. The layout engine takes sizes that differ in the last bits for
+ * Whether the boxes of a page are what they would be if none had been reused. The layout engine takes sizes that differ in the last bits for
  * the same, so nothing may have to shrink for the page.
  */
 export function areBoxesRight(page: Node, placed: readonly Placed[]): boolean {
@@ -41,6 +41,7 @@ export function areBoxesRight(page: Node, placed: readonly Placed[]): boolean {
       Number(box['top']) + Number(box['height']) + Number(box['marginBottom']) < bottom
     )
   })
+  // Each is looked at: it remembers whether it has changed.
   const areAsBefore = placed.map(({ node: { box }, origin }) => origin === undefined || isAsBefore(origin, box))
   return isRoom === true && !areAsBefore.includes(false)
 }
@@ -78,11 +79,11 @@ function keepChild(placed: Placed, inner: YogaNode | undefined): void {
   const { children = [] } = placed.node
   if (children.length === 0) return
   inner?.markLayoutSeen()
-  kept.set(children, { placed, inner, takenBy: undefined, isChanged: false })
+  kept.set(children, { placed, inner, reusedBy: undefined, isChanged: false })
 }
 
 /**
- * Whether no box around it may be taken. The size of an image depends on the height of its page. What is in a static box may be arranged by
+ * Whether no box around it may be reused. The size of an image depends on the height of its page. What is in a static box may be arranged by
  * a box around it. A basis is resolved once, but a page has a height, and the whole content has none.
  */
 function isSpecial({ node: { type, style = {} }, parent }: Placed): boolean {

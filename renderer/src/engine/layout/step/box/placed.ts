@@ -43,7 +43,7 @@ export interface Placed {
   readonly parent: Placed | undefined
   /** Whether it or a node around it is not displayed. */
   readonly isHidden: boolean
-  /** If its box was taken: of what. */
+  /** If its box is reused: from where. */
   readonly origin?: Kept
   /** Whether its box stays until the end of the document. */
   isKept?: boolean
@@ -54,8 +54,8 @@ export interface Kept {
   readonly placed: Placed
   /** The first box in it. A text has none. */
   readonly inner: YogaNode | undefined
-  /** Who has taken it last. Nobody takes it twice. */
-  takenBy: object | undefined
+  /** Who has reused it last. Nobody reuses it twice. */
+  reusedBy: object | undefined
   /** Whether what is in it is not as it was. */
   isChanged: boolean
 }
