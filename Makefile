@@ -12,14 +12,14 @@ export PLATEN_PORT := $(PORT)
 export PLATEN_DATA_DIR
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster kube images node check quick test e2e servers bench soak chaos drill hostile fuzz pictures
+.PHONY: help run cluster kube images node check quick test e2e servers bench size soak chaos drill hostile fuzz pictures
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
 run: node_modules/.package-lock.json ## start the service and render an invoice (PORT=8081: another port, ONCE=1: stop then)
 	@renderer/install-chromium.sh
-	@NODE_COMPILE_CACHE=$${NODE_COMPILE_CACHE:-node_modules/.cache/compile} exec $(NODE) embedded/src/first-run.ts --data "$(PLATEN_DATA_DIR)" $(if $(ONCE),--once)
+	@NODE_COMPILE_CACHE=$${NODE_COMPILE_CACHE:-node_modules/.cache/compile} MALLOC_TRIM_THRESHOLD_=131072 MALLOC_ARENA_MAX=2 exec $(NODE) --max-semi-space-size=4 --no-allocation-site-pretenuring embedded/src/first-run.ts --data "$(PLATEN_DATA_DIR)" $(if $(ONCE),--once)
 
 cluster: node_modules/.package-lock.json ## start every process of a cluster on this machine, on a real Kafka, Redis and S3
 	@renderer/install-chromium.sh
@@ -41,7 +41,7 @@ images: ## build the images by docker, podman or buildah (REGISTRY=example.com/t
 	@[ -n "$(BUILDER)" ] || { echo 'there is no docker, podman or buildah here that works; to install one: apt-get install buildah' >&2; exit 1; }
 	@for name in api renderer events operator embedded; do \
 	  image=platen-$$name; [ $$name = embedded ] && image=platen; \
-	  $(BUILDER) build --build-arg COMMIT=$(COMMIT) $(FLAGS) --file $$name/Dockerfile --tag $(REGISTRY:%=%/)$$image:$(TAG) . || exit 1; \
+	  $(BUILDER) build --build-arg COMMIT=$(COMMIT) $(FLAGS) --target $$name --tag $(REGISTRY:%=%/)$$image:$(TAG) . || exit 1; \
 	done
 
 node: node_modules/.package-lock.json ## start one real Kubernetes node, and install the chart on it with images of these files
@@ -82,6 +82,9 @@ servers: node_modules/.package-lock.json ## install the real servers of the test
 bench: node_modules/.package-lock.json ## measure the service beside the bare libraries under it (ONLY=html,start SCALE=0.2: a part, a fifth; ONLY=peers: beside other products)
 	@renderer/install-chromium.sh
 	@exec $(NODE) test/bench/main.ts
+
+size: node_modules/.package-lock.json ## count what there is to read: lines, names, settings, limits, words, by package
+	@exec $(NODE) test/size/main.ts
 
 soak: node_modules/.package-lock.json ## render two thousand mixed documents, some hostile, and see what is left of them (RENDERS=400: fewer)
 	@renderer/install-chromium.sh

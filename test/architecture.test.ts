@@ -88,7 +88,7 @@ test('the drawing of the packages has the arrows of their package.json, those to
   const drawn = [...readText('docs/architecture.md').matchAll(/^  (\w+) --> (\w+)$/gm)].map(
     ([, from, to]) => `${from} → ${to}`,
   )
-  const ground = ['contract', 'adapters']
+  const ground = ['lib', 'contract', 'adapters']
   const declared = workspaces
     .filter((name) => name !== 'test')
     .flatMap((name) =>
@@ -104,7 +104,7 @@ describe('the verdict on one arrow', () => {
   const declared: Declared = { dependencies: ['@platen/contract', '@platen/adapters', 'pino', 'fastify'] }
   const rows: readonly [from: string, specifier: string, verdict: string | undefined][] = [
     ['api/src/app.ts', './problem.ts', undefined],
-    ['api/src/app.ts', '@platen/contract/error.ts', undefined],
+    ['api/src/app.ts', '@platen/contract/domain/error.ts', undefined],
     ['api/src/app.ts', 'fastify', undefined],
     ['api/src/app.ts', 'node:net', undefined],
     ['api/src/app.ts', 'node:http', 'a process would load undici for it'],
@@ -117,13 +117,17 @@ describe('the verdict on one arrow', () => {
       '../../redis/script.ts',
       'has no arrow to adapters/src/redis/script.ts',
     ],
-    ['api/src/app.ts', '../../contract/src/error.ts', 'other packages are named @platen/…'],
+    ['api/src/app.ts', '../../contract/src/domain/error.ts', 'other packages are named @platen/…'],
     ['api/src/app.ts', '@platen/api/problem.ts', 'its own files by relative path'],
     ['api/src/app.ts', '@platen/contract', 'names the file, with .ts'],
     ['api/src/app.ts', './problem.js', 'names the file, with .ts'],
     ['api/src/app.ts', 'puppeteer', 'its package.json does not declare puppeteer'],
-    ['contract/src/render.ts', 'node:fs', 'it does no I/O'],
-    ['contract/src/render.ts', '@platen/adapters/system/clock.ts', 'has no arrow to adapters/src/system/clock.ts'],
+    ['contract/src/domain/render.ts', 'node:fs', 'it does no I/O'],
+    [
+      'contract/src/domain/render.ts',
+      '@platen/adapters/system/clock.ts',
+      'has no arrow to adapters/src/system/clock.ts',
+    ],
     ['settings/src/compile/tenant.ts', 'node:fs/promises', 'it does no I/O'],
     [
       'adapters/src/sqlite/event-log.ts',
@@ -132,7 +136,7 @@ describe('the verdict on one arrow', () => {
     ],
     ['adapters/src/sqlite/event-log.ts', 'pino', 'this folder is not the one for pino'],
     ['embedded/src/compose.ts', '@platen/api/admission/admit.ts', 'has no arrow to api/src/admission/admit.ts'],
-    ['api/src/app.test.ts', '@platen/adapters/memory/clock.ts', undefined],
+    ['api/src/app.test.ts', './fixture/memory/clock.ts', undefined],
     ['api/src/app.test.ts', '../../test/fixture/build.ts', undefined],
     ['api/src/app.test.ts', '@platen/adapters/sqlite/event-log.ts', 'has no arrow to adapters/src/sqlite/event-log.ts'],
     ['console/src/main.ts', './page.ts', 'is in no row of the import table'],
@@ -149,7 +153,7 @@ test('an arrow is whatever names another module, and text in a string is none', 
   const text = `
     import type { A } from './type.ts'
     import './effect.ts'
-    export * from '@platen/contract/error.ts'
+    export * from '@platen/contract/domain/error.ts'
     const lazy = () => import('./lazy.ts')
     new Worker(new URL('./thread.ts', import.meta.url))
     const source = "import x from './string.ts'"
@@ -158,7 +162,7 @@ test('an arrow is whatever names another module, and text in a string is none', 
   expect(found).toEqual([
     'type ./type.ts',
     'import ./effect.ts',
-    'import @platen/contract/error.ts',
+    'import @platen/contract/domain/error.ts',
     'import ./lazy.ts',
     'thread ./thread.ts',
   ])

@@ -1,16 +1,16 @@
 /** The definitions hold together, and what the contract has of them is made from them. */
-import { ERASURE_RENDERS_MAX } from '@platen/contract/erasure.ts'
-import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
-import { ENGINES, renderOptionsSchema } from '@platen/contract/render-options.ts'
+import { ERASURE_RENDERS_MAX } from '@platen/contract/domain/erasure.ts'
+import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import { ENGINES, renderOptionsSchema } from '@platen/contract/domain/render-options.ts'
 import {
   ENGINE_VALUES,
   ENVIRONMENT_VALUES,
   FONT_STYLE_VALUES,
   renderOptionsOf,
   templateOptionsSchema,
-} from '@platen/contract/resource-value.ts'
+} from '@platen/contract/domain/resource-value.ts'
+import { API_KEYS_MAX, DEFAULT_LIMITS, REQUEST_DATA } from '@platen/contract/domain/tenant.ts'
 import { TEMPLATE_CODE_PATTERN } from '@platen/contract/schema/render-request.ts'
-import { API_KEYS_MAX, DEFAULT_LIMITS, REQUEST_DATA } from '@platen/contract/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type CrdSchema, DEFINITIONS, fieldsOf, readDefinition } from './crd/definition.ts'
 import { definitionText } from './crd/made.ts'
@@ -35,7 +35,7 @@ describe.for(KINDS)('the definition of a %s', (kind) => {
     fields.filter(([, field]) => isMeant(field)).map(([place]) => place)
 
   test('is what the contract has of it', async () => {
-    await expect(sourceOf(kind)).toMatchFileSnapshot(`../contract/src/crd/${DEFINITIONS[kind]}.ts`)
+    await expect(sourceOf(kind)).toMatchFileSnapshot(`../contract/src/domain/crd/${DEFINITIONS[kind]}.ts`)
   })
 
   test('explains every field in a statement', () => {

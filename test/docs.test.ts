@@ -19,7 +19,7 @@ import {
   HTTP_ERRORS,
   type HttpErrorCode,
   reasonsOf,
-} from '@platen/contract/error.ts'
+} from '@platen/contract/domain/error.ts'
 import {
   BODY_BYTES_MAX,
   PAGE_SIDE_PT_MAX,
@@ -28,8 +28,8 @@ import {
   SCHEMA_BYTES_MAX,
   SCHEMA_WEIGHT_MAX,
   TEMPLATE_SOURCE_BYTES_MAX,
-} from '@platen/contract/limit.ts'
-import { WARNINGS } from '@platen/contract/warning.ts'
+} from '@platen/contract/domain/limit.ts'
+import { WARNINGS } from '@platen/contract/domain/warning.ts'
 import { SETTINGS } from '@platen/embedded/config.ts'
 import { SETTINGS as EVENTS_SETTINGS } from '@platen/events/config.ts'
 import { SETTINGS as OPERATOR_SETTINGS } from '@platen/operator/config.ts'
@@ -142,7 +142,7 @@ function messagesTable(): string {
 function errorsDocument(): string {
   return `# Errors
 
-Generated from \`contract/src/error.ts\` and \`contract/src/warning.ts\` by \`npx vitest run test/docs.test.ts -u\`; do not edit.
+Generated from \`contract/src/domain/error.ts\` and \`contract/src/domain/warning.ts\` by \`npx vitest run test/docs.test.ts -u\`; do not edit.
 
 Every refusal has the body \`{"error": {"code": …, "reason": …, "message": …, "request_id": …}}\`.
 The message says what to do. The reason says in one word why, for programs: it tells apart what has the same code. More reasons may be added.

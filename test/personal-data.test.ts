@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import { REQUESTS_KEPT } from '@platen/adapters/kafka/limit.ts'
 import { renderTopics } from '@platen/adapters/kafka/topic.ts'
-import { BATCH_PREFIX } from '@platen/contract/batch.ts'
-import { ERASURE_PREFIX, LISTED_ERASURE_PREFIX } from '@platen/contract/erasure.ts'
-import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
-import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
-import { DEAD_LETTERS_KEPT_MS, ERASED_KEPT_DAYS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
-import { LANES, MANIFEST_PREFIX } from '@platen/contract/render.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import { ERASURE_PREFIX, LISTED_ERASURE_PREFIX } from '@platen/contract/domain/erasure.ts'
+import { DEAD_LETTERS_KEPT_MS, ERASED_KEPT_DAYS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/domain/limit.ts'
+import { LANES, MANIFEST_PREFIX } from '@platen/contract/domain/render.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
+import { BATCH_PREFIX } from '@platen/contract/stored/batch.ts'
+import { EXPIRY_PREFIX } from '@platen/contract/stored/expiry.ts'
+import { IDEMPOTENCY_PREFIX } from '@platen/contract/stored/idempotency.ts'
 import { EVENTS_KEPT_MS } from '@platen/embedded/store/limit.ts'
 import { expect, test } from 'vitest'
 
@@ -48,8 +48,8 @@ test('names every table with something of a render', () => {
   const folder = join(ROOT, 'adapters/src/sqlite/migrations')
   const text = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
   const tables = new Set([...text.join('\n').matchAll(/CREATE TABLE (\w+)/g)].map(([, name = '']) => name))
-  // A draft that was renamed, the positions of readers, and sums that name no render.
-  for (const other of ['render_kept', 'event_reader', 'charge_sum']) tables.delete(other)
+  // The positions of readers, and sums that name no render.
+  for (const other of ['event_reader', 'charge_sum']) tables.delete(other)
   expect([...tables].filter((name) => rowsOf(name).length === 0)).toEqual([])
 })
 

@@ -1,7 +1,7 @@
 /** docs/resources.md explains every field there is, as it is: its range, its default and every reason a condition can have. */
-import { CONDITION_REASONS, CONDITION_TYPES } from '@platen/contract/resource.ts'
-import { SPEC_SCHEMAS } from '@platen/contract/schema/resource.ts'
-import { API_KEYS_MAX, DEFAULT_LIMITS, REQUEST_DATA } from '@platen/contract/tenant.ts'
+import { CONDITION_REASONS, CONDITION_TYPES } from '@platen/contract/domain/resource.ts'
+import { SPEC_SCHEMAS } from '@platen/contract/domain/resource-spec.ts'
+import { API_KEYS_MAX, DEFAULT_LIMITS, REQUEST_DATA } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
 import { fieldsOf as definedFieldsOf, readDefinition } from './crd/definition.ts'

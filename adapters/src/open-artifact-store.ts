@@ -3,12 +3,12 @@
  * folder itself, because it also serves the files.
  */
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 import { openS3ArtifactStore, type S3ArtifactStoreOptions } from './s3/artifact-store.ts'
 
 /** Settings under the name of the kind of store. Another kind adds a member to this type, and its case below. */
-export interface ArtifactStoreSettings {
+interface ArtifactStoreSettings {
   readonly s3: Omit<S3ArtifactStoreOptions, 'clock' | 'ids' | 'latest' | 'onBrokenConnection'>
 }
 

@@ -1,11 +1,11 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
-import { hashOfKey } from '@platen/contract/api-key.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { hashOfKey } from '@platen/contract/domain/api-key.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY, queued } from '../../test/fixture/api.ts'
-import { NEVER, NOON } from '../../test/fixture/build.ts'
+import { aReply, NEVER, NOON } from '../../test/fixture/build.ts'
+import { manualClock } from '../../test/fixture/memory/clock.ts'
+import { memoryLimiter } from '../../test/fixture/memory/limiter.ts'
 
 const ASYNC = { template: 'invoice', data: { secret: 'hunter2' }, mode: 'async' }
 
@@ -211,7 +211,7 @@ describe('an operator', () => {
     expect(await seriesOf(api, 'renders_accepted_total')).toEqual([
       'platen_renders_accepted_total{engine="react_pdf",mode="sync",lane="sync"} 1',
     ])
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf: [Buffer.from('%PDF')], durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, aReply(Buffer.from('%PDF')), NEVER)
     await answer
     expect(await seriesOf(api, 'sync_renders_waiting')).toEqual([])
     expect(await seriesOf(api, 'sync_wait_seconds_count')).toEqual(['platen_sync_wait_seconds_count 1'])

@@ -2,14 +2,15 @@
  * The HTTP API, the first half of the data flow. Fastify routes and parses HTTP. This file and those beside it decide every answer, even
  * to a broken header. `buildApp` does not listen: the composition root does.
  */
-import { keyIdOf } from '@platen/contract/api-key.ts'
-import { HTTP_ERRORS, type HttpErrorCode, ServiceError } from '@platen/contract/error.ts'
-import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
-import { traceIdOf } from '@platen/contract/log-fields.ts'
-import type { Span } from '@platen/contract/port/tracer.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import { readTraceContext, type TraceContext } from '@platen/contract/trace.ts'
+import { Readable } from 'node:stream'
+import { keyIdOf } from '@platen/contract/domain/api-key.ts'
+import { HTTP_ERRORS, type HttpErrorCode, ServiceError } from '@platen/contract/domain/error.ts'
+import { HEADER_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import { traceIdOf } from '@platen/contract/domain/log-fields.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import { readTraceContext, type TraceContext } from '@platen/lib/trace.ts'
+import type { Span } from '@platen/lib/tracer.ts'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { authenticator, callerOf } from './admission/authenticate.ts'
 import { compileRequestSchema } from './admission/request.ts'
@@ -38,6 +39,7 @@ import { methodsByRoute, unrouted } from './route/unrouted.ts'
 import { getDeliveryRoute } from './route/webhook/get-delivery.ts'
 import { redeliverRoute } from './route/webhook/redeliver.ts'
 import { testWebhookRoute } from './route/webhook/test-webhook.ts'
+import { holdUntilSent } from './traffic/answer-end.ts'
 import {
   answerEverything,
   type Connections,
@@ -70,6 +72,7 @@ declare module 'fastify' {
 }
 
 const API_PREFIX = '/api/v1'
+const NO_QUERY = { type: 'object', additionalProperties: false, properties: {} } as const
 /** How often Node looks for requests that take too long. With its default of 30 s they could take twice their time. */
 const RECEIVE_CHECK_MS = 1000
 
@@ -78,6 +81,12 @@ const RECEIVE_CHECK_MS = 1000
  * that has just been closed, and its caller could not know whether it was served.
  */
 const LINGER_MS = 500
+
+/** The status in logs and metrics of a request whose caller left before the answer began. Nobody receives it; nginx has the same. */
+const CALLER_GONE_STATUS = 499
+
+/** Refusals of requests without a key that would only fill the log. */
+const QUIET_STATUSES: readonly number[] = [HTTP_ERRORS.RATE_LIMITED.status, CALLER_GONE_STATUS]
 
 /** Sent with every answer: no answer may be shared, and each is exactly of its declared type. */
 const SAFE_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
@@ -119,6 +128,7 @@ export function buildApp(given: ApiPorts): ApiApp {
   app.decorateRequest('caller', null).decorateRequest('render', null)
   app.decorateRequest('requested', null).decorateRequest('errorCode', null)
   app.decorateRequest('trace', undefined).decorateRequest('span', undefined)
+  app.decorateReply('held', null)
   app.setValidatorCompiler(compileRequestSchema)
   // Types and tests make sure that answers fit. Fastify's serializer would drop fields that a schema does not name.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
@@ -142,11 +152,16 @@ function notCalled(): never {
 
 function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts, connectionTracker: Connections): void {
   const methods = methodsByRoute(app)
-  app.addHook('onRoute', ({ url: path, method }) => {
+  app.addHook('onRoute', (route) => {
+    const { url: path, method } = route
+    // A parameter that nobody reads is a mistake of the caller.
+    if (path.startsWith(`${API_PREFIX}/`)) route.schema = { querystring: NO_QUERY, ...route.schema }
     for (const each of [method].flat()) meter.routed({ path, method: each })
   })
   app.addHook('onRequest', async (request, reply) => {
     connectionTracker.track(request, reply)
+    const startedAt = clock.monotonic()
+    holdUntilSent(reply, { [Symbol.dispose]: () => tell(request, reply, clock.monotonic() - startedAt) })
     const isTraced = request.routeOptions.url?.startsWith(API_PREFIX) === true
     request.span = isTraced ? startRequestSpan(tracer, request) : undefined
     request.trace = isTraced ? request.span?.context : readTraceContext(request.headers)
@@ -158,19 +173,22 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
   app.addHook('onSend', async (request, reply, payload) => {
     // Node resets the timeout after the answer.
     reply.raw.setTimeout(ANSWER_STALLED_MS_MAX, () => reply.raw.destroy())
+    // Fastify destroys a stream only with a response that it began to send.
+    if (payload instanceof Readable) holdUntilSent(reply, { [Symbol.dispose]: () => payload.destroy() })
     return discardingRest(request, reply, { payload, clock })
   })
-  app.addHook('onResponse', async (request, reply) => {
+  // Not `onResponse`, which Fastify does not call if the caller has left.
+  const tell = (request: FastifyRequest, reply: FastifyReply, durationMs: number) => {
     const { method, caller, requested } = request
     const { url: path } = request.routeOptions
-    const { statusCode: status } = reply
+    const status = reply.raw.headersSent ? reply.statusCode : CALLER_GONE_STATUS
     const traceId = tracer.exportedTraceId(request.trace)
-    meter.answered({ path, method }, { status, durationMs: reply.elapsedTime, traceId })
+    meter.answered({ path, method }, { status, durationMs, traceId })
     const fields = {
       method,
       route: path,
       status,
-      durationMs: Math.round(reply.elapsedTime),
+      durationMs: Math.round(durationMs),
       errorCode: request.errorCode ?? undefined,
       ...fieldsOf(request),
       environment: caller?.key.environment,
@@ -182,17 +200,17 @@ function addHooks(app: FastifyInstance, { clock, log, meter, tracer }: ApiPorts,
       lane: requested?.lane,
       isDelivered: reply.raw.writableFinished,
     }
-    const isQuiet = caller === null && (status < 400 || status === HTTP_ERRORS.RATE_LIMITED.status)
+    const isQuiet = caller === null && (status < 400 || QUIET_STATUSES.includes(status))
     // A span that does not end is not exported: requests without a key must not fill the queue of spans.
-    if (!isQuiet && request.span !== undefined) endRequestSpan(request.span, request, reply)
+    if (!isQuiet && request.span !== undefined) endRequestSpan(request.span, request, status)
     if (isQuiet) log.debug(fields, 'request answered')
     else log.info(fields, 'request answered')
-  })
+  }
 }
 
 function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): void {
   const { settings, clock, meter } = ports
-  const answers = openAnswerBudget()
+  const answers = openAnswerBudget(meter)
   const waitPlaces = openWaitPlaces(settings.traffic, meter)
   let isDraining = false
   let isClosing = false
@@ -214,7 +232,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         if (isClosing) throw unavailable()
         request.caller = authenticate(request.raw)
       })
-      const limits = { throttle, budget: openBodyBudget() }
+      const limits = { throttle, budget: openBodyBudget(meter) }
       createRenderRoute(api, ports, { ...limits, answers })
       createBatchRoute(api, ports, limits)
       api.register(async (others) => {
@@ -231,7 +249,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
         testWebhookRoute(others, ports)
         getUsageRoute(others, ports)
         getTemplateRoute(others, ports)
-        getPdfRoute(others, ports, answers)
+        getPdfRoute(others, { ports, answers, places: waitPlaces })
       })
     },
     { prefix: API_PREFIX },

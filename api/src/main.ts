@@ -14,7 +14,7 @@ import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { redisDeliveryList } from '@platen/adapters/redis/render-list/delivery-list.ts'
 import { redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
-import { REPLY_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import { REPLY_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
 import { openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { buildApp } from './app.ts'
@@ -43,7 +43,7 @@ async function serve(own: Process<Config>): Promise<void> {
     ...base,
     ...health,
     limiter: fallbackLimiter({
-      limiter: redisLimiter(redis, { format: config.format }),
+      limiter: redisLimiter(redis),
       clock,
       replicas: () => config.replicas ?? directory.readers(),
       onFailure: () => meter.limiterFailed(),
@@ -61,7 +61,6 @@ async function serve(own: Process<Config>): Promise<void> {
     engineStatus: (engine) => (config.engines.includes(engine) ? 'available' : 'missing'),
     settings: {
       brand: config.brand,
-      format: config.format,
       serviceBucket,
       webhooks: config.webhooks,
       traffic: config.traffic,

@@ -1,5 +1,5 @@
-import { HTTP_ERRORS } from '@platen/contract/error.ts'
-import { EVENT_ID_RANDOM_BYTES, testEventOf, webhookBodyOf } from '@platen/contract/event.ts'
+import { HTTP_ERRORS } from '@platen/contract/domain/error.ts'
+import { EVENT_ID_RANDOM_BYTES, testEventOf, webhookBodyOf } from '@platen/contract/domain/event.ts'
 import { testEventBodySchema, webhookBodySchema } from '@platen/contract/schema/response.ts'
 import { assertSchema, compileValidator } from '@platen/contract/schema/validator.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -15,6 +15,7 @@ interface Described {
   readonly description: string
   readonly headers?: Record<string, unknown>
   readonly content: Record<string, Media>
+  readonly links?: Record<string, { readonly operationId: string }>
 }
 interface Operation {
   readonly operationId: string
@@ -40,6 +41,7 @@ beforeAll(async () => {
 
 interface Schema {
   readonly type?: unknown
+  readonly pattern?: unknown
   readonly items?: object
 }
 
@@ -63,6 +65,38 @@ describe('the OpenAPI document', () => {
   // After a change of the API: `npx vitest run api/src/openapi.test.ts -u`, then read the difference.
   test('is the one checked in', async () => {
     await expect(text).toMatchFileSnapshot('../openapi.json')
+  })
+
+  test('is not sent again to who has it', async () => {
+    const first = await anApi().call({ path: '/openapi.json' })
+    const again = (tag: string) => anApi().call({ path: '/openapi.json', headers: { 'if-none-match': tag } })
+    const known = await again(String(first.headers['etag']))
+    expect([known.statusCode, known.body]).toEqual([304, ''])
+    expect((await again('"another"')).json()).toEqual(document)
+  })
+
+  test('has patterns without halves of surrogate pairs, which few engines take', () => {
+    const patterns = schemasIn(document, '').flatMap(([, { pattern }]) =>
+      typeof pattern === 'string' ? [pattern] : [],
+    )
+    expect(patterns.length).toBeGreaterThan(10)
+    expect(patterns.filter((pattern) => /\\u[dD][89a-fA-F]/.test(pattern))).toEqual([])
+  })
+
+  test('links answers to operations that there are', () => {
+    const known = new Map(operations().map(([path, { operationId }]) => [operationId, path]))
+    const links = operations().flatMap(([, { responses }]) =>
+      Object.values(responses).flatMap((answer) => Object.values(answer.links ?? {})),
+    )
+    expect(links.map(({ operationId }) => known.get(operationId))).toEqual([
+      'get /api/v1/render/{id}',
+      'get /api/v1/render/{id}/pdf',
+      'delete /api/v1/render/{id}',
+      'get /api/v1/render/{id}',
+      'get /api/v1/render/{id}/pdf',
+      'delete /api/v1/render/{id}',
+      'get /api/v1/batches/{id}',
+    ])
   })
 
   test('describes every route', () => {

@@ -5,15 +5,15 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
-import { type BatchWebhookBody, batchWebhookBodySchema } from '@platen/contract/batch-schema.ts'
 import {
   HTTP_ERRORS,
   type HttpErrorCode,
   type HttpErrorEntry,
   type Operation,
   reasonsOf,
-} from '@platen/contract/error.ts'
-import { headerPrefix } from '@platen/contract/header-prefix.ts'
+} from '@platen/contract/domain/error.ts'
+import { headerPrefix } from '@platen/contract/domain/header-prefix.ts'
+import { type BatchWebhookBody, batchWebhookBodySchema } from '@platen/contract/schema/batch-request.ts'
 import {
   errorBodySchema,
   type TestEventBody,
@@ -244,7 +244,7 @@ function withoutDescription(schema: unknown): unknown {
 }
 
 /** A response header in the schema of a route. */
-export interface HeaderSchema {
+interface HeaderSchema {
   readonly type: 'string' | 'integer'
   readonly description: string
 }

@@ -1,23 +1,25 @@
 /** The ports that the API needs. It does not listen or open anything itself. */
-import { type TrafficLimits } from '@platen/contract/limit.ts'
+
+import type { TrafficLimits } from '@platen/contract/domain/limit.ts'
+import type { KeyRing } from '@platen/contract/domain/render-id.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import type { WebhookPolicy } from '@platen/contract/domain/webhook-url.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryList } from '@platen/contract/port/delivery-list.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderList } from '@platen/contract/port/render-list.ts'
 import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import type { Tracer } from '@platen/contract/port/tracer.ts'
-import type { KeyRing } from '@platen/contract/render-id.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
-import type { WebhookPolicy } from '@platen/contract/webhook-url.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
+import type { Tracer } from '@platen/lib/tracer.ts'
 import type { BodyChecks } from './body/check/body-checks.ts'
 
 /** `missing`: this installation does not have the engine, so waiting does not help. */
@@ -62,8 +64,8 @@ export interface ApiSettings {
   readonly brand: string
   /** The bucket of the manifests. */
   readonly serviceBucket: string
-  /** The format that manifests and claims are written in; absent = the default. */
-  readonly format?: number
+  /** There is no other API process, and there was none since then: requests that began before died with their process. */
+  readonly aloneSince?: Instant
   /** Where webhooks of any tenant may go. */
   readonly webhooks: WebhookPolicy
   readonly traffic: TrafficLimits

@@ -10,11 +10,11 @@ import {
   isHttpErrorCode,
   type Reason,
   ServiceError,
-} from '@platen/contract/error.ts'
-import { NewerFormat } from '@platen/contract/format.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+} from '@platen/contract/domain/error.ts'
+import { NewerFormat } from '@platen/contract/domain/format.ts'
 import type { ErrorBody } from '@platen/contract/schema/response.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { UNAVAILABLE_RETRY_AFTER_S } from './limit.ts'
 
 export interface Problem {

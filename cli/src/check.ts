@@ -3,13 +3,12 @@
  * service does, then renders every template with its sample data. It writes nothing. Keys that the service would generate count as present.
  */
 import { availableParallelism } from 'node:os'
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import { TEMPLATE_CHECKS_AT_ONCE } from '@platen/contract/limit.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
-import type { Condition, Resource, TemplateResource } from '@platen/contract/resource.ts'
-import type { CheckFault } from '@platen/contract/template-check.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import type { Condition, Resource, TemplateResource } from '@platen/contract/domain/resource.ts'
+import type { CheckFault } from '@platen/contract/domain/template-check.ts'
+import type { KeyHash } from '@platen/contract/domain/tenant.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 import type { FoundKeys } from '@platen/settings/compile/api-key.ts'
 import { type Compiled, NO_PREVIOUS, resultsOf } from '@platen/settings/compile/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
@@ -19,7 +18,7 @@ import { type CheckFaults, checkRequestsOf } from '@platen/settings/compile/temp
 import type { FoundSecrets } from '@platen/settings/compile/tenant.ts'
 import { compileFolder, configMapsOf, isUnchecked, SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/settings/manifest/folder.ts'
-import { openOwnChecks } from '@platen/settings/manifest/folder-checks.ts'
+import { openFolderChecks } from '@platen/settings/manifest/folder-checks.ts'
 import { referencedIn, secretsIn } from '@platen/settings/manifest/webhook-secret.ts'
 import { byLocation, count, type Diagnostic, formatDiagnostics } from './diagnostic/diagnostic.ts'
 import { type Locations, locationsIn } from './diagnostic/location.ts'
@@ -41,7 +40,7 @@ export interface CheckOptions {
   readonly isRendering: boolean
 }
 
-export interface Report {
+interface Report {
   /** By file and line. */
   readonly diagnostics: readonly Diagnostic[]
   readonly files: number
@@ -52,6 +51,9 @@ export interface Report {
   readonly isWithoutHtml: boolean
 }
 
+/** Templates checked and rendered at once: enough for a few threads, few enough that each has its time. */
+const TEMPLATES_AT_ONCE_MAX = 4
+
 /** Checks a folder. Throws `UsageError`; rejects with the signal's reason. */
 export async function checkFolder(
   { dir, isRendering }: CheckOptions,
@@ -59,15 +61,16 @@ export async function checkFolder(
   signal: AbortSignal,
 ): Promise<Report> {
   const folder = await folderReader(dir)()
-  const slots = Math.min(availableParallelism(), TEMPLATE_CHECKS_AT_ONCE)
+  const slots = Math.min(availableParallelism(), TEMPLATES_AT_ONCE_MAX)
   await using renderer = openRenderer(isRendering ? ports : { ...ports, chromium: 'none' }, { slots })
   const configMaps = configMapsOf(folder.documents)
   const { compiled, answers } = await compileAll({ folder, renderer, ports }, signal)
   const locations = locationsIn(folder, dir)
   const context: CheckContext = { configMaps, compiled, answers, locations, renderer }
   const previewed = isRendering ? await previewAll(context, slots, signal) : undefined
+  const printed = previewed?.printed ?? new Set()
   const findings = [
-    ...folderDiagnostics({ folder, dir, compiled, answers, locations }),
+    ...folderDiagnostics({ folder, dir, compiled, answers, locations, printed }),
     ...(previewed?.diagnostics ?? []),
   ]
   return {
@@ -113,7 +116,7 @@ async function compileAll(
   if (resources.some(({ kind }) => kind === 'Template')) await renderer.hasHtml()
   const assumed = { foundKeys: assumedKeys(resources), webhookSecrets: assumedSecrets(resources, documents) }
   const input = { documents, resources, ...assumed, serviceBucket: SERVICE_BUCKET }
-  using checks = openOwnChecks(renderer.check, ports.clock)
+  using checks = openFolderChecks(renderer, ports.clock)
   const asked = { previous: NO_PREVIOUS, known: new Map(), checks, checkWaitMs: Number.POSITIVE_INFINITY }
   const { compiled, finalAnswers } = await compileFolder({ ...input, ...asked, clock: ports.clock }, signal)
   return { compiled, answers: finalAnswers }
@@ -147,23 +150,27 @@ function assumedSecrets(resources: readonly Resource[], documents: FolderState['
 }
 
 /** A compiled folder. */
-export interface CheckedFolder {
+interface CheckedFolder {
   readonly folder: FolderState
   readonly dir: string
   readonly compiled: Compiled
   readonly answers: CheckFaults
   readonly locations: Locations
+  /** Templates whose html was printed. Absent = none. */
+  readonly printed?: ReadonlySet<string>
 }
 
 /** Returns the faults and warnings of a folder, without rendering any of it. Skips resources whose check has not ended. */
-export function folderDiagnostics({ folder, dir, compiled, answers, locations }: CheckedFolder): readonly Diagnostic[] {
-  const context = { configMaps: configMapsOf(folder.documents), answers, locations }
+export function folderDiagnostics(checked: CheckedFolder): readonly Diagnostic[] {
+  const { folder, dir, compiled, answers, locations, printed = new Set<string>() } = checked
+  const context = { configMaps: configMapsOf(folder.documents), answers, locations, printed }
   const known = resultsOf(compiled).filter((outcome) => !isUnchecked(outcome))
   const diagnostics = known.flatMap(({ resource, conditions }) => resourceDiagnostics(resource, conditions, context))
   return [...manifestDiagnostics(folder, locations, dir), ...diagnostics]
 }
 
-type ReportContext = Pick<CheckContext, 'configMaps' | 'answers' | 'locations'>
+type ReportContext = Pick<CheckContext, 'configMaps' | 'answers' | 'locations'> &
+  Required<Pick<CheckedFolder, 'printed'>>
 
 function resourceDiagnostics(
   resource: Resource,
@@ -195,7 +202,9 @@ function resourceDiagnostics(
 
 /** What the check of a template that may be published warns of. */
 function sourceWarnings(template: TemplateResource, context: ReportContext): readonly Diagnostic[] {
-  const warnings = answersOf(template, context).filter(({ isWarning }) => isWarning === true)
+  // A document that was printed has these warnings by itself, and Chromium knows more.
+  const isTold = context.printed.has(labelOf(template))
+  const warnings = answersOf(template, context).filter(({ isWarning, code }) => isWarning === true && !(isTold && code))
   return warnings.map((warning) => sourceWarning(template, warning, context.locations))
 }
 
@@ -220,12 +229,15 @@ function compileDiagnostics(
 interface PreviewedFolder {
   readonly diagnostics: readonly Diagnostic[]
   readonly previews: number
+  /** Templates whose html was printed. */
+  readonly printed: ReadonlySet<string>
   readonly isWithoutHtml: boolean
 }
 
 /** Renders the sample data of every template that compiles, with every engine it has a source for, a few at a time. */
 async function previewAll(context: CheckContext, slots: number, signal: AbortSignal): Promise<PreviewedFolder> {
   const diagnostics: Diagnostic[] = []
+  const printed = new Set<string>()
   let previews = 0
   let isWithoutHtml = false
   const jobs = jobsOf(context, (found) => diagnostics.push(...found))
@@ -240,9 +252,10 @@ async function previewAll(context: CheckContext, slots: number, signal: AbortSig
     const data = template.resource.spec.sampleData ?? {}
     const preview = await context.renderer.render({ ...subject, data }, engine, signal)
     previews += 1
+    if (engine === 'html' && 'pdf' in preview) printed.add(labelOf(template.resource))
     diagnostics.push(...previewDiagnostics({ ...template, limits: subject.limits, engine, preview }, context.locations))
   })
-  return { diagnostics, previews, isWithoutHtml }
+  return { diagnostics, previews, printed, isWithoutHtml }
 }
 
 interface PreviewJob {

@@ -1,9 +1,9 @@
 /** Reads a folder of manifests for the commands: its current state, without history. Its resources have no identity yet. */
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { ConditionReason, Resource } from '@platen/contract/resource.ts'
+import type { ConditionReason, Resource } from '@platen/contract/domain/resource.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { EMPTY_FOLDER, type FolderState, readFolder, withoutDocuments } from '@platen/settings/manifest/folder.ts'
 import { identify } from '@platen/settings/manifest/identity.ts'
@@ -60,6 +60,7 @@ const FIELDS: Partial<Record<ConditionReason, string>> = {
   CodeTaken: '/spec/code',
   KeyTaken: '/spec/secretName',
   TooManyApiKeys: '/spec/tenantRef/name',
+  TooManyTemplates: '/spec/tenantRef/name',
   PrefixTaken: '/spec/storage/prefix',
   PlanNotFound: '/spec/planRef/name',
   PlanNotReady: '/spec/planRef/name',

@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import type { Readable } from 'node:stream'
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
-import { type Condition, NAMESPACE_DEFAULT, type TemplateResource } from '@platen/contract/resource.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
-import type { CheckFault } from '@platen/contract/template-check.ts'
-import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import { type Condition, NAMESPACE_DEFAULT, type TemplateResource } from '@platen/contract/domain/resource.ts'
+import type { CheckFault } from '@platen/contract/domain/template-check.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import { type Compiled, compile } from '@platen/settings/compile/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { type ConfigMaps, codeOf } from '@platen/settings/compile/source.ts'
@@ -18,7 +18,6 @@ import { checkRequestsOf } from '@platen/settings/compile/template.ts'
 import { configMapsOf, SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import type { FolderState } from '@platen/settings/manifest/folder.ts'
 import type { ManifestDocument } from '@platen/settings/manifest/text/parse.ts'
-import { runCheck } from '@platen/settings/publish/run-check.ts'
 import { byLocation, count, type Diagnostic, formatDiagnostics, UsageError } from './diagnostic/diagnostic.ts'
 import { type Locations, locationsIn } from './diagnostic/location.ts'
 import { conditionDiagnostic, folderReader, manifestDiagnostics, resourcesOf } from './folder.ts'
@@ -48,12 +47,12 @@ export interface PreviewOptions {
   readonly output?: string
 }
 
-export interface PreviewPorts extends RendererPorts {
+interface PreviewPorts extends RendererPorts {
   readonly stdin: Readable
 }
 
 /** The result of one round. */
-export interface PreviewResult {
+interface PreviewResult {
   /** Was a PDF written, and would the service make it, too? */
   readonly isRendered: boolean
   /** Text to print. It ends with a newline. */
@@ -94,7 +93,7 @@ export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal
       engine,
       preview,
     }
-    const found = engine === 'react_pdf' ? await checkSource(selectedTemplate, { ...ports, ...renderer }, signal) : []
+    const found = engine === 'react_pdf' ? await checkSource(selectedTemplate, renderer, signal) : []
     if ('failure' in preview) return refusedWith([...failureDiagnostics(previewed, found, locations), ...data.warnings])
     const diagnostics = [
       ...found.map((each) => sourceWarning(selectedTemplate.template, each, locations)),
@@ -115,13 +114,13 @@ export function openPreview(options: PreviewOptions, ports: PreviewPorts, signal
 /** What the publish check says of the source alone, without data. It may know more of a fault than the render that it fails. */
 async function checkSource(
   { template, configMaps }: SelectedTemplate,
-  ports: Pick<Renderer, 'check'> & Pick<PreviewPorts, 'clock'>,
+  { check }: Pick<Renderer, 'check'>,
   signal: AbortSignal,
 ): Promise<readonly CheckFault[]> {
   const [request] = checkRequestsOf([template], configMaps).values()
   if (request === undefined) return []
   const { sampleData: _, ...withoutData } = request
-  const { faults } = await runCheck(withoutData, ports, signal)
+  const { faults } = await check(template.spec.tenantRef.name, withoutData, signal)
   return faults.filter(({ engine }) => engine === 'react_pdf')
 }
 

@@ -6,20 +6,22 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
-import type { LargeFont } from '@platen/contract/large-font.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { isFailureCode, ServiceError } from '@platen/contract/domain/error.ts'
+import type { LargeFont } from '@platen/contract/domain/large-font.ts'
+import type { Failure } from '@platen/contract/domain/render.ts'
+import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/domain/render-id.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import type { TemplateChecker } from '@platen/contract/domain/template-check.ts'
+import type { Asset, Limits, TemplateCode, TemplateSource, TenantId } from '@platen/contract/domain/tenant.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
+import { type Warned, warnedOf } from '@platen/contract/domain/warning.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { Failure } from '@platen/contract/render.ts'
-import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
-import type { Asset, Limits, TemplateCode, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
-import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
-import { type Warned, warnedOf } from '@platen/contract/warning.ts'
-import { type Engines, openEngines } from '@platen/renderer/engine/open-engines.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { openEngines } from '@platen/renderer/engine/open-engines.ts'
+import { checkInTurns } from '@platen/renderer/engine/template-checker.ts'
 import type { ConsoleLine, RenderEngine, Rendering, RenderWork } from '@platen/renderer/port/engine.ts'
 import { digestOf } from '@platen/settings/compile/digest.ts'
 import { UsageError } from './diagnostic/diagnostic.ts'
@@ -56,8 +58,8 @@ export type Preview = (
 }
 
 export interface Renderer extends AsyncDisposable {
-  /** The publish check of a template. */
-  readonly check: Engines['check']
+  /** The publish check of a template, with warnings. No tenant waits for its turn: all templates are the caller's. */
+  readonly check: TemplateChecker['check']
   /** Is there a browser? Throws `UsageError` when the named file is not one. */
   hasHtml(): Promise<boolean>
   /** Renders as the service would, under the tenant's deadline. Rejects with the signal's reason; a fault of the template never rejects. */
@@ -92,7 +94,11 @@ export function openRenderer(ports: RendererPorts, { slots }: { slots: number })
       return opened
     })
   return {
-    check: async (request, signal) => (await engines()).check({ ...request, isWarned: true }, signal),
+    ...checkInTurns({
+      run: async (request, signal) => (await engines()).check({ ...request, isWarned: true }, signal),
+      turns: { permits: slots, permitsPerTenant: slots },
+      clock: ports.clock,
+    }),
     hasHtml: async () => (await engines()).openHtml !== undefined,
     render: async (input, engine, signal) => render({ ...ports, engine: await engineOf(engine) }, input, signal),
     async [Symbol.asyncDispose]() {

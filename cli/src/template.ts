@@ -1,12 +1,13 @@
 /** One template, for the commands: what to render of it, and which diagnostics it has. */
-import type { JsonObject } from '@platen/contract/brand.ts'
-import type { ErrorDetail } from '@platen/contract/error.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
-import type { Condition, TemplateResource } from '@platen/contract/resource.ts'
-import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
+
+import type { ErrorDetail } from '@platen/contract/domain/error.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import type { Condition, TemplateResource } from '@platen/contract/domain/resource.ts'
+import { ENGINE_VALUES } from '@platen/contract/domain/resource-value.ts'
+import type { CheckFault } from '@platen/contract/domain/template-check.ts'
+import { DEFAULT_LIMITS, type Limits, type TenantId } from '@platen/contract/domain/tenant.ts'
 import { compileVariablesSchema, variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
-import type { CheckFault } from '@platen/contract/template-check.ts'
-import { DEFAULT_LIMITS, type Limits, type TenantId } from '@platen/contract/tenant.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import type { ConsoleLine } from '@platen/renderer/port/engine.ts'
 import type { Compiled } from '@platen/settings/compile/compile.ts'
 import { labelOf, type Finding as Refusal } from '@platen/settings/compile/condition.ts'
@@ -96,8 +97,8 @@ function sourceLocation(engine: Engine, resource: string, locations: Locations) 
 
 /** What the check of a source found that does not keep it from printing. */
 export function sourceWarning(template: TemplateResource, found: CheckFault, locations: Locations): Diagnostic {
-  const { engine = 'react_pdf', message } = found
-  return { ...sourceDiagnostic(template, { subject: 'Source', message, engine }, locations), isWarning: true }
+  const { engine = 'react_pdf', message, code: subject = 'Source' } = found
+  return { ...sourceDiagnostic(template, { subject, message, engine }, locations), isWarning: true }
 }
 
 export interface PreviewedTemplate {

@@ -1,7 +1,7 @@
 /** A preview that follows its files. A fault in one round is printed, and the next change starts the next round. */
 import { basename, dirname } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { type FolderWatch, isManifest, watchFolder } from '@platen/settings/manifest/folder.ts'
 import { MANIFEST_RETRY_MS } from '@platen/settings/manifest/limit.ts'
 import { UsageError } from './diagnostic/diagnostic.ts'

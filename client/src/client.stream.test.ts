@@ -4,7 +4,7 @@ import { type Answer, aClient, errorOf, ID, INPUT, json, pdf, refusal } from '..
 
 describe('a render that is handed over piece by piece', () => {
   const breaking: Answer = (request) => {
-    let pieces = ['%PDF', new TypeError('terminated')]
+    let pieces = ['%PDF-', new TypeError('terminated')]
     const body = new ReadableStream({
       pull(stream) {
         const [piece, ...rest] = pieces
@@ -32,7 +32,7 @@ describe('a render that is handed over piece by piece', () => {
     const answer = await client.renderTo(INPUT, take)
     expect(answer).toMatchObject({ renderId: ID, renderMs: 42, filename: 'zażółć.pdf' })
     expect(answer).not.toHaveProperty('pdf')
-    expect(taken).toEqual([['%PDF'], ['%PDF-1.7']])
+    expect(taken).toEqual([['%PDF-'], ['%PDF-1.7']])
     expect(new Set(asked.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1)
   })
 

@@ -1,5 +1,5 @@
 /** Tests what the client sends, when it sends it again, and how it reads the answers. Only the tests move the clock. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   type Answer,
   aClient,
@@ -14,17 +14,18 @@ import {
   record,
   refusal,
 } from '../../test/fixture/api/client.ts'
-import type { ClientOptions } from './client.ts'
+import { type ClientOptions, createClient } from './client.ts'
+import { VERSION } from './transport.ts'
 
 describe('a render', () => {
-  test('of a service of an older version has neither pages nor warnings', async () => {
-    const older = (request: Request) => {
+  test('says neither pages nor warnings if a proxy has removed their headers', async () => {
+    const bare = (request: Request) => {
       const answer = pdf(request)
       if (!(answer instanceof Response)) throw new Error('it is an answer')
       for (const name of ['pages', 'warnings']) answer.headers.delete(`x-service-${name}`)
       return answer
     }
-    const { pages, warningCount } = await aClient([older]).client.render(INPUT)
+    const { pages, warningCount } = await aClient([bare]).client.render(INPUT)
     expect([pages, warningCount]).toEqual([undefined, undefined])
   })
 
@@ -50,6 +51,7 @@ describe('a render', () => {
       authorization: `Bearer ${KEY}`,
       'content-type': 'application/json',
       'idempotency-key': 'order-1',
+      'user-agent': `platen-client-js/${VERSION}`,
     })
   })
 
@@ -65,7 +67,7 @@ describe('a render', () => {
 
   test('has the word of the brand in its headers', async () => {
     const answer: Answer = () =>
-      new Response('%PDF', { headers: { 'content-type': 'application/pdf', 'x-acme-render-id': ID } })
+      new Response('%PDF-', { headers: { 'content-type': 'application/pdf', 'x-acme-render-id': ID } })
     expect((await aClient([answer], { brand: 'acme' }).client.render(INPUT)).renderId).toBe(ID)
     expect((await errorOf(aClient([answer]).client.render(INPUT))).code).toBe('INVALID_ANSWER')
   })
@@ -120,6 +122,149 @@ describe('an address', () => {
     ['a key that is not set', { apiKey: undefined as unknown as string }],
   ])('%s is refused when the client is made', ([, options]) => {
     expect(() => aClient([], options)).toThrow(TypeError)
+  })
+})
+
+describe('an option that is wrong', () => {
+  test.for<[string, Partial<Record<keyof ClientOptions, unknown>>]>([
+    ['apiKey is missing', { apiKey: undefined }],
+    ['apiKey is missing', { apiKey: null }],
+    ['apiKey is missing', { apiKey: '' }],
+    ["apiKey has white space at its end: trim the file's line end", { apiKey: `${KEY}\n` }],
+    ['apiKey has white space at its end', { apiKey: `${KEY}\r\n` }],
+    ['apiKey has white space at its beginning', { apiKey: ` ${KEY}` }],
+    ['apiKey has white space at its beginning', { apiKey: `\uFEFF${KEY}` }],
+    ['apiKey has white space inside', { apiKey: `${KEY} x` }],
+    ['apiKey has a character that no API key has', { apiKey: `${KEY}ż` }],
+    ['apiKey must be a text', { apiKey: 42 }],
+    ['baseUrl is missing', { baseUrl: undefined }],
+    ['baseUrl is missing', { baseUrl: '' }],
+    ['baseUrl must begin with https://', { baseUrl: 'pdf.example.com' }],
+    ['baseUrl must begin with https://', { baseUrl: 'localhost:8080' }],
+    ['baseUrl must begin with https://', { baseUrl: 'ftp://pdf.example.com' }],
+    ['baseUrl is not a URL', { baseUrl: 'https://' }],
+    ['retries must be', { retries: -1 }],
+  ])('is named with its fault: %s', ([message, options]) => {
+    const given = { baseUrl: 'https://pdf.example.com', apiKey: KEY, ...options } as ClientOptions
+    const make = () => createClient(given)
+    expect(make).toThrow(TypeError)
+    expect(make).toThrow(message)
+    expect(make).not.toThrow(KEY)
+  })
+
+  test('is one that is absent, too', () => {
+    expect(() => createClient({} as ClientOptions)).toThrow('apiKey is missing')
+    expect(() => createClient({ apiKey: KEY } as ClientOptions)).toThrow('baseUrl is missing')
+  })
+
+  test.for(['', 'x'.repeat(256), 'a\n', 'ż'])('is an idempotencyKey that no header can have: %j', async (key) => {
+    const { client, asked } = aClient([pdf])
+    await expect(client.render(INPUT, { idempotencyKey: key })).rejects.toThrow('idempotencyKey must have')
+    expect(asked).toEqual([])
+  })
+})
+
+describe('the options of one call', () => {
+  const ready = record({ status: 'succeeded', pdf_url: 'https://storage.example.com/x.pdf' })
+
+  test('are headers beside those of the client', async () => {
+    const { client, asked } = aClient([pdf])
+    await client.render(INPUT, { idempotencyKey: 'order-1', headers: { 'X-Trace': 't', 'User-Agent': 'shop/2' } })
+    await client.render(INPUT, { idempotencyKey: 'order-1' })
+    expect(asked.map(({ headers }) => Object.fromEntries(headers))).toEqual(
+      [{ 'x-trace': 't', 'user-agent': 'shop/2' }, { 'user-agent': `platen-client-js/${VERSION}` }].map((own) => ({
+        authorization: `Bearer ${KEY}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'order-1',
+        ...own,
+      })),
+    )
+    await client.downloadPdf({ pdfUrl: 'https://storage.example.com/x.pdf' }, { headers: { 'x-trace': 'd' } })
+    expect(Object.fromEntries(asked[2]?.headers ?? [])).toEqual({ 'x-trace': 'd' })
+  })
+
+  test('have no User-Agent of the client in a browser or its workers', async () => {
+    const agents = ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Deno/2.5.0', undefined]
+    const sent: (string | null | undefined)[] = []
+    for (const userAgent of agents) {
+      vi.stubGlobal('navigator', { userAgent })
+      onTestFinished(() => void vi.unstubAllGlobals())
+      const { client, asked } = aClient([pdf])
+      await client.render(INPUT)
+      sent.push(asked[0]?.headers.get('user-agent'))
+    }
+    const own = `platen-client-js/${VERSION}`
+    expect(sent).toEqual([null, own, own])
+  })
+
+  test('are headers of each of its requests', async () => {
+    const call = { headers: { 'x-trace': 't' } }
+    const traces = (asked: readonly Request[]) => asked.map(({ headers }) => headers.get('x-trace'))
+    const awaited = aClient([accepted, record({}), ready, pdf])
+    await awaited.client.renderAndWait(INPUT, call)
+    expect(traces(awaited.asked)).toEqual(['t', 't', 't', 't'])
+    const pages = [json({ renders: [{ render_id: ID }], next_cursor: 'c' }), json({ renders: [] })]
+    const listed = aClient(pages)
+    for await (const _ of listed.client.allRenders({ ...call, retries: 1, template: 'invoice' }));
+    expect(traces(listed.asked)).toEqual(['t', 't'])
+    expect(listed.asked.map(({ url }) => new URL(url).search)).toEqual([
+      '?template=invoice',
+      '?template=invoice&cursor=c',
+    ])
+    const templates = aClient([json({ templates: [] })])
+    await templates.client.listTemplates(call)
+    expect(traces(templates.asked)).toEqual(['t'])
+  })
+
+  test.for<[Record<string, unknown>, string]>([
+    [{ Authorization: 'Bearer other' }, 'the client sets authorization itself'],
+    [{ 'content-type': 'text/plain' }, 'the client sets content-type itself'],
+    [{ 'Content-Length': '1' }, 'the client sets content-length itself'],
+    [{ host: 'a' }, 'the client sets host itself'],
+    [{ 'Idempotency-Key': 'a' }, 'as idempotencyKey'],
+    [{ 'x-a': 'other\r\nx-b: c' }, 'the value of x-a'],
+    [{ 'x-a': 'ż' }, 'the value of x-a'],
+    [{ 'x-a': undefined }, 'the value of x-a'],
+    [{ 'x a': 'other' }, 'a name must have'],
+    [{ '': 'other' }, 'a name must have'],
+  ])('are not headers that the client sets or that cannot be sent: %j', async ([headers, message]) => {
+    const { client, asked } = aClient([pdf])
+    const given = { headers: headers as Record<string, string> }
+    for (const call of [client.render(INPUT, given), client.getPdf(ID, given)]) {
+      const error = await call.catch((error: unknown) => error)
+      expect(error).toBeInstanceOf(TypeError)
+      expect(String(error)).toContain(message)
+      expect(String(error)).not.toContain('other')
+    }
+    expect(asked).toEqual([])
+  })
+
+  test('are retries in the place of those of the client', async () => {
+    const { client, asked } = aClient([broken], { retries: 0 })
+    await errorOf(client.getUsage({ retries: 2 }))
+    expect(asked.length).toBe(3)
+    await errorOf(client.renderAndWait(INPUT, { retries: 1 }))
+    expect(asked.length).toBe(5)
+    await errorOf(client.redeliver('d', { retries: 3 }))
+    await errorOf(client.getUsage())
+    expect(asked.length).toBe(7)
+    await expect(client.getUsage({ retries: Number.NaN })).rejects.toThrow('retries must be')
+  })
+
+  test('and what started a render or a batch is told by the id of its request', async () => {
+    const id = { 'x-request-id': 'r-1' }
+    const started = json({ render_id: ID, batch_id: 'b', total: 1, poll_url: '/x' }, 202, id)
+    const made: Answer = async (request) => {
+      const answer = await pdf(request)
+      answer.headers.set('x-request-id', 'r-1')
+      return answer
+    }
+    expect((await aClient([made]).client.render(INPUT)).requestId).toBe('r-1')
+    expect((await aClient([made]).client.renderTo(INPUT, async () => {})).requestId).toBe('r-1')
+    expect((await aClient([started]).client.renderAsync(INPUT)).requestId).toBe('r-1')
+    expect((await aClient([started, ready, pdf]).client.renderAndWait(INPUT)).requestId).toBe('r-1')
+    const batch = { template: 'invoice', items: [{ data: {} }] }
+    expect((await aClient([started]).client.createBatch(batch)).requestId).toBe('r-1')
   })
 })
 

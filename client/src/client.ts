@@ -4,17 +4,18 @@ import {
   type AcceptedRender,
   consume,
   filenameOf,
+  jsonOf,
   type PdfAnswer,
+  type PdfBytes,
   type PdfConsumer,
   pdfAnswerOf,
   type RenderAnswer,
   type RenderedPdf,
   readAccepted,
-  readBytes,
-  readJson,
+  readPdf,
 } from './client/answer.ts'
 import { type BatchInput, createBatch, getBatch, waitForBatch } from './client/batch.ts'
-import { getCall, type RenderCallOptions, type RepeatedCallOptions, type Service, startCall } from './client/call.ts'
+import { getCall, type RenderCallOptions, type Service, startCall } from './client/call.ts'
 import {
   type DeliveryListOptions,
   eachItem,
@@ -38,6 +39,7 @@ import {
 } from './client/wait.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { PlatenError } from './error.ts'
+import { checkedRetries, checkedUrl, checkKey } from './fault.ts'
 import { type Call, type CallOptions, makeTransport } from './transport.ts'
 import type {
   BatchRecord,
@@ -78,7 +80,7 @@ export interface RenderInput extends Omit<RenderRequest, 'data' | 'mode' | 'asyn
 
 /** The PDF of a render that was started and waited for. */
 export interface AwaitedPdf extends RenderAnswer {
-  readonly pdf: Uint8Array
+  readonly pdf: PdfBytes
   readonly filename: string | undefined
   readonly record: SucceededRender
 }
@@ -122,13 +124,13 @@ export interface Client {
    */
   waitForBatch(batchId: string, options?: CallOptions): Promise<EndedBatch>
   /** Downloads the PDF of a succeeded render. `pdfUrl` is valid for ten minutes; after that, read the record again. */
-  downloadPdf(record: Pick<RenderRecord, 'pdfUrl'>, options?: CallOptions): Promise<Uint8Array>
+  downloadPdf(record: Pick<RenderRecord, 'pdfUrl'>, options?: CallOptions): Promise<PdfBytes>
   /** Reads one page of the renders that are still kept, the newest first. */
   listRenders(options?: RenderListOptions): Promise<RenderPage>
   /** Iterates over all these renders. It requests the next page when it is needed. */
   allRenders(options?: Omit<RenderListOptions, 'cursor'>): AsyncIterableIterator<ListedRender>
   /** Downloads the PDF of a render that succeeded, however long ago its record was read. */
-  getPdf(renderId: string, options?: CallOptions): Promise<Uint8Array>
+  getPdf(renderId: string, options?: CallOptions): Promise<PdfBytes>
   /** Reads one page of the templates, ordered by code. */
   listTemplates(options?: ListOptions): Promise<TemplatePage>
   /** Reads a template, with its engines and what they cost, its default options and its sample data. */
@@ -165,14 +167,20 @@ export function createClient(options: ClientOptions): Client {
 /** Creates a client with the given clock; for tests. */
 export function createClientWithClock(options: ClientOptions, clock: Clock): Client {
   const { apiKey, brand = 'service', retries = RETRIES, timeoutMs = TIMEOUT_MS } = options
-  if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey is not a valid API key')
-  // This form also rejects NaN. Compared with NaN, no count of failures would ever be too high.
-  if (!(retries >= 0)) throw new TypeError('retries must be a number from 0')
+  checkKey(apiKey)
+  checkedRetries(retries)
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const send = makeTransport({ apiKey, fetch, retries, timeoutMs, brand, clock })
   const service = { send, url: urlMaker(options.baseUrl), brand, clock }
   return { ...renderMethods(service), ...batchMethods(service), ...readMethods(service), ...deliveryMethods(service) }
 }
+
+const readRecord = jsonOf<RenderRecord>({ renderId: 'string', status: 'string' })
+const readTemplate = jsonOf<TemplateDetail>({ code: 'string', version: 'number' })
+const readUsage = jsonOf<Usage>({ month: 'string', used: 'number', rates: 'list' })
+const readDeliveries = jsonOf<DeliveryList>({ deliveries: 'list' })
+const readDelivery = jsonOf<DeliveryDetail>({ id: 'string', status: 'string' })
+const readRedelivery = jsonOf<Redelivery>({ id: 'string', status: 'string' })
 
 function renderMethods(service: Service) {
   const { send, url, brand } = service
@@ -180,7 +188,7 @@ function renderMethods(service: Service) {
     render: (input, call) =>
       send({
         ...renderCall(url, { ...input, mode: 'sync' }, call),
-        read: async (response) => ({ ...pdfAnswerOf(response, brand), pdf: await readBytes(response) }),
+        read: async (response) => ({ ...pdfAnswerOf(response, brand), pdf: await readPdf(response) }),
       }),
     renderTo: (input, consumer, call) =>
       send({
@@ -200,7 +208,7 @@ function renderMethods(service: Service) {
         method: 'DELETE',
         url: url(`render/${encodeURIComponent(renderId)}`),
         isRepeatable: true,
-        read: async (response) => (response.status === 204 ? undefined : await readJson<RenderRecord>(response)),
+        read: async (response) => (response.status === 204 ? undefined : await readRecord(response)),
       }).catch(undefinedIfRemoved),
   } satisfies Partial<Client>
 }
@@ -221,7 +229,7 @@ function readMethods(service: Service) {
     getPdf: async (renderId, call) => (await send(pdfCall(url, renderId, call))).pdf,
     async downloadPdf({ pdfUrl }, call = {}) {
       if (pdfUrl === undefined) throw new TypeError('the record has no pdfUrl: only a render that succeeded has one')
-      return await send({ ...call, method: 'GET', url: pdfUrl, isForeign: true, isRepeatable: true, read: readBytes })
+      return await send({ ...call, method: 'GET', url: pdfUrl, isForeign: true, isRepeatable: true, read: readPdf })
     },
     listRenders: (call = {}) => listRenders(service, call),
     allRenders: (call = {}) =>
@@ -232,8 +240,8 @@ function readMethods(service: Service) {
     listTemplates: (call = {}) => page(call),
     allTemplates: (call = {}) => eachTemplate((number) => page({ ...call, page: number })),
     getTemplate: (code, call) =>
-      send({ ...getCall(url(`templates/${encodeURIComponent(code)}`), call), read: readJson<TemplateDetail> }),
-    getUsage: (call) => send({ ...getCall(url('usage'), call), read: readJson<Usage> }),
+      send({ ...getCall(url(`templates/${encodeURIComponent(code)}`), call), read: readTemplate }),
+    getUsage: (call) => send({ ...getCall(url('usage'), call), read: readUsage }),
   } satisfies Partial<Client>
 }
 
@@ -242,7 +250,7 @@ function deliveryMethods(service: Service) {
   return {
     async listDeliveries(renderId, call) {
       const path = `render/${encodeURIComponent(renderId)}/deliveries`
-      return (await send({ ...getCall(url(path), call), read: readJson<DeliveryList> })).deliveries
+      return (await send({ ...getCall(url(path), call), read: readDeliveries })).deliveries
     },
     listAllDeliveries: (call = {}) => listAllDeliveries(service, call),
     allDeliveries: (call = {}) =>
@@ -251,7 +259,7 @@ function deliveryMethods(service: Service) {
         ({ deliveries }) => deliveries,
       ),
     getDelivery: (deliveryId, call) =>
-      send({ ...getCall(url(`deliveries/${encodeURIComponent(deliveryId)}`), call), read: readJson<DeliveryDetail> }),
+      send({ ...getCall(url(`deliveries/${encodeURIComponent(deliveryId)}`), call), read: readDelivery }),
     testWebhook: (webhookUrl, call = {}) =>
       send<DeliveryDetail>({
         ...call,
@@ -259,7 +267,7 @@ function deliveryMethods(service: Service) {
         url: url('webhooks/test'),
         body: { url: webhookUrl } satisfies TestEventRequest,
         isRepeatable: false,
-        read: readJson,
+        read: readDelivery,
       }),
     redeliver: (deliveryId, call = {}) =>
       send<Redelivery>({
@@ -267,15 +275,14 @@ function deliveryMethods(service: Service) {
         method: 'POST',
         url: url(`deliveries/${encodeURIComponent(deliveryId)}/redeliver`),
         isRepeatable: false,
-        read: readJson,
+        read: readRedelivery,
       }),
   } satisfies Partial<Client>
 }
 
 /** Returns a function that turns a path below `/api/v1` into a URL. */
 function urlMaker(baseUrl: string): (path: string) => string {
-  const { protocol, origin, pathname } = new URL(baseUrl)
-  if (protocol !== 'https:' && protocol !== 'http:') throw new TypeError('baseUrl must be an http or https URL')
+  const { origin, pathname } = checkedUrl(baseUrl)
   const root = `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
   return (path) => `${root}/api/v1/${path}`
 }
@@ -288,14 +295,14 @@ function renderCall(
   return startCall(url('render'), body, call)
 }
 
-function recordCall(url: Service['url'], renderId: string, call?: RepeatedCallOptions): Call<RenderRecord> {
-  return { ...getCall(url(`render/${encodeURIComponent(renderId)}`), call), read: readJson }
+function recordCall(url: Service['url'], renderId: string, call?: CallOptions): Call<RenderRecord> {
+  return { ...getCall(url(`render/${encodeURIComponent(renderId)}`), call), read: readRecord }
 }
 
-function pdfCall(url: Service['url'], renderId: string, call?: RepeatedCallOptions) {
+function pdfCall(url: Service['url'], renderId: string, call?: CallOptions) {
   return {
     ...getCall(url(`render/${encodeURIComponent(renderId)}/pdf`), call),
-    read: async (response: Response) => ({ pdf: await readBytes(response), filename: filenameOf(response.headers) }),
+    read: async (response: Response) => ({ pdf: await readPdf(response), filename: filenameOf(response.headers) }),
   }
 }
 
@@ -307,13 +314,14 @@ function startRender({ send, url, brand }: Service, input: RenderInput, call?: R
 async function renderAndWait(
   service: Service,
   input: RenderInput,
-  { signal, timeoutMs = WAIT_MS, idempotencyKey }: RenderCallOptions = {},
+  { signal, timeoutMs = WAIT_MS, retries, headers, idempotencyKey }: RenderCallOptions = {},
 ): Promise<AwaitedPdf> {
   const { send, url, clock } = service
   const endsAt = clock.monotonic() + timeoutMs
-  const left = () => ({ signal, timeoutMs: Math.max(1, endsAt - clock.monotonic()) })
+  const left = () => ({ signal, headers, timeoutMs: Math.max(1, endsAt - clock.monotonic()) })
   const { pollUrl: _, ...accepted } = await startRender(service, input, {
     ...left(),
+    retries,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   })
   const { renderId } = accepted
@@ -329,7 +337,7 @@ async function renderAndWait(
   }
 }
 
-function waitForRender({ send, url, clock }: Service, renderId: string, call: RepeatedCallOptions = {}) {
+function waitForRender({ send, url, clock }: Service, renderId: string, call: CallOptions = {}) {
   const ask = ({ waitSeconds, timeoutMs }: TimeLeft) => {
     const asked = recordCall(url, renderId, { ...call, timeoutMs })
     return send({ ...asked, url: `${asked.url}?wait=${waitSeconds}`, attemptMs: POLL_ATTEMPT_MS })

@@ -71,8 +71,8 @@ describe('waiting for a render', () => {
   })
 
   test('leads to a download that shows the key to nobody', async () => {
-    const { client, asked } = aClient([() => new Response('%PDF')])
-    expect(await client.downloadPdf({ pdfUrl: url })).toEqual(new TextEncoder().encode('%PDF'))
+    const { client, asked } = aClient([pdf])
+    expect(await client.downloadPdf({ pdfUrl: url })).toEqual(new TextEncoder().encode('%PDF-1.7'))
     expect(asked[0]?.url).toBe(url)
     expect([...(asked[0]?.headers ?? [])]).toEqual([])
     await expect(client.downloadPdf({})).rejects.toThrow(TypeError)

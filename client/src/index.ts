@@ -4,6 +4,7 @@ export type {
   AcceptedBatch,
   AcceptedRender,
   PdfAnswer,
+  PdfBytes,
   PdfConsumer,
   Quota,
   Rate,

@@ -4,6 +4,7 @@
  */
 import type { Clock } from './clock.ts'
 import { PlatenError } from './error.ts'
+import { checkedHeaders, checkedKey, checkedRetries } from './fault.ts'
 import { fieldOf, parseJson } from './json.ts'
 import { toWire } from './spelling.ts'
 import type { ErrorDetail } from './wire.ts'
@@ -25,18 +26,23 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** How long this call may take with all its attempts, in milliseconds. */
   readonly timeoutMs?: number | undefined
+  /** How often this call is sent again. Absent = as often as the client's other calls. */
+  readonly retries?: number | undefined
+  /**
+   * Sent with each request of this call, also to the host of a `pdfUrl`. Those that the client sets itself, such as `authorization`, are
+   * refused.
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 export interface Call<T> extends CallOptions {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly idempotencyKey?: string
   /** Sent as JSON, in the spelling of the service. */
   readonly body?: unknown
   /** Is it safe to send the request again when its result is unknown? */
   readonly isRepeatable: boolean
-  /** Absent = as often as the client's other calls. */
-  readonly retries?: number
   /** How long one attempt may take. Absent = as long as the call. */
   readonly attemptMs?: number
   /**
@@ -53,6 +59,17 @@ export class ConsumerError extends Error {}
 /** Sends a call. Rejects with `PlatenError`, with the reason of the caller's signal, or with what the caller's own code threw. */
 export type Transport = <T>(call: Call<T>) => Promise<T>
 
+export const VERSION = '0.1.0'
+
+/**
+ * Browsers and their workers keep their own. Firefox would ask a service on another host whether it may send this one. All of them call
+ * themselves Mozilla, and no other runtime does.
+ */
+function userAgent(): Readonly<Record<string, string>> {
+  const isBrowser = String(fieldOf(fieldOf(globalThis, 'navigator'), 'userAgent')).startsWith('Mozilla/')
+  return isBrowser ? {} : { 'user-agent': `platen-client-js/${VERSION}` }
+}
+
 /**
  * Each wait between attempts is random, from zero to a bound. The bound starts at `BACKOFF_MS_FIRST` and doubles up to `BACKOFF_MS_MAX`.
  */
@@ -63,6 +80,7 @@ export function makeTransport(options: TransportOptions): Transport {
   const authorization = `Bearer ${options.apiKey}`
   return async (call) => {
     const { clock } = options
+    const retries = checkedRetries(call.retries ?? options.retries)
     const timeoutMs = call.timeoutMs ?? options.timeoutMs
     const endsAt = clock.monotonic() + timeoutMs
     const signals = { caller: call.signal, deadline: clock.timeout(timeoutMs) }
@@ -71,8 +89,9 @@ export function makeTransport(options: TransportOptions): Transport {
     const init = {
       method: call.method,
       headers: new Headers({
-        ...call.headers,
-        ...(!call.isForeign && { authorization }),
+        ...(!call.isForeign && { authorization, ...userAgent() }),
+        ...checkedHeaders(call.headers),
+        ...(call.idempotencyKey !== undefined && { 'idempotency-key': checkedKey(call.idempotencyKey) }),
         ...(call.body !== undefined && { 'content-type': 'application/json' }),
       }),
       ...(call.body !== undefined && { body: JSON.stringify(toWire(call.body)) }),
@@ -89,7 +108,7 @@ export function makeTransport(options: TransportOptions): Transport {
       const isWaiting = error.code === 'IDEMPOTENCY_IN_PROGRESS'
       // Another request with the same key is still under way. That is not a failure, so only the deadline limits this wait.
       if (!isWaiting) failures += 1
-      if (!call.isRepeatable || !isTransient(error) || failures > (call.retries ?? options.retries)) throw error
+      if (!call.isRepeatable || !isTransient(error) || failures > retries) throw error
       const waitMs = waitBefore(failures, error, clock)
       if (clock.monotonic() + waitMs >= endsAt) throw error
       await clock.sleep(waitMs, signal).catch((cause: unknown) => {

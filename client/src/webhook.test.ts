@@ -247,8 +247,9 @@ describe('the scheme service', () => {
       'x-acme-timestamp': `${NOW}`,
       'x-acme-signature': hexOf(SECRET, NOW),
     }
-    expect(await verdict(verify(headers, { brand: 'acme' }))).toBe('taken')
-    expect(await verdict(verify(headers))).toBe('missing_header')
+    expect(await verdict(verify(headers, { brand: 'acme', scheme: 'service' }))).toBe('taken')
+    expect(await verdict(verify(headers, { scheme: 'service' }))).toBe('missing_header')
+    expect(await verdict(verify(headers, { brand: 'acme' }))).toBe('missing_header')
   })
 })
 
@@ -285,6 +286,27 @@ describe('the scheme standard', () => {
     expect(await verdict(verify(headers))).toBe('taken')
     expect(await verdict(verify(headers, { scheme: 'service' }))).toBe('missing_header')
     expect(await verdict(verify({}))).toBe('missing_header')
+  })
+})
+
+describe('the scheme', () => {
+  const another = DELIVERY.replace('0190', '0191')
+  const stripped = {
+    'webhook-id': undefined,
+    'webhook-timestamp': undefined,
+    'webhook-signature': undefined,
+    'x-service-delivery': another,
+  }
+
+  test('is the standard one by default: a delivery repeated under another id without its headers is refused', async () => {
+    expect(await verdict(verify(headersOf(stripped)))).toBe('missing_header')
+    await expect(verify(headersOf(stripped))).rejects.toThrow("scheme: 'service'")
+    const { deliveryId } = await verify(headersOf(stripped), { scheme: 'service' })
+    expect(deliveryId).toBe(another)
+  })
+
+  test('is one of two', async () => {
+    await expect(verify(headersOf(), { scheme: 'none' as 'standard' })).rejects.toThrow(TypeError)
   })
 })
 
@@ -358,6 +380,34 @@ describe('secrets', () => {
     ['a list with an empty text in it', [SECRET, '']],
   ])('that are %s are a mistake of the receiver, whatever was sent', async ([, secret]) => {
     await expect(verifyWebhook(BODY, headersOf(), secret as string, { now })).rejects.toThrow(TypeError)
+  })
+
+  test.for([
+    [`${SECRET}\n`, 'at its end'],
+    [`${SECRET}\r\n`, 'at its end'],
+    [`\uFEFF${SECRET}`, 'at its beginning'],
+    [`${SECRET}\n${OLD_SECRET}`, 'inside'],
+  ] as const)('with a line end, as from a file, are told as that: %j', async ([secret, where]) => {
+    for (const given of [secret, [OLD_SECRET, secret]]) {
+      const error = await verifyWebhook(BODY, headersOf(), given, { now }).catch((error: unknown) => error)
+      expect(error).toBeInstanceOf(TypeError)
+      expect(String(error)).toContain(where)
+      expect(String(error)).not.toContain('service_webhook')
+    }
+  })
+
+  test('may have blanks around them, which are told where nothing fits', async () => {
+    const body = '{}'
+    for (const [secret, where] of [
+      [`${SECRET} `, 'at its end'],
+      [`\t${SECRET}`, 'at its beginning'],
+    ] as const) {
+      const signed = headersOf({ 'webhook-signature': base64Of(secret, NOW, body) }, NOW, body)
+      expect(await verdict(verifyWebhook(body, signed, secret, { now }))).toBe('unknown_event')
+      const error = await verifyWebhook(BODY, headersOf(), [OLD_SECRET, secret], { now }).catch((error) => error)
+      expect(error).toMatchObject({ code: 'signature_mismatch', message: expect.stringContaining(where) })
+      expect(String(error)).not.toContain('service_webhook')
+    }
   })
 
   test('and what was sent are in no message', async () => {

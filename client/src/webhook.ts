@@ -4,6 +4,7 @@
  */
 import { systemClock } from './clock.ts'
 import { SharedError } from './error.ts'
+import { edgeFaultOf } from './fault.ts'
 import { eventOf, UUID, type WebhookEvent } from './webhook/event.ts'
 import { keysOf } from './webhook/key.ts'
 
@@ -16,10 +17,9 @@ export interface VerifyOptions {
   /** Largest allowed difference between the receiver's clock and the time of signing. Default: 300. */
   readonly toleranceSeconds?: number
   /**
-   * Which signature is checked: `service` is `X-Service-Signature`, `standard` is `webhook-signature` (Standard Webhooks). By default it is
-   * `standard` when that header was sent, else `service`. `standard` also covers the delivery id, and during a rotation it is signed with
-   * both secrets. An attacker who replays a delivery can leave out the `standard` header. So receivers that rely on the id should set
-   * `standard`; every delivery has it.
+   * Which signature is checked. `standard`, the default, is `webhook-signature` (Standard Webhooks): it covers the delivery id, and during a
+   * rotation it is by both secrets. `service` is `X-Service-Signature` alone. Whoever has seen a delivery can then repeat it under another
+   * id, for as long as `toleranceSeconds` allows.
    */
   readonly scheme?: 'service' | 'standard'
   /** The word in the service's header names. Default: `service`; the operator of the service may have set another. */
@@ -59,6 +59,8 @@ export class WebhookVerificationError extends SharedError {
   }
 }
 
+const SCHEMES: readonly unknown[] = [undefined, 'standard', 'service'] satisfies VerifyOptions['scheme'][]
+
 export const TOLERANCE_SECONDS = 300
 
 /** Most signatures in one header. A rotation needs two. More would let any sender make the receiver compute signatures. */
@@ -83,13 +85,16 @@ export async function verifyWebhook(
 ): Promise<WebhookEvent> {
   // This form also rejects NaN. Compared with NaN, no time would ever be too far away.
   if (!(toleranceSeconds >= 0)) throw new TypeError('toleranceSeconds must be a number from 0')
+  if (!SCHEMES.includes(scheme)) throw new TypeError("scheme must be 'standard' or 'service'")
   const body = bytesOf(rawBody)
   const keys = await keysOf(secret, 'verify')
   const [signed, ...others] = readSigned(headers, { scheme, brand })
   const nowSeconds = Math.floor(now() / 1000)
   for (const { timestamp } of [signed, ...others]) checkTimestamp(timestamp, nowSeconds, toleranceSeconds)
   if (!(await isSignatureValid(signed, body, keys))) {
-    throw new WebhookVerificationError('signature_mismatch', 'no signature matches this body and secret')
+    const fault = [secret].flat().map(edgeFaultOf).find(Boolean)
+    const hint = fault === undefined ? '' : `; the secret has ${fault}`
+    throw new WebhookVerificationError('signature_mismatch', `no signature matches this body and secret${hint}`)
   }
   // The header with the event name is not signed, so it is ignored.
   const { deliveryId, timestamp } = signed
@@ -109,18 +114,18 @@ interface SignedHeaders {
   readonly signatures: readonly Uint8Array<ArrayBuffer>[]
 }
 
-/** Returns the headers of the scheme to check first, then those of the other scheme, if sent. Those must be well-formed and recent, too. */
+/**
+ * Returns the headers of the scheme to check first. Unless a scheme is named, those of the service follow, if sent: they must be well-formed
+ * and recent, too.
+ */
 function readSigned(
   headers: WebhookHeaders,
   { scheme, brand }: { readonly scheme: VerifyOptions['scheme']; readonly brand: string },
 ): readonly [SignedHeaders, ...SignedHeaders[]] {
   if (scheme === 'service') return [readService(headers, brand)]
-  if (scheme === 'standard') return [readStandard(headers)]
-  const isSent = (name: string) => valuesOf(headers, name).length > 0
-  const service = isSent(`x-${brand}-signature`) ? [readService(headers, brand)] : []
-  const standard = isSent('webhook-signature') ? [readStandard(headers)] : []
-  const [signed, ...others] = [...standard, ...service]
-  return [signed ?? readService(headers, brand), ...others]
+  const signed = readStandard(headers)
+  const isOther = scheme === undefined && valuesOf(headers, `x-${brand}-signature`).length > 0
+  return isOther ? [signed, readService(headers, brand)] : [signed]
 }
 
 function readService(headers: WebhookHeaders, brand: string): SignedHeaders {
@@ -152,7 +157,10 @@ function readStandard(headers: WebhookHeaders): SignedHeaders {
 /** Returns the only value of a header. */
 function valueOf(headers: WebhookHeaders, name: string, form?: RegExp): string {
   const [value, ...more] = valuesOf(headers, name)
-  if (value === undefined) throw new WebhookVerificationError('missing_header', `there is no header ${name}`)
+  if (value === undefined) {
+    const hint = name === 'webhook-signature' ? "; scheme: 'service' checks the service's own header alone" : ''
+    throw new WebhookVerificationError('missing_header', `there is no header ${name}${hint}`)
+  }
   if (more.length > 0 || form?.test(value) === false) throw malformed(name)
   return value
 }

@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { FileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import type { buildApp } from '@platen/api/app.ts'
-import { selectBytes } from '@platen/contract/byte-range.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { contentDisposition } from '@platen/contract/file-name.ts'
-import { openLruCache } from '@platen/contract/lru-cache.ts'
-import { type ArtifactAddress, pdfDigestIn } from '@platen/contract/render.ts'
+import { selectBytes } from '@platen/contract/domain/byte-range.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { contentDisposition } from '@platen/contract/domain/file-name.ts'
+import { type ArtifactAddress, pdfDigestIn } from '@platen/contract/domain/render.ts'
+import { openLruCache } from '@platen/lib/lru-cache.ts'
 
 /** Files known to be whole, with some 200 bytes of memory each. A viewer asks for a document in many ranges. */
 const CHECKED_FILES_MAX = 10_000
@@ -48,7 +48,7 @@ export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: File
       if (status !== 304) await requireWhole(file, grant.address, sha256)
       reply
         .code(status)
-        .headers({ ...headers, 'content-disposition': contentDisposition(grant.filename) })
+        .headers({ ...headers, ...READABLE_ANYWHERE, 'content-disposition': contentDisposition(grant.filename) })
         .type('application/pdf')
       if (range === undefined) return await reply.send()
       // From here on the stream closes the file.
@@ -56,6 +56,12 @@ export function serveArtifacts(app: ReturnType<typeof buildApp>, artifacts: File
       return await reply.send(file.createReadStream(range))
     },
   })
+}
+
+/** The URL is the permission, so pages of any origin may read it, as viewers in web applications do. No cookie or key belongs to it. */
+const READABLE_ANYWHERE = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'accept-ranges, content-disposition, content-length, content-range, etag',
 }
 
 /** Returns the SHA-256 in hex. */

@@ -26,28 +26,24 @@ import { systemIds } from '@platen/adapters/system/ids.ts'
 import type { ServiceLog } from '@platen/adapters/system/log.ts'
 import { type ApiPorts, buildApp } from '@platen/api/app.ts'
 import { openBodyChecks } from '@platen/api/body/check/body-checks.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { KeyRing } from '@platen/contract/domain/render-id.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { WebhookSender } from '@platen/contract/port/webhook-sender.ts'
-import type { KeyRing } from '@platen/contract/render-id.ts'
-import type { SealKeys } from '@platen/contract/seal.ts'
 import { openBatches, openWebhooks, type Webhooks } from '@platen/events/service.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { SealKeys } from '@platen/lib/seal.ts'
 import type { Engines } from '@platen/renderer/engine/open-engines.ts'
-import { spawnThreadFor } from '@platen/renderer/engine/thread/start.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
+import { openTemplateChecker } from '@platen/renderer/engine/template-checker.ts'
 import { openRenderer, type Renderer } from '@platen/renderer/service.ts'
 import { SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
-import { type FolderChecks, openFolderChecks } from '@platen/settings/manifest/folder-checks.ts'
+import { openFolderChecks } from '@platen/settings/manifest/folder-checks.ts'
+import { openManifests } from '@platen/settings/manifest/follow.ts'
 import { hasLastGood } from '@platen/settings/manifest/last-good.ts'
 import { MANIFEST_CHECKS_FIRST_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/settings/manifest/limit.ts'
 import { openReadAhead } from '@platen/settings/manifest/text/read-ahead.ts'
-import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
-import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
-import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
 import { loadOrCreateKeyFile, removeTemporaryFiles } from '@platen/settings/secrets.ts'
 import { serveArtifacts } from './artifact-route.ts'
 import type { Config } from './config.ts'
-import { openManifests } from './manifests.ts'
 import { type Meters, NO_METERS } from './meter/meters.ts'
 import { ledgerByLane, queueByLane } from './store/by-lane.ts'
 import { type DiskSpace, watchDiskSpace } from './store/disk-space.ts'
@@ -83,7 +79,10 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   const starting = new AbortController().signal
   // First of all: the first request waits for its thread.
   const bodyChecks = stack.use(openBodyChecks(options.clock))
-  const checks = stack.use(openChecks(options))
+  // A new data folder has all its templates to check, so the first thread loads while the rest of the service does.
+  const isSoonNeeded = !hasLastGood(config.dataDir)
+  const checker = stack.use(openTemplateChecker({ clock: options.clock, isSoonNeeded }))
+  const checks = stack.use(openFolderChecks(checker, options.clock))
   let url = config.publicUrl ?? ''
   const directory = memoryDirectory()
   const { host, metricsPort } = config
@@ -121,7 +120,13 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   await recover({ ...ports, ...worker, newest: await ledger.newest(starting) }, starting)
   const diskSpace = stack.use(await watchDiskSpace({ folder: config.dataDir, clock: ports.clock, log }))
   const healthy = health({ renderer, webhooks, diskSpace, databaseFailed: database.failed })
-  const app = buildApp({ ...ports, ...healthy, checks: bodyChecks, meter: meters.api, settings })
+  const app = buildApp({
+    ...ports,
+    ...healthy,
+    checks: bodyChecks,
+    meter: meters.api,
+    settings: { ...settings, aloneSince: options.clock.now() },
+  })
   serveArtifacts(app, ports.artifacts)
   stack.defer(() => app.close())
   const listening = await app.listen({ host, port: config.port })
@@ -165,27 +170,6 @@ async function metersOf(
 }
 
 const CHECK_WAIT_MS = { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS }
-
-/**
- * Opens the publish checks on their own threads, so that a template that hangs takes no thread from renders. A new data folder has all its
- * templates to check, so the first thread loads while the rest of the service does.
- */
-function openChecks({ config, clock }: ComposeOptions): FolderChecks & AsyncDisposable {
-  const threads = openCheckThreads({
-    open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor(['check']) }),
-    clock,
-  })
-  if (!hasLastGood(config.dataDir)) threads.prepare()
-  const turns = openCheckScheduler({ check: threads.check, clock })
-  const checks = openFolderChecks({ check: turns.check, clock })
-  return {
-    ...checks,
-    async [Symbol.asyncDispose]() {
-      checks[Symbol.dispose]()
-      await threads[Symbol.asyncDispose]()
-    },
-  }
-}
 
 interface PortsOptions extends ComposeOptions {
   /** Closes what `openPorts` opens. */

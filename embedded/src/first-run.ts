@@ -1,25 +1,27 @@
 /**
- * The program behind `make run`. It starts the service as `npm start` does, on the example manifests. Then it renders the sample invoice
- * with each engine through the HTTP API, as any caller would, and prints how to continue by hand. It runs until Ctrl-C; with `--once` it
- * stops at once. The exit code is 0 when every invoice that this machine can render was rendered and the service stopped cleanly.
+ * The program behind `make run`. It starts the service as `npm start` does, with its own options of Node, on the example manifests or those
+ * of `PLATEN_MANIFESTS_DIR`. Then it renders the sample invoice, or else the first templates that have sample data, with each of their engines through the HTTP API, as any
+ * caller would, and prints how to continue by hand. It runs until Ctrl-C; with `--once` it stops at once. The exit code is 0 when every
+ * sample that this machine can render was rendered and the service stopped cleanly.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
+import { glob, mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { readableLine } from '@platen/adapters/system/readable-line.ts'
-import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
-import { isMap, parseDocument } from 'yaml'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
 const OUT = 'out'
 const LOG = join(OUT, 'platen.log')
-const MANIFEST = 'examples/invoice.yaml'
-/** File with the live key of the example manifests, in the data folder. */
-const KEY = 'keys/team-acme.live-key'
+/** The files with the keys that the service made, in the data folder. */
+const KEYS = 'keys/*'
+/** The template to show, where there is one. Of others, so many are shown. */
+const SAMPLE = 'invoice'
+const TEMPLATES_SHOWN_MAX = 3
 
 const START_MS_MAX = 60_000
 const RENDER_MS_MAX = 60_000
@@ -43,14 +45,17 @@ async function main(): Promise<number> {
   const log = await open(LOG, 'a')
   const { size: begin } = await log.stat()
   // The service gets its own process group: Ctrl-C in a terminal signals the whole group, and only we should signal the service.
-  const service = spawn(process.execPath, [MAIN], { stdio: ['ignore', 'pipe', log.fd], detached: true })
+  const service = spawn(process.execPath, [...process.execArgv, MAIN], {
+    stdio: ['ignore', 'pipe', log.fd],
+    detached: true,
+  })
   const exit = once(service, 'exit')
   try {
     const url = await untilReady(service, interrupt)
     if (url === undefined) return await explainEarlyExit(begin)
     // The service logs this before it is ready.
     const missing = (await logSince(begin)).includes(NO_CHROMIUM) ? ['html'] : []
-    await renderInvoices({ url, keyFile: join(values.data, KEY), missing }, interrupt)
+    await showTemplates({ url, dataDir: values.data, missing }, interrupt)
     if (values.once) return await stop(service, exit)
     print(`\nThe service runs until Ctrl-C; its log is ${LOG}.`)
     if (!interrupt.aborted) await Promise.race([exit, once(interrupt, 'abort')])
@@ -81,69 +86,104 @@ async function untilReady(service: ChildProcess, interrupt: AbortSignal): Promis
 
 interface Running {
   readonly url: string
-  readonly keyFile: string
+  readonly dataDir: string
   /** Engines the service runs without. */
   readonly missing: readonly string[]
 }
 
-async function renderInvoices({ url, keyFile, missing }: Running, interrupt: AbortSignal): Promise<void> {
-  const key = (await readFile(keyFile, 'utf8')).trim()
-  const data = await sampleData()
+async function showTemplates({ url, dataDir, missing }: Running, interrupt: AbortSignal): Promise<void> {
   print(`The service is ready at ${url}\n`)
-  for (const engine of ENGINES) {
-    const request = { template: 'invoice', engine, data }
-    await writeFile(requestFile(engine), `${JSON.stringify(request, null, 2)}\n`)
-    const signal = AbortSignal.any([interrupt, clock.timeout(RENDER_MS_MAX)])
-    const outcome = missing.includes(engine)
-      ? 'not made, as there is no Chromium: renderer/install-chromium.sh says how to get one; then run this again'
-      : await render({ url, key, engine, body: JSON.stringify(request) }, signal)
-    print(`  ${engine.padEnd(10)} ${outcome}`)
+  const keyFiles = (await Array.fromAsync(glob(KEYS, { cwd: dataDir }))).sort().map((file) => join(dataDir, file))
+  const [keyFile] = keyFiles
+  if (keyFile === undefined) return print('No API key was made: no resource of the kind ApiKey is in force.')
+  const key = (await readFile(keyFile, 'utf8')).trim()
+  const caller = { url, key, signal: AbortSignal.any([interrupt, clock.timeout(RENDER_MS_MAX)]) }
+  const samples = await samplesOf(caller)
+  for (const { code, engines, data } of samples) {
+    for (const engine of engines) {
+      const request = { template: code, engine, data }
+      await writeFile(requestFile(engine), `${JSON.stringify(request, null, 2)}\n`)
+      const outcome = missing.includes(engine)
+        ? 'not made, as there is no Chromium: renderer/install-chromium.sh says how to get one; then run this again'
+        : await render(caller, { code, engine, body: JSON.stringify(request) })
+      print(`  ${engine.padEnd(10)} ${outcome}`)
+    }
+    await writeFile(requestFile('async'), `${JSON.stringify({ template: code, mode: 'async', data }, null, 2)}\n`)
   }
-  const asynchronous = { template: 'invoice', mode: 'async', data }
-  await writeFile(requestFile('async'), `${JSON.stringify(asynchronous, null, 2)}\n`)
-  print(`\nAPI key (from ${keyFile}): ${key}\n\n${instructions(url, keyFile)}`)
+  if (samples.length === 0) print('No template of this key has sample data.')
+  for (const file of keyFiles) print(`\nAPI key (from ${file}): ${(await readFile(file, 'utf8')).trim()}`)
+  print(`\n${instructions({ url, keyFile, engines: samples.at(-1)?.engines ?? [] })}`)
 }
 
-/** Reads the sample data from the manifest of the invoice. */
-async function sampleData(): Promise<unknown> {
-  const document = parseDocument(await readFile(MANIFEST, 'utf8'))
-  const sample = document.getIn(['spec', 'sampleData'])
-  if (!isMap(sample)) throw new Error(`${MANIFEST} has no sampleData`)
-  return sample.toJS(document)
-}
-
-interface Call {
+interface Caller {
   readonly url: string
   readonly key: string
-  readonly engine: Engine
-  readonly body: string
+  readonly signal: AbortSignal
 }
 
-/** Renders one PDF and prints where it is. Throws when the render fails. */
-async function render({ url, key, engine, body }: Call, signal: AbortSignal): Promise<string> {
+interface Sample {
+  readonly code: string
+  readonly engines: readonly Engine[]
+  readonly data: object
+}
+
+/** What the service answers, by its OpenAPI document. */
+interface TemplateList {
+  readonly templates: readonly { readonly code: string }[]
+}
+interface TemplateDetail {
+  readonly engines: readonly { readonly engine: Engine; readonly in_plan: boolean }[]
+  readonly sample?: object
+}
+
+/** The invoice, or the first templates that have sample data. */
+async function samplesOf(caller: Caller): Promise<readonly Sample[]> {
+  const { templates } = (await (await ask(caller, 'templates')).json()) as TemplateList
+  const codes = templates.map(({ code }) => code)
+  const samples: Sample[] = []
+  for (const code of codes.includes(SAMPLE) ? [SAMPLE] : codes) {
+    if (samples.length === TEMPLATES_SHOWN_MAX) break
+    const { engines, sample } = (await (await ask(caller, `templates/${code}`)).json()) as TemplateDetail
+    const inPlan = engines.filter(({ in_plan }) => in_plan).map(({ engine }) => engine)
+    if (sample !== undefined) samples.push({ code, engines: inPlan, data: sample })
+  }
+  return samples
+}
+
+async function ask({ url, key, signal }: Caller, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${url}/api/v1/render`, { method: 'POST', headers, body, signal })
-  if (!answer.ok) throw new Error(`${engine}: the service answered ${answer.status} ${await answer.text()}`)
-  const pdf = Buffer.from(await answer.arrayBuffer())
-  const file = join(OUT, `invoice-${engine}.pdf`)
+  const answer = await fetch(`${url}/api/v1/${path}`, { ...init, headers, signal })
+  if (!answer.ok) throw new Error(`${path}: the service answered ${answer.status} ${await answer.text()}`)
+  return answer
+}
+
+/** Renders one PDF and says where it is. Throws when the render fails. */
+async function render(
+  caller: Caller,
+  { code, engine, body }: { readonly code: string; readonly engine: Engine; readonly body: string },
+): Promise<string> {
+  const pdf = Buffer.from(await (await ask(caller, 'render', { method: 'POST', body })).arrayBuffer())
+  const file = join(OUT, `${code}-${engine}.pdf`)
   await writeFile(file, pdf)
   return `${file}, ${Math.ceil(pdf.byteLength / 1024)} KiB`
 }
 
 /** Returns commands to paste into a shell at the root of the repository. */
-function instructions(url: string, keyFile: string): string {
+function instructions(of: { readonly url: string; readonly keyFile: string; readonly engines: readonly Engine[] }) {
+  const { url, keyFile, engines } = of
   const post = `curl -sS -H "$AUTH" -H 'Content-Type: application/json'`
-  return `To go on by hand (the requests are files in ${OUT}/, to read and to change):
-
-  AUTH="Authorization: Bearer $(cat '${keyFile}')"
-
+  const renders = `
   # a PDF by each engine
-${ENGINES.map((engine) => `  ${post} -d @${requestFile(engine)} -o ${engine}.pdf ${url}/api/v1/render`).join('\n')}
+${engines.map((engine) => `  ${post} -d @${requestFile(engine)} -o ${engine}.pdf ${url}/api/v1/render`).join('\n')}
 
   # the same asynchronously: take the render_id, ask for its status once it has ended, and fetch the pdf_url
   ID=$(${post} -d @${requestFile('async')} ${url}/api/v1/render | sed 's/.*"render_id":"\\([^"]*\\)".*/\\1/')
   curl -sS -H "$AUTH" "${url}/api/v1/render/$ID?wait=30"
+`
+  return `To go on by hand (the requests are files in ${OUT}/, to read and to change):
 
+  AUTH="Authorization: Bearer $(cat '${keyFile}')"
+${engines.length > 0 ? renders : ''}
   # the templates there are
   curl -sS -H "$AUTH" ${url}/api/v1/templates`
 }
@@ -182,7 +222,8 @@ async function stop(service: ChildProcess, exit: Promise<unknown>): Promise<numb
 /** Aborts on Ctrl-C, when the terminal is closed, or when an init system stops this process. */
 function interruptSignal(): AbortSignal {
   const controller = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => controller.abort())
+  // A second signal would end this process, and leave the service alone.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => controller.abort())
   return controller.signal
 }
 

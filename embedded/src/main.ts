@@ -5,12 +5,10 @@
 import { mkdirSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { resolveOwnModules } from '@platen/contract/own-modules.ts'
 import { DATA_DIR_DEFAULT } from './data-dir.ts'
 
 if (import.meta.main) {
   keepCompiled(process.env['PLATEN_DATA_DIR'] || DATA_DIR_DEFAULT)
-  resolveOwnModules()
   const { runService } = await import('./service.ts')
   const { exit } = await import('@platen/adapters/system/run.ts')
   // By now everything is closed. What libraries leave behind, such as timers, must not delay the exit.

@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto'
 import { listedRenderLedger } from '@platen/adapters/fallback/listed-ledger.ts'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
-import { returnSetAside } from '@platen/adapters/kafka/consumer/set-aside.ts'
 import { type KafkaDeliveryLog, openKafkaDeliveryLog } from '@platen/adapters/kafka/delivery/delivery-log.ts'
 import { WEBHOOK_WAITS } from '@platen/adapters/kafka/delivery/topic.ts'
 import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
@@ -15,7 +14,6 @@ import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { gaugeBacklog } from '@platen/adapters/prometheus/event/backlog.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/event/projection.ts'
 import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
-import { countSetAside } from '@platen/adapters/prometheus/event/set-aside.ts'
 import { gaugeSealedSecrets, webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
 import { redisCheckpoints } from '@platen/adapters/redis/checkpoint.ts'
 import { openSealKeyReporter } from '@platen/adapters/redis/directory/seal-key-report.ts'
@@ -23,7 +21,6 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { redisDeliveryList } from '@platen/adapters/redis/render-list/delivery-list.ts'
 import { LIST_CHECKPOINT_KEY, redisRenderList } from '@platen/adapters/redis/render-list.ts'
-import { WEBHOOK_DEAD_LETTERS, type WebhookDeadLetter } from '@platen/contract/port/webhook-meter.ts'
 import { beginWithSettings, type DataPlane, EVENT_READERS, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { PROJECTION_CALL_MS_MAX } from './charge/limit.ts'
@@ -48,16 +45,11 @@ async function serve(own: Process<Config>): Promise<void> {
   const base = await openDataPlane(own, { receiversCa })
   const { config, clock, kafka, topics, directory, metrics, serviceBucket, starting, stack } = base
   const meter = webhookMeter(metrics)
-  const setAside = countSetAside(metrics, WEBHOOK_DEAD_LETTERS)
-  const counters = (record: WebhookDeadLetter) => ({
-    deadLettered: () => meter.deadLettered(record),
-    onSetAside: () => setAside(record),
-  })
-  const events = kafkaEventLog(kafka, { ...topics, ...counters('event') })
+  const events = kafkaEventLog(kafka, { ...topics, deadLettered: () => meter.deadLettered('event') })
   const deliveries = stack.use(
     await openKafkaDeliveryLog(
       { ...base, connection: kafka, list: redisDeliveryList(base.redis) },
-      { ...topics, bucket: serviceBucket, ...counters('delivery') },
+      { ...topics, bucket: serviceBucket, deadLettered: () => meter.deadLettered('delivery') },
       starting,
     ),
   )
@@ -82,7 +74,6 @@ async function serve(own: Process<Config>): Promise<void> {
   const backlog = stack.use(watchBacklog(kafka, { ...topics, readers: EVENT_READERS, deliveries: WEBHOOK_WAITS }))
   gaugeBacklog(metrics, () => backlog.last())
   stack.use(keepOffsets(kafka, topics))
-  stack.use(returnSetAside(kafka, topics))
   const parts = [webhooks, batches, ...views, events, deliveries]
   await serveUntilStopped(base, {
     isReady() {
@@ -101,10 +92,9 @@ function openBatchesOf(base: DataPlane<Config>, deliveries: KafkaDeliveryLog): B
       ...base,
       deliveries,
       queue: stack.use(kafkaRenderQueue(kafka, topics)),
-      limiter: redisLimiter(redis, { format: config.format }),
+      limiter: redisLimiter(redis),
       ledger: listedRenderLedger(redisRenderLedger(redis), { list: redisRenderList(redis), log }),
       retriesMax: config.webhooks.retriesMax,
-      format: config.format,
     }),
   )
 }
@@ -114,7 +104,7 @@ async function openViews(
   base: DataPlane<Config>,
   logs: { readonly events: KafkaEventLog; readonly deliveries: KafkaDeliveryLog },
 ): Promise<readonly Running[]> {
-  const { redis, metrics, clock, stack, config, starting } = base
+  const { redis, metrics, clock, stack, starting } = base
   // No other call waits behind its many, and each of them is sent at once.
   const projected = stack.use(await redis.duplicate(PROJECTION_CALL_MS_MAX, starting))
   const lists = { list: redisRenderList(redis), deliveryList: redisDeliveryList(redis) }
@@ -124,7 +114,7 @@ async function openViews(
     ...base,
     ...logs,
     checkpoints: redisCheckpoints(projected),
-    limiter: redisLimiter(projected, { format: config.format }),
+    limiter: redisLimiter(projected),
     ledger: redisRenderLedger(projected),
     meter: projectionMeter(metrics),
   })

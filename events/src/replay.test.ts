@@ -1,9 +1,10 @@
 /** Tests the order in which a replay reads, applies and moves checkpoints. The suites on Kafka and Redis test what comes of it. */
-import { manualClock } from '@platen/adapters/memory/clock.ts'
+
 import type { Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
 import type { EventBatch, ReplayableLog } from '@platen/contract/port/event-log.ts'
 import { expect, test } from 'vitest'
 import { SILENT } from '../../test/fixture/build.ts'
+import { manualClock } from '../../test/fixture/memory/clock.ts'
 import { applyEvents } from './replay.ts'
 
 /** A log of one partition that is read in two batches, and what happens to it. */

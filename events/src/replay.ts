@@ -4,11 +4,11 @@
  * from there. Applying an event again changes nothing, so it is applied again in every doubt.
  */
 import type { Checkpoint, Checkpoints } from '@platen/contract/port/checkpoint.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EventBatch, ReplayableLog, ReplayStart } from '@platen/contract/port/event-log.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
-import { retrying, retryWhileUnavailable } from '@platen/contract/retry.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { retrying, retryWhileUnavailable } from '@platen/lib/retry.ts'
 import { PROJECTION_RETRY_MS } from './limit.ts'
 
 export interface ReplayPorts {
@@ -20,7 +20,7 @@ export interface ReplayPorts {
   readonly log: Log
 }
 
-export interface Replay {
+interface Replay {
   /** The name of the reader in the event log. */
   readonly reader: string
   /**

@@ -1,7 +1,7 @@
 /** The parts of an events process: a dispatcher, batches, retention and projections. Each runs from its start until it is closed. */
-import type { RenderEvent } from '@platen/contract/event.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { SealKeys } from '@platen/contract/seal.ts'
+import type { RenderEvent } from '@platen/contract/domain/event.ts'
+import type { Log } from '@platen/lib/log.ts'
+import type { SealKeys } from '@platen/lib/seal.ts'
 import { type BatchPorts, openBatchKeeper } from './batch/keeper.ts'
 import { type ProjectionPorts, runProjection } from './charge/projection.ts'
 import { type ListPorts, runListProjection } from './list/projection.ts'
@@ -9,7 +9,7 @@ import { type RetentionPorts, runRetention } from './retention/retention.ts'
 import { type DispatcherPorts, type DispatcherSettings, runDispatcher } from './webhook/dispatcher.ts'
 import { openSigningSecrets, type SealCounts, sealCounter, sealKeyCheck } from './webhook/signing-secrets.ts'
 
-export interface WebhooksOptions {
+interface WebhooksOptions {
   readonly ports: DispatcherPorts
   readonly settings: Omit<DispatcherSettings, 'signingSecretsOf'>
   /** Opens the webhook secrets of tenants. */

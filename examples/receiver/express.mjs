@@ -16,6 +16,7 @@ app.post('/webhook', express.raw({ type: () => true, limit: '64kb' }), async (re
 
 app.use((error, _request, response, _next) => {
   const status = error instanceof WebhookVerificationError ? 400 : (error.status ?? 500)
+  if (status === 500) console.error(error.message) // Such as a secret with the line end of its file.
   response.status(status).json({ error: error.code ?? 'internal' })
 })
 

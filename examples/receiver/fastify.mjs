@@ -19,6 +19,7 @@ app.post('/webhook', async (request, reply) => {
 
 app.setErrorHandler((error, _request, reply) => {
   const status = error instanceof WebhookVerificationError ? 400 : (error.statusCode ?? 500)
+  if (status === 500) console.error(error.message) // Such as a secret with the line end of its file.
   return reply.code(status).send({ error: error.code ?? 'internal' })
 })
 

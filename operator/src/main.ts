@@ -10,14 +10,11 @@ import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.t
 import { readSealKeyReports } from '@platen/adapters/redis/directory/seal-key-report.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { keepHeapSmall } from '@platen/adapters/system/heap.ts'
-import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
 import { type Process, runProcess } from '@platen/process/process.ts'
-import { spawnThreadFor } from '@platen/renderer/engine/thread/start.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
-import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
-import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
-import { loadAccess } from './cluster/access.ts'
+import { openTemplateChecker } from '@platen/renderer/engine/template-checker.ts'
 import { openClusterClient } from './cluster/client.ts'
+import { clusterOf, loadKubeConfig } from './cluster/kubeconfig.ts'
 import { type Config, SETTINGS } from './config.ts'
 import { LEASE, openOperator } from './leader/service.ts'
 import { FOLLOWED_KINDS } from './reconcile/resource-cache.ts'
@@ -33,21 +30,16 @@ if (import.meta.main) {
 async function serve(base: Process<Config>): Promise<void> {
   const { config, clock, ids, log, metrics, dependencies, probes, serviceBucket, redis, stop, stack } = base
   gaugeCertificates(metrics, () => ({ redis: base.latest().redis.tls, s3: base.latest().s3.tls }))
-  const access = await loadAccess(config.kubeconfig)
-  const { host } = new URL(access.server)
+  const kubeconfig = loadKubeConfig(config.kubeconfig)
+  const { host } = new URL(clusterOf(kubeconfig).server)
   const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE, host, dependencies, clock })
   const onBrokenConnection = () => dependencies.connectionBroke('kubernetes')
-  const client = stack.use(openClusterClient({ access, clock, meter, onBrokenConnection }))
+  const client = stack.use(openClusterClient({ config: kubeconfig, clock, meter, onBrokenConnection }))
   const onSettingsLost = (revision: number) => {
     log.warn({ revision }, 'settings republished, redis had lost them')
     meter.repaired('directory', 1)
   }
-  const threads = stack.use(
-    openCheckThreads({
-      open: () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor(['check']) }),
-      clock,
-    }),
-  )
+  const checker = stack.use(openTemplateChecker({ clock }))
   const operator = stack.use(
     openOperator({
       ports: {
@@ -55,12 +47,11 @@ async function serve(base: Process<Config>): Promise<void> {
         client,
         meter,
         limiter: redisLimiter(redis),
-        check: threads.check,
+        checker,
         readSealKeyReports: (signal) => readSealKeyReports(redis, signal),
       },
       settings: { ...config, sealKeys: () => base.latest().sealKeys, serviceBucket, requestsKept: REQUESTS_KEPT },
-      openPublisher: (epoch, signal) =>
-        openRedisPublisher({ redis, ids, epoch, format: config.format, onLost: onSettingsLost }, signal),
+      openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch, onLost: onSettingsLost }, signal),
       readEpoch: (signal) => readEpoch(redis, signal),
     }),
   )

@@ -9,15 +9,15 @@ import { openRedisDirectory, type RedisDirectory } from '@platen/adapters/redis/
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
 import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
 import type { TraceExport } from '@platen/adapters/setting/trace.ts'
-import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
-import type { Tracer } from '@platen/contract/port/tracer.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
+import type { Tracer } from '@platen/lib/tracer.ts'
 import { measureKafka } from './dependency.ts'
 import type { Process } from './process.ts'
 
 /** Readers of the event log: the webhook dispatcher, the writer of the expiry index, and the projections into Redis: of charges, of the list. */
 export const EVENT_READERS = ['webhooks', 'retention', 'projection', 'list']
 
-export interface DataPlaneOptions {
+interface DataPlaneOptions {
   /** The name under which the process reports which settings it enforces. Without it, the process only follows the settings. */
   readonly reader?: string
   /** CA certificates of webhook receivers, as PEM, if the process calls any. */
@@ -26,8 +26,7 @@ export interface DataPlaneOptions {
 
 export interface DataPlane<Config> extends Process<Config> {
   readonly kafka: KafkaConnection
-  /** The settings of the topics, and the format of the records written into them. */
-  readonly topics: TopicSettings & Pick<ProcessConfig, 'format'>
+  readonly topics: TopicSettings
   readonly directory: RedisDirectory
   readonly tracer: Tracer
 }
@@ -73,7 +72,7 @@ export async function openDataPlane<Config extends DataPlaneConfig>(
   const directory = stack.use(await openRedisDirectory({ redis: settingsRedis, clock, log, reader }, starting))
   await prepareTopics(kafka, all, { settings: topics, signal: starting })
   arePrepared = true
-  return { ...process, kafka, topics: { ...topics, format: config.format }, directory, tracer }
+  return { ...process, kafka, topics, directory, tracer }
 }
 
 /**

@@ -7,15 +7,15 @@ import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import type { InstalledArtifactStore } from '@platen/adapters/open-artifact-store.ts'
 import type { Dependencies } from '@platen/adapters/prometheus/dependency.ts'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DependencyMeter } from '@platen/contract/port/dependency-meter.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 
 /** Time between two checks, and how long one may take. A dashboard shows the result after a scrape, which comes later still. */
 const CHECK_EVERY_MS = 5000
 
-export interface Measured {
+interface Measured {
   readonly dependencies: Dependencies
   readonly clock: Clock
   readonly log: Log

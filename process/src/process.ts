@@ -18,8 +18,8 @@ import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { openLog, type ServiceLog } from '@platen/adapters/system/log.ts'
 import { runUntilStopped, untilAborted } from '@platen/adapters/system/run.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 import { measureRedis, measureStore } from './dependency.ts'
 
 const SECOND_MS = 1000
@@ -29,7 +29,7 @@ const PROCESS_START_MS_MAX = 120 * SECOND_MS
 
 type BaseConfig = ProcessConfig & Pick<ConnectionConfig, 'redis' | 's3'>
 
-export interface ProcessOptions<Config> {
+interface ProcessOptions<Config> {
   /** Its name in logs, in metrics and at the brokers: `api`. */
   readonly deployable: string
   readonly settings: Settings<Config>

@@ -6,7 +6,7 @@ import { PROCESS_SETTINGS } from '@platen/adapters/setting/process.ts'
 import { setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
 import { slotsSetting } from '@platen/adapters/setting/slots.ts'
 import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
-import { LANES } from '@platen/contract/render.ts'
+import { LANES } from '@platen/contract/domain/render.ts'
 
 export const SETTINGS = table({
   engines: setting('PLATEN_ENGINES', ENGINE_LIST, {

@@ -9,7 +9,6 @@ import { fallbackRenderLedger } from '@platen/adapters/fallback/render-ledger.ts
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
-import { countSetAside } from '@platen/adapters/prometheus/event/set-aside.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
@@ -18,7 +17,7 @@ import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
 import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
 import { limitMainThreadOnly } from '@platen/adapters/system/heap.ts'
 import { forceStopSignal } from '@platen/adapters/system/run.ts'
-import { REPLY_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import { REPLY_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
 import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import { beginWithSettings, type DataPlane, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
@@ -57,7 +56,7 @@ async function serve(own: Process<Config>): Promise<void> {
         queue,
         events: kafkaEventLog(kafka, topics),
         ledger: fallbackRenderLedger(ledger, base),
-        limiter: bestEffortLimiter(redisLimiter(redis, { format: config.format }), log),
+        limiter: bestEffortLimiter(redisLimiter(redis), log),
         replies: stack.use(await openRedisReplyChannel(replyLine, starting)),
         meter,
       },
@@ -66,7 +65,6 @@ async function serve(own: Process<Config>): Promise<void> {
         serviceBucket,
         eventKey: () => own.latest().eventKey,
         lanes: config.lanes,
-        format: config.format,
       },
       engines,
       servedEngines: config.engines,
@@ -104,13 +102,11 @@ async function beginEngines(own: Process<Config>): Promise<Engines> {
   return engines
 }
 
-function openQueue({ kafka, topics, config, metrics }: DataPlane<Config>, meter: RendererMeter) {
-  const setAside = countSetAside(metrics, ['render'])
+function openQueue({ kafka, topics, config }: DataPlane<Config>, meter: RendererMeter) {
   return kafkaRenderQueue(kafka, {
     ...topics,
     lanes: config.lanes,
     deadLettered: () => meter.deadLettered('unreadable'),
-    onSetAside: () => setAside('render'),
   })
 }
 

@@ -1,11 +1,11 @@
 /** The renderer of one process: one worker per engine, over the threads and the browser that the engines share. */
-import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
+import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
 import type { Engines } from './engine/open-engines.ts'
 import type { AvailabilityState } from './port/availability.ts'
 import type { RenderEngine } from './port/engine.ts'
 import { runWorker, type WorkerPorts, type WorkerSettings } from './worker.ts'
 
-export interface RendererOptions {
+interface RendererOptions {
   readonly ports: WorkerPorts
   readonly worker: WorkerSettings
   /** The caller opened them and closes them. */
@@ -20,7 +20,7 @@ export interface RendererOptions {
  * `missing`: there is no browser, or this process does not serve the engine. `broken`: the engine cannot be opened, or its browser or
  * threads do not start. `dead`: a defect ended its worker.
  */
-export type EngineState = AvailabilityState | 'missing' | 'dead'
+type EngineState = AvailabilityState | 'missing' | 'dead'
 
 /** On close, waits for the running renders, or leaves them once `forceStop` has aborted. Then closes the browser. */
 export interface Renderer extends AsyncDisposable {

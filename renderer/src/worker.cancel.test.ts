@@ -7,7 +7,7 @@ import {
   pdfKey,
   type RenderRecord,
   removedManifestOf,
-} from '@platen/contract/render.ts'
+} from '@platen/contract/domain/render.ts'
 import { expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER, NOON } from '../../test/fixture/build.ts'
 import { aWorker, inBucket, untilAborted } from '../../test/fixture/render/work.ts'

@@ -2,11 +2,11 @@
  * Renders that leave the queue without an outcome of this renderer: those whose manifest was damaged in the store or is of a newer format,
  * and those that crash their renderer.
  */
-import { ServiceError } from '@platen/contract/error.ts'
-import { FORMAT } from '@platen/contract/format.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/render.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { FORMAT, NewerFormat } from '@platen/contract/domain/format.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
+import { encodeManifest, manifestKey, type RenderRecord } from '@platen/contract/domain/render.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect, test } from 'vitest'
 import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
 import { aWorker, inBucket, type Script } from '../../test/fixture/render/work.ts'
@@ -128,7 +128,7 @@ test('one that crashes its renderer each time has an event, and is counted as cr
   expect(worker.counted).toEqual(['crashed'])
 })
 
-test('one whose manifest is of a newer format is left in the queue, for a process of a newer version', async () => {
+test('one whose manifest is of a newer format is left in the queue, and the log names the format', async () => {
   const record = aRecord()
   const worker = await aDamagedWorker(record)
   const newer = Buffer.from(`{"version":${FORMAT + 1}}`)
@@ -140,5 +140,7 @@ test('one whose manifest is of a newer format is left in the queue, for a proces
   expect(events).toHaveLength(1)
   expect((await worker.queue.consume('react_pdf', NEVER)).poll('async')?.record).toStrictEqual(record)
   expect([worker.queue.dead, worker.counted]).toEqual([[], []])
-  expect(worker.lines.filter(({ level }) => level === 'error')).toEqual([])
+  const errors = worker.lines.filter(({ level }) => level === 'error')
+  const fields = { render: record.id, err: new NewerFormat(FORMAT + 1) }
+  expect(errors).toMatchObject([{ message: 'render not completed', fields }])
 })

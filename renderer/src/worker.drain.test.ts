@@ -1,10 +1,10 @@
 /** A worker that drains, and renders that other workers hold. */
 import { setImmediate } from 'node:timers/promises'
-import { ServiceError } from '@platen/contract/error.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { encodeManifest, manifestKey } from '@platen/contract/render.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { encodeManifest, manifestKey } from '@platen/contract/domain/render.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
-import { aManifest, aRecord, NEVER } from '../../test/fixture/build.ts'
+import { aManifest, anEvent, aRecord, NEVER } from '../../test/fixture/build.ts'
 import {
   anEngine,
   aWorker,
@@ -202,7 +202,7 @@ describe('a render that another renderer holds', () => {
     await worker.ledger.complete(manifest, NEVER)
     await worker.clock.advance(HELD_POLL_MS_MAX)
     for await (const { event } of worker.events.follow('test', NEVER)) {
-      expect(event.manifest).toEqual(manifest)
+      expect(event).toEqual(anEvent(manifest))
       break
     }
     await turns()

@@ -1,7 +1,7 @@
 /** A worker whose artifact store is unavailable. */
 import { setImmediate } from 'node:timers/promises'
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
 import { aWorker } from '../../test/fixture/render/work.ts'

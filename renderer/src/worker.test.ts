@@ -1,20 +1,21 @@
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { RenderEvent } from '@platen/contract/event.ts'
-import { QUEUE_AGE_MS_MAX, RESERVATION_MS } from '@platen/contract/limit.ts'
-import type { Usage } from '@platen/contract/port/limiter.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { RenderEvent } from '@platen/contract/domain/event.ts'
+import { QUEUE_AGE_MS_MAX, RESERVATION_MS } from '@platen/contract/domain/limit.ts'
 import {
+  decodeManifest,
   encodeManifest,
   manifestKey,
   manifestOf,
   pdfKey,
   type RenderRecord,
   tombstoneOf,
-} from '@platen/contract/render.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
+} from '@platen/contract/domain/render.ts'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
+import type { Usage } from '@platen/contract/port/limiter.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aRecord, aTenant, NEVER, NOON } from '../../test/fixture/build.ts'
+import { aFailure, aManifest, anEvent, aRecord, aTenant, NEVER, NOON } from '../../test/fixture/build.ts'
 import { aWorker, inBucket, type Script, untilAborted } from '../../test/fixture/render/work.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
@@ -46,9 +47,8 @@ describe('a render', () => {
     if (outcome?.status !== 'succeeded') throw new Error('it did not succeed')
     expect(Buffer.from((await worker.artifacts.get(outcome.pdf.address, NEVER)) ?? [])).toEqual(PDF)
     expect(outcome.pdf.address.key).toBe(`acme/${record.id}/${outcome.pdf.sha256}.pdf`)
-    expect(
-      JSON.parse(Buffer.from((await worker.artifacts.get(inBucket(manifestKey(record.id)), NEVER)) ?? []).toString()),
-    ).toEqual({ ...event?.manifest, eventId: event?.id })
+    const manifest = await worker.artifacts.get(inBucket(manifestKey(record.id)), NEVER)
+    expect(decodeManifest(manifest ?? Buffer.of())).toEqual({ ...event?.manifest, eventId: event?.id })
     expect((await worker.ledger.find(record.id, NEVER))?.state).toEqual(outcome)
     expect((await worker.queue.consume('react_pdf', NEVER)).poll('async')).toBeUndefined()
   })
@@ -168,7 +168,7 @@ describe('a render', () => {
     await worker.ledger.claim(record, { owner: 'dead', leaseMs: 0 }, NEVER)
     await worker.artifacts.create(inBucket(manifestKey(record.id)), encodeManifest(manifest), NEVER)
     const [event] = await eventsOf(worker, 1)
-    expect(event?.manifest).toEqual(manifest)
+    expect(event).toEqual(anEvent(manifest))
     expect(worker.worked).toHaveLength(0)
   })
 
@@ -180,7 +180,7 @@ describe('a render', () => {
       return PDF
     }, [record])
     const [event] = await eventsOf(worker, 1)
-    expect(event?.manifest).toEqual(first)
+    expect(event).toEqual(anEvent(first))
     expect(await Array.fromAsync(worker.artifacts.list('platen', 'acme/', NEVER))).toEqual([])
   })
 
@@ -228,7 +228,7 @@ describe('a render', () => {
     const [event] = await eventsOf(worker, 1)
     expect(event?.manifest.render.id).toBe(next.id)
     const manifest = await worker.artifacts.get(inBucket(manifestKey(record.id)), NEVER)
-    expect(JSON.parse(Buffer.from(manifest ?? []).toString())).toEqual(tombstone)
+    expect(decodeManifest(manifest ?? Buffer.of())).toEqual(tombstone)
     expect(await Array.fromAsync(worker.artifacts.list('platen', `acme/${record.id}/`, NEVER))).toEqual([])
     expect(await usageOf(worker, record)).toEqual({ charged: 0, reserved: 0 })
     expect((await worker.ledger.find(record.id, NEVER))?.state).toEqual(tombstone.outcome)

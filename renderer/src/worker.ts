@@ -1,8 +1,9 @@
 /** The worker of one engine: takes queued renders from its lanes and processes as many at once as the engine has slots. */
-import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
+
+import { LANES, type Lane } from '@platen/contract/domain/render.ts'
 import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
-import { throwUnlessAborted } from '@platen/contract/race.ts'
-import { LANES, type Lane } from '@platen/contract/render.ts'
+import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
+import { throwUnlessAborted } from '@platen/lib/race.ts'
 import type { RenderEngine } from './port/engine.ts'
 import { SYNC_PAUSE_MS_MAX } from './worker/limit.ts'
 import { retryingPorts, type Worker, type WorkerPorts, type WorkerSettings } from './worker/port.ts'
@@ -24,7 +25,7 @@ import { openStoringRenders, type StoringRenders } from './worker/without-slot/s
 
 export type { WorkerPorts, WorkerSettings } from './worker/port.ts'
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly settings: WorkerSettings
   /** Aborts when no more renders must begin. */
   readonly signal: AbortSignal

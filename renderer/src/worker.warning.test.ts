@@ -1,7 +1,7 @@
 /** Renders whose document has warnings. */
-import type { RenderEvent } from '@platen/contract/event.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
-import { WARNINGS_MAX } from '@platen/contract/warning.ts'
+import type { RenderEvent } from '@platen/contract/domain/event.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
+import { WARNINGS_MAX } from '@platen/contract/domain/warning.ts'
 import { describe, expect, test } from 'vitest'
 import { aRecord, NEVER } from '../../test/fixture/build.ts'
 import { aWorker } from '../../test/fixture/render/work.ts'

@@ -8,10 +8,10 @@ import assert from 'node:assert/strict'
 import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { flushFolder, isErrno, makeDurableFolder } from '@platen/adapters/fs/durable-folder.ts'
-import { environmentReader, hashOfKey, keyPrefix, newApiKey } from '@platen/contract/api-key.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Environment, KeyHash } from '@platen/contract/tenant.ts'
-import { isWebhookSecret, WEBHOOK_SECRET_FORMAT } from '@platen/contract/webhook-secret.ts'
+import { environmentReader, hashOfKey, keyPrefix, newApiKey } from '@platen/contract/domain/api-key.ts'
+import type { Environment, KeyHash } from '@platen/contract/domain/tenant.ts'
+import { isWebhookSecret, WEBHOOK_SECRET_FORMAT } from '@platen/contract/domain/webhook-secret.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 
 /** Folders of the data folder. */
 const KEYS = 'keys'
@@ -50,7 +50,7 @@ export async function loadOrCreateApiKey(
   return { hash: hashOfKey(key), path, isNew }
 }
 
-export interface WebhookSecretFile {
+interface WebhookSecretFile {
   /** The data folder. */
   readonly dataDir: string
   /** The name of the Tenant. */

@@ -4,7 +4,7 @@ import { type FileHandle, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileArtifactStore, openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { pdfKey } from '@platen/contract/render.ts'
+import { pdfKey } from '@platen/contract/domain/render.ts'
 import { serveArtifacts } from '@platen/embedded/artifact-route.ts'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { anApi } from '../fixture/api.ts'
@@ -96,6 +96,13 @@ describe('a link', () => {
     })
     const known = await ask({ 'if-none-match': ETAG })
     expect([known.status, known.headers.get('etag'), known.body.length]).toEqual([304, ETAG, 0])
+  })
+
+  test('may be read by pages of any origin', async () => {
+    const answer = await fetch(url, { headers: { origin: 'https://app.example.com', range: 'bytes=0-9' } })
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([206, '*'])
+    expect(answer.headers.get('access-control-expose-headers')).toContain('content-range')
+    await answer.arrayBuffer()
   })
 
   test('gives a part, and a reader puts the document together from parts', async () => {

@@ -4,15 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { ANSWERS_OF_ONE_TENANT_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from '@platen/api/body/limit.ts'
 import { ANSWER_STALLED_MS_MAX } from '@platen/api/limit.ts'
-import { BODY_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { BODY_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import { expect, test } from 'vitest'
-import { FOREIGN_KEY, LIVE_KEY } from '../fixture/api.ts'
-import { NEVER } from '../fixture/build.ts'
+import { FOREIGN_KEY, LIVE_KEY, TEST_KEY } from '../fixture/api.ts'
+import { aReply, NEVER } from '../fixture/build.ts'
 import { poll } from '../time/poll.ts'
 import { exchange, listening, openRaw } from './raw-connection.ts'
 
-const [KEY, FOREIGN] = [LIVE_KEY, FOREIGN_KEY].map((key) => `Authorization: Bearer ${key}`) as [string, string]
+const [KEY, FOREIGN, SANDBOX] = [LIVE_KEY, FOREIGN_KEY, TEST_KEY].map((key) => `Authorization: Bearer ${key}`) as [
+  string,
+  string,
+  string,
+]
 const HEAD = ['POST /api/v1/render HTTP/1.1', 'Host: a', 'Content-Type: application/json'] as const
 const SMALL = ['Connection: close', 'Content-Length: 2', '', '{}'] as const
 const PIECE_BYTES = 1024 * 1024
@@ -46,12 +50,12 @@ async function answering(api: Awaited<ReturnType<typeof listening>>, pdf: readon
     }
     api.ports.replies.notifyStarted(id)
     await caller.until(() => true)
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf, isOwned, durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, aReply(Buffer.concat(pdf), { pdf, isOwned }), NEVER)
     return caller
   }
 }
 
-test('answers under way have room for so many bytes of a tenant, and those of others have theirs', async () => {
+test('answers under way have room for so many bytes of a tenant, and its sandbox and others have theirs', async () => {
   const api = await listening()
   const pdf = Buffer.alloc(ANSWERS_OF_ONE_TENANT_BYTES_MAX)
   const ask = await answering(api, [pdf])
@@ -68,6 +72,7 @@ test('answers under way have room for so many bytes of a tenant, and those of ot
   expect([await statusOf(KEY), await statusOf(KEY, ',"mode":"async"'), await statusOf(FOREIGN)]).toEqual([
     429, 404, 404,
   ])
+  expect(await statusOf(SANDBOX)).toBe(404)
   caller.socket.resume()
   await poll(() => statusOf(KEY)).until((status) => status === 404)
 })

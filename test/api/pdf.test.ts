@@ -1,13 +1,19 @@
 /** GET /render/:id/pdf: its answers, and how much of a document is read and held. */
 import { createHash } from 'node:crypto'
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { PDF_PIECE_BYTES_MAX } from '@platen/api/route/limit.ts'
+import {
+  encodeManifest,
+  type Manifest,
+  manifestAddress,
+  pdfKey,
+  type RenderRecord,
+} from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import { encodeManifest, type Manifest, manifestAddress, pdfKey, type RenderRecord } from '@platen/contract/render.ts'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Api, anApi, FOREIGN_KEY, LIVE_KEY, TEST_KEY } from '../fixture/api.ts'
 import { aFailure, aManifest, aRecord, NEVER } from '../fixture/build.ts'
+import { memoryArtifactStore } from '../fixture/memory/artifact-store.ts'
 import { openRaw } from './raw-connection.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -36,7 +42,7 @@ async function having(api: Api, bytes: Buffer = PDF): Promise<{ path: string; ma
   const address = { bucket: record.storage.bucket, key: pdfKey(record, sha256(bytes)) }
   await api.ports.artifacts.put(address, bytes, NEVER)
   const pdf = { address, bytes: bytes.length, sha256: sha256(bytes) }
-  const outcome = { status: 'succeeded', finishedAt: api.ports.clock.now(), durationMs: 1, pdf } as const
+  const outcome = { status: 'succeeded', finishedAt: api.ports.clock.now(), durationMs: 1, pages: 1, pdf } as const
   const manifest = aManifest({ record, outcome })
   return { path: await ended(api, manifest), manifest }
 }

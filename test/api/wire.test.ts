@@ -5,12 +5,12 @@
 import { connect, type Socket } from 'node:net'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { BODY_DISCARD_BYTES_MAX } from '@platen/api/traffic/limit.ts'
-import { BODY_BYTES_MAX, HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
-import { mintRenderId } from '@platen/contract/render-id.ts'
+import { BODY_BYTES_MAX, HEADER_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
+import { mintRenderId } from '@platen/contract/domain/render-id.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, LIVE_KEY } from '../fixture/api.ts'
-import { aTenant, NEVER } from '../fixture/build.ts'
+import { aReply, aTenant, NEVER } from '../fixture/build.ts'
 import { poll } from '../time/poll.ts'
 import { exchange, listening, openRaw } from './raw-connection.ts'
 
@@ -294,7 +294,7 @@ describe('a sync render', () => {
     const closed = api.app.close()
     // `closing` is set before the server stops listening, so a refused connection says that it has.
     await refusedConnection(api.port)
-    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: [Buffer.from('%PDF')], durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(record.id, aReply(Buffer.from('%PDF')), NEVER)
     const answer = await caller.end()
     await closed
     expect(answer).toContain('%PDF')
@@ -330,7 +330,7 @@ describe('a sync render', () => {
   test('is logged as delivered when it was', async () => {
     const api = await listening()
     const { caller, record } = await begun(api)
-    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: [Buffer.from('%PDF')], durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(record.id, aReply(Buffer.from('%PDF')), NEVER)
     await caller.until((received) => received.endsWith('%PDF'))
     await api.app.close()
     expect(api.lines.at(-1)?.fields).toMatchObject({ status: 200, render: record.id, isDelivered: true })

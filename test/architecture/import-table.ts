@@ -15,7 +15,9 @@ export interface Row {
   readonly builtins?: readonly string[]
 }
 
-const CONTRACT = 'contract/src'
+const LIB = 'lib/src'
+/** What all packages stand on, the client aside. */
+const GROUND = [LIB, 'contract/src']
 const ADAPTERS = 'adapters/src'
 const PROCESS = 'process/src'
 const VERSION = 'adapters/src/version.ts'
@@ -25,25 +27,25 @@ const PURE = ['node:assert/strict', 'node:buffer', 'node:crypto', 'node:util']
 
 export const IMPORT_TABLE: readonly Row[] = [
   // `BlockList` and `isIP` compute.
-  { from: 'contract/src/address.ts', mayImport: [], builtins: [...PURE, 'node:net'] },
+  { from: 'lib/src/address.ts', mayImport: [], builtins: [...PURE, 'node:net'] },
   // Asks where the compile cache is, and reads nothing of it.
-  { from: 'contract/src/thread-env.ts', mayImport: [], builtins: ['node:module', 'node:path'] },
-  // Says where modules are, and looks for none.
-  { from: 'contract/src/own-modules.ts', mayImport: [], builtins: ['node:module'] },
-  { from: 'contract/src', mayImport: [], builtins: PURE },
+  { from: 'lib/src/thread-env.ts', mayImport: [], builtins: ['node:module', 'node:path'] },
+  { from: LIB, mayImport: [], builtins: PURE },
+
+  { from: 'contract/src', mayImport: [LIB], builtins: PURE },
 
   // Each folder has one dependency, and no folder imports another.
-  { from: 'adapters/src/memory', mayImport: [CONTRACT], packages: [], builtins: PURE },
-  { from: 'adapters/src/system', mayImport: [CONTRACT, VERSION], packages: ['pino'] },
-  { from: 'adapters/src/fs', mayImport: [CONTRACT], packages: [] },
-  { from: 'adapters/src/sqlite', mayImport: [CONTRACT], packages: [] },
-  { from: 'adapters/src/http', mayImport: [CONTRACT], packages: ['undici'] },
-  { from: 'adapters/src/redis', mayImport: [CONTRACT], packages: ['ioredis'] },
-  { from: 'adapters/src/kafka', mayImport: [CONTRACT], packages: ['kafkajs'] },
-  { from: 'adapters/src/prometheus', mayImport: [CONTRACT, VERSION], packages: ['prom-client'] },
+  { from: 'adapters/src/memory', mayImport: GROUND, packages: [], builtins: PURE },
+  { from: 'adapters/src/system', mayImport: [...GROUND, VERSION], packages: ['pino'] },
+  { from: 'adapters/src/fs', mayImport: GROUND, packages: [] },
+  { from: 'adapters/src/sqlite', mayImport: GROUND, packages: [] },
+  { from: 'adapters/src/http', mayImport: GROUND, packages: ['undici'] },
+  { from: 'adapters/src/redis', mayImport: GROUND, packages: ['ioredis'] },
+  { from: 'adapters/src/kafka', mayImport: GROUND, packages: ['kafkajs'] },
+  { from: 'adapters/src/prometheus', mayImport: [...GROUND, VERSION], packages: ['prom-client'] },
   {
     from: 'adapters/src/otel',
-    mayImport: [CONTRACT],
+    mayImport: GROUND,
     packages: [
       '@opentelemetry/api',
       '@opentelemetry/core',
@@ -55,7 +57,7 @@ export const IMPORT_TABLE: readonly Row[] = [
   },
   {
     from: 'adapters/src/s3',
-    mayImport: [CONTRACT],
+    mayImport: GROUND,
     packages: ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner'],
   },
 
@@ -63,16 +65,16 @@ export const IMPORT_TABLE: readonly Row[] = [
   { from: VERSION, mayImport: [], packages: [] },
 
   // Opens the artifact store that an installation has.
-  { from: 'adapters/src/open-artifact-store.ts', mayImport: [CONTRACT, 'adapters/src/s3'], packages: [] },
+  { from: 'adapters/src/open-artifact-store.ts', mayImport: [...GROUND, 'adapters/src/s3'], packages: [] },
 
   // Fallbacks for adapters that cannot be reached. They know the port alone.
-  { from: 'adapters/src/fallback', mayImport: [CONTRACT], packages: [], builtins: PURE },
+  { from: 'adapters/src/fallback', mayImport: GROUND, packages: [], builtins: PURE },
 
   // Reads the environment with the settings types of the adapters. It opens nothing.
   {
     from: 'adapters/src/setting',
     mayImport: [
-      CONTRACT,
+      ...GROUND,
       'adapters/src/redis/connect.ts',
       'adapters/src/s3/namespace.ts',
       'adapters/src/system/cgroup.ts',
@@ -81,50 +83,43 @@ export const IMPORT_TABLE: readonly Row[] = [
   },
 
   // Opens what all processes of a cluster need.
-  { from: 'process/src', mayImport: [CONTRACT, ADAPTERS], packages: [] },
+  { from: 'process/src', mayImport: [...GROUND, ADAPTERS], packages: [] },
 
   // Compiles resources to settings and conditions; also from a folder of manifests.
-  { from: 'settings/src/compile', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'settings/src/publish', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'settings/src', mayImport: [CONTRACT, 'adapters/src/fs'] },
+  { from: 'settings/src/compile', mayImport: GROUND, builtins: PURE },
+  { from: 'settings/src/publish', mayImport: GROUND, builtins: PURE },
+  { from: 'settings/src', mayImport: [...GROUND, 'adapters/src/fs'] },
 
   {
     from: 'operator/src/main.ts',
-    mayImport: [
-      CONTRACT,
-      ADAPTERS,
-      PROCESS,
-      'settings/src/publish',
-      'renderer/src/engine/thread-pool.ts',
-      'renderer/src/engine/thread/start.ts',
-    ],
+    mayImport: [...GROUND, ADAPTERS, PROCESS, 'settings/src/publish', 'renderer/src/engine/template-checker.ts'],
   },
-  { from: 'operator/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
-  { from: 'operator/src/leader/recovery.ts', mayImport: [CONTRACT, 'settings/src/compile'], builtins: PURE },
-  { from: 'operator/src/reconcile/status.ts', mayImport: [CONTRACT, 'settings/src/compile'], builtins: PURE },
-  { from: 'operator/src/compilation', mayImport: [CONTRACT, 'settings/src/compile'], builtins: PURE },
-  { from: 'operator/src', mayImport: [CONTRACT, ...SETTINGS] },
+  { from: 'operator/src/config.ts', mayImport: [...GROUND, 'adapters/src/setting'] },
+  { from: 'operator/src/leader/recovery.ts', mayImport: [...GROUND, 'settings/src/compile'], builtins: PURE },
+  { from: 'operator/src/reconcile/status.ts', mayImport: [...GROUND, 'settings/src/compile'], builtins: PURE },
+  { from: 'operator/src/compilation', mayImport: [...GROUND, 'settings/src/compile'], builtins: PURE },
+  { from: 'operator/src', mayImport: [...GROUND, ...SETTINGS] },
 
-  { from: 'api/src/main.ts', mayImport: [CONTRACT, ADAPTERS, PROCESS] },
-  { from: 'api/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
-  { from: 'api/src', mayImport: [CONTRACT] },
+  { from: 'api/src/main.ts', mayImport: [...GROUND, ADAPTERS, PROCESS] },
+  { from: 'api/src/config.ts', mayImport: [...GROUND, 'adapters/src/setting'] },
+  { from: 'api/src', mayImport: GROUND },
 
-  { from: 'renderer/src/main.ts', mayImport: [CONTRACT, ADAPTERS, PROCESS] },
-  { from: 'renderer/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
-  { from: 'renderer/src/worker/classify-error.ts', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'renderer/src', mayImport: [CONTRACT] },
+  { from: 'renderer/src/main.ts', mayImport: [...GROUND, ADAPTERS, PROCESS] },
+  { from: 'renderer/src/config.ts', mayImport: [...GROUND, 'adapters/src/setting'] },
+  { from: 'renderer/src/worker/classify-error.ts', mayImport: GROUND, builtins: PURE },
+  { from: 'renderer/src', mayImport: GROUND },
 
-  { from: 'events/src/main.ts', mayImport: [CONTRACT, ADAPTERS, PROCESS] },
-  { from: 'events/src/config.ts', mayImport: [CONTRACT, 'adapters/src/setting'] },
-  { from: 'events/src/webhook/sign.ts', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'events/src/webhook/retry-delay.ts', mayImport: [CONTRACT], builtins: PURE },
-  { from: 'events/src', mayImport: [CONTRACT], builtins: PURE },
+  { from: 'events/src/main.ts', mayImport: [...GROUND, ADAPTERS, PROCESS] },
+  { from: 'events/src/config.ts', mayImport: [...GROUND, 'adapters/src/setting'] },
+  { from: 'events/src/webhook/sign.ts', mayImport: GROUND, builtins: PURE },
+  { from: 'events/src/webhook/retry-delay.ts', mayImport: GROUND, builtins: PURE },
+  { from: 'events/src', mayImport: GROUND, builtins: PURE },
 
   // Composes the other deployables, through the modules they offer for it.
   {
     from: 'embedded/src',
     mayImport: [
-      CONTRACT,
+      ...GROUND,
       ADAPTERS,
       'api/src/app.ts',
       'api/src/body/check',
@@ -141,7 +136,7 @@ export const IMPORT_TABLE: readonly Row[] = [
   {
     from: 'cli/src',
     mayImport: [
-      CONTRACT,
+      ...GROUND,
       ADAPTERS,
       'settings/src',
       'renderer/src/port',
@@ -163,7 +158,7 @@ export const IMPORT_TABLE: readonly Row[] = [
   {
     from: 'test',
     mayImport: [
-      CONTRACT,
+      ...GROUND,
       ADAPTERS,
       PROCESS,
       'settings',

@@ -26,7 +26,7 @@ export function readText(file: string): string {
 
 export interface Arrow {
   readonly from: string
-  /** The specifier as written: `./slots.ts`, `@platen/contract/error.ts`, `fastify`, `node:fs`. */
+  /** The specifier as written: `./slots.ts`, `@platen/contract/domain/error.ts`, `fastify`, `node:fs`. */
   readonly specifier: string
   /**
    * `type` imports are erased before anything runs. `thread` is a module started by its address: `new URL('./thread.ts', import.meta.url)`.

@@ -1,5 +1,5 @@
 /** The document that is measured: an invoice of any number of rows, for both engines and for the bare libraries under them. */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { fillHtml } from '@platen/renderer/template/html/fill.ts'
 import { aRenderWork } from '../fixture/render/work.ts'
 

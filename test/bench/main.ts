@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { COMPILED } from '../topology/embedded.ts'
 import { CASES } from './case.ts'
-import { type Figure } from './measure.ts'
+import type { Figure } from './measure.ts'
 
 const { ONLY, SCALE = '1' } = process.env
 /** Installs other products first, so it runs only when it is asked for. */

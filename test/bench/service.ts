@@ -1,7 +1,7 @@
 /** The service as a contender: the embedded topology in its own process, asked over HTTP from this one. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Engine } from '@platen/contract/render-options.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
 import { request } from 'undici'
 import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'

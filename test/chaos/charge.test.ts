@@ -4,8 +4,8 @@ import { watch } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { RenderEvent } from '@platen/contract/event.ts'
-import { isAbandoned, type Manifest } from '@platen/contract/render.ts'
+import type { RenderEvent } from '@platen/contract/domain/event.ts'
+import { decodeManifest, isAbandoned, type Manifest } from '@platen/contract/domain/render.ts'
 import { expect, test } from 'vitest'
 import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'
@@ -101,7 +101,7 @@ async function untilOutcome(outcomes: Outcomes, kind: 'accepted' | 'answered' | 
 
 async function manifestsOf(service: EmbeddedService): Promise<Map<string, Manifest>> {
   const folder = foldersOf(service).manifests
-  const read = async (file: string) => JSON.parse(await readFile(join(folder, file), 'utf8')) as Manifest
+  const read = async (file: string) => decodeManifest(await readFile(join(folder, file)))
   const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.json'))
   const manifests = await Promise.all(files.map(read))
   return new Map(manifests.map((manifest) => [manifest.render.id, manifest]))

@@ -1,7 +1,7 @@
 /** Tests sync callers that disconnect: slot and quota are free long before the render's deadline. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SYNC_SLOTS } from '@platen/contract/limit.ts'
+import { SYNC_SLOTS } from '@platen/contract/domain/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { html, key, LETTER_TSX, manifestOf, plan, template, tenant, tsx } from '../fixture/manifests.ts'
 import { poll } from '../time/poll.ts'

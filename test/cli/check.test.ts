@@ -174,10 +174,8 @@ describe('platen check', () => {
 
   test('renders the sample data of every template, in every engine it has a source for', async () => {
     const crowded = LETTER.replace('<Page>', '<Page style={{ paddingTop: 842 }}>')
-    const endless = '<p>{{ name }}</p>\n<div style="columns:2;height:10px">'.padEnd(
-      900,
-      '<div style="columns:2;height:10px">',
-    )
+    const columns = '<div style="columns:2;height:10px">'
+    const endless = `<p>{{ name }}</p>\n${columns.repeat(25)}${'word '.repeat(2000)}${'</div>'.repeat(25)}`
     const sample = '  sampleData: {name: Ada}\n'
     const texts = [
       PLAN.replace('spec: {}', 'spec: {htmlEngineEnabled: true, renderTimeoutSeconds: 2}'),
@@ -185,7 +183,7 @@ describe('platen check', () => {
       `${templateHead('good')}  reactPdf:\n    source:\n${block('inline', LETTER, 6)}  html: {template: {inline: "<p>"}}\n${sample}`,
       `${templateHead('crowded')}  reactPdf:\n    source:\n${block('inline', crowded, 6)}${sample}`,
       `${templateHead('misfit')}  engine: Html\n  variablesSchema: {type: object, required: [number]}\n  html: {template: {inline: "<p>"}}\n${sample}`,
-      `${templateHead('endless')}  engine: Html\n  html:\n    template:\n${block('inline', `${endless}${'word '.repeat(2000)}`, 6)}${sample}`,
+      `${templateHead('endless')}  engine: Html\n  html:\n    template:\n${block('inline', endless, 6)}${sample}`,
       `${templateHead('unknown-data')}  engine: Html\n  html: {template: {inline: "<p>"}}\n`,
     ]
     await writeFile(join(folder, 'all.yaml'), texts.join('---\n'))

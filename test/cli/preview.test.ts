@@ -164,7 +164,7 @@ describe('data of one’s own', () => {
     [
       'does not fit the schema',
       '{\n  "name": "Bartholomew",\n  "age": 3\n}',
-      `data.json:2:11: /data/name: must NOT have more than 9 characters
+      `data.json:2:11: /data/name: must have at most 9 characters
       1 | {
     > 2 |   "name": "Bartholomew",
         |           ^

@@ -1,8 +1,8 @@
 /** `platen publish` as people and pipelines run it: in a process of its own, on a real Redis and a real S3. */
 import { randomBytes } from 'node:crypto'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
-import { templateKey } from '@platen/contract/render.ts'
-import { openWebhookSecret } from '@platen/contract/webhook-secret.ts'
+import { templateKey } from '@platen/contract/domain/render.ts'
+import { openWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aReader } from '../conformance/directory-harness.ts'
 import { ofTest } from '../fixture/lifetime.ts'
@@ -131,6 +131,15 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
       expect(err.trim().split('\n')).toHaveLength(1)
     },
   )
+
+  test.for([
+    ['publish', 'nowhere'],
+    ['publish', 'nowhere', '--watch'],
+  ])('%j names a folder that it cannot read', async (args) => {
+    const { code, out, err } = await folder.spawned(args)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain('the folder of manifests nowhere cannot be read (ENOENT)')
+  })
 
   test('follows the folder, mends what Redis has lost, and ends when another takes over', async ({ signal }) => {
     await using reader = await aReader(redis, { reader: 'one' })

@@ -36,3 +36,24 @@ test.for([
   // Its author wants to see it.
   expect(await folder().names()).toContain(`${code}.pdf`)
 })
+
+test.for([
+  ['with its preview, where Chromium answers', ['check'], SAMPLE],
+  ['without sample data, from a dictionary', ['check'], ''],
+  ['without a preview', ['check', '--no-render'], SAMPLE],
+] as const)('what an html source loses is told once, with its place: %s', async ([, [command, ...flags], sample]) => {
+  await folder().write('platform.yaml', PLATFORM)
+  const lines = ['<!doctype html>', '<style>p { colour: red; font: 1em Arail }</style>', '<p><b>Dear</p>']
+  const html = `  engine: Html\n  html:\n    template:\n      inline: |\n${lines.map((line) => `        ${line}\n`).join('')}`
+  await folder().write('letter.yaml', `${templateHead('letter')}${html}${sample}`)
+  const run = await folder().platen([command, folder().path, ...flags])
+  const told = run.out.split('\n').filter((line) => line.includes('Template team-acme/letter'))
+  const start = (code: string, place: string) =>
+    expect.stringMatching(
+      new RegExp(`letter.yaml:\\d+:\\d+: warning: Template team-acme/letter: ${code}: template.html:${place}: `),
+    )
+  expect([run.code, told]).toEqual([
+    0,
+    [start('style_ignored', '2:12'), start('font_absent', '2:25'), start('markup_unclosed', '3:4')],
+  ])
+})

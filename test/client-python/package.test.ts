@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { BATCH_ITEMS_MAX, PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import { BATCH_ITEMS_MAX, PDF_BYTES_MAX } from '@platen/contract/domain/limit.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readText } from '../architecture/source-tree.ts'
 import { startExamples } from '../topology/embedded.ts'
@@ -105,6 +105,10 @@ client = Platen("https://pdf.example.com", "key")
 options: wire.RenderOptions = {"margin": {"top": "2cm"}, "page_size": "A4"}
 pdf: bytes = client.render("invoice", {"number": "1"}, options=options, timeout=5).pdf
 awaited: Awaitable[wire.Usage] = AsyncPlaten("https://pdf.example.com", "key").get_usage()
+answer = client.render_and_wait("invoice", {}, retries=1, headers={"x-trace": "t"})
+warned: int = len(answer.record.get("warnings", []))
+left: int | None = None if answer.rate is None else answer.rate.remaining
+asked: str | None = answer.request_id
 codes: list[str] = [template["code"] for template in client.all_templates()]
 
 client.render("invoice", {}, mode="async")  # type: ignore[call-arg]

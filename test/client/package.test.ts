@@ -4,7 +4,8 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROOT } from '../architecture/source-tree.ts'
+import { VERSION } from '../../client/src/transport.ts'
+import { ROOT, readText } from '../architecture/source-tree.ts'
 import { ACME_LIVE } from '../fixture/manifests.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import type { Service } from '../topology/service.ts'
@@ -13,6 +14,9 @@ import { buildClient, machineNode } from './built.ts'
 
 const run = promisify(execFile)
 const BUNDLER = '"moduleResolution": "bundler", "lib": ["es2022", "dom"], "types": []'
+
+/** TypeScript 7, and the 6 that the renderer checks templates with. */
+const COMPILERS = ['', 'renderer/'].map((folder) => `${folder}node_modules/typescript/bin/tsc`)
 
 /** A project that has installed the package as npm packs it. */
 const project = join(ROOT, 'out', `consumer-${process.pid}`)
@@ -40,12 +44,28 @@ describe('the package', () => {
     const paths = files.map((entry) => relative(installed, join(entry.parentPath, entry.name))).toSorted()
     const methods = ['answer', 'batch', 'call', 'list', 'wait'].map((name) => `client/${name}`)
     const inner = [...methods, 'webhook/event', 'webhook/key', 'webhook/sign']
-    const outer = ['client', 'clock', 'error', 'index', 'json', 'node', 'spelling', 'transport', 'webhook', 'wire']
+    const outer = [
+      'client',
+      'clock',
+      'error',
+      'fault',
+      'index',
+      'json',
+      'node',
+      'spelling',
+      'transport',
+      'webhook',
+      'wire',
+    ]
     const modules = [...outer, ...inner]
     const compiled = ['dist', 'dist/cjs'].flatMap((folder) =>
       modules.flatMap((name) => [`${folder}/${name}.d.ts`, `${folder}/${name}.js`]),
     )
     expect(paths).toEqual(['LICENSE', 'README.md', ...compiled, 'dist/cjs/package.json', 'package.json'].toSorted())
+  })
+
+  test('says its version to the service', () => {
+    expect(VERSION).toBe(JSON.parse(readText('client/package.json')).version)
   })
 
   test('has a README whose links lead out of it by a full address', async () => {
@@ -73,9 +93,12 @@ describe('the package', () => {
     const settings = `{ ${strict}, "skipLibCheck": ${isOfNode}, ${options} }`
     const config = join(project, 'tsconfig.json')
     await writeFile(config, `{ "compilerOptions": ${settings}, "files": ["${file}"] }`)
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
-    const { stdout } = await run(process.execPath, [tsc, '--project', config]).catch((error) => error)
-    expect(stdout).toBe('')
+    for (const compiler of COMPILERS) {
+      const { stdout } = await run(process.execPath, [join(ROOT, compiler), '--project', config]).catch(
+        (error) => error,
+      )
+      expect(stdout).toBe('')
+    }
   })
 
   test.for([
@@ -133,6 +156,16 @@ interface Invoice { number: string }
 const data: Invoice = { number: '1' }
 const client = createClient({ baseUrl: 'https://pdf.example.com', apiKey: 'key' })
 export const pdf: Promise<Uint8Array> = client.render({ template: 'invoice', data }).then(({ pdf }) => pdf)
+// The types of the web ask for bytes that no other thread shares.
+export const parts = [
+  client.render({ template: 'invoice', data }).then(({ pdf }) => pdf),
+  client.renderAndWait({ template: 'invoice', data }).then(({ pdf }) => pdf),
+  client.getPdf('a'),
+  client.downloadPdf({ pdfUrl: 'a' }),
+].map((call) => call.then((pdf) => [new Response(pdf), new Blob([pdf])]))
+export const pieces = client.renderTo({ template: 'invoice', data }, async (pdf) => {
+  for await (const piece of pdf) new Blob([piece])
+})
 // @ts-expect-error the method says the mode
 export const twice = client.render({ template: 'invoice', data, mode: 'async' })
 export const sized = client.render({ template: 'invoice', data, options: { pageSize: 'A4' }, webhookUrl: 'https://a.b' })

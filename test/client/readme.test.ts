@@ -67,9 +67,9 @@ function aDelivery(secret: string): Request {
   const body = JSON.stringify({ ...about, error_code: 'internal', error_reason: 'internal', error_message: '' })
   const timestamp = Math.floor(Date.now() / 1000)
   const headers = {
-    'x-service-delivery': DELIVERY_ID,
-    'x-service-timestamp': `${timestamp}`,
-    'x-service-signature': `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`,
+    'webhook-id': DELIVERY_ID,
+    'webhook-timestamp': `${timestamp}`,
+    'webhook-signature': `v1,${createHmac('sha256', secret).update(`${DELIVERY_ID}.${timestamp}.${body}`).digest('base64')}`,
   }
   return new Request('https://receiver.example', { method: 'POST', headers, body })
 }

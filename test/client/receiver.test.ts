@@ -47,6 +47,7 @@ describe.for(['fastify', 'express'])('the receiver with %s', (name) => {
     ['a signature of six minutes ago', { ageSeconds: 360 }, 400, 'stale_timestamp'],
     ['a signature of in six minutes', { ageSeconds: -360 }, 400, 'future_timestamp'],
     ['no headers', { headers: {} }, 400, 'missing_header'],
+    ['no signature over its id', { isStripped: true }, 400, 'missing_header'],
     ['another type', { type: 'text/plain', id: 'x' }, 400, 'malformed_header'],
     ['100 KB', { sentBody: BODY.padEnd(100_000) }, 413, ''],
   ])('refuses what has %s', async ([, sent, status, code]) => {
@@ -82,6 +83,8 @@ interface Sent {
   readonly sentBody: string
   readonly secret: string
   readonly ageSeconds: number
+  /** Without the signature that covers the delivery id. */
+  readonly isStripped: boolean
   readonly headers: Record<string, string>
   readonly type: string
 }
@@ -112,14 +115,29 @@ async function start(file: string, secret = SECRET): Promise<Receiver> {
   const url = (await line()).replace(/^listening on /, '')
   return {
     line,
-    async deliver({ id = '', body = BODY, sentBody = body, secret = SECRET, ageSeconds = 0, headers, type }) {
+    async deliver({
+      id = '',
+      body = BODY,
+      sentBody = body,
+      secret = SECRET,
+      ageSeconds = 0,
+      isStripped,
+      headers,
+      type,
+    }) {
       const timestamp = Math.floor(Date.now() / 1000) - ageSeconds
-      const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')
+      const hmac = (text: string) => createHmac('sha256', secret).update(text)
+      const standard = {
+        'webhook-id': id,
+        'webhook-timestamp': `${timestamp}`,
+        'webhook-signature': `v1,${hmac(`${id}.${timestamp}.${body}`).digest('base64')}`,
+      }
       const signed = {
         'x-service-event': 'render.failed',
         'x-service-delivery': id,
         'x-service-timestamp': `${timestamp}`,
-        'x-service-signature': `sha256=${signature}`,
+        'x-service-signature': `sha256=${hmac(`${timestamp}.${body}`).digest('hex')}`,
+        ...(!isStripped && standard),
       }
       const response = await fetch(`${url}/webhook`, {
         method: 'POST',

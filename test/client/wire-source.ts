@@ -31,10 +31,10 @@ export const KNOWN: Readonly<
     names: [
       'limit',
       'cursor',
-      'status',
       'template',
-      'engine',
       'reference',
+      'status',
+      'engine',
       'batch',
       'created_after',
       'created_before',
@@ -48,11 +48,14 @@ export const KNOWN: Readonly<
   'GET /api/v1/templates': { types: { '200': 'TemplateList' }, names: ['query page', 'query per_page'] },
   'GET /api/v1/render/{id}/deliveries': { types: { '200': 'DeliveryList' }, names: ['path id'] },
   'GET /api/v1/templates/{code}': { types: { '200': 'TemplateDetail' }, names: ['path code'] },
-  'GET /api/v1/render/{id}/pdf': { types: {}, names: ['query disposition', 'path id'] },
+  'GET /api/v1/render/{id}/pdf': {
+    types: {},
+    names: ['query disposition', 'path id', 'header range', 'header if-range', 'header if-none-match'],
+  },
   'GET /api/v1/usage': { types: { '200': 'Usage' }, names: [] },
   'GET /api/v1/deliveries': {
     types: { '200': 'DeliveryPage' },
-    names: ['limit', 'cursor', 'status', 'template', 'reference', 'created_after', 'created_before'].map(
+    names: ['limit', 'cursor', 'template', 'reference', 'status', 'created_after', 'created_before'].map(
       (name) => `query ${name}`,
     ),
   },

@@ -1,6 +1,7 @@
 /** A batch whose processes die: what the API accepted and did not queue is queued by others, and its end is told once, whoever was there. */
-import { OPEN_BATCH_PREFIX } from '@platen/contract/batch.ts'
-import type { BatchRecord } from '@platen/contract/batch-schema.ts'
+
+import type { BatchRecord } from '@platen/contract/schema/batch-request.ts'
+import { OPEN_BATCH_PREFIX } from '@platen/contract/stored/batch.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
 import { poll } from '../time/poll.ts'

@@ -1,5 +1,5 @@
 /** Renderers that have to go while they have renders in hand: what they end in time they end, the rest others do, and no caller sees it. */
-import type { Manifest } from '@platen/contract/render.ts'
+import type { Manifest } from '@platen/contract/domain/render.ts'
 import { assert, expect, test } from 'vitest'
 import { shared } from '../fixture/lifetime.ts'
 import { poll } from '../time/poll.ts'

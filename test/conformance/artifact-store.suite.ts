@@ -1,6 +1,7 @@
 /** The promises of every artifact store. The doc comments of the port describe them. */
+
+import type { ArtifactAddress } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { ArtifactAddress } from '@platen/contract/render.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

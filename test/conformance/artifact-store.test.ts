@@ -1,16 +1,16 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileArtifactStore, openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { openS3ArtifactStore } from '@platen/adapters/s3/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type ArtifactAddress, manifestAddress } from '@platen/contract/render.ts'
+import { type ArtifactAddress, manifestAddress } from '@platen/contract/domain/render.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { aRenderId, NOON } from '../fixture/build.ts'
+import { memoryArtifactStore } from '../fixture/memory/artifact-store.ts'
 import { hasServer } from '../topology/server/binary.ts'
 import { type S3Server, startS3 } from '../topology/server/s3.ts'
 import { type ArtifactStoreHarness, describeArtifactStore } from './artifact-store.suite.ts'
@@ -77,27 +77,6 @@ test('manifests are listed from an hour on, and all of them under their prefix',
   expect(await readdir(join(harness.root, 'platen', 'manifest-by-hour', '2026-11-26T08'))).toHaveLength(1)
   for (const address of manifests.values()) await store.delete(address, signal)
   expect(await readdir(join(harness.root, 'platen'))).toEqual([])
-})
-
-test('manifests of a version without these folders are moved, also by a start after a kill', async ({ signal }) => {
-  await using harness = await fileHarness()
-  const store = await harness.open()
-  const [older = NOWHERE, moved = NOWHERE] = manifestsOf([1, 2]).values()
-  const other = { bucket: 'platen', key: 'manifest/other' }
-  await store.create(moved, Buffer.from('moved'), signal)
-  await store.put(other, Buffer.from('no manifest'), signal)
-  await writeFile(join(harness.root, 'platen', older.key), 'older')
-  const later = await harness.reopen()
-  expect(await later.get(older, signal)).toEqual(Buffer.from('older'))
-  expect(await later.get(moved, signal)).toEqual(Buffer.from('moved'))
-  expect(await later.create(older, Buffer.from('again'), signal)).toBe(false)
-  expect(await later.get(other, signal)).toEqual(Buffer.from('no manifest'))
-  expect(await readdir(join(harness.root, 'platen', 'manifest'))).toEqual(['other'])
-  await later.delete(other, signal)
-  await mkdir(join(harness.root, 'platen', 'manifest'))
-  await writeFile(join(harness.root, 'platen', older.key), 'as by a restore')
-  await harness.reopen()
-  expect(await readdir(join(harness.root, 'platen'))).toEqual(['manifest-by-hour'])
 })
 
 test('a tenant whose folder has the name of that of manifests has its own objects', async ({ signal }) => {

@@ -1,5 +1,5 @@
 /** The promises of every clock. The doc comments of the port describe them. */
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 interface ClockHarness {

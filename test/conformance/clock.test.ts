@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { expect, test } from 'vitest'
+import { manualClock } from '../fixture/memory/clock.ts'
 import { describeClock } from './clock.suite.ts'
 
 describeClock('manual', () => {

@@ -7,7 +7,7 @@ import { openDatabase } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
 import { aManifest, aRecord } from '../fixture/build.ts'
 
 const [, , path = '', deed] = process.argv

@@ -1,10 +1,15 @@
 /** The promises of every list of deliveries. */
-import { type Attempt, DELIVERY_STATUSES, type Delivery, type DeliveryStatus } from '@platen/contract/delivery.ts'
-import { TEST_EVENT } from '@platen/contract/event.ts'
+import {
+  type Attempt,
+  DELIVERY_STATUSES,
+  type Delivery,
+  type DeliveryStatus,
+} from '@platen/contract/domain/delivery.ts'
+import { TEST_EVENT } from '@platen/contract/domain/event.ts'
+import type { IdScope, RenderId } from '@platen/contract/domain/render-id.ts'
+import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
 import type { DeliveryList, DeliveryQuery, ListedDelivery } from '@platen/contract/port/delivery-list.ts'
 import type { DeliveryLog, NextStatus } from '@platen/contract/port/delivery-log.ts'
-import type { IdScope, RenderId } from '@platen/contract/render-id.ts'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aDelivery, aRecord, aRenderId, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

@@ -1,13 +1,13 @@
 /** The promises of every delivery log. The doc comments of the port describe them. */
 import { setImmediate } from 'node:timers/promises'
-import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
-import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
-import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Attempt, Delivery } from '@platen/contract/domain/delivery.ts'
+import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/domain/limit.ts'
 import type { DeliveryLog, DueDelivery } from '@platen/contract/port/delivery-log.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { assert, beforeEach, describe, expect, test } from 'vitest'
 import { aDelivery, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
+import { type ManualClock, manualClock } from '../fixture/memory/clock.ts'
 import { all, type Harness } from './harness.ts'
 
 export const FAILED: Attempt = {

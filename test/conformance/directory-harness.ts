@@ -6,22 +6,21 @@ import { openRedisDirectory, type RedisDirectoryOptions } from '@platen/adapters
 import { DIRECTORY_CHANGE_BYTES_MAX } from '@platen/adapters/redis/limit.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/domain/tenant.ts'
 import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { aTemplate, aTenant, type LogLine, logTo } from '../fixture/build.ts'
 
 /** Far longer than any operation takes. */
 const PATIENCE_MS = 20_000
 
 /** Opens a publisher that fences all earlier ones. */
-export function aPublisher(redis: RedisConnection, epoch?: number, format?: number) {
+export function aPublisher(redis: RedisConnection, epoch?: number) {
   const options = {
     redis,
     ids: systemIds(),
     ...(epoch !== undefined && { epoch }),
-    ...(format !== undefined && { format }),
   }
   return openRedisPublisher(options, AbortSignal.timeout(PATIENCE_MS))
 }

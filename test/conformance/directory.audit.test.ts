@@ -4,7 +4,7 @@ import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { changesBetween, type Difference, differencesIn } from '@platen/adapters/redis/directory/publish/difference.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import { KINDS, type Kind, type Values } from '@platen/adapters/redis/directory/value.ts'
-import { PersistentMap } from '@platen/contract/persistent-map.ts'
+import { PersistentMap } from '@platen/lib/persistent-map.ts'
 import { expect, test } from 'vitest'
 import { IS_LONG } from '../run/form.ts'
 import {

@@ -1,6 +1,5 @@
 /** Tests when the publisher of the directory in Redis reports a revision as enforced, whatever Redis forgets. */
 import { randomInt } from 'node:crypto'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { readEpoch } from '@platen/adapters/redis/directory/layout.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
@@ -8,10 +7,11 @@ import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.t
 import { DIRECTORY_REPORT_EVERY_MS, DIRECTORY_REPORT_KEPT_MS } from '@platen/adapters/redis/limit.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { REDIS_CALL_MS_MAX } from '@platen/contract/limit.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { REDIS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect, test } from 'vitest'
 import { NOON } from '../fixture/build.ts'
+import { manualClock } from '../fixture/memory/clock.ts'
 import { IS_LONG } from '../run/form.ts'
 import { aPublisher, aReader, atCall, behind, deafAt, gate, LARGE, ofAccounts } from './directory-harness.ts'
 import { describeOnRedis } from './redis-harness.ts'
@@ -211,8 +211,8 @@ describeOnRedis('the publisher of the directory in Redis', (redis) => {
   ] as const)('finds out what has become of %s whose answer it has not had', async ([, accounts], { signal }) => {
     await using connection = await redis.emptied()
     const found = new Set<number>()
-    // Opening takes the first five calls.
-    for (let calls = 5; ; calls++) {
+    // Opening takes the first six calls.
+    for (let calls = 6; ; calls++) {
       await connection.call((client) => client.flushall(), signal)
       await (await aPublisher(connection)).publish(ofAccounts(1, FEW), signal)
       await using reader = await aReader(connection)

@@ -1,6 +1,5 @@
 /** Tests the directory in Redis beyond its port: many readers, publishers that die or are late, and a Redis that loses data. */
 import { randomInt } from 'node:crypto'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { openCopy } from '@platen/adapters/redis/directory/copy.ts'
 import { readDeltas, readMeta } from '@platen/adapters/redis/directory/layout.ts'
 import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
@@ -8,11 +7,12 @@ import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.
 import { EMPTY } from '@platen/adapters/redis/directory/snapshot-builder.ts'
 import { DIRECTORY_CHANGES_KEPT_MAX, DIRECTORY_REGRESSION_MS } from '@platen/adapters/redis/limit.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { FORMAT } from '@platen/contract/format.ts'
+import { FORMAT } from '@platen/contract/domain/format.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect, test } from 'vitest'
 import { NOON } from '../fixture/build.ts'
+import { manualClock } from '../fixture/memory/clock.ts'
 import { IS_LONG } from '../run/form.ts'
 import {
   type Accounts,
@@ -91,8 +91,8 @@ describeOnRedis('the directory in Redis', (redis) => {
     await using connection = await redis.emptied()
     const before = ofAccounts(1, [1, 2])
     await (await aPublisher(connection)).publish(before, signal)
-    // The first call takes the right to publish.
-    for (let calls = 1, isOvertaken = true; isOvertaken; calls++) {
+    // The first calls read the format, and take the right to publish.
+    for (let calls = 2, isOvertaken = true; isOvertaken; calls++) {
       isOvertaken = false
       const overtaken = atCall(connection, calls, async () => {
         isOvertaken = true
@@ -295,7 +295,7 @@ describeOnRedis('the directory in Redis', (redis) => {
     await (await aPublisher(connection)).publish(ofAccounts(1, FEW), signal)
     await connection.call((client) => client.hset(META, { schema: FORMAT + 1 }), signal)
     await using reader = await aReader(connection)
-    const reason = `the published settings are of format ${FORMAT + 1}, and this version reads formats up to ${FORMAT}`
+    const reason = `the published settings cannot be read: it is of format ${FORMAT + 1}, and this version reads formats up to ${FORMAT}`
     expect(reader.state()).toMatchObject({ isReady: false, isConnected: true, reason })
   })
 
@@ -356,7 +356,7 @@ describeOnRedis('the directory in Redis', (redis) => {
   test('stands in one hash slot of a Cluster', async ({ signal }) => {
     await using connection = await redis.emptied()
     // The limits of the accounts come first, with two calls each.
-    const dying = await aPublisher(dyingAt(connection, 2 * ALL.length + 5))
+    const dying = await aPublisher(dyingAt(connection, 2 * ALL.length + 6))
     await expect(dying.publish(ofAccounts(1, ALL), signal)).rejects.toThrow(Unavailable)
     const staged = await connection.call((client) => client.keys('*:staged:*'), signal)
     expect(staged.length).toBeGreaterThan(0)

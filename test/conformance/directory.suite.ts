@@ -1,6 +1,7 @@
 /** The promises of every directory with its publisher. The doc comments of the port describe them. */
+
+import type { ApiKey, KeyHash, TemplateCode } from '@platen/contract/domain/tenant.ts'
 import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { ApiKey, KeyHash, TemplateCode } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aTemplate, aTenant } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

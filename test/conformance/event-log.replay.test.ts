@@ -1,6 +1,6 @@
 /** Tests that the event log on Kafka is read from any position a reader names, any number of times, by any number of processes. */
 import { type KafkaEventLog, kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
-import type { RenderEvent } from '@platen/contract/event.ts'
+import type { RenderEvent } from '@platen/contract/domain/event.ts'
 import type { EventRange } from '@platen/contract/port/checkpoint.ts'
 import type { EventBatch, LogPosition } from '@platen/contract/port/event-log.ts'
 import { expect, test } from 'vitest'

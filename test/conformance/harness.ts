@@ -2,12 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { afterAll } from 'vitest'
 import { NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
+import { type ManualClock, manualClock } from '../fixture/memory/clock.ts'
 
 /** Timeout of waits: on a shared machine a process may get no CPU time for seconds. */
 export const PATIENCE = { timeout: 30_000 }

@@ -1,5 +1,5 @@
 /** The promises of every source of randomness. */
-import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 import { describe, expect, test } from 'vitest'
 
 export function describeIds(name: string, makeIds: () => Ids): void {

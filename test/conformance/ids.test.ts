@@ -1,6 +1,6 @@
-import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { expect, test } from 'vitest'
+import { seededIds } from '../fixture/memory/ids.ts'
 import { describeIds } from './ids.suite.ts'
 
 describeIds('seeded', () => seededIds('test'))

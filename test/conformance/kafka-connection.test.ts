@@ -1,12 +1,14 @@
 /** Tests connecting to Kafka, and the errors for a Kafka that cannot be used. */
 
 import { createServer } from 'node:http'
+import { createServer as createTcpServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
+import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { deletedAfter, KafkaUnfit, prepareTopics, renderTopics, type Topic } from '@platen/adapters/kafka/topic.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { LANES } from '@platen/contract/render.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import { LANES } from '@platen/contract/domain/render.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { ConfigResourceTypes } from 'kafkajs'
 import { assert, describe, expect, test } from 'vitest'
 import { shared } from '../fixture/lifetime.ts'
@@ -231,15 +233,14 @@ describe.skipIf(!hasServer('kafka'))('a Kafka with TLS and passwords', () => {
     const admin = await connection.admin()
     await prepareTopics(connection, [aTopic('followed', 1)], { settings: { prefix: '' }, signal })
     sasl = { ...successor, password: 'wrong' }
-    let refusals = 0
-    const consumer = connection
-      .client({ activity: () => refusals++ })
-      .consumer({ groupId: 'followed', retry: { retries: 100 } })
-    const connecting = consumer.connect()
-    await poll(() => refusals).until((count) => count > 0)
+    const refused: unknown[] = []
+    const log = { ...connection.log, debug: (fields: object) => void refused.push(fields) }
+    const settings = { group: 'followed', topics: ['followed'], onRecords: () => undefined }
+    const joining = openConsumer({ ...connection, log }, settings, signal)
+    await poll(() => refused.length).until((count) => count > 0)
     sasl = user
-    await connecting
-    await consumer.disconnect()
+    await using consumer = await joining
+    expect(consumer.lag()).toHaveLength(1)
     expect(await admin.listTopics()).toContain('followed')
   })
 
@@ -273,6 +274,70 @@ describe.skipIf(!hasServer('kafka'))('a Kafka with TLS and passwords', () => {
     await expect(preparing).rejects.toBeInstanceOf(KafkaUnfit)
   })
 })
+
+test('a start goes on where a broker leaves a handshake without an answer, on another connection', async () => {
+  await using broker = await aBroker({ silentOn: 2 })
+  const sasl = { mechanism: 'plain', username: 'a', password: 'b' } as const
+  await using _ = await connectTo({ broker: `127.0.0.1:${broker.port}` }, { sasl })
+  const handshakes = broker.asked.map((keys) => keys.filter((key) => key === SASL_HANDSHAKE).length)
+  // kafkajs itself sends it a second time on the same connection, and takes the refusal of that for final.
+  expect(handshakes).toEqual([1, 2, 1])
+})
+
+const [METADATA, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE] = [3, 17, 18, 36]
+const ILLEGAL_SASL_STATE = 34
+
+/** A broker that takes every password. On one connection, it leaves the first handshake without an answer, and refuses the next. */
+async function aBroker({ silentOn }: { readonly silentOn: number }) {
+  /** The kinds of requests of each connection. */
+  const asked: number[][] = []
+  const server = createTcpServer((socket) => {
+    const keys: number[] = []
+    asked.push(keys)
+    const isSilent = asked.length === silentOn
+    socket.on('error', () => undefined)
+    // A request is small, and the next one waits for its answer.
+    socket.on('data', (request) => {
+      const [key, correlation] = [request.readInt16BE(4), request.subarray(8, 12)]
+      keys.push(key)
+      if (isSilent && key === SASL_HANDSHAKE && keys.filter((each) => each === key).length === 1) return
+      const answer = Buffer.concat([correlation, answerTo(key, isSilent ? ILLEGAL_SASL_STATE : 0)])
+      socket.write(Buffer.concat([int32(answer.length), answer]))
+    })
+  })
+  const listener = await listening(server)
+  const answerTo = (key: number, handshakeError: number): Buffer => {
+    const host = Buffer.from('127.0.0.1')
+    switch (key) {
+      case API_VERSIONS: {
+        const kinds = [METADATA, SASL_HANDSHAKE, SASL_AUTHENTICATE]
+        const versions = kinds.map((kind) => Buffer.concat([int16(kind), int16(0), int16(kind === METADATA ? 0 : 1)]))
+        return Buffer.concat([int16(0), int32(kinds.length), ...versions, int32(0)])
+      }
+      case SASL_HANDSHAKE: {
+        const plain = Buffer.from('PLAIN')
+        return Buffer.concat([int16(handshakeError), int32(1), int16(plain.length), plain])
+      }
+      case SASL_AUTHENTICATE:
+        return Buffer.concat([int16(0), int16(-1), int32(0), Buffer.alloc(8)])
+      default:
+        return Buffer.concat([int32(1), int32(1), int16(host.length), host, int32(listener.port), int32(0)])
+    }
+  }
+  return { asked, port: listener.port, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() }
+}
+
+function int16(value: number): Buffer {
+  const bytes = Buffer.alloc(2)
+  bytes.writeInt16BE(value)
+  return bytes
+}
+
+function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(value)
+  return bytes
+}
 
 /** An endpoint that gives tokens of the user with all rights, unless it is told to answer something else. */
 async function aTokenIssuer() {

@@ -2,9 +2,12 @@
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import type { ConsumedRecord, GroupConsumer } from '@platen/adapters/kafka/consumer/group-consumer.ts'
-import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
-import { expect, test } from 'vitest'
+import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { poll } from '../time/poll.ts'
 import { describeOnKafka, ONE_PARTITION } from './kafka-harness.ts'
+
+const HOUR_MS = 3_600_000
 
 describeOnKafka('a consumer on Kafka', (kafka) => {
   test('is given what was sent, as it was sent', async ({ signal }) => {
@@ -52,6 +55,27 @@ describeOnKafka('a consumer on Kafka', (kafka) => {
     for (const record of await take(member, { count: 1, signal })) record.done()
     // If nothing is ever committed, the time limit of the test ends this loop.
     while ((await committedIn(connection, topic))[0] !== '1') signal.throwIfAborted()
+  })
+
+  test('joins its group again when the clock was set back by an hour, as its next heartbeat would come then', async ({
+    signal,
+  }) => {
+    const topic = lineOf(await kafka.topics('queue', { partitions: ONE_PARTITION }))
+    await using connection = await kafka.connect()
+    await using member = await join(connection, topic, signal)
+    const admin = await connection.admin()
+    const idsNow = async () =>
+      (await admin.describeGroups([topic])).groups.flatMap(({ members }) => members.map(({ memberId }) => memberId))
+    const before = await idsNow()
+    const now = Date.now
+    vi.spyOn(Date, 'now').mockImplementation(() => now() - HOUR_MS)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const after = await poll(idsNow).until((ids) => ids.length === 1 && ids[0] !== before[0])
+    expect([before.length, after.length]).toEqual([1, 1])
+    await sendMany(connection, topic, { count: 1, signal })
+    for (const record of await take(member, { count: 1, signal })) record.done()
+    await poll(() => committedIn(connection, topic)).until(([offset]) => offset === '1')
+    expect(await idsNow()).toEqual(after)
   })
 
   test('stops fetching a partition with a full buffer, and fetches all of it in the end', async ({ signal }) => {

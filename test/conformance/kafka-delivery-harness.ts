@@ -8,7 +8,7 @@ import {
 import type { TopicSettings } from '@platen/adapters/kafka/topic.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect } from 'vitest'
 import { aDelivery } from '../fixture/build.ts'
 import { OK, take } from './delivery-log.suite.ts'

@@ -1,13 +1,14 @@
 /** Deliveries on Kafka as their list shows them: told of each attempt, however long it is away, and without holding up any. */
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
+
 import { memoryDeliveryList } from '@platen/adapters/memory/delivery-log/delivery-list.ts'
-import type { DeliveryStatus } from '@platen/contract/delivery.ts'
+import type { DeliveryStatus } from '@platen/contract/domain/delivery.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NEVER, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
+import { memoryArtifactStore } from '../fixture/memory/artifact-store.ts'
+import { manualClock } from '../fixture/memory/clock.ts'
 import { poll } from '../time/poll.ts'
 import { aListedDelivery } from './delivery-list.suite.ts'
 import { FAILED, OK, take } from './delivery-log.suite.ts'

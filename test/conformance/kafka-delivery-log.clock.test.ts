@@ -1,10 +1,10 @@
 /** Tests that the waits of deliveries on Kafka do not depend on the wall clock. */
 import { setImmediate } from 'node:timers/promises'
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { aDelivery, NOON } from '../fixture/build.ts'
+import { memoryArtifactStore } from '../fixture/memory/artifact-store.ts'
+import { manualClock } from '../fixture/memory/clock.ts'
 import { FAILED, take } from './delivery-log.suite.ts'
 import { deliveryHarness, expectNone, NEXT } from './kafka-delivery-harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'

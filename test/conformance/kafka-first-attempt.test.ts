@@ -1,10 +1,11 @@
 /** Tests deliveries on Kafka that are attempted before they are stored: none is lost, and a receiver that answers at once costs two objects. */
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
+
 import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { assert, expect, test } from 'vitest'
 import { aDelivery, NOON } from '../fixture/build.ts'
+import { memoryArtifactStore } from '../fixture/memory/artifact-store.ts'
+import { manualClock } from '../fixture/memory/clock.ts'
 import { FAILED, OK, take } from './delivery-log.suite.ts'
 import { type DeliveryHarness, deliveryHarness, expectNone, NEXT } from './kafka-delivery-harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'

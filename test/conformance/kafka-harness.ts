@@ -4,7 +4,6 @@ import { webhookTopics } from '@platen/adapters/kafka/delivery/topic.ts'
 import {
   DEAD_TOPIC,
   EVENT_TOPIC,
-  NEWER_TOPIC,
   prepareTopics,
   renderTopics,
   type TopicSettings,
@@ -43,11 +42,8 @@ const READERS = ['webhooks', 'quota', 'projection']
 const TOPICS = {
   queue: (settings: TopicSettings) => renderTopics(settings, []).filter(({ name }) => name !== EVENT_TOPIC),
   events: (settings: TopicSettings) =>
-    renderTopics(settings, READERS).filter(({ name }) => [EVENT_TOPIC, DEAD_TOPIC, NEWER_TOPIC].includes(name)),
-  webhook: (settings: TopicSettings) => [
-    ...webhookTopics(settings),
-    ...renderTopics(settings, []).filter(({ name }) => name === NEWER_TOPIC),
-  ],
+    renderTopics(settings, READERS).filter(({ name }) => [EVENT_TOPIC, DEAD_TOPIC].includes(name)),
+  webhook: webhookTopics,
 }
 
 /** A server of one test file, which may stop, kill and start it. */

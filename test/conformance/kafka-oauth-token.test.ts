@@ -2,8 +2,8 @@
 import { createServer } from 'node:http'
 import { oauthTokens } from '@platen/adapters/kafka/client/oauth-token.ts'
 import { KAFKA_TOKEN_BYTES_MAX } from '@platen/adapters/kafka/limit.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
+import { manualClock } from '../fixture/memory/clock.ts'
 import { listening } from '../topology/server/port.ts'
 
 /** An endpoint that numbers its tokens. */

@@ -1,8 +1,11 @@
 /** Tests the committed offsets of a queue topic that nobody reads. */
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
+import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { renewOffsets } from '@platen/adapters/kafka/group.ts'
+import { KAFKA_BUFFERED_BYTES_MAX } from '@platen/adapters/kafka/limit.ts'
 import { keepOffsets } from '@platen/adapters/kafka/partition/offset-keeper.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
+import { openNotifier } from '@platen/lib/notifier.ts'
 import { expect, test } from 'vitest'
 import { kafkaLag, triggerOf } from '../bench/cluster/scale/keda.ts'
 import { aRecord } from '../fixture/build.ts'
@@ -50,6 +53,33 @@ describeOnKafka('an offset of what retention has deleted', (kafka) => {
     await using _ = await queue.consume('html', signal)
     const { committed } = await poll(() => offsetsOf(connection, prefix)).until((offsets) => offsets.committed !== 0)
     expect([committed, await lagOf(connection, prefix)]).toEqual([RENDERS, 0])
+  })
+
+  test('stays while a renderer has no room, and is brought up when it fetches again', async ({ signal }) => {
+    await using connection = await kafka.connect()
+    const { prefix } = await kafka.topics('queue', { partitions: ONE_PARTITION })
+    const topic = topicIn(prefix)
+    // Each fills the buffer alone.
+    const long = { key: 'a', value: Buffer.alloc(KAFKA_BUFFERED_BYTES_MAX) }
+    for (let count = 0; count < RENDERS; count++) await connection.send(topic, [long], signal)
+    const arrival = openNotifier()
+    const settings = { group: topic, topics: [topic], onRecords: () => arrival.notify() }
+    await using consumer = await openConsumer(connection, settings, signal)
+    await arrival.wait(signal)
+    expect(await lagOf(connection, prefix)).toBe(RENDERS)
+    const admin = await connection.admin()
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(RENDERS) }] })
+    consumer.poll(topic)?.done()
+    const offsets = new Set<number | undefined>()
+    const see = async () => {
+      const { committed } = await offsetsOf(connection, prefix)
+      offsets.add(committed)
+      return committed
+    }
+    // -2, the number of kafkajs for the first offset, would read as a larger lag than there ever was.
+    await poll(see).until((offset) => offset === RENDERS || offset === -2)
+    expect(offsets).not.toContain(-2)
+    expect(await lagOf(connection, prefix)).toBe(0)
   })
 })
 

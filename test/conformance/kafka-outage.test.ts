@@ -2,12 +2,13 @@
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
+import { isTransient } from '@platen/adapters/kafka/group.ts'
 import { KAFKA_SILENCE_MS_MAX } from '@platen/adapters/kafka/limit.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { deletedAfter, prepareTopics, renderTopics } from '@platen/adapters/kafka/topic.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { openNotifier } from '@platen/contract/notifier.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { openNotifier } from '@platen/lib/notifier.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { afterAll, expect, test } from 'vitest'
 import { anEvent, aRecord, SILENT } from '../fixture/build.ts'
 import { openFaultProxy } from '../topology/proxy/fault-proxy.ts'
@@ -18,6 +19,8 @@ import { take, untilTaken } from './kafka-record.ts'
 const PATIENT = { timeout: 240_000 }
 /** All topics of a start, one after another, take longer than `KAFKA_REQUEST_MS_MAX`. */
 const LATE_MS = 400
+const COORDINATOR = /^kafka:10 /
+const METADATA = /^kafka:3 /
 /** The request of each client for the versions of the API. */
 const FIRST_REQUEST = { side: 'before', request: /^kafka:18 / } as const
 
@@ -85,6 +88,37 @@ describeOnOwnKafka(
       expect(refusal).toBeInstanceOf(Unavailable)
       server.resume()
       await untilTaken(send, signal)
+    })
+
+    test('while it is asked for a coordinator does not keep a process from its start', PATIENT, async ({ signal }) => {
+      const server = kafka.server()
+      const name = `${kafka.prefix()}asked`
+      const topic = { name, partitions: 1, groups: [name], config: deletedAfter(60_000) }
+      proxy.towards(server.proxied[0] ?? 0)
+      await using connection = await connectTo({ broker: `127.0.0.1:${proxy.port}` })
+      let losses = 0
+      const loseNext = () => proxy.disturb({ kind: 'lose', request: COORDINATOR, happened: () => void losses++ })
+      loseNext()
+      await prepareTopics(connection, [topic], { settings: { prefix: '' }, signal })
+      loseNext()
+      const settings = { group: name, topics: [name], onRecords: () => undefined }
+      await using consumer = await openConsumer(connection, settings, signal)
+      expect([losses, consumer.lag().length]).toEqual([2, 1])
+    })
+
+    test('while it is asked for its metadata is an error that passes', PATIENT, async ({ signal }) => {
+      proxy.towards(kafka.server().proxied[0] ?? 0)
+      await using connection = await connectTo({ broker: `127.0.0.1:${proxy.port}` })
+      const admin = await connection.admin()
+      // kafkajs asks twice: for the brokers, and then one of them, whose failure it takes for an answer.
+      const first = proxy.hold({ side: 'after', request: METADATA }, signal)
+      const listing = admin.listTopics()
+      const held = await first
+      proxy.disturb({ kind: 'lose', request: METADATA, happened: () => undefined })
+      held.release()
+      const error: unknown = await listing.catch((cause: unknown) => cause)
+      expect(isTransient(error)).toBe(true)
+      expect(await admin.listTopics()).toEqual(expect.any(Array))
     })
 
     test('or only answers late lets a process start', PATIENT, async ({ signal }) => {

@@ -3,9 +3,9 @@ import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import type { StoredRecord } from '@platen/adapters/kafka/partition/partition.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { openNotifier } from '@platen/contract/notifier.ts'
 import type { QueuedRender, RenderConsumer } from '@platen/contract/port/render-queue.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { openNotifier } from '@platen/lib/notifier.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 
 export async function take(consumer: RenderConsumer, signal: AbortSignal): Promise<QueuedRender> {
   for (;;) {
@@ -36,7 +36,7 @@ export async function firstIn(connection: KafkaConnection, topic: string, signal
 }
 
 /** Waits until a topic has so many records, and returns them. */
-export async function manyIn(
+async function manyIn(
   connection: KafkaConnection,
   { topic, count }: { readonly topic: string; readonly count: number },
   signal: AbortSignal,

@@ -15,7 +15,7 @@ import {
   type TopicSettings,
 } from '@platen/adapters/kafka/topic.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { openNotifier } from '@platen/contract/notifier.ts'
+import { openNotifier } from '@platen/lib/notifier.ts'
 import { expect, test } from 'vitest'
 import { anEvent, aRecord, type LogLine, logTo, rejectionOf } from '../fixture/build.ts'
 import { poll } from '../time/poll.ts'

@@ -1,6 +1,7 @@
 /** The promises of every limiter to a batch: its renders are admitted together or not at all, and count as one request. */
+
+import type { Limits } from '@platen/contract/domain/tenant.ts'
 import type { Limiter, Reservation } from '@platen/contract/port/limiter.ts'
-import type { Limits } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRenderId, aReservation, NEVER, recordOf } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

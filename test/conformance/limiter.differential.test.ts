@@ -1,18 +1,17 @@
 /** Compares the limiter in Redis with the one in TypeScript: the same random operations must give the same answers. */
 import { randomInt } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { writeLimits } from '@platen/adapters/redis/limiter-settings.ts'
-import { FORMAT } from '@platen/contract/format.ts'
-import { QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
+import { QUEUE_AGE_MS_MAX, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/domain/limit.ts'
+import type { KeyHash, Limits } from '@platen/contract/domain/tenant.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
-import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
+import { manualClock } from '../fixture/memory/clock.ts'
+import { memoryLimiter } from '../fixture/memory/limiter.ts'
 import { IS_LONG } from '../run/form.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
@@ -80,7 +79,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     const operations = fc.sample(anyOperation, { numRuns: OPERATIONS, seed })
     const clock = manualClock(NOON)
     await using connection = await redis.emptied()
-    const limiter = redisLimiter(connection, { clock, format: 1 + (seed % FORMAT) })
+    const limiter = redisLimiter(connection, { clock })
     // A Redis without the script gets it in a second call. Calls sent meanwhile would run in between, so the script is loaded first.
     await limiter.usage('nobody', '2026-11', NEVER)
     const pair = openPair({ model: memoryLimiter(clock), limiter, connection })

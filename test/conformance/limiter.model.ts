@@ -3,11 +3,11 @@
  * limits in these requests are never reached.
  */
 import { randomUUID } from 'node:crypto'
-import { QUEUE_AGE_MS_MAX, RESERVATION_MS } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { QUEUE_AGE_MS_MAX, RESERVATION_MS } from '@platen/contract/domain/limit.ts'
+import type { Lane, RenderRecord } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { Decision, Limiter, Reservation, Usage } from '@platen/contract/port/limiter.ts'
-import type { Lane, RenderRecord } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { aFailure, aManifest, aRenderId, aReservation, recordOf } from '../fixture/build.ts'

@@ -1,17 +1,16 @@
 /** Tests promises of the limiter in Redis beyond its port, for several processes and for operators of Redis. */
-import { manualClock } from '@platen/adapters/memory/clock.ts'
+
 import { CHARGES_KEPT_MS, LIMITER_SETTINGS_KEPT_MS } from '@platen/adapters/redis/limit.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { settingsKey, writeLimits } from '@platen/adapters/redis/limiter-settings.ts'
-import { FORMAT } from '@platen/contract/format.ts'
+import { DEFAULT_LIMITS, type KeyHash, type Limits } from '@platen/contract/domain/tenant.ts'
 import type { Reservation } from '@platen/contract/port/limiter.ts'
-import { DEFAULT_LIMITS, type KeyHash, type Limits } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, NOON, recordOf } from '../fixture/build.ts'
+import { manualClock } from '../fixture/memory/clock.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
 const LIMIT = { asyncRateLimitPerMinute: 60 }
-const FORMATS = [1, FORMAT]
 
 describeOnRedis('the limiter in Redis', (redis) => {
   test('admits exactly 60 of 200 over three connections at once where the limit is 60', async ({ signal }) => {
@@ -147,71 +146,65 @@ describeOnRedis('the limiter in Redis', (redis) => {
     expect(keys.filter((key) => /:(holdings|lapses|sums)$/.test(key))).toEqual([])
   })
 
-  test.for(FORMATS)(
-    'charges a render once in format %i, whatever of what it knows is lost in between',
-    async (format, { signal }) => {
-      await using connection = await redis.emptied()
-      const limiter = redisLimiter(connection, { clock: manualClock(NOON), format })
-      const requests = Array.from({ length: 1000 }, () => aReservation({ units: 2 }))
-      const [{ account, period }] = requests as [Reservation]
-      const failed = recordOf(aReservation({ units: 2 }))
-      const settleAll = () => {
-        const ends = [
-          ...requests.map((one) => aManifest({ record: recordOf(one) })),
-          aManifest({ record: failed, outcome: aFailure() }),
-        ]
-        return Promise.all(ends.map((manifest) => limiter.complete(manifest, signal)))
-      }
-      const charged = async () => (await limiter.usage(account, period, signal)).charged
+  test('charges a render once, whatever of what it knows is lost in between', async ({ signal }) => {
+    await using connection = await redis.emptied()
+    const limiter = redisLimiter(connection, { clock: manualClock(NOON) })
+    const requests = Array.from({ length: 1000 }, () => aReservation({ units: 2 }))
+    const [{ account, period }] = requests as [Reservation]
+    const failed = recordOf(aReservation({ units: 2 }))
+    const settleAll = () => {
+      const ends = [
+        ...requests.map((one) => aManifest({ record: recordOf(one) })),
+        aManifest({ record: failed, outcome: aFailure() }),
+      ]
+      return Promise.all(ends.map((manifest) => limiter.complete(manifest, signal)))
+    }
+    const charged = async () => (await limiter.usage(account, period, signal)).charged
+    await settleAll()
+    const keys = await connection.call((client) => client.keys('*'), signal)
+    expect(keys).toHaveLength(2)
+    for (const key of keys) {
+      await connection.call((client) => client.flushall(), signal)
       await settleAll()
-      const keys = await connection.call((client) => client.keys('*'), signal)
-      expect(keys).toHaveLength(2)
-      for (const key of keys) {
-        await connection.call((client) => client.flushall(), signal)
-        await settleAll()
-        await settleAll()
-        expect(await charged()).toBe(2000)
-        await connection.call((client) => client.del(key), signal)
-        await settleAll()
-        expect([key, await charged()]).toEqual([key, 2000])
-      }
-    },
-  )
+      await settleAll()
+      expect(await charged()).toBe(2000)
+      await connection.call((client) => client.del(key), signal)
+      await settleAll()
+      expect([key, await charged()]).toEqual([key, 2000])
+    }
+  })
 
-  test.for(FORMATS)(
-    'completes many renders in few calls as it does one after the other, in format %i',
-    async (format, { signal }) => {
-      await using connection = await redis.emptied()
-      const limiter = redisLimiter(connection, { clock: manualClock(NOON), format })
-      const reservations = Array.from({ length: 40 }, (_, i) => {
-        const limits = { ...LIMIT, rateLimitPerMinute: 60 }
-        return aReservation({ account: `account-${Math.floor(i / 10)}`, units: i % 3, limits })
-      })
-      for (const request of reservations) await limiter.reserve(request, signal)
-      const canceled = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
-      const ends = reservations.map((request, i) => {
-        const record = recordOf(request)
-        if (i % 5 === 4) return aManifest({ record, attempt: 0, outcome: canceled })
-        return aManifest({ record, ...(i % 5 === 3 && { outcome: aFailure() }) })
-      })
-      // Some are there twice, and some are completed already.
-      for (const manifest of ends.slice(0, 10)) await limiter.complete(manifest, signal)
-      await limiter.completeAll([...ends, ...ends.slice(20)], signal)
-      await limiter.completeAll(ends, signal)
-      await limiter.completeAll([], signal)
+  test('completes many renders in few calls as it does one after the other', async ({ signal }) => {
+    await using connection = await redis.emptied()
+    const limiter = redisLimiter(connection, { clock: manualClock(NOON) })
+    const reservations = Array.from({ length: 40 }, (_, i) => {
+      const limits = { ...LIMIT, rateLimitPerMinute: 60 }
+      return aReservation({ account: `account-${Math.floor(i / 10)}`, units: i % 3, limits })
+    })
+    for (const request of reservations) await limiter.reserve(request, signal)
+    const canceled = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
+    const ends = reservations.map((request, i) => {
+      const record = recordOf(request)
+      if (i % 5 === 4) return aManifest({ record, attempt: 0, outcome: canceled })
+      return aManifest({ record, ...(i % 5 === 3 && { outcome: aFailure() }) })
+    })
+    // Some are there twice, and some are completed already.
+    for (const manifest of ends.slice(0, 10)) await limiter.complete(manifest, signal)
+    await limiter.completeAll([...ends, ...ends.slice(20)], signal)
+    await limiter.completeAll(ends, signal)
+    await limiter.completeAll([], signal)
 
-      for (let at = 0; at < 40; at += 10) {
-        const [first, ...others] = reservations.slice(at, at + 10) as [Reservation, ...Reservation[]]
-        const charged = [first, ...others].reduce((sum, { units }, i) => sum + (i % 5 < 3 ? units : 0), 0)
-        const report = await limiter.report(first, signal)
-        expect(report.usage).toEqual({ charged, reserved: 0 })
-        expect(report.templates.reduce((sum, { units }) => sum + units, 0)).toBe(charged)
-        expect(report.days.reduce((sum, { units }) => sum + units, 0)).toBe(charged)
-        // Two of the ten were abandoned, and gave their places in the rate back.
-        expect(report.rates.map(({ limit, remaining }) => limit - remaining)).toContain(8)
-      }
-    },
-  )
+    for (let at = 0; at < 40; at += 10) {
+      const [first, ...others] = reservations.slice(at, at + 10) as [Reservation, ...Reservation[]]
+      const charged = [first, ...others].reduce((sum, { units }, i) => sum + (i % 5 < 3 ? units : 0), 0)
+      const report = await limiter.report(first, signal)
+      expect(report.usage).toEqual({ charged, reserved: 0 })
+      expect(report.templates.reduce((sum, { units }) => sum + units, 0)).toBe(charged)
+      expect(report.days.reduce((sum, { units }) => sum + units, 0)).toBe(charged)
+      // Two of the ten were abandoned, and gave their places in the rate back.
+      expect(report.rates.map(({ limit, remaining }) => limit - remaining)).toContain(8)
+    }
+  })
 
   test('takes few bytes for a render that was charged', async ({ signal }) => {
     await using connection = await redis.emptied()

@@ -1,8 +1,8 @@
 /** The promises of every limiter for its report: what an account has used, of which templates and on which days, and what is left. */
-import { CHARGED_TEMPLATES_MAX, RATE_WINDOW_MS } from '@platen/contract/limit.ts'
+import { CHARGED_TEMPLATES_MAX, RATE_WINDOW_MS } from '@platen/contract/domain/limit.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
+import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
 import type { Limiter, Reservation } from '@platen/contract/port/limiter.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

@@ -1,9 +1,14 @@
 /** The promises of every limiter. The doc comments of the port describe them. */
 import { randomUUID } from 'node:crypto'
-import { QUEUE_AGE_MS_MAX, RATE_BUCKETS_SWEPT_EVERY, RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
+import {
+  QUEUE_AGE_MS_MAX,
+  RATE_BUCKETS_SWEPT_EVERY,
+  RATE_WINDOW_MS,
+  RESERVATION_MS,
+} from '@platen/contract/domain/limit.ts'
+import type { Manifest } from '@platen/contract/domain/render.ts'
+import type { KeyHash, Limits } from '@platen/contract/domain/tenant.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
-import type { Manifest } from '@platen/contract/render.ts'
-import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { assert, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, NEVER, recordOf } from '../fixture/build.ts'

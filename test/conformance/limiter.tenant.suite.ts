@@ -1,7 +1,7 @@
 /** The promises of every limiter for all keys of a tenant together: more keys must not multiply a rate. */
-import { RATE_WINDOW_MS } from '@platen/contract/limit.ts'
+import { RATE_WINDOW_MS } from '@platen/contract/domain/limit.ts'
+import type { KeyHash, Limits } from '@platen/contract/domain/tenant.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
-import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aReservation, NEVER, recordOf } from '../fixture/build.ts'

@@ -1,17 +1,16 @@
 import { fallbackLimiter } from '@platen/adapters/fallback/limiter.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { PRUNE_ROWS_MAX } from '@platen/adapters/sqlite/limit.ts'
 import { openSqliteLimiter } from '@platen/adapters/sqlite/limiter.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
-import { FORMAT } from '@platen/contract/format.ts'
-import { LEDGER_ENDED_MAX } from '@platen/contract/limit.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
+import { LEDGER_ENDED_MAX } from '@platen/contract/domain/limit.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aManifest, aRecord, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
+import { manualClock } from '../fixture/memory/clock.ts'
+import { memoryLimiter } from '../fixture/memory/limiter.ts'
 import { memoryHarness, opened, sqliteHarness, timed } from './harness.ts'
 import { describeBatches } from './limiter.batch.suite.ts'
 import type { LimiterHarness } from './limiter.model.ts'
@@ -59,8 +58,8 @@ async function inSqlite(): Promise<LimiterHarness> {
   }
 }
 
-const inRedis = (redis: RedisFixture, format: number) =>
-  timed((clock) => redis.harness((connection) => redisLimiter(connection, { clock, format })))
+const inRedis = (redis: RedisFixture) =>
+  timed((clock) => redis.harness((connection) => redisLimiter(connection, { clock })))
 
 describeLimiter('memory', inMemory)
 describeLimiter('standby, while its limiter is there', whileThere)
@@ -75,13 +74,10 @@ describeTenantRates('sqlite', inSqlite)
 describeReport('sqlite', inSqlite)
 describeBatches('sqlite', inSqlite)
 describeOnRedis('on a real server', (redis) => {
-  for (const format of [1, FORMAT]) {
-    const name = `redis, in format ${format}`
-    describeLimiter(name, () => inRedis(redis, format))
-    describeTenantRates(name, () => inRedis(redis, format))
-    describeReport(name, () => inRedis(redis, format))
-    describeBatches(name, () => inRedis(redis, format))
-  }
+  describeLimiter('redis', () => inRedis(redis))
+  describeTenantRates('redis', () => inRedis(redis))
+  describeReport('redis', () => inRedis(redis))
+  describeBatches('redis', () => inRedis(redis))
 })
 
 test('the limiter in memory knows a render again that ended as many as LEDGER_SETTLED_MAX ends ago', async () => {

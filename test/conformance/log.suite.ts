@@ -1,5 +1,5 @@
 /** The promises of every log. The doc comments of the port describe them. */
-import type { Log } from '@platen/contract/port/log.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
 

@@ -11,10 +11,9 @@ import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { FORMAT } from '@platen/contract/format.ts'
+import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/domain/render.ts'
 import type { AuditableLimiter, ChargeCount } from '@platen/contract/port/limiter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/render.ts'
 import { PROJECTION_READER, type ProjectionPorts, runProjection } from '@platen/events/charge/projection.ts'
 import { aFailure, aManifest, anEvent, aRecord, aReservation, rejectionOf, SILENT } from '../fixture/build.ts'
 import { hurriedClock } from '../time/hurried-clock.ts'
@@ -53,8 +52,8 @@ export interface Scene extends AsyncDisposable {
 export const ACCOUNTS = 3
 const PARTITIONS = 3
 
-/** Builds a scene with its own topics and an empty Redis. Months are begun in the newest format unless another is given. */
-export async function aScene(kafka: KafkaFixture, redis: RedisFixture, format = FORMAT): Promise<Scene> {
+/** Builds a scene with its own topics and an empty Redis. */
+export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<Scene> {
   const stack = new AsyncDisposableStack()
   const settings = await kafka.topics('events', { partitions: { ...ONE_PARTITION, events: PARTITIONS } })
   const { prefix } = settings
@@ -62,7 +61,7 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture, format = 
   const client = stack.use(await redis.emptied())
   const log = kafkaEventLog(connection, { prefix })
   const metrics = openMetrics({ isRead: false, deployable: 'test' })
-  const [limiter, ledger] = [redisLimiter(client, { format }), redisRenderLedger(client)]
+  const [limiter, ledger] = [redisLimiter(client), redisRenderLedger(client)]
   const signal = new AbortController().signal
   const ports = {
     events: log,

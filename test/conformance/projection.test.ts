@@ -1,12 +1,11 @@
 /** Tests that charges match the event log after all events are read, whatever Redis loses and whichever process dies. */
 import { randomInt } from 'node:crypto'
-import type { RenderRecord } from '@platen/contract/render.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { rejectionOf } from '../fixture/build.ts'
 import { IS_LONG } from '../run/form.ts'
 import { poll } from '../time/poll.ts'
-import { chargeBefore } from './charge-before.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 import { ACCOUNTS, aScene, failure, Killed, mortal, type Scene, start, success } from './projection-scene.ts'
 import { describeOnRedis } from './redis-harness.ts'
@@ -162,28 +161,6 @@ describeOnKafka('the projection', (kafka) => {
           await isExact(scene)
         },
       )
-    })
-
-    test('is exact again after a rollback to a version that does not see the charges of this one', async () => {
-      await using scene = await aScene(kafka, redis)
-      await using _running = start(scene.ports)
-      await appendSome(scene)
-      await isExact(scene)
-      const record = scene.aRender({ units: 2 })
-      await chargeBefore(scene.redis, record)
-      expect(await scene.charged()).not.toEqual(scene.expected())
-      await scene.append(success(record))
-      await poll(() => scene.charged()).until((charged) => String(charged) === String(scene.expected()))
-      await isExact(scene)
-    })
-
-    test('charges in format 1 as in the newest one', async () => {
-      await using scene = await aScene(kafka, redis, 1)
-      await using _running = start(scene.ports)
-      await appendSome(scene)
-      await isExact(scene)
-      await scene.wipe()
-      await isExact(scene)
     })
 
     test('is exact again when Redis loses charges of an account, and there are more than that by the time one looks', async ({

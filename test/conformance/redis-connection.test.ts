@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { connectRedis, type RedisAddress, type RedisSettings } from '@platen/adapters/redis/connect.ts'
 import { REDIS_CALLS_MAX } from '@platen/adapters/redis/limit.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { poll } from '../time/poll.ts'
 import { aCertificate } from '../topology/host.ts'

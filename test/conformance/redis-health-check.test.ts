@@ -1,6 +1,6 @@
 /** Tests what a process knows of a Redis that is down, and what its calls do then. */
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { hasServer } from '../topology/server/binary.ts'
 import { type RedisServer, redisSettings, startRedis } from '../topology/server/redis.ts'

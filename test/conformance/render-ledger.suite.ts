@@ -1,8 +1,8 @@
 /** The promises of every render ledger. The doc comments of the port describe them. */
-import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
+import { canTransition, isTerminal, type Status, tombstoneOf } from '@platen/contract/domain/render.ts'
 import type { Claim, ClaimResult, ErasableRenderLedger, RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { canTransition, isTerminal, type Status, tombstoneOf } from '@platen/contract/render.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import * as fc from 'fast-check'
 import { assert, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aRenderId } from '../fixture/build.ts'

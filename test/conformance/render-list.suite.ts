@@ -1,6 +1,5 @@
 /** The promises of every list of renders, and of the ledger that keeps it. */
-import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
-import type { ListedRender, RenderList, RenderQuery } from '@platen/contract/port/render-list.ts'
+
 import {
   cancellationOf,
   type Manifest,
@@ -8,10 +7,12 @@ import {
   type RenderRecord,
   STATUSES,
   tombstoneOf,
-} from '@platen/contract/render.ts'
-import type { BatchId, IdScope } from '@platen/contract/render-id.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
+} from '@platen/contract/domain/render.ts'
+import type { BatchId, IdScope } from '@platen/contract/domain/render-id.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
+import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
+import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { ListedRender, RenderList, RenderQuery } from '@platen/contract/port/render-list.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, aRenderId, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

@@ -1,7 +1,8 @@
 /** The promises of every render queue. The doc comments of the port describe them. */
+
+import { LANES, type Lane, type RenderRecord } from '@platen/contract/domain/render.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
 import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aRecord } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

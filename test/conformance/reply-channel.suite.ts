@@ -1,7 +1,8 @@
 /** The promises of every reply channel. The doc comments of the port describe them. */
-import { sha256 } from '@platen/contract/canonical-json.ts'
+
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aRenderId } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

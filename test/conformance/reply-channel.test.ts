@@ -4,10 +4,10 @@ import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from '@platen/adapters/redis/limit.ts'
 import { openRedisReplyChannel } from '@platen/adapters/redis/reply-channel.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
 import { expect, test, vi } from 'vitest'
-import { aRenderId, NEVER } from '../fixture/build.ts'
+import { aRenderId, aReply, NEVER } from '../fixture/build.ts'
 import { redisSettings, startRedis } from '../topology/server/redis.ts'
 import { type Harness, memoryHarness, opened, PATIENCE } from './harness.ts'
 import { describeOnRedis, type RedisFixture } from './redis-harness.ts'
@@ -27,7 +27,7 @@ describeOnRedis('on a real server', (redis) => {
     const id = aRenderId()
     using pending = replies.expect(id)
     const pdf = Uint8Array.from({ length: 9_000_000 }, (_, i) => i % 251)
-    await replies.reply(id, { kind: 'rendered', pdf: [pdf], durationMs: 120 }, signal)
+    await replies.reply(id, aReply(pdf, { durationMs: 120 }), signal)
     const reply = await pending.reply(signal)
     expect(reply.kind === 'rendered' && Buffer.compare(Buffer.concat(reply.pdf), pdf)).toBe(0)
     await using operator = await redis.connect()
@@ -43,7 +43,7 @@ describeOnRedis('on a real server', (redis) => {
     const id = aRenderId()
     using pending = replies.expect(id)
     const pdf = Uint8Array.from({ length: 2 * REPLY_PART_BYTES_MAX + 1 }, (_, i) => i % 251)
-    await replies.reply(id, { kind: 'rendered', pdf: [pdf], durationMs: 120 }, signal)
+    await replies.reply(id, aReply(pdf, { durationMs: 120 }), signal)
     const reply = await pending.reply(signal)
     expect(reply.kind === 'rendered' && Buffer.compare(Buffer.concat(reply.pdf), pdf)).toBe(0)
   })
@@ -52,7 +52,7 @@ describeOnRedis('on a real server', (redis) => {
     await using connection = await redis.emptied()
     await using replies = await openRedisReplyChannel(connection, signal)
     const [id, pdf] = [aRenderId(), new Uint8Array(REPLY_PART_BYTES_MAX + 1)]
-    for (const durationMs of [1, 2]) await replies.reply(id, { kind: 'rendered', pdf: [pdf], durationMs }, signal)
+    for (const durationMs of [1, 2]) await replies.reply(id, aReply(pdf, { durationMs }), signal)
     const keys = await connection.call((client) => client.keys('*:part:*'), signal)
     const parts = ['1:0', '1:1', '2:0', '2:1'].map((part) => `platen:reply:{${id}}:part:${part}`)
     expect(keys.toSorted()).toEqual(parts)

@@ -6,12 +6,12 @@ import { openS3ArtifactStore, type S3ArtifactStoreOptions } from '@platen/adapte
 import type { S3Access } from '@platen/adapters/s3/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import { PDF_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import { manifestKey } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { manifestKey } from '@platen/contract/render.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { aRenderId, NOON, rejectionOf } from '../fixture/build.ts'
 import { hasServer } from '../topology/server/binary.ts'
@@ -320,8 +320,7 @@ async function anS3(answer: (...exchange: Parameters<RequestListener>) => void):
 function aGoodStartThen(answer: RequestListener): Promise<Endpoint> {
   return anS3((request, response) => {
     request.resume()
-    if (request.url?.includes('/.sharded-since')) response.end(new Date(NOON).toISOString())
-    else if (!request.url?.includes('/.installation')) answer(request, response)
+    if (!request.url?.includes('/.installation')) answer(request, response)
     else if (request.method === 'GET') response.end(NAMESPACE.installation)
     else if (request.method === 'HEAD') response.end()
     else response.writeHead(412).end('<Error><Code>PreconditionFailed</Code></Error>')

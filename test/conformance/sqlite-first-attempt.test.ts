@@ -1,14 +1,15 @@
 /** Tests deliveries in SQLite that are attempted before they are stored: none is lost, and a receiver that answers at once costs one row. */
-import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
+
 import type { Database } from '@platen/adapters/sqlite/database.ts'
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
-import type { Delivery } from '@platen/contract/delivery.ts'
-import { FIRST_ATTEMPT_MS_MAX, FIRST_ATTEMPTS_PER_TENANT_MAX } from '@platen/contract/limit.ts'
+import type { Delivery } from '@platen/contract/domain/delivery.ts'
+import { FIRST_ATTEMPT_MS_MAX, FIRST_ATTEMPTS_PER_TENANT_MAX } from '@platen/contract/domain/limit.ts'
 import type { DeliveryLog, DueDelivery } from '@platen/contract/port/delivery-log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { assert, beforeEach, expect, test } from 'vitest'
 import { aDelivery, NEVER, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
+import { type ManualClock, manualClock } from '../fixture/memory/clock.ts'
 import { FAILED, OK, take } from './delivery-log.suite.ts'
 import { type Harness, sqliteHarness } from './harness.ts'
 

@@ -8,11 +8,11 @@ import {
   WEBHOOK_EXCERPT_BYTES_MAX,
   WEBHOOK_EXCERPT_MS_MAX,
 } from '@platen/adapters/http/limit.ts'
-import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { WebhookRequest, WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../fixture/build.ts'
+import { type ManualClock, manualClock } from '../fixture/memory/clock.ts'
 import { aCidr, aHost, flood, giving, HOST, type TestHost } from '../topology/host.ts'
 import { answering } from '../topology/receiver.ts'
 import { PATIENCE } from './harness.ts'
@@ -307,7 +307,7 @@ export function describeWebhookSender(name: string, open: (host: TestHost, clock
     test.for<[string, string]>([
       ['http://169.254.169.254/', 'must lead to a public address'],
       [`https://user:secret@${HOST}/`, 'must not contain a user name or password'],
-      [`https://${HOST}:22/`, 'must use port 80, 443, or 1024 and above'],
+      [`https://${HOST}:22/`, 'must use port 80, 443, or 1024 to 65535'],
       ['ftp://example.com/', 'must be an http or https URL'],
       [`https://${HOST}/${'a'.repeat(3000)}`, 'must have at most 2048 characters'],
     ])('does not call %s', async ([url, fault]) => {

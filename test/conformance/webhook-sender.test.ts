@@ -7,12 +7,13 @@ import { Worker } from 'node:worker_threads'
 import { connectionOver, openConnectionPool } from '@platen/adapters/http/connection-pool.ts'
 import { WEBHOOK_ATTEMPT_MS_MAX } from '@platen/adapters/http/limit.ts'
 import { type WebhookSenderOptions, webhookSender } from '@platen/adapters/http/webhook-sender.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { Cidr } from '@platen/contract/address.ts'
+import { WEBHOOK_CALLS_MAX } from '@platen/contract/domain/limit.ts'
 import type { WebhookRequest, WebhookResponse } from '@platen/contract/port/webhook-sender.ts'
+import type { Cidr } from '@platen/lib/address.ts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { NEVER } from '../fixture/build.ts'
+import { manualClock } from '../fixture/memory/clock.ts'
 import { aCertificate, aCidr, aHost, at, giving, HOST, type TestHost } from '../topology/host.ts'
 import { listening } from '../topology/server/port.ts'
 import { PATIENCE } from './harness.ts'
@@ -277,11 +278,12 @@ test('connections are kept for as many calls as there may be at once, of one hos
   expect(await callAtOnce(12, () => HOST)).toBe(12)
   // Eight connections were kept.
   expect(await callAtOnce(12, () => HOST)).toBe(4)
-  // Connections are kept for at most 256 names, one for each. The earlier ones and those of the first names are closed.
-  expect(await callAtOnce(260, (call) => `h${call}.example`)).toBe(260)
+  // Connections are kept for as many names as there are calls, one for each. The earlier ones and those of the first names are closed.
+  const names = WEBHOOK_CALLS_MAX + 4
+  expect(await callAtOnce(names, (call) => `h${call}.example`)).toBe(names)
   expect(await callAtOnce(1, () => HOST)).toBe(1)
   expect(await callAtOnce(1, () => 'h0.example')).toBe(1)
-  expect(await callAtOnce(1, () => 'h259.example')).toBe(0)
+  expect(await callAtOnce(1, () => `h${names - 1}.example`)).toBe(0)
 })
 
 test('the connection that was used last is taken first, and none that has ended meanwhile', () => {

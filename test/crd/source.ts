@@ -86,7 +86,7 @@ function importsFor(kind: DefinedKind, declared: string): readonly string[] {
     return named.length > 0 ? [`import type { ${named.join(', ')} } from '${file}'\n`] : []
   }
   return [
-    ...imported(['Json', 'JsonObject'], '../brand.ts'),
+    ...imported(['Json', 'JsonObject'], '@platen/lib/brand.ts'),
     ...imported(kind === 'Plan' ? [] : ['PlanSpec', 'StatusCondition'], './plan.ts'),
   ]
 }

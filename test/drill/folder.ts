@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { documentsOf, type Post, tenantOf } from '../chaos/cluster/rig/rig.ts'
-import type { Ending, Facts, TellingOf } from '../chaos/cluster/trial/oracle.ts'
+import { endingOf, type Facts, type TellingOf } from '../chaos/cluster/trial/oracle.ts'
 import { manifestOf } from '../fixture/manifests.ts'
 import { type EmbeddedService, startEmbedded } from '../topology/embedded.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../topology/receiver.ts'
@@ -111,7 +111,7 @@ async function readFacts(service: EmbeddedService, posts: readonly Post[]): Prom
     const names = (await readdir(stored, { recursive: true })).filter((name) => name.endsWith('.json'))
     const texts = names.map((name) => readFile(join(stored, name), 'utf8'))
     // The service wrote them.
-    const endings = (await Promise.all(texts)).map((text) => JSON.parse(text) as Ending)
+    const endings = (await Promise.all(texts)).map(endingOf)
     return { ...readDatabase(database), manifests: new Map(endings.map((each) => [each.render.id, each])), posts }
   } finally {
     await rm(folder, { recursive: true })

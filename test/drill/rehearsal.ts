@@ -1,6 +1,6 @@
 /** Rehearses a loss under load, and measures what callers saw of it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type RenderId, renderUuid } from '@platen/contract/render-id.ts'
+import { type RenderId, renderUuid } from '@platen/contract/domain/render-id.ts'
 import type { TrialTenant } from '../chaos/cluster/rig/rig.ts'
 import { judge, mayStillCome, type PromiseId, type Violation } from '../chaos/cluster/trial/judge.ts'
 import { beginLoad, type Exchange, type Load } from '../chaos/cluster/trial/load.ts'

@@ -2,23 +2,23 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
+import { templateKey } from '@platen/contract/domain/render.ts'
+import type { TemplateChecker } from '@platen/contract/domain/template-check.ts'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import type { DirectoryPublisher } from '@platen/contract/port/directory.ts'
-import { templateKey } from '@platen/contract/render.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
-import { openManifests } from '@platen/embedded/manifests.ts'
+import { checkInTurns } from '@platen/renderer/engine/template-checker.ts'
 import { openTemplateCheck } from '@platen/renderer/template/check.ts'
 import { openSandbox } from '@platen/renderer/template/evaluate.ts'
 import { openFolderChecks } from '@platen/settings/manifest/folder-checks.ts'
+import { openManifests } from '@platen/settings/manifest/follow.ts'
 import { MANIFEST_CHECKS_FIRST_MS, MANIFEST_CHECKS_LATER_MS } from '@platen/settings/manifest/limit.ts'
-import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
-import type { PublishCheck } from '@platen/settings/publish/run-check.ts'
 import { loadOrCreateKeyFile } from '@platen/settings/secrets.ts'
 import { logTo, NEVER } from '../fixture/build.ts'
 import { KEY, PLAN, TENANT, templateHead } from '../fixture/manifests.ts'
+import { memoryArtifactStore } from '../fixture/memory/artifact-store.ts'
 
 /** A plan, a tenant on it and a key of it, in one file. */
 export const PLATFORM = [PLAN, TENANT, KEY].join('---\n')
@@ -47,7 +47,7 @@ export async function makeFolder() {
     dir: own,
     dataDir,
     write: (name: string, text: string | Uint8Array) => writeFile(join(own, name), text),
-    follow: (dir = own, ports: Pick<Followed, 'publisher' | 'check'> = {}) =>
+    follow: (dir = own, ports: Pick<Followed, 'publisher' | 'checker'> = {}) =>
       follow({ dir, dataDir, artifacts, ...ports }),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
   }
@@ -60,14 +60,14 @@ interface Followed {
   /** In place of a directory that takes whatever is published. */
   readonly publisher?: DirectoryPublisher
   /** In place of one in this thread, which nothing could end. */
-  readonly check?: PublishCheck
+  readonly checker?: TemplateChecker
 }
 
 /** Follows a folder. `logged` resolves with the first line of that message that nobody has asked for yet. */
-async function follow({ dir, dataDir, artifacts, publisher, check: given }: Followed) {
+async function follow({ dir, dataDir, artifacts, publisher, checker }: Followed) {
   const clock = systemClock()
   const own = openTemplateCheck(await openSandbox())
-  const check = given ?? ((request) => own(request))
+  const turns = { permits: 2, permitsPerTenant: 1 }
   const lines: Line[] = []
   let wake = Promise.withResolvers<void>()
   const log = logTo(({ message, fields }) => {
@@ -87,7 +87,7 @@ async function follow({ dir, dataDir, artifacts, publisher, check: given }: Foll
       brand: 'service',
       sealKeys: [await loadOrCreateKeyFile(join(dataDir, 'seal-key'), 32, systemIds())],
       serviceBucket: 'platen',
-      checks: openFolderChecks({ clock, check: openCheckScheduler({ check, clock }).check }),
+      checks: openFolderChecks(checker ?? checkInTurns({ run: own, turns, clock }), clock),
       checkWaitMs: { first: MANIFEST_CHECKS_FIRST_MS, later: MANIFEST_CHECKS_LATER_MS },
       log,
     },

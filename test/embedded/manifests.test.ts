@@ -2,15 +2,14 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { TemplateChecker } from '@platen/contract/domain/template-check.ts'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
+import { openTemplateChecker } from '@platen/renderer/engine/template-checker.ts'
 import { spawnThreadFor } from '@platen/renderer/engine/thread/start.ts'
-import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import { EMPTY_FOLDER, type Reader, readFolder } from '@platen/settings/manifest/folder.ts'
 import { openReadAhead, READ_AT_ONCE_CHARS_MAX } from '@platen/settings/manifest/text/read-ahead.ts'
-import { openCheckThreads } from '@platen/settings/publish/check-threads.ts'
-import { CHECKS_AT_ONCE } from '@platen/settings/publish/limit.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
 import { template as aTemplate, htmlOnly, manifestOf, PLAN, plan, TENANT } from '../fixture/manifests.ts'
@@ -141,11 +140,9 @@ describe('a change', () => {
   })
 
   test('of a tenant or key is in force while templates hang in their check', async () => {
-    const clock = systemClock()
-    const open = () => openThreadPool({ size: CHECKS_AT_ONCE, clock, spawn: spawnThreadFor(['check']) })
-    await using threads = openCheckThreads({ open, clock })
+    await using checker = openTemplateChecker({ clock: systemClock() })
     await write('all.yaml', [PLATFORM, GLOBEX, template('Dear')].join('---\n'))
-    await using service = await folder.follow(dir, { check: threads.check })
+    await using service = await folder.follow(dir, { checker })
     await write('hanging.yaml', Array.from({ length: 8 }, (_, at) => hanging(`hanging-${at}`)).join('---\n'))
     await write('all.yaml', [PLATFORM.replace('namespaces', 'suspend: true, namespaces'), GLOBEX].join('---\n'))
     await poll(service.current).until(({ tenants }) => tenants.get(ACME)?.suspended === true)
@@ -153,6 +150,41 @@ describe('a change', () => {
     await poll(service.current).until(({ templates }) => templates.has('globex' as TenantId))
     // Nothing is said of what is not known yet.
     expect(service.lines.filter(({ fields }) => String(fields['resource']).includes('hanging'))).toEqual([])
+  })
+
+  test('names each template that hangs in its check, once, and then the threads of the checks end', async () => {
+    const exits: Promise<unknown>[] = []
+    const spawnThread = spawnThreadFor(['check'])
+    const spawn: typeof spawnThread = (...limits) => {
+      const thread = spawnThread(...limits)
+      exits.push(new Promise((resolve) => thread.once('exit', resolve)))
+      return thread
+    }
+    await using threads = openTemplateChecker({ clock: systemClock(), spawn, checkCpuMsMax: 1000 })
+    const asked: string[] = []
+    const checker: TemplateChecker = {
+      check(tenant, request, signal) {
+        if (typeof request !== 'function') asked.push(request.source.code)
+        return threads.check(tenant, request, signal)
+      },
+    }
+    const names = ['one', 'two', 'three', 'four']
+    await write('all.yaml', PLATFORM)
+    await using service = await folder.follow(dir, { checker })
+    await write('templates.yaml', [...names.map(hanging), template('Dear')].join('---\n'))
+    const refused = new Map<unknown, unknown>()
+    while (refused.size < names.length) {
+      const { resource, reason, detail } = await service.logged('resource refused')
+      // Html is not in the plan, which is said of the sound one.
+      if (reason === 'CompileError') refused.set(resource, detail)
+    }
+    const told = 'it could not be checked: it or its types take more than 1 s of CPU'
+    expect(refused).toEqual(new Map(names.map((name) => [`Template team-acme/${name}`, told])))
+    expect(await letters(service)).toEqual(['Dear'])
+    await Promise.all(exits)
+    await write('other.yaml', template('anew').replace('letter', 'other'))
+    await poll(() => letters(service)).until((all) => all.length === 2)
+    expect(asked.toSorted()).toEqual([...names, 'letter', 'other'].toSorted())
   })
 
   test('may be a rename over the old file, as editors and kubelets do', async () => {

@@ -2,7 +2,6 @@
 import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileArtifactStore, openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
-import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
 import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { type Database, openDatabase } from '@platen/adapters/sqlite/database.ts'
@@ -10,11 +9,8 @@ import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { type SqliteEventLog, sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { sqliteRenderList } from '@platen/adapters/sqlite/render-ledger/render-list.ts'
 import { type SqliteRenderLedger, sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
-import { encodeErasure, erasureKey } from '@platen/contract/erasure.ts'
-import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { IDEMPOTENCY_MS, REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
-import { scopeOfRender } from '@platen/contract/listed-render.ts'
-import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
+import { encodeErasure, erasureKey } from '@platen/contract/domain/erasure.ts'
+import { IDEMPOTENCY_MS, REMOVE_EVERY_MS } from '@platen/contract/domain/limit.ts'
 import {
   type ArtifactAddress,
   decodeManifest,
@@ -25,7 +21,10 @@ import {
   manifestKey,
   pdfKey,
   type RenderRecord,
-} from '@platen/contract/render.ts'
+} from '@platen/contract/domain/render.ts'
+import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
+import { scopeOfRender } from '@platen/contract/port/listed-render.ts'
+import { encodeClaim, idempotencyFolder } from '@platen/contract/stored/idempotency.ts'
 import { EVENTS_KEPT_MS } from '@platen/embedded/store/limit.ts'
 import { keepRetention, type Retention } from '@platen/embedded/store/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -33,6 +32,7 @@ import { all } from '../conformance/harness.ts'
 import { aFailure, aManifest, anEvent, aRecord, type LogLine, logTo, NEVER, NOON } from '../fixture/build.ts'
 import { aFolder } from '../fixture/lifetime.ts'
 import { ACME_LIVE, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
+import { type ManualClock, manualClock } from '../fixture/memory/clock.ts'
 import { poll } from '../time/poll.ts'
 import { startEmbedded } from '../topology/embedded.ts'
 import { ended, submit } from '../topology/service.ts'

@@ -1,10 +1,10 @@
 /** Rotations that are asked for: made once, with an overlap, whatever is killed in between; and secrets that show nowhere. */
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/limit.ts'
+import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/domain/limit.ts'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
+import { sealWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
-import { sealWebhookSecret } from '@platen/contract/webhook-secret.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ofTest } from '../fixture/lifetime.ts'
 import { TENANT } from '../fixture/manifests.ts'

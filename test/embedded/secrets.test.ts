@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { newWebhookSecret } from '@platen/contract/webhook-secret.ts'
+import { newWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
 import {
   type ApiKeyFile,
   apiKeyPath,

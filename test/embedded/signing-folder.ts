@@ -1,9 +1,9 @@
 /** A followed folder with one tenant, and what tests look at of its webhook secret. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
-import type { Tenant, TenantId } from '@platen/contract/tenant.ts'
-import { signingSecretsOf } from '@platen/contract/webhook-secret.ts'
+import { ROTATE_ANNOTATION } from '@platen/contract/domain/resource-spec.ts'
+import type { Tenant, TenantId } from '@platen/contract/domain/tenant.ts'
+import { signingSecretsOf } from '@platen/contract/domain/webhook-secret.ts'
 import { KEY, PLAN, TENANT } from '../fixture/manifests.ts'
 import { type Folder, makeFolder } from './followed-folder.ts'
 

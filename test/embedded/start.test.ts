@@ -199,10 +199,52 @@ test('the first run makes both invoices from the examples and stops cleanly, and
   }
 })
 
-async function firstRun(folder: string): Promise<{ code: number; out: string }> {
-  const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: folder }
+test('the first run on a folder of one’s own shows its templates and keys', async () => {
+  const folder = aFolder()
+  await mkdir(join(folder, 'mine'))
+  await writeFile(join(folder, 'mine/note.yaml'), MANIFESTS)
+  const { code, out } = await firstRun(folder, { PLATEN_MANIFESTS_DIR: join(folder, 'mine') })
+  expect(code).toBe(0)
+  expect(out).toContain((await readFile(join(folder, 'keys/team-own.mine'), 'utf8')).trim())
+  expect(out).toContain('out/note-react_pdf.pdf')
+  expect((await inspectPdf(await readFile(join(folder, 'out/note-react_pdf.pdf')))).text).toContain('A note to Ada')
+})
+
+async function firstRun(
+  folder: string,
+  own: Readonly<Record<string, string>> = {},
+): Promise<{ code: number; out: string }> {
+  const settings = { PLATEN_PORT: '0', PLATEN_DATA_DIR: folder, ...own }
   const program = [join(ROOT, 'embedded/src/first-run.ts'), '--once', '--data', folder]
   const child = spawnService(settings, { program, cwd: folder })
   const [out, [code]] = await Promise.all([Array.fromAsync(child.stdout), once(child, 'exit')])
   return { code: Number(code), out: Buffer.concat(out).toString() }
 }
+
+const MANIFESTS = `apiVersion: platen.dev/v1alpha1
+kind: Plan
+metadata: { name: own }
+spec: { renderLimitMonthly: 100 }
+---
+apiVersion: platen.dev/v1alpha1
+kind: Tenant
+metadata: { name: own }
+spec: { planRef: { name: own }, namespaces: [team-own] }
+---
+apiVersion: platen.dev/v1alpha1
+kind: ApiKey
+metadata: { name: mine, namespace: team-own }
+spec: { tenantRef: { name: own }, secretName: mine }
+---
+apiVersion: platen.dev/v1alpha1
+kind: Template
+metadata: { name: note, namespace: team-own }
+spec:
+  tenantRef: { name: own }
+  reactPdf:
+    source:
+      inline: |
+        import { Document, Page, Text } from '@react-pdf/renderer'
+        export default ({ data }) => <Document><Page><Text>A note to {data.name}</Text></Page></Document>
+  sampleData: { name: Ada }
+`

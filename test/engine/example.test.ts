@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
-import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
+import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
+import type { CheckRequest } from '@platen/contract/domain/template-check.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
-import type { CheckRequest } from '@platen/contract/template-check.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
 import { openReactPdfEngine } from '@platen/renderer/engine/react-pdf.ts'
 import { openThreadPool } from '@platen/renderer/engine/thread-pool.ts'
 import type { RenderEngine } from '@platen/renderer/port/engine.ts'
@@ -272,6 +272,16 @@ const wordsOf = ({ text }: PdfFacts) =>
     .split(' ')
     .sort()
 
+/** All texts in data. */
+function textsIn(data: Json): readonly string[] {
+  if (typeof data === 'string') return [data]
+  return typeof data === 'object' && data !== null ? Object.values(data).flatMap(textsIn) : []
+}
+
+function lettersOf(text: string): string {
+  return text.replaceAll(/[^\p{L}\p{M}\p{N}]/gu, '')
+}
+
 /** Every field, each as long or large as the schema allows, in letters of the sample. A list has ten items at most. */
 function longest(schema: JsonObject, sample: Json | undefined, root = schema): Json {
   const { $ref, properties, items, maxItems, maxLength, maximum, type } = schema
@@ -315,6 +325,17 @@ describe.for(cases)('$code by $engine', ({ code, engine, expected }) => {
     for (const [page, texts] of expected.texts.entries()) {
       for (const text of texts) expect(pages[page]).toContain(text)
     }
+  })
+
+  test('has the words of its sample as they were written', async () => {
+    const printed = plain((await sampleOf(code, engine)).text).split(' ')
+    const words = textsIn(JSON.parse(examples.get(code)?.sampleData ?? '{}')).flatMap((text) => plain(text).split(' '))
+    // A word that is broken over lines, or not printed, has no like. pdftotext turns signs around beside letters from the right.
+    const found = words
+      .filter((word) => !/\p{Script=Arabic}/u.test(word))
+      .filter((word) => printed.some((other) => lettersOf(other) === lettersOf(word)))
+    expect(found.length).toBeGreaterThan(10)
+    expect(found.filter((word) => !printed.some((other) => other.includes(word)))).toEqual([])
   })
 
   test('renders the least its schema allows', async () => {

@@ -30,7 +30,7 @@ interface Asked {
 
 /** A page of react_pdf with this element, which may use `data`. */
 async function ofElement(element: string, { data = {}, locale }: Asked = {}): Promise<Uint8Array> {
-  const source = `import { Document, Page } from '@react-pdf/renderer'
+  const source = `import { Document, Page, Text } from '@react-pdf/renderer'
 import { QrCode, Barcode, PaymentCode, Chart } from '@platen/template'
 export default ({ data }) => <Document><Page size={[500, 400]} style={{ padding: 20 }}>${element}</Page></Document>`
   const template = locale === undefined ? {} : { template: { locale } }
@@ -246,6 +246,40 @@ const MONTHS = ['Januar', 'Februar', 'März', 'April'].map((label, index) => ({
 }))
 
 describe('a chart', () => {
+  test.for(
+    ['bar', 'line', 'pie'].flatMap((type) =>
+      [
+        ['no rows', []],
+        [
+          'zeros',
+          [
+            { label: 'Online', value: 0 },
+            { label: 'Shop', value: 0 },
+          ],
+        ],
+        ['nulls', [{ label: 'Online', value: null }, { label: null }]],
+        ...(type === 'pie'
+          ? []
+          : [
+              [
+                'values below 0',
+                [
+                  { label: 'Online', value: -3 },
+                  { label: 'Shop', value: -1 },
+                ],
+              ],
+            ]),
+      ].map(([what, rows]) => [type, what, rows] as const),
+    ),
+  )('%s of %s is empty, and the rest of the document is printed', async ([type, , rows]) => {
+    const data = { rows }
+    const pages = [
+      await ofElement(`<><Chart type="${type}" data={data.rows} /><Text>the rest</Text></>`, { data }),
+      await ofTag(`{% chart rows, type: "${type}" %} the rest`, { data }),
+    ]
+    for (const pdf of pages) expect((await wordsOf(pdf)).join(' ')).toContain('the rest')
+  })
+
   test('of bars has its axis, names and legend as text, in the locale of the template', async () => {
     const asked = { data: { rows: MONTHS }, locale: 'de-DE' }
     const pdfs = [

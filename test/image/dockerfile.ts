@@ -1,4 +1,4 @@
-/** What a Dockerfile says, as far as ours go: no heredocs, no ADD, no flags but those of COPY. */
+/** What our Dockerfile says: no heredocs, no ADD, no flags but those of COPY. */
 import { readText } from '../architecture/source-tree.ts'
 
 export interface Instruction {
@@ -11,26 +11,55 @@ export interface Instruction {
   readonly words: readonly string[]
 }
 
-export interface Stage {
-  /** The image it begins with, arguments filled in with their defaults. */
-  readonly base: string
+/** An image, with what it has from the stages that it begins with. */
+export interface Image {
+  /** The images from which it and what it copies are made, arguments filled in with their defaults. */
+  readonly bases: readonly string[]
   readonly instructions: readonly Instruction[]
+  /** Of the stage from which it copies what is installed. */
+  readonly installing: readonly Instruction[]
 }
 
-/** The stages of a Dockerfile, the last one being the image. */
-export function stagesOf(path: string): readonly Stage[] {
-  const lines = readText(path)
+interface Stage {
+  readonly base: string
+  readonly instructions: Instruction[]
+}
+
+/** The image of a target of our Dockerfile. */
+export function imageNamed(target: string): Image {
+  const stages = readStages()
+  const imageOf = (name: string): Stage => {
+    const stage = stages.get(name)
+    if (stage === undefined) return { base: name, instructions: [] }
+    const { base, instructions } = imageOf(stage.base)
+    return { base, instructions: [...instructions, ...stage.instructions] }
+  }
+  const { base, instructions } = imageOf(target)
+  const installing = imageOf(`install-${target}`)
+  return { bases: [installing.base, base], instructions, installing: installing.instructions }
+}
+
+/** Each under its name. */
+function readStages(): ReadonlyMap<string, Stage> {
+  const lines = readText('Dockerfile')
     .replace(/^#.*\n/gm, '')
     .replace(/\\\n/g, ' ')
     .split('\n')
   const instructions = lines.filter((line) => line.trim() !== '').map(instructionOf)
   const defaults = new Map(instructions.filter(({ name }) => name === 'ARG').map(({ text }) => pairOf(text)))
-  const stages: { base: string; instructions: Instruction[] }[] = []
+  const stages = new Map<string, Stage>()
+  let current: Stage | undefined
   for (const instruction of instructions) {
-    const [base = ''] = instruction.words
-    const filled = base.replace(/\$\{(\w+)\}/, (_, name: string) => defaults.get(name) ?? '')
-    if (instruction.name === 'FROM') stages.push({ base: filled, instructions: [] })
-    else stages.at(-1)?.instructions.push(instruction)
+    if (instruction.name !== 'FROM') {
+      current?.instructions.push(instruction)
+      continue
+    }
+    const [base = '', , name = ''] = instruction.words
+    current = {
+      base: base.replace(/\$\{(\w+)\}/, (_, argument: string) => defaults.get(argument) ?? ''),
+      instructions: [],
+    }
+    stages.set(name, current)
   }
   return stages
 }

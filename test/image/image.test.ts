@@ -1,5 +1,5 @@
 /**
- * The images, as far as they can be judged without an engine to build them: their Dockerfiles are read, and what those copy is copied
+ * The images, as far as they can be judged without an engine to build them: their Dockerfile is read, and what it copies is copied
  * here, into a folder in which every module of the image must load with no package but those that npm says they install.
  */
 import { execFile } from 'node:child_process'
@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest'
 import { listFiles, readText } from '../architecture/source-tree.ts'
 import { aFolder } from '../fixture/lifetime.ts'
 import { MAIN_THREAD_OPTIONS, MALLOC, RENDERING_OPTIONS } from '../topology/embedded.ts'
-import { type Instruction, ignores, type Stage, stagesOf } from './dockerfile.ts'
+import { type Instruction, ignores, imageNamed } from './dockerfile.ts'
 
 const run = promisify(execFile)
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -37,21 +37,21 @@ const IMAGES = [
   { name: 'embedded', present: ['fastify', 'puppeteer-core', 'yaml'], absent: ['@kubernetes/client-node', ...TOOLS] },
 ]
 
+const COMPILING = readText('image/compile.js')
 const isIgnored = ignores()
 const files = listFiles()
 
 describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
-  const stages = stagesOf(`${name}/Dockerfile`)
-  const image = stages.at(-1)?.instructions ?? []
+  const { bases, instructions: image, installing } = imageNamed(name)
   const isRendering = name === 'renderer' || name === 'embedded'
   const only = (wanted: string) => image.filter((instruction) => instruction.name === wanted)
 
   test('installs by the Node of package.json, and is a Debian with that Node and no npm', () => {
-    expect(stages.map(({ base }) => base)).toEqual([`node:${NODE_VERSION}-trixie-slim`, 'debian:trixie-slim'])
-    const copied = only('COPY').filter(({ flags }) => flags.includes('--from=install'))
-    expect(copied.map(({ words }) => words)).toEqual([
-      ['/usr/local/bin/node', '/usr/local/bin/'],
-      ['/srv/platen', './'],
+    expect(bases).toEqual([`node:${NODE_VERSION}-trixie-slim`, 'debian:trixie-slim'])
+    const copied = only('COPY').filter(({ flags }) => flags.length > 0)
+    expect(copied.map(({ text }) => text)).toEqual([
+      '--from=install /usr/local/bin/node /usr/local/bin/',
+      `--from=install-${name} /srv/platen ./`,
     ])
   })
 
@@ -77,8 +77,8 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
 
   test('leaves its health to the orchestrator, and everything in it to root', () => {
     expect(image.filter((each) => ['HEALTHCHECK', 'ADD', 'VOLUME'].includes(each.name))).toEqual([])
-    expect(new Set(only('COPY').flatMap(({ flags }) => flags))).toEqual(new Set(['--from=install']))
-    expect(only('ENV').map(({ words }) => words[0])).toEqual(['NODE_ENV=production'])
+    expect(only('COPY').flatMap(({ flags }) => flags)).toEqual(['--from=install', `--from=install-${name}`])
+    expect(only('ENV')[0]?.words[0]).toBe('NODE_ENV=production')
   })
 
   test('keeps memory small by the same options as `npm start` and the tests', () => {
@@ -100,7 +100,7 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
   })
 
   test('is made of files that exist and reach the builder', () => {
-    const sources = stages.flatMap(({ instructions }) => instructions.filter(isFromContext).flatMap(sourcesOf))
+    const sources = [...installing, ...image].filter(isFromContext).flatMap(sourcesOf)
     expect(sources.filter((path) => !isThere(path))).toEqual([])
     expect(sources.filter(isIgnored)).toEqual([])
   })
@@ -113,24 +113,22 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
     const later = sources.flatMap((file) =>
       [...readText(file).matchAll(/(?<!typeof )\bimport\('([^.'][^']*)'\)/g)].map(([, wanted]) => wanted ?? ''),
     )
-    const [compiling] = only('RUN').filter(({ text }) => text.includes('compile-cache'))
-    expect(later.filter((each) => !each.startsWith('@platen/') && !compiling?.text.includes(`'${each}'`))).toEqual([])
+    expect(later.filter((each) => !each.startsWith('@platen/') && !COMPILING.includes(`'${each}'`))).toEqual([])
   })
 
-  test.runIf(present.includes('puppeteer-core'))('has compiled react-pdf as threads change it', () => {
-    const [compiling] = only('RUN').filter(({ text }) => text.includes('compile-cache'))
-    const code = compiling?.text ?? ''
+  test('has compiled its code with the options of its start', () => {
+    const compiling = only('RUN').filter(({ text }) => text.startsWith('image/compile.sh'))
     // Code that was compiled with other options is not used.
-    expect(code).toContain(` node ${RENDERING_OPTIONS.join(' ')} --input-type=module`)
-    // Whoever loads it first decides.
-    expect(code.indexOf('await importDocument()')).toBeGreaterThan(0)
-    expect(code.indexOf('await importDocument()')).toBeLessThan(code.indexOf('globSync('))
+    expect(compiling.map(({ text }) => text)).toEqual([
+      ['image/compile.sh', ...(isRendering ? RENDERING_OPTIONS : [])].join(' '),
+    ])
   })
 
   test('installs what it needs and nothing else, and all of its modules load', async () => {
     // As npm names it.
     const folder = await realpath(aFolder())
-    for (const stage of stages) await assemble(stage, folder)
+    await assemble(installing, folder)
+    await assemble(image, folder)
     const installed = await packagesIn(folder)
     expect(present.filter((each) => !installed.includes(each))).toEqual([])
     expect(absent.filter((each) => installed.includes(each))).toEqual([])
@@ -143,11 +141,16 @@ describe.for(IMAGES)('the image of $name', ({ name, present, absent }) => {
   })
 })
 
+test('react-pdf is compiled as threads load it: whoever loads it first decides', () => {
+  expect(COMPILING.indexOf('await importDocument()')).toBeGreaterThan(0)
+  expect(COMPILING.indexOf('await importDocument()')).toBeLessThan(COMPILING.indexOf('globSync('))
+})
+
 test('nothing of the tests, of receivers or a folder of data reaches the builder', () => {
   const kept = files.filter((file) => !isIgnored(file))
   const outside = kept.filter(
     (file) =>
-      !/^((contract|adapters|process|settings|api|operator|renderer|events|embedded|examples)\/|(package(-lock)?\.json|\.npmrc)$)/.test(
+      !/^((lib|contract|adapters|process|settings|api|operator|renderer|events|embedded|examples|image)\/|(package(-lock)?\.json|\.npmrc)$)/.test(
         file,
       ),
   )
@@ -178,7 +181,7 @@ function isThere(path: string): boolean {
 }
 
 /** Does what a stage does in its folder: copies from the repository, and what `npm ci` installs. */
-async function assemble({ instructions }: Stage, folder: string): Promise<void> {
+async function assemble(instructions: readonly Instruction[], folder: string): Promise<void> {
   for (const instruction of instructions) {
     if (isFromContext(instruction)) await copy(instruction, folder)
     if (instruction.text.startsWith('npm ')) await install(instruction, folder)
@@ -257,3 +260,10 @@ async function load(folder: string): Promise<Loaded> {
   })
   return JSON.parse(stdout) as Loaded
 }
+
+test('`make run` keeps memory small by the same options', () => {
+  const [recipe = ''] = /^run:.*\n(?:\t.*\n)+/m.exec(readText('Makefile')) ?? []
+  const malloc = Object.entries(MALLOC).map((entry) => entry.join('='))
+  const options = [...MAIN_THREAD_OPTIONS, ...RENDERING_OPTIONS]
+  expect(recipe).toContain(`${malloc.join(' ')} exec $(NODE) ${options.join(' ')} embedded/src/first-run.ts`)
+})

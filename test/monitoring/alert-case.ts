@@ -121,19 +121,6 @@ export const ALERT_CASES: readonly AlertCase[] = [
     says: '2 records have become dead letters in an hour: unreadable event.',
   },
   {
-    alert: 'PlatenNewerRecordsWait',
-    at: 20,
-    // Two processes read the same.
-    fires: {
-      'platen_set_aside_backlog_records{namespace="pdf",pod="a"}': '3x30',
-      'platen_set_aside_backlog_records{namespace="pdf",pod="b"}': '3x30',
-    },
-    // During a rollout they come back.
-    quiet: { 'platen_set_aside_backlog_records{namespace="pdf",pod="a"}': '3x9 0 3x20' },
-    labels: { namespace: 'pdf' },
-    says: '3 records of a newer format have been set aside for 15 minutes.',
-  },
-  {
     alert: 'PlatenEngineRestarts',
     at: 20,
     fires: { 'platen_restarts_total{namespace="pdf",part="browser",reason="crashed"}': '0+1x30' },

@@ -1,6 +1,5 @@
 /** What each process shows Prometheus before anything has happened, from the product's own meters. */
 import { WEBHOOK_WAITS } from '@platen/adapters/kafka/delivery/topic.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { apiMeter } from '@platen/adapters/prometheus/api.ts'
 import { type Dependencies, dependencyMeters } from '@platen/adapters/prometheus/dependency.ts'
 import { gaugeCertificates } from '@platen/adapters/prometheus/deployable/certificate.ts'
@@ -10,20 +9,20 @@ import { gaugeSettings } from '@platen/adapters/prometheus/deployable/setting.ts
 import { gaugeBacklog } from '@platen/adapters/prometheus/event/backlog.ts'
 import { projectionMeter } from '@platen/adapters/prometheus/event/projection.ts'
 import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
-import { countSetAside } from '@platen/adapters/prometheus/event/set-aside.ts'
 import { gaugeSealedSecrets, webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { gaugeKeyExpiry, operatorMeter } from '@platen/adapters/prometheus/operator.ts'
 import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { rendererMeter, tenantMeter } from '@platen/adapters/prometheus/renderer.ts'
-import { FAILURES, type FailureCode } from '@platen/contract/error.ts'
-import { LANES } from '@platen/contract/render.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import { FAILURES, type FailureCode } from '@platen/contract/domain/error.ts'
+import { LANES } from '@platen/contract/domain/render.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
 import { LEASE } from '@platen/operator/leader/service.ts'
 import { FOLLOWED_KINDS } from '@platen/operator/reconcile/resource-cache.ts'
 import { EVENT_READERS } from '@platen/process/data-plane.ts'
 import { anApi } from '../fixture/api.ts'
 import { aFailure, aManifest, aRecord, CERTIFICATE } from '../fixture/build.ts'
+import { manualClock } from '../fixture/memory/clock.ts'
 
 export type Group =
   | 'all'
@@ -57,7 +56,6 @@ export async function expositions({
   const meter = rendererMeter(renderer, { tenants: [], dependencies, isChromiumUp: () => true })
   for (const engine of ENGINES) meter.serving(engine, { slots: 1, lanes: LANES, saturation: () => 0, storing: () => 0 })
   const tenants = named('renderer')
-  countSetAside(tenants, ['render'])
   const ended = tenantMeter(tenants, ['*'])
   // Tenants are no label before one has rendered.
   ended(aRecord(), aManifest().outcome)
@@ -74,9 +72,7 @@ export async function expositions({
     queues: ENGINES.flatMap((engine) => LANES.map((lane) => ({ engine, lane, renders: 0, oldestMs: 0 }))),
     readers: EVENT_READERS.map((name) => ({ name, records: 0 })),
     deliveries: WEBHOOK_WAITS.map(({ name }) => ({ name, records: 0 })),
-    setAside: 0,
   }))
-  countSetAside(eventsInCluster, ['event', 'delivery'])
   gaugeSealedSecrets(eventsInCluster, () => ({ first: 0, older: 0, unknown: 0 }))
   return {
     all,

@@ -183,12 +183,11 @@ const AFTERWARDS: readonly Panel[] = [
   {
     title: 'Dead letters',
     description:
-      'Records that nobody can process, by reason. They are kept with the reason in `render.dead` and `webhook.dead`. And records that wait for a newer version.',
+      'Records that nobody can process, by reason. They are kept with the reason in `render.dead` and `webhook.dead`.',
     unit: 'short',
     queries: {
       '{{reason}}': `sum by (reason) (increase(platen_dead_letters_total{${IN}}[1h]))`,
       'webhook {{record}}': `sum by (record) (increase(platen_webhook_dead_letters_total{${IN}}[1h]))`,
-      'for a newer version': `max(platen_set_aside_backlog_records{${IN}})`,
     },
   },
 ]

@@ -59,8 +59,6 @@ export const OF_ALERTS = [
   `For ${words(threshold('PlatenSettingsNotFollowed') * SECOND_MS)}, an API process has not known`,
   `clock of Prometheus by more than ${words(threshold('PlatenClockWrong') * SECOND_MS)}`,
   `has not kept up for ${spoken(windowMs('PlatenLogLinesLost') + lastsMs('PlatenLogLinesLost'))}`,
-  `For ${spoken(lastsMs('PlatenNewerRecordsWait'))}, records of a newer [format]`,
-  `(runbook.md#platennewerrecordswait) fires after ${spoken(lastsMs('PlatenNewerRecordsWait'))}`,
   `For ${words(lastsMs('PlatenDependencySlow'))}, one call of a dependency in twenty has taken longer than ${words(threshold('PlatenDependencySlow') * SECOND_MS)}`,
   `expires within ${words(threshold('PlatenCertificateExpires') * SECOND_MS)}`,
   `\`PLATEN_DRAIN_SECONDS\` is ${words(DRAIN_SECONDS_MAX * SECOND_MS)} at most`,

@@ -4,13 +4,12 @@ import { PARTITIONS } from '@platen/adapters/kafka/topic.ts'
 import { LAST_SPANS_MS_MAX, SPANS_WAITING_MAX } from '@platen/adapters/otel/limit.ts'
 import { SOON_MS } from '@platen/adapters/prometheus/operator.ts'
 import * as redis from '@platen/adapters/redis/limit.ts'
-import { SHARDED_AFTER_MS } from '@platen/adapters/s3/installation.ts'
 import { SETTING_FILES_READ_MS } from '@platen/adapters/setting/limit.ts'
 import { LOG_WAITING_BYTES_MAX } from '@platen/adapters/system/log-output.ts'
 import { CLOSE_MS_MAX, FLUSH_MS_MAX } from '@platen/adapters/system/run.ts'
 import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/api/admission/limit.ts'
 import { DIRECTORY_ENFORCED_MS_MAX } from '@platen/cli/publish.ts'
-import * as contract from '@platen/contract/limit.ts'
+import * as contract from '@platen/contract/domain/limit.ts'
 import { CHARGES_AUDITED_EVERY_MS } from '@platen/events/charge/limit.ts'
 import { ERASURES_LOOKED_FOR_EVERY_MS } from '@platen/events/retention/limit.ts'
 import * as cluster from '@platen/operator/cluster/limit.ts'
@@ -59,15 +58,9 @@ const QUEUE = [
   `reminders of webhooks, ${days(contract.KAFKA_EVENTS_KEPT_MS)} of events`,
   `\`platen-reason\` | ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
   `like \`render.dead\`, for deliveries | ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
-  `until a process can read them | ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
-  `until a newer process reads them | ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
   `records that cannot be read | ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
   `of renders that crashed | ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
   `If your duty to erase is shorter than ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
-  `stays in \`record.newer\`, for ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
-  `After ${words(contract.QUEUE_AGE_MS_MAX)}, the renders end as \`expired\`, free of charge; webhooks wait up to ${days(contract.DEAD_LETTERS_KEPT_MS)}`,
-  `${seconds(kafka.SET_ASIDE_RETURNED_AFTER_MS)} after such an \`events\` process starts`,
-  `puts it back ${seconds(kafka.SET_ASIDE_RETURNED_AFTER_MS)} later`,
   `without renderers again every ${words(kafka.KAFKA_OFFSETS_RENEWED_EVERY_MS)}`,
   `which happens once ${words(kafka.KAFKA_COMMIT_EVERY_MS)}`,
   `up to the ${digits(PARTITIONS.events)} partitions of \`webhook.due\``,
@@ -81,7 +74,6 @@ const VIEWS = [
 ]
 
 const STORE = [
-  `Shards begin ${words(SHARDED_AFTER_MS)} after the start`,
   `a tombstone without them stays ${word(contract.ERASED_KEPT_DAYS)} days`,
   `The first round is within ${words(ERASURES_LOOKED_FOR_EVERY_MS)}, in the embedded`,
   `who erased it | ${word(contract.ERASED_KEPT_DAYS)} days`,
@@ -138,7 +130,6 @@ const PROCESS = [
 ]
 
 const CHART = [
-  `The pod sleeps ${word(Number(preStop))} seconds (\`preStop\`)`,
   `So its pods first sleep ${word(Number(preStop))} seconds`,
   `renderers \`drainSeconds\` plus ${digits(Number(grace))},`,
   `The default of ${digits(values.autoscaling.lagPerReplica)} fits documents`,

@@ -19,7 +19,7 @@ export const LISTED_SECTIONS: readonly { readonly path: string; readonly heading
 const MEASURED = [
   'The fonts take 98 MB of an image that renders. 86 MB of them are the large ones: simplified Chinese 21 MB, traditional Chinese 14 MB, Japanese 11 MB, Korean 12 MB, and emoji 27 MB',
   'and one GET in `events`, each about 25 ms',
-  'some 385 MiB at the highest, and 335 MiB while an operator that starts again',
+  'some 440 MiB at the highest, and 390 MiB while an operator that starts again',
   'some 150 MiB for itself, 80 to 380 MiB for each render thread and 190 MiB for Chromium',
   'some 100 MB for the renderer',
   'the next html render waits some 0.7 s for others',
@@ -27,7 +27,7 @@ const MEASURED = [
   'within a second, even with ten thousand tenants',
   'A change takes effect within a second, once the files have been quiet',
   'sees it within a second, and reads all existing events',
-  'some sixteen bytes for each',
+  'some eleven bytes for each',
   'it has 16 bytes for each render',
   'at 1,000 a second are 77 GiB',
   'at some 1,500 renders a second',

@@ -6,9 +6,9 @@ import * as body from '@platen/api/body/limit.ts'
 import * as api from '@platen/api/limit.ts'
 import * as route from '@platen/api/route/limit.ts'
 import { BODY_PIECE_BYTES_MIN, WAITS_OF_ACCOUNT_SHARE, WAITS_SHARE } from '@platen/api/traffic/limit.ts'
-import * as contract from '@platen/contract/limit.ts'
-import { TRACESTATE_CHARS_MAX, TRACESTATE_MEMBERS_MAX } from '@platen/contract/trace.ts'
+import * as contract from '@platen/contract/domain/limit.ts'
 import * as webhook from '@platen/events/webhook/limit.ts'
+import { TRACESTATE_CHARS_MAX, TRACESTATE_MEMBERS_MAX } from '@platen/lib/trace.ts'
 import { WAIT_MS } from '../../client/src/client/wait.ts'
 import { RETRIES } from '../../client/src/client.ts'
 import { TOLERANCE_SECONDS } from '../../client/src/webhook.ts'
@@ -36,8 +36,8 @@ const REQUEST = [
   `of a test event: ${words(route.TEST_EVENT_KEPT_MS)} or two`,
   `requests for \`/openapi.json\` and \`/docs\` | ${digits(traffic.addressRefusals)} a minute of an address`,
   `parsing a body over ${kib(body.BODY_PARSED_INLINE_BYTES_MAX)}, checking data | one at a time for each tenant, in a thread; ${s(body.BODY_CHECK_MS_MAX)}, including the wait`,
-  `PDFs being sent to sync callers | ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} of a tenant`,
-  `Running answers take at most ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} for a tenant`,
+  `PDFs being sent | ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} of each environment of a tenant`,
+  `Running answers take at most ${mib(body.ANSWERS_OF_ONE_TENANT_BYTES_MAX)} for each environment of a tenant`,
   `by \`?wait=\` | ${digits(route.WAIT_S_MAX)} s; a quarter of the connections of a process (${digits(traffic.connections * WAITS_SHARE)}), and an eighth of these (${digits(traffic.connections * WAITS_OF_ACCOUNT_SHARE)}) for an account`,
   `\`wait\` is a whole number up to ${digits(route.WAIT_S_MAX)}`,
   `Ask for less than ${digits(route.WAIT_S_MAX)} seconds if a proxy`,
@@ -97,7 +97,6 @@ const WEBHOOK = [
   `${word(retries.length + 1)} attempts within some ${digits(Math.ceil(scheduleMs / 60_000))} minutes`,
   `as long, at most ${minutes(last)}`,
   // The schedule with its jitter, rounded up to ten minutes.
-  `another ${digits(10 * Math.ceil((scheduleMs * (1 + webhook.WEBHOOK_JITTER_MAX)) / 600_000))} minutes, the whole schedule of a delivery`,
   `under another \`X-Service-Delivery\` for ${words(TOLERANCE_SECONDS * 1000)}`,
   `unless the timestamp is within ${words(TOLERANCE_SECONDS * 1000)} of your clock`,
   `or allow for more than ${words(TOLERANCE_SECONDS * 1000)}`,

@@ -1,9 +1,10 @@
 /** The definitions on a real API server: what it takes and refuses, which our own reader takes and refuses too if they are of settings. */
-import type { JsonObject } from '@platen/contract/brand.ts'
-import type { ErrorDetail } from '@platen/contract/error.ts'
+
+import type { ErrorDetail } from '@platen/contract/domain/error.ts'
+import type { Kind, ResourceManifest } from '@platen/contract/domain/resource-spec.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { brokenChanges } from '@platen/contract/schema/resource/rule.ts'
-import { type Kind, type ResourceManifest } from '@platen/contract/schema/resource.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fieldsOf, readDefinition } from '../crd/definition.ts'
 import { borrowKube } from '../topology/run-server.ts'

@@ -20,7 +20,7 @@ interface Part {
 const PARTS = {
   gotenberg: { home: () => `gotenberg-${GOTENBERG}`, build: buildGotenberg },
   jsreport: { home: () => `jsreport-${digestOf('package-lock.json')}`, build: installJsreport },
-  weasyprint: { home: () => `weasyprint-${digestOf('requirements.txt')}`, build: installWeasyPrint },
+  python: { home: () => `python-${digestOf('requirements.txt')}`, build: installPythonPackages },
   chromium: { home: () => `chromium-${chromiumVersion()}`, build: unpackChromium },
 } as const satisfies Record<string, Part>
 
@@ -47,7 +47,7 @@ function installJsreport(folder: string): void {
   run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', folder])
 }
 
-function installWeasyPrint(folder: string): void {
+function installPythonPackages(folder: string): void {
   const flags = ['--quiet', '--disable-pip-version-check', '--no-deps', '--require-hashes']
   run('python3', ['-m', 'pip', 'install', ...flags, '--target', folder, '-r', lockFile('requirements.txt')])
 }

@@ -3,8 +3,8 @@ import { cluster } from './contender/cluster.ts'
 import { gotenberg } from './contender/gotenberg.ts'
 import { jsreport } from './contender/jsreport.ts'
 import { platen } from './contender/platen.ts'
+import { python } from './contender/python.ts'
 import { reactPdf } from './contender/react-pdf.ts'
-import { weasyprint } from './contender/weasyprint.ts'
 import type { Peer } from './peer.ts'
 
 export const PEERS: readonly Peer[] = [
@@ -15,7 +15,9 @@ export const PEERS: readonly Peer[] = [
   gotenberg('full'),
   jsreport('full'),
   cluster('full'),
-  weasyprint,
+  python('weasyprint', 'WeasyPrint 70'),
+  python('plutoprint', 'PlutoBook (plutoprint 0.23)'),
+  python('pyfulgur', 'fulgur (pyfulgur 0.40)'),
   platen('react_pdf'),
   reactPdf,
 ]

@@ -20,12 +20,15 @@ describe('the results', () => {
   test('are of the versions that the titles name', () => {
     const packages = JSON.parse(readText('test/package.json')) as { readonly dependencies: Record<string, string> }
     const { dependencies } = JSON.parse(readText('test/peer/package/package.json')) as typeof packages
-    const [, weasyprint] = /^weasyprint==(\S+)/m.exec(readText('test/peer/package/requirements.txt')) ?? []
+    const requirements = readText('test/peer/package/requirements.txt')
+    const versionOf = (name: string) => new RegExp(`^${name}==(\\S+)`, 'm').exec(requirements)?.[1]
     const pinned = {
       Gotenberg: GOTENBERG,
       jsreport: dependencies['jsreport'],
       'puppeteer-cluster': packages.dependencies['puppeteer-cluster'],
-      WeasyPrint: weasyprint,
+      WeasyPrint: versionOf('weasyprint'),
+      PlutoBook: versionOf('plutoprint'),
+      fulgur: versionOf('pyfulgur'),
       'react-pdf': packages.dependencies['@react-pdf/renderer'],
     }
     for (const [name, version] of Object.entries(pinned)) {

@@ -1,6 +1,6 @@
 /** How contenders of very different speed are measured alike: by time and not by a number of documents, and for memory one by one. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Batch, type Contender, type Timing } from '../bench/measure.ts'
+import type { Batch, Contender, Timing } from '../bench/measure.ts'
 import { pssOf, treeOf } from '../soak/process-tree.ts'
 
 export interface Pace {

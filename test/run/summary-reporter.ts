@@ -151,13 +151,13 @@ function lineOf(module: TestModule, durationMs: number): string {
   ].join('\n')
 }
 
-/** Returns the message of an error, and of the errors that caused it or that it suppressed. */
-function reasonOf(error: unknown): string {
+/** Returns the message of an error, and of the errors that caused it or that it suppressed. An error may be its own cause. */
+function reasonOf(error: unknown, within: readonly unknown[] = []): string {
   if (typeof error !== 'object' || error === null) return typeof error === 'string' ? error : ''
+  if (within.includes(error)) return ''
   const { message, suppressed, error: inner, cause } = error as Readonly<Record<string, unknown>>
-  return [typeof message === 'string' ? message : '', ...[suppressed, inner, cause].map(reasonOf)]
-    .filter(Boolean)
-    .join('; ')
+  const others = [suppressed, inner, cause].map((other) => reasonOf(other, [...within, error]))
+  return [typeof message === 'string' ? message : '', ...others].filter(Boolean).join('; ')
 }
 
 function inOneLine(text: string): string {

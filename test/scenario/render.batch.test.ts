@@ -1,7 +1,7 @@
 /** A batch: accepted as a whole or not at all, each of its renders as any other, and one event when all have ended. */
 import { gzipSync } from 'node:zlib'
-import type { BatchRecord, BatchWebhookBody } from '@platen/contract/batch-schema.ts'
-import { BATCH_ITEMS_MAX } from '@platen/contract/limit.ts'
+import { BATCH_ITEMS_MAX } from '@platen/contract/domain/limit.ts'
+import type { BatchRecord, BatchWebhookBody } from '@platen/contract/schema/batch-request.ts'
 import type { RenderPage } from '@platen/contract/schema/response.ts'
 import type { UsageBody } from '@platen/contract/schema/usage.ts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

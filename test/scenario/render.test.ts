@@ -62,6 +62,19 @@ describe.for(ENGINES)('the %s engine', (engine) => {
     expect((await request(service, { key: GLOBEX_LIVE, path: `${String(path)}/pdf` })).status).toBe(404)
   })
 
+  test('shows a sync render and its PDF right after the answer', async () => {
+    for (let time = 1; time <= 5; time++) {
+      const answer = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(time), engine })
+      const path = `/api/v1/render/${answer.headers.get('x-service-render-id')}`
+      const [record, pdf] = await Promise.all([
+        request(service, { key: ACME_LIVE, path }),
+        request(service, { key: ACME_LIVE, path: `${path}/pdf` }),
+      ])
+      expect(record.json()).toMatchObject({ status: 'succeeded', pdf_size_bytes: answer.body.byteLength })
+      expect(Buffer.from(pdf.body).equals(Buffer.from(answer.body))).toBe(true)
+    }
+  })
+
   test('shows a sync render under its id too', async () => {
     const answer = await render(service, ACME_LIVE, { template: 'invoice', data: invoice(1), engine })
     const record = await ended(service, ACME_LIVE, String(answer.headers.get('x-service-render-id')))
@@ -119,8 +132,8 @@ describe('templates', () => {
     const answer = await request(service, { key: ACME_LIVE, path: '/api/v1/templates?page=1&per_page=2' })
     expect(answer.json()).toEqual({
       templates: [
-        { code: 'broken', name: 'broken', version: 1, variables_schema: { type: 'object' } },
-        { code: 'busy', name: 'busy', version: 1, variables_schema: { type: 'object' } },
+        { code: 'broken', name: 'broken', version: 1, variables_schema: { type: 'object', properties: {} } },
+        { code: 'busy', name: 'busy', version: 1, variables_schema: { type: 'object', properties: {} } },
       ],
     })
     expect(answer.headers.get('x-total-count')).toBe('4')
@@ -139,7 +152,7 @@ describe('a template', () => {
       engine: 'html',
       engines: [{ engine: 'html', units: 1, in_plan: true }],
       options: { page_size: 'A5' },
-      variables_schema: { type: 'object' },
+      variables_schema: { type: 'object', properties: {} },
       sample: { name: 'you' },
     })
   })

@@ -2,8 +2,14 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ArtifactAddress, decodeManifest, encodeManifest, manifestKey, pdfKey } from '@platen/contract/render.ts'
-import { type IdScope, mintRenderId, type RenderId, renderUuid } from '@platen/contract/render-id.ts'
+import {
+  type ArtifactAddress,
+  decodeManifest,
+  encodeManifest,
+  manifestKey,
+  pdfKey,
+} from '@platen/contract/domain/render.ts'
+import { type IdScope, mintRenderId, type RenderId, renderUuid } from '@platen/contract/domain/render-id.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { platenWith } from '../cli/command.ts'
 import { erase as eraseIn } from '../cluster/harness.ts'
@@ -138,7 +144,7 @@ async function rendered(
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const address = { bucket: record.storage.bucket, key: pdfKey(record, sha256) }
   const pdf = { address, bytes: bytes.length, sha256 }
-  const outcome = { status: 'succeeded', finishedAt: acceptedAt, durationMs: 1, pdf } as const
+  const outcome = { status: 'succeeded', finishedAt: acceptedAt, durationMs: 1, pages: 1, pdf } as const
   const manifest = aManifest({ record, outcome })
   await artifacts.put(address, bytes, signal)
   await artifacts.create({ bucket: SERVICE_BUCKET, key: manifestKey(id) }, encodeManifest(manifest), signal)
@@ -172,7 +178,7 @@ describe('platen erase', () => {
     for (const { code, out, err } of await stopped(async () => [await call(), await call()])) {
       expect([code, out]).toEqual([0, expect.stringContaining(`${gone.id}: erased\n`)])
       expect(JSON.parse(err)).toMatchObject({ by: 'ada', renders: [gone.id], failed: 0 })
-      for (const topic of ['render.events', 'record.newer'])
+      for (const topic of ['render.events', 'render.dead'])
         if (isOfCluster(service)) expect(out).toMatch(new RegExp(`${topic} +20\\d\\d-\\d\\d-\\d\\d`))
     }
     const answer = await asked(gone.id)

@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { GROUPS, isTimeReal, scaledTimeOptions, scaleTime } from './scaled-time.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const FILES = [...new Set(['/contract/src/limit.ts', ...GROUPS.flatMap(({ constants }) => Object.keys(constants))])]
+const FILES = [
+  ...new Set(['/contract/src/domain/limit.ts', ...GROUPS.flatMap(({ constants }) => Object.keys(constants))]),
+]
 const SCALED: Readonly<Record<string, unknown>> = Object.assign(
   {},
   ...(await Promise.all(FILES.map((file) => import(join(ROOT, file))))),

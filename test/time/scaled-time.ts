@@ -31,7 +31,6 @@ const AUDITS: Group = {
     '/operator/src/leader/limit.ts': ['DIRECTORY_AUDIT_MS', 'SEAL_KEYS_CHECK_MS'],
     '/operator/src/handler/limit.ts': ['CHECK_AGAIN_MS'],
     '/events/src/charge/limit.ts': ['CHARGES_AUDITED_EVERY_MS'],
-    '/adapters/src/kafka/limit.ts': ['SET_ASIDE_RETURNED_AFTER_MS'],
     '/adapters/src/setting/limit.ts': ['SETTING_FILES_READ_MS'],
   },
 }
@@ -46,7 +45,7 @@ const DEADLINES: Group = {
 const ERASURES: Group = {
   divisor: 20,
   constants: {
-    '/contract/src/erasure.ts': ['ERASURE_HELD_MS', 'LISTED_ERASURE_AGAIN_MS'],
+    '/contract/src/domain/erasure.ts': ['ERASURE_HELD_MS', 'LISTED_ERASURE_AGAIN_MS'],
     '/events/src/retention/limit.ts': ['ERASURES_LOOKED_FOR_EVERY_MS'],
   },
 }

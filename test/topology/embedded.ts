@@ -13,7 +13,7 @@ import { manifests } from '../fixture/manifests.ts'
 import { processesWith } from '../soak/process-tree.ts'
 import { poll } from '../time/poll.ts'
 import { scaledTimeOptions } from '../time/scaled-time.ts'
-import { type Stores, type TestedService } from './service.ts'
+import type { Stores, TestedService } from './service.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const MAIN = join(ROOT, 'embedded/src/main.ts')

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { connect } from 'node:tls'
 import type { EgressOptions } from '@platen/adapters/http/egress.ts'
-import { type Cidr, parseCidr } from '@platen/contract/address.ts'
+import { type Cidr, parseCidr } from '@platen/lib/address.ts'
 import { poll } from '../time/poll.ts'
 import { listening } from './server/port.ts'
 

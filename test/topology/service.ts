@@ -1,7 +1,7 @@
 /** The service under test, for scenarios: an address, and methods to stop, kill and start it. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Manifest } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Manifest } from '@platen/contract/render.ts'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { poll } from '../time/poll.ts'
 

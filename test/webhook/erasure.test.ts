@@ -1,5 +1,5 @@
 /** How renders are erased, alone and by the order for a tenant, over stores in memory, and over files and a database. */
-import { batchAddresses, batchIdOf } from '@platen/contract/batch.ts'
+
 import {
   decodeErasure,
   ERASURE_HELD_MS,
@@ -10,9 +10,8 @@ import {
   LISTED_ERASURE_AGAIN_MS,
   type ListedErasureOrder,
   listedErasureKey,
-} from '@platen/contract/erasure.ts'
-import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { ERASED_KEPT_DAYS } from '@platen/contract/limit.ts'
+} from '@platen/contract/domain/erasure.ts'
+import { ERASED_KEPT_DAYS } from '@platen/contract/domain/limit.ts'
 import {
   type ArtifactAddress,
   decodeManifest,
@@ -20,7 +19,9 @@ import {
   isErased,
   isErasedCompletely,
   type RenderRecord,
-} from '@platen/contract/render.ts'
+} from '@platen/contract/domain/render.ts'
+import { batchAddresses, batchIdOf } from '@platen/contract/stored/batch.ts'
+import { encodeClaim, idempotencyFolder } from '@platen/contract/stored/idempotency.ts'
 import { type ErasurePorts, eraseRenders } from '@platen/events/retention/erasure.ts'
 import { workOffErasures } from '@platen/events/retention/erasure-order.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'

@@ -1,5 +1,5 @@
 /** How renders are removed where no database knows which are past their time, over stores in memory, and over files and a database. */
-import { type ArtifactAddress, manifestKey } from '@platen/contract/render.ts'
+import { type ArtifactAddress, manifestKey } from '@platen/contract/domain/render.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
 import { EXPIRY_WRITTEN_EVERY_MS } from '@platen/events/retention/limit.ts'
 import { type RetentionPorts, runRetention } from '@platen/events/retention/retention.ts'

@@ -1,11 +1,11 @@
 /** How the expiry index is kept from the event log, and how a process that keeps it and removes by it begins, goes on and ends. */
-import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
-import { encodeClaim, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { IDEMPOTENCY_MS, REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
+
+import { IDEMPOTENCY_MS, REMOVE_EVERY_MS } from '@platen/contract/domain/limit.ts'
+import { type ArtifactAddress, encodeManifest, type RenderRecord } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type ArtifactAddress, encodeManifest, type RenderRecord } from '@platen/contract/render.ts'
+import { EXPIRY_PREFIX } from '@platen/contract/stored/expiry.ts'
+import { encodeClaim, idempotencyFolder } from '@platen/contract/stored/idempotency.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
 import { maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
 import {
@@ -15,6 +15,7 @@ import {
   RENDERS_REMOVED_AT_ONCE,
 } from '@platen/events/retention/limit.ts'
 import { runRetention } from '@platen/events/retention/retention.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

@@ -1,7 +1,7 @@
 /** The limiter of renderers that do not wait for counting. The projection follows the event log and makes up for lost updates. */
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { ignoreUnavailable } from './ignore-unavailable.ts'
 
 /** Wraps a limiter: `confirm` and `complete` are tried once, and are no error while it is unavailable. */

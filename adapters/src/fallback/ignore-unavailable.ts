@@ -1,6 +1,6 @@
 /** Calls that are tried once. The projection makes up for those that fail. */
-import type { Log } from '@platen/contract/port/log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 
 interface LogContext {
   readonly log: Log

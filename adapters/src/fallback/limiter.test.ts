@@ -1,12 +1,12 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
-import { RATE_WINDOW_MS } from '@platen/contract/limit.ts'
+import { RATE_WINDOW_MS } from '@platen/contract/domain/limit.ts'
+import type { KeyHash, Limits } from '@platen/contract/domain/tenant.ts'
 import type { Limiter, Reservation } from '@platen/contract/port/limiter.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { KeyHash, Limits } from '@platen/contract/tenant.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
+import { memoryLimiter } from '../../../test/fixture/memory/limiter.ts'
 import { FALLBACK_ACCOUNTS_MAX, fallbackLimiter, LIMIT_SHARES, type LimitShares } from './limiter.ts'
 
 /** Some processes that share a limiter, which a test can take away and bring back. */

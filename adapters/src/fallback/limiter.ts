@@ -6,19 +6,20 @@
  * A rate is never rounded down to 0: of a limit smaller than the number of processes, each process admits one. A quota is rounded
  * down, because it is money: with five units left and ten processes, no process admits a render until the shared limiter is back.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
-import { bucketsInForce, type LimiterState, openLimiterState, unitsOf } from '@platen/contract/limiter-state.ts'
-import { openLruCache } from '@platen/contract/lru-cache.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import { RATE_WINDOW_MS, RESERVATION_MS } from '@platen/contract/domain/limit.ts'
+import type { Limits } from '@platen/contract/domain/tenant.ts'
 import type { Decision, Limiter, Reservation, Usage } from '@platen/contract/port/limiter.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { Limits } from '@platen/contract/tenant.ts'
+import { bucketsInForce, type LimiterState, openLimiterState, unitsOf } from '@platen/contract/port/limiter-state.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { openLruCache } from '@platen/lib/lru-cache.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 
 /** Accounts and months whose usage a process remembers for an outage of Redis: some MB, and more than are busy at a time. */
 export const FALLBACK_ACCOUNTS_MAX = 10_000
 
-export interface FallbackLimiterOptions {
+interface FallbackLimiterOptions {
   /** The limiter that all processes share. */
   readonly limiter: Limiter
   readonly clock: Clock

@@ -2,15 +2,16 @@
  * A render ledger that also keeps the list of renders, for a list that is a view. Each change is put into the list once, and no render
  * waits for the list: the ends that it misses are read from the event log.
  */
-import { listedEnded, listedOpen, scopeOfRender } from '@platen/contract/listed-render.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
+import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/domain/render.ts'
+import { listedEnded, listedOpen, scopeOfRender } from '@platen/contract/port/listed-render.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderListView } from '@platen/contract/port/render-list.ts'
-import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { ignoreUnavailable } from './ignore-unavailable.ts'
 
-export interface ListedLedgerOptions {
+interface ListedLedgerOptions {
   readonly list: Pick<RenderListView, 'put' | 'cancel' | 'remove'>
   readonly log: Log
 }

@@ -3,17 +3,17 @@
  * manifest tells whether it has ended already; if two renderers run it, the manifest that is written first counts. The end is reported
  * to the ledger once; the projection, which follows the event log, reports it again.
  */
-import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
+import { RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
+import { manifestAddress } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { Claim, ClaimResult, RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { manifestAddress } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { ignoreUnavailable } from './ignore-unavailable.ts'
 
-export interface FallbackLedgerOptions {
+interface FallbackLedgerOptions {
   readonly artifacts: Pick<ArtifactStore, 'has'>
   /** The bucket of manifests. */
   readonly serviceBucket: string

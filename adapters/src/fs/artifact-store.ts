@@ -21,11 +21,11 @@ import {
   unlink,
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Instant } from '@platen/contract/brand.ts'
+import { type ArtifactAddress, isArtifactAddress, MANIFEST_PREFIX } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type ArtifactAddress, isArtifactAddress, MANIFEST_PREFIX } from '@platen/contract/render.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import {
   createFlushed,
   durableFolders,
@@ -35,10 +35,10 @@ import {
   makeDurableFolder,
   NOT_THERE,
 } from './durable-folder.ts'
-import { keyOfPath, MANIFEST_FOLDER, manifestsSince, moveOlderManifests, pathOfKey } from './manifest-folder.ts'
+import { keyOfPath, MANIFEST_FOLDER, manifestsSince, pathOfKey } from './manifest-folder.ts'
 import { type Resolution, resolveUrl, signUrl } from './signed-url.ts'
 
-export interface FileArtifactStoreOptions {
+interface FileArtifactStoreOptions {
   /** Absolute path of the folder; created when missing. */
   readonly root: string
   /** Where callers reach this service, such as `https://pdf.example.com`. A function, as the port may be known only after listening. */
@@ -60,10 +60,7 @@ export interface FileArtifactStore extends ArtifactStore {
   resolve(pathAndQuery: string): Resolution
 }
 
-/**
- * Opens the store, removes temporary files of interrupted writes, and moves manifests of an earlier version. Throws `Unavailable` when the
- * folder cannot be used.
- */
+/** Opens the store, and removes temporary files of interrupted writes. Throws `Unavailable` when the folder cannot be used. */
 export async function openFileArtifactStore(options: FileArtifactStoreOptions): Promise<FileArtifactStore> {
   const { root, publicUrl, urlKey, clock } = options
   assert(urlKey.length >= 32, 'the URL key has at least 32 bytes')
@@ -72,7 +69,6 @@ export async function openFileArtifactStore(options: FileArtifactStoreOptions): 
     await rm(temporary, { recursive: true, force: true })
     await makeDurableFolder(root)
     await mkdir(temporary, { mode: 0o700 })
-    for (const bucket of await readdir(root)) await moveOlderManifests(join(root, bucket))
   })
   const folders = durableFolders(root)
   const pathOf = (address: ArtifactAddress) => join(root, requireAddress(address).bucket, pathOfKey(address.key))

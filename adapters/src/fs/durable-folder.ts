@@ -7,7 +7,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
-export interface DurableFolders {
+interface DurableFolders {
   /**
    * Runs `change`, which adds a name to `folder`. Resolves when that name is durable. Creates the folder when missing. If the folder
    * is removed meanwhile because it was empty, creates it again and runs `change` again.

@@ -3,19 +3,15 @@
  * the hour in which its id was issued. So a start that looks for young manifests reads the names in a few folders, and not all names that
  * are kept, and no folder grows with the number of renders. The id alone determines the folder. Every other key is the path of its file.
  */
-import { renameSync } from 'node:fs'
-import { mkdir, opendir, readdir, rmdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import type { Instant } from '@platen/contract/brand.ts'
-import { MANIFEST_PREFIX } from '@platen/contract/render.ts'
-import { issuedAt, parseRenderId } from '@platen/contract/render-id.ts'
-import { flushFolder, isErrno, NOT_THERE } from './durable-folder.ts'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MANIFEST_PREFIX } from '@platen/contract/domain/render.ts'
+import { issuedAt, parseRenderId } from '@platen/contract/domain/render-id.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { isErrno, NOT_THERE } from './durable-folder.ts'
 
 export const MANIFEST_FOLDER = 'manifest-by-hour/'
 const EXTENSION = '.json'
-
-/** Names of a folder that are read at once. Reading them is a trip to another thread, and Node makes it for each 32 of millions. */
-const NAMES_AT_ONCE = 1024
 
 /** Returns the path of an object below its bucket. */
 export function pathOfKey(key: string): string {
@@ -38,30 +34,6 @@ export async function* manifestsSince(bucket: string, since: Instant): AsyncGene
     for (const name of await namesIn(join(bucket, MANIFEST_FOLDER, hour))) {
       if (hourOfFile(name) === hour) yield MANIFEST_PREFIX + name
     }
-  }
-}
-
-/**
- * Moves the manifests of a bucket that a version before these folders has left. A kill in between does no harm: what was not moved is
- * moved at the next start.
- */
-export async function moveOlderManifests(bucket: string): Promise<void> {
-  const older = join(bucket, MANIFEST_PREFIX)
-  const folders = new Set<string>()
-  try {
-    for await (const { name } of await opendir(older, { bufferSize: NAMES_AT_ONCE })) {
-      if (hourOfFile(name) === undefined) continue
-      const path = join(bucket, pathOfKey(MANIFEST_PREFIX + name))
-      if (!folders.has(dirname(path))) await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      folders.add(dirname(path))
-      // There may be millions, and with a promise each takes half as much CPU again.
-      renameSync(join(older, name), path)
-    }
-    // Each is durable where it is now before the folder where it was is removed.
-    for (const folder of [...folders, join(bucket, MANIFEST_FOLDER), bucket]) await flushFolder(folder)
-    await rmdir(older)
-  } catch (cause) {
-    if (!isErrno(cause, 'ENOTEMPTY', ...NOT_THERE)) throw cause
   }
 }
 

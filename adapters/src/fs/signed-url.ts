@@ -1,8 +1,8 @@
 /** URLs that carry their own permission. Path and query name an object, a file name and an expiry; a signature covers all three. */
 import { timingSafeEqual } from 'node:crypto'
-import type { Instant } from '@platen/contract/brand.ts'
-import { hmacSha256 } from '@platen/contract/hmac.ts'
-import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/render.ts'
+import { type ArtifactAddress, isArtifactAddress } from '@platen/contract/domain/render.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { hmacSha256 } from '@platen/lib/hmac.ts'
 
 interface Grant {
   readonly address: ArtifactAddress

@@ -8,10 +8,10 @@ import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import { type SecureContext, connect as secure } from 'node:tls'
-import { type Cidr, mayConnect } from '@platen/contract/address.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import { codeOf } from '@platen/contract/thrown.ts'
-import { hostOf } from '@platen/contract/webhook-url.ts'
+import { hostOf } from '@platen/contract/domain/webhook-url.ts'
+import { type Cidr, mayConnect } from '@platen/lib/address.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { codeOf } from '@platen/lib/thrown.ts'
 
 export interface Guard {
   /** Address blocks that may be called although they are not public. */

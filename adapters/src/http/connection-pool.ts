@@ -1,8 +1,11 @@
 /** Keeps idle connections to receivers for the next call. */
 import type { Socket } from 'node:net'
-import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX } from '@platen/contract/limit.ts'
+import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX } from '@platen/contract/domain/limit.ts'
 import { Client } from 'undici'
-import { WEBHOOK_HEADER_BYTES_MAX } from './limit.ts'
+
+const KIB = 1024
+/** Bytes of the headers of a receiver's answer. */
+const WEBHOOK_HEADER_BYTES_MAX = 16 * KIB
 
 export interface Connection {
   /** Connections are reused only for calls with the same key. */

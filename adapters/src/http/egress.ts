@@ -5,14 +5,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import type { Cidr } from '@platen/contract/address.ts'
-import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { assetUnavailable, egressUrl } from '@platen/contract/domain/egress-url.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { hostOf, isInternalName } from '@platen/contract/domain/webhook-url.ts'
 import type { Egress, FetchedFile } from '@platen/contract/port/egress.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import { readBounded } from '@platen/contract/read-bounded.ts'
-import { hostOf, isInternalName } from '@platen/contract/webhook-url.ts'
+import type { Cidr } from '@platen/lib/address.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { readBounded } from '@platen/lib/read-bounded.ts'
 import {
   failureCodeOf,
   type Guard,
@@ -22,8 +22,12 @@ import {
   UnreachableError,
   USUAL_PORTS,
 } from './checked-socket.ts'
-import { EGRESS_BYTES_MAX, EGRESS_HEADER_BYTES_MAX, EGRESS_MS_MAX, EGRESS_REDIRECTS_MAX } from './limit.ts'
+import { EGRESS_BYTES_MAX, EGRESS_MS_MAX, EGRESS_REDIRECTS_MAX } from './limit.ts'
 import { resolveName } from './resolve-name.ts'
+
+const KIB = 1024
+/** Headers of one answer, in bytes. */
+const EGRESS_HEADER_BYTES_MAX = 16 * KIB
 
 // An `import` would load all of undici, too.
 const { request } = process.getBuiltinModule('node:http')

@@ -14,9 +14,6 @@ export const EGRESS_MS_MAX = 5 * SECOND_MS
 /** One fetched file: as much as all assets of a template. */
 export const EGRESS_BYTES_MAX = 10 * MIB
 
-/** Headers of one answer, in bytes. */
-export const EGRESS_HEADER_BYTES_MAX = 16 * KIB
-
 /** Redirects on the way to one file: from the bare name to www, and from there to its location. */
 export const EGRESS_REDIRECTS_MAX = 3
 
@@ -26,9 +23,3 @@ export const WEBHOOK_ATTEMPT_MS_MAX = 10 * SECOND_MS
 /** How long the body of a receiver's answer is read, and how much of it is kept: enough for an error message. */
 export const WEBHOOK_EXCERPT_MS_MAX = SECOND_MS
 export const WEBHOOK_EXCERPT_BYTES_MAX = 4 * KIB
-
-/** Bytes of the headers of a receiver's answer. */
-export const WEBHOOK_HEADER_BYTES_MAX = 16 * KIB
-
-/** Receivers whose URLs stay parsed and checked. A URL has at most 2,048 characters, so all of them take a few megabytes at most. */
-export const WEBHOOK_TARGETS_KEPT_MAX = 500

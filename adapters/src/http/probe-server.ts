@@ -3,8 +3,8 @@
  * It requires no key, and reads only the method and path of a request.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
-import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+import { HEADER_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { PROBE_CONNECTIONS_MAX, PROBE_RECEIVE_MS_MAX } from './limit.ts'
 
 // An `import` would load all of undici, too.

@@ -1,7 +1,7 @@
 /** Resolves names to addresses, so that no slow name server blocks other look-ups. */
 import type { LookupAddress } from 'node:dns'
 import { lookup, Resolver } from 'node:dns/promises'
-import { isInternalName } from '@platen/contract/webhook-url.ts'
+import { isInternalName } from '@platen/contract/domain/webhook-url.ts'
 
 /** The wait for the first answer, and the number of tries. With the growing waits of c-ares: 6 s in total. */
 const DNS_TIMEOUT_MS = 2000

@@ -4,12 +4,12 @@
  * `connection-pool.ts` holds the limits of the wire.
  */
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
-import { type Deadlines, openDeadlines } from '@platen/contract/deadlines.ts'
-import type { AttemptResult } from '@platen/contract/delivery.ts'
-import { openLruCache } from '@platen/contract/lru-cache.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { AttemptResult } from '@platen/contract/domain/delivery.ts'
+import { hostOf, type WebhookPolicy, webhookUrlFault } from '@platen/contract/domain/webhook-url.ts'
 import type { WebhookRequest, WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
-import { hostOf, type WebhookPolicy, webhookUrlFault } from '@platen/contract/webhook-url.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { type Deadlines, openDeadlines } from '@platen/lib/deadlines.ts'
+import { openLruCache } from '@platen/lib/lru-cache.ts'
 import { errors } from 'undici'
 import {
   failureCodeOf,
@@ -23,8 +23,11 @@ import {
 import { type Connection, type ConnectionPool, connectionOver, openConnectionPool } from './connection-pool.ts'
 import { excerptOf } from './excerpt.ts'
 import { beginExchange, type Exchange, type Head } from './exchange.ts'
-import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX, WEBHOOK_TARGETS_KEPT_MAX } from './limit.ts'
+import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from './limit.ts'
 import { resolveName } from './resolve-name.ts'
+
+/** Receivers whose URLs stay parsed and checked. A URL has at most 2,048 characters, so all of them take a few megabytes at most. */
+const WEBHOOK_TARGETS_KEPT_MAX = 500
 
 export interface WebhookSenderOptions {
   readonly clock: Clock

@@ -8,26 +8,27 @@
  */
 import { connect as connectPlain, isIP } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
-import { openLruCache } from '@platen/contract/lru-cache.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import { isBrokenConnection, messageOf } from '@platen/contract/thrown.ts'
-import { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners } from 'kafkajs'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { openLruCache } from '@platen/lib/lru-cache.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { isBrokenConnection, messageOf } from '@platen/lib/thrown.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
+import kafkajs, { type Admin, Kafka, type KafkaConfig, type LogEntry, logLevel, Partitioners } from 'kafkajs'
 import { batchSends } from './client/batch.ts'
-import { patchKafkajs } from './client/kafkajs-patches.ts'
+import { patchRequestTimers } from './client/kafkajs-patches.ts'
 import { type KafkaSasl, saslOf } from './client/sasl.ts'
-import {
-  KAFKA_BACK_OFF,
-  KAFKA_CONNECT_MS_MAX,
-  KAFKA_PREPARE_MS_MAX,
-  KAFKA_REQUEST_MS_MAX,
-  KAFKA_WARNING_EVERY_MS,
-} from './limit.ts'
+import { KAFKA_BACK_OFF, KAFKA_PREPARE_MS_MAX, KAFKA_REQUEST_MS_MAX } from './limit.ts'
+
+const SECOND_MS = 1000
+/** The same warning of the client is logged once in this time. While a broker is down, it repeats every second. */
+const KAFKA_WARNING_EVERY_MS = 30 * SECOND_MS
+
+/** How long connecting to one broker may take, TLS included. */
+const KAFKA_CONNECT_MS_MAX = 3 * SECOND_MS
 
 /** As PEM: CA certificates instead of the system's authorities, and a client certificate with its key. */
-export interface KafkaTls {
+interface KafkaTls {
   readonly ca?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined
@@ -36,7 +37,7 @@ export interface KafkaTls {
 }
 
 /** How a client proves who it is, and whom it trusts. */
-export interface KafkaAccess {
+interface KafkaAccess {
   readonly sasl?: KafkaSasl | undefined
   /** Present = TLS. */
   readonly tls?: KafkaTls | undefined
@@ -53,7 +54,7 @@ export interface KafkaSettings extends KafkaAccess {
   readonly onBrokenConnection?: () => void
 }
 
-export interface KafkaPorts {
+interface KafkaPorts {
   readonly clock: Clock
   readonly log: Log
 }
@@ -77,7 +78,7 @@ export interface KafkaConnection extends AsyncDisposable, KafkaPorts {
 }
 
 /** What a client reports of itself. */
-export interface ClientWatch {
+interface ClientWatch {
   /** It logged something. */
   activity?(): void
   /** It has a connection to a broker after it had lost one, and has sent nothing on it yet. */
@@ -91,17 +92,17 @@ export async function connectKafka(
   signal: AbortSignal,
 ): Promise<KafkaConnection> {
   signal.throwIfAborted()
-  patchKafkajs(ports.clock)
+  await patchRequestTimers()
   const isNews = openNewsFilter(ports.clock)
   const filtered = { ...ports, isNews }
-  const client = (watch: ClientWatch = {}) => new Kafka(configOf(settings, filtered, { watch, isRetried: true }))
-  await probe(settings, filtered, signal)
+  const client = (watch: ClientWatch = {}) => new Kafka(configOf(settings, filtered, watch))
+  await retryLate(() => probe(settings, filtered, signal), { settings, ports, signal })
   const producer = client().producer({
     createPartitioner: Partitioners.DefaultPartitioner,
     allowAutoTopicCreation: false,
     retry: { ...RETRY, retries: 5 },
   })
-  await producer.connect().catch(throwConnectFailure(settings))
+  await retryLate(() => producer.connect(), { settings, ports, signal })
   let admin: Promise<Admin> | undefined
   const send = batchSends(async (topic, messages) => {
     await producer
@@ -143,20 +144,14 @@ const RETRY = { initialRetryTime, maxRetryTime, factor: 0.2, multiplier: 2 }
 
 type LogPorts = KafkaPorts & Pick<KafkaConnection, 'isNews'>
 
-interface ClientUse {
-  readonly watch: ClientWatch
-  /** Are refused credentials tried again? */
-  readonly isRetried: boolean
-}
-
-function configOf(settings: KafkaSettings, ports: LogPorts, { watch, isRetried }: ClientUse): KafkaConfig {
+function configOf(settings: KafkaSettings, ports: LogPorts, watch: ClientWatch): KafkaConfig {
   const { brokers, clientId, sasl, tls, latest = () => settings, onBrokenConnection = () => undefined } = settings
   const { clock } = ports
   return {
     brokers: [...brokers],
     clientId,
     ...(sasl !== undefined && {
-      sasl: saslOf({ mechanism: sasl.mechanism, latest: () => latest().sasl ?? sasl, clock, isRetried }),
+      sasl: saslOf({ mechanism: sasl.mechanism, latest: () => latest().sasl ?? sasl, clock }),
     }),
     // With `true`, kafkajs gives the socket factory an empty object.
     ssl: tls !== undefined,
@@ -228,24 +223,43 @@ function logEntriesTo({ log, isNews }: LogPorts, watch: ClientWatch): (entry: Lo
   }
 }
 
-/** Finds out whether the brokers take us. A broker that answers late is asked again; any other failure is reported at once. */
-async function probe(settings: KafkaSettings, ports: LogPorts, signal: AbortSignal): Promise<void> {
+interface LateRetry {
+  readonly settings: KafkaSettings
+  readonly ports: KafkaPorts
+  readonly signal: AbortSignal
+}
+
+/** Repeats a step while a broker answers it late, for a while. Any other failure is reported at once. */
+async function retryLate(step: () => Promise<void>, { settings, ports, signal }: LateRetry): Promise<void> {
   const deadline = ports.clock.timeout(KAFKA_PREPARE_MS_MAX)
   for (;;) {
     try {
-      return await probeOnce(settings, ports, signal)
+      return await step()
     } catch (cause) {
       signal.throwIfAborted()
-      const isLate = nameOf(cause) === 'KafkaJSRequestTimeoutError'
-      if (!isLate || deadline.aborted) throwConnectFailure(settings)(cause)
+      if (!isLate(cause) || deadline.aborted) throwConnectFailure(settings)(cause)
     }
   }
 }
 
-/** Tries each broker once. */
-async function probeOnce(settings: KafkaSettings, ports: LogPorts, signal: AbortSignal): Promise<void> {
-  const config = configOf(settings, ports, { watch: {}, isRetried: false })
-  const admin = new Kafka({ ...config, retry: { ...RETRY, retries: settings.brokers.length - 1 } }).admin()
+const LATE = ['KafkaJSRequestTimeoutError', 'KafkaJSTopicMetadataNotLoaded']
+
+function isLate(error: unknown): boolean {
+  return LATE.includes(nameOf(error)) || isIllegalSaslState(error)
+}
+
+/**
+ * After an answer that was late, or while it closes a connection, kafkajs authenticates on the same connection a second time. Brokers refuse
+ * that, and kafkajs does not retry it. The next try has another connection.
+ */
+export function isIllegalSaslState(error: unknown): boolean {
+  return error instanceof Error && 'type' in error && error.type === 'ILLEGAL_SASL_STATE'
+}
+
+/** Finds out whether the brokers take us. Tries each broker once. */
+async function probe(settings: KafkaSettings, ports: LogPorts, signal: AbortSignal): Promise<void> {
+  const retry = { ...RETRY, retries: settings.brokers.length - 1 }
+  const admin = withMetadata(new Kafka({ ...configOf(settings, ports, {}), retry }).admin())
   try {
     await raceAbort(
       admin.connect().then(() => admin.describeCluster()),
@@ -258,9 +272,24 @@ async function probeOnce(settings: KafkaSettings, ports: LogPorts, signal: Abort
 
 /** Connects an admin client. The caller disconnects it. Rejects as kafkajs does. */
 export async function openAdmin(client: Kafka): Promise<Admin> {
-  const admin = client.admin({ retry: { ...RETRY, retries: 5 } })
+  const admin = withMetadata(client.admin({ retry: { ...RETRY, retries: 5 } }))
   await admin.connect()
   return admin
+}
+
+/** When no broker gives its metadata, for example in time, kafkajs reads null. That passes by itself, and is no defect of ours. */
+function withMetadata(admin: Admin): Admin {
+  const throwRetriable = (cause: unknown): never => {
+    throw cause instanceof TypeError
+      ? new kafkajs.KafkaJSTopicMetadataNotLoaded('no broker answered with its metadata')
+      : cause
+  }
+  return {
+    ...admin,
+    listTopics: () => admin.listTopics().catch(throwRetriable),
+    fetchTopicMetadata: (options) => admin.fetchTopicMetadata(options).catch(throwRetriable),
+    describeCluster: () => admin.describeCluster().catch(throwRetriable),
+  }
 }
 
 function throwConnectFailure({ brokers, sasl }: KafkaSettings): (cause: unknown) => never {

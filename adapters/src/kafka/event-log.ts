@@ -2,9 +2,8 @@
  * The event log on Kafka: one topic, and one consumer group per reader name. The key of an event is its render id, so all events of a
  * render are in one partition. Order is kept within a partition.
  */
-import type { RenderEvent } from '@platen/contract/event.ts'
-import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
-import { openNotifier } from '@platen/contract/notifier.ts'
+import type { RenderEvent } from '@platen/contract/domain/event.ts'
+import { FORMAT } from '@platen/contract/domain/format.ts'
 import type {
   EventBatch,
   EventLog,
@@ -12,30 +11,26 @@ import type {
   ReplayableLog,
   ReplayStart,
 } from '@platen/contract/port/event-log.ts'
-import { formatOf } from '@platen/contract/render.ts'
-import { retryWhileUnavailable } from '@platen/contract/retry.ts'
-import type { Codec } from '@platen/contract/schema/codec.ts'
-import { renderEventCodec } from '@platen/contract/schema/render-event.ts'
+import type { Codec } from '@platen/contract/stored/codec.ts'
+import { renderEventCodec } from '@platen/contract/stored/render-event.ts'
+import { openNotifier } from '@platen/lib/notifier.ts'
+import { retryWhileUnavailable } from '@platen/lib/retry.ts'
 import { type KafkaConnection, throwUnavailable } from './connect.ts'
 import { openConsumer } from './consumer/consumer.ts'
 import { eventBatches } from './consumer/event-batch.ts'
 import type { ConsumedRecord, ConsumerSettings, GroupConsumer } from './consumer/group-consumer.ts'
-import { isForAnotherReader, setAsideRecord } from './consumer/set-aside.ts'
+import { leaveRecord } from './consumer/leave-record.ts'
 import { deadLetterRecord } from './dead-letter.ts'
 import { commitInGroup } from './group.ts'
 import { KAFKA_JOIN_MS_MAX } from './limit.ts'
 import type { Lag } from './partition/partition.ts'
 import { DEAD_TOPIC, EVENT_TOPIC, readerGroup } from './topic.ts'
 
-export interface EventLogSettings {
+interface EventLogSettings {
   /** Prefix of topic and group names; see `TopicSettings`. */
   readonly prefix: string
   /** Called for each record that was dead-lettered because it could not be read, for a counter. */
   readonly deadLettered?: (() => void) | undefined
-  /** Called for each event that a reader has set aside for a newer version, for a counter. */
-  readonly onSetAside?: (() => void) | undefined
-  /** The format that events are written in; absent = the default. */
-  readonly format?: number | undefined
 }
 
 export interface KafkaEventLog extends EventLog, ReplayableLog {
@@ -48,8 +43,7 @@ export interface KafkaEventLog extends EventLog, ReplayableLog {
 /** Makes the log on a connection. Its topic must exist. */
 export function kafkaEventLog(connection: KafkaConnection, settings: EventLogSettings): KafkaEventLog {
   const codec = renderEventCodec()
-  const { prefix, format = FORMAT_DEFAULT } = settings
-  const topic = prefix + EVENT_TOPIC
+  const topic = settings.prefix + EVENT_TOPIC
   const consumers = new Map<GroupConsumer, string>()
   const log: EventTopic = { ...settings, connection, codec, topic, consumers }
   return {
@@ -57,7 +51,7 @@ export function kafkaEventLog(connection: KafkaConnection, settings: EventLogSet
     replay: (reader, begin, signal) => replay(log, { reader, begin }, signal),
     append: (event, signal) => {
       const { render } = event.manifest
-      const headers = { v: String(formatOf(render, format)) }
+      const headers = { v: String(FORMAT) }
       return connection.send(topic, [{ key: render.id, value: codec.encode(event), headers }], signal)
     },
     isAlive: () => [...consumers.keys()].every((consumer) => consumer.isAlive()),
@@ -77,6 +71,7 @@ interface EventTopic extends EventLogSettings {
 async function* follow(log: EventTopic, reader: string, signal: AbortSignal): AsyncGenerator<ReceivedEvent> {
   const { connection, prefix, topic, codec, consumers } = log
   const arrival = openNotifier()
+  const waiting = new Set<number>()
   try {
     await using consumer = await join(log, { reader, onRecords: () => arrival.notify() }, signal)
     const reading = new ReaderPosition(connection, { group: prefix + readerGroup(reader), topic, consumer })
@@ -88,19 +83,15 @@ async function* follow(log: EventTopic, reader: string, signal: AbortSignal): As
         await arrival.wait(signal)
         continue
       }
-      if (isForAnotherReader(record, reader)) {
-        record.done()
-        continue
-      }
+      // Nothing of this partition may be done that comes after a record which waits.
+      if (waiting.has(record.partition)) continue
       const decoded = codec.decode(record.headers['v']?.toString(), record.value)
       if ('value' in decoded) {
         yield { event: decoded.value, done: reading.track(record) }
         signal.throwIfAborted()
       } else if ('newer' in decoded) {
-        const aside = { record, format: decoded.newer, reader }
-        const setAside = () => setAsideRecord(log, aside, signal)
-        await retryWhileUnavailable(setAside, { ...connection, dependency: 'kafka', operation: 'setAside', signal })
-        record.done()
+        leaveRecord(record, decoded.newer, connection.log)
+        waiting.add(record.partition)
       } else {
         await deadLetter(log, { record, reason: decoded.fault }, signal)
       }
@@ -120,7 +111,7 @@ async function* replay(
   try {
     await using consumer = await join(log, { reader, onRecords: () => arrival.notify(), isSeeking: true }, signal)
     using _ended = { [Symbol.dispose]: () => void log.consumers.delete(consumer) }
-    yield* eventBatches({ ...log, reader, consumer, begin, arrival }, signal)
+    yield* eventBatches({ ...log, consumer, begin, arrival }, signal)
   } catch (cause) {
     // See `follow`.
     if (!signal.aborted) throw cause

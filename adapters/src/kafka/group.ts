@@ -2,11 +2,11 @@
  * Commits offsets of a group without one of its consumers. kafkajs only lets members commit. So this joins for a moment, and joins again
  * until every partition was assigned to it once: with other members in the group, each commits its own partitions.
  */
-import { backOffMs } from '@platen/contract/back-off.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+import { backOffMs } from '@platen/lib/back-off.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import { storedFingerprint } from './client/fingerprint.ts'
 import { groupMember } from './client/member.ts'
-import type { KafkaConnection } from './connect.ts'
+import { isIllegalSaslState, type KafkaConnection } from './connect.ts'
 import { KAFKA_BACK_OFF } from './limit.ts'
 
 interface GroupCommit {
@@ -101,15 +101,24 @@ export async function renewOffsets(
 /** Errors that brokers report while members join and leave, such as when all processes of an installation start. */
 const REBALANCE_ERRORS = ['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS']
 
+/** Errors that pass by themselves, although kafkajs does not say that they may be tried again. */
+const PASSING = [
+  // Its requests wait for each other.
+  'KafkaJSLockTimeout',
+  // While a broker shuts down in good order, no broker may name the coordinator of a group.
+  'KafkaJSGroupCoordinatorNotFound',
+  // The credentials were taken when the process started. They are being rotated, and broker and process learn of that in either order.
+  'KafkaJSSASLAuthenticationError',
+]
+
 /** Is it an error that passes by itself? */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const isRebalance = 'type' in error && REBALANCE_ERRORS.includes(String(error.type))
-  // Its requests wait for each other, and kafkajs does not say that this may be tried again.
-  const isQueue = error.name === 'KafkaJSLockTimeout'
+  const isPassing = isRebalance || isIllegalSaslState(error) || PASSING.includes(error.name)
   const isRetriable = 'retriable' in error && error.retriable === true
   const inner = 'errors' in error && Array.isArray(error.errors) ? error.errors : []
-  return isRebalance || isQueue || isRetriable || inner.some(isTransient) || isTransient(error.cause)
+  return isPassing || isRetriable || inner.some(isTransient) || isTransient(error.cause)
 }
 
 /** Was the topic deleted? Only `prepareTopics` creates it again. A broker that does not know a new topic yet says the same. */
@@ -142,9 +151,13 @@ async function offsetsToCommit(connection: KafkaConnection, commit: GroupCommit)
 
 async function commitAsMember(connection: KafkaConnection, commit: GroupCommit, signal: AbortSignal): Promise<void> {
   const client = connection.client()
-  const consumer = groupMember(client, { group: commit.group, fetchWaitMs: 1 })
+  const consumer = groupMember(client, { group: commit.group, fetchWaitMs: 1, onMissing: () => undefined })
   const joined = Promise.withResolvers<Readonly<Record<string, readonly number[]>>>()
-  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => joined.resolve(payload.memberAssignment))
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+    // It reads nothing.
+    consumer.pause(commit.topics.map((topic) => ({ topic })))
+    joined.resolve(payload.memberAssignment)
+  })
   consumer.on(consumer.events.CRASH, ({ payload }) => joined.reject(payload.error))
   const run = async () => {
     await consumer.connect()

@@ -1,13 +1,11 @@
 /** Limits of what goes through Kafka, each with its unit and the reason for its value. */
-import type { BackOff } from '@platen/contract/back-off.ts'
-import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
+
+import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/domain/limit.ts'
+import type { BackOff } from '@platen/lib/back-off.ts'
 
 const SECOND_MS = 1000
 const KIB = 1024
 const DAY_MS = 24 * 3600 * SECOND_MS
-
-/** How long connecting to one broker may take, TLS included. */
-export const KAFKA_CONNECT_MS_MAX = 3 * SECOND_MS
 
 /** How long a broker may take to answer one request. A whole send, including retries, has `KAFKA_SEND_MS_MAX`. */
 export const KAFKA_REQUEST_MS_MAX = 3 * SECOND_MS
@@ -44,23 +42,6 @@ export const KAFKA_SESSION_MS = 7 * SECOND_MS
 /** How often a consumer sends a heartbeat, and so how soon it learns that partitions are being reassigned. */
 export const KAFKA_HEARTBEAT_MS = 500
 
-/**
- * How long the broker may hold a fetch of all partitions that finds nothing. Each fetch costs both sides a millisecond of CPU time, and a
- * process has up to seven consumers. Not longer than half a heartbeat interval: heartbeats are sent between fetches. A consumer that leaves
- * waits for its last fetch, too.
- */
-export const KAFKA_FETCH_WAIT_MS = KAFKA_HEARTBEAT_MS / 2
-
-/** The same while a partition is paused. A resumed partition joins the next fetch, so this is its longest delay. */
-export const KAFKA_PAUSED_FETCH_WAIT_MS = 100
-
-/** Partitions of a fetch that are received at a time: more than any of our topics has. */
-export const KAFKA_PARTITIONS_AT_ONCE = 64
-
-/** Maximum bytes of one fetch, per partition and in all. A larger single record comes alone. */
-export const KAFKA_FETCH_PARTITION_BYTES = 64 * KIB
-export const KAFKA_FETCH_BYTES = 1024 * KIB
-
 /** Bytes of one partition that a consumer holds before they are taken. The last fetch may exceed it. */
 export const KAFKA_BUFFERED_BYTES_MAX = 64 * KIB
 
@@ -70,14 +51,8 @@ export const KAFKA_UNCOMMITTED_RECORDS_MAX = 1000
 /** How often finished offsets are committed. Finished but uncommitted records are delivered again after a crash. */
 export const KAFKA_COMMIT_EVERY_MS = SECOND_MS
 
-/** Longest time before a partition without new events is passed to its reader, which then checks that its earlier results still exist. */
-export const REPLAY_IDLE_MS = SECOND_MS
-
 /** A consumer without any sign for this long, not even a failed attempt to reach a broker, has stopped for good. */
 export const KAFKA_SILENCE_MS_MAX = 60 * SECOND_MS
-
-/** How long a record that was set aside waits before a process that can read it puts it back. */
-export const SET_ASIDE_RETURNED_AFTER_MS = 30 * SECOND_MS
 
 /** How long joining a group may take. The broker waits for members that died. */
 export const KAFKA_JOIN_MS_MAX = 30 * SECOND_MS
@@ -85,20 +60,8 @@ export const KAFKA_JOIN_MS_MAX = 30 * SECOND_MS
 /** How long it may take to get the first answers, and to create topics and their first offsets, with several processes doing so. */
 export const KAFKA_PREPARE_MS_MAX = 60 * SECOND_MS
 
-/**
- * Groups whose offsets are read at once. For each topic that is new to it, kafkajs asks a broker, while all others wait behind a lock, for
- * `KAFKA_REQUEST_MS_MAX` at most. So these wait for no more than a few slow answers.
- */
-export const KAFKA_GROUPS_AT_ONCE = 4
-
-/** The same warning of the client is logged once in this time. While a broker is down, it repeats every second. */
-export const KAFKA_WARNING_EVERY_MS = 30 * SECOND_MS
-
 /** How long a queue keeps renders: longer than an outage. Renders waiting past `QUEUE_AGE_MS_MAX` must still be reported as expired. */
 export const KAFKA_QUEUE_KEPT_MS = 7 * DAY_MS
-
-/** How often the queue backlog is measured: as often as metrics are scraped. */
-export const KAFKA_BACKLOG_EVERY_MS = 15 * SECOND_MS
 
 /**
  * How often the offsets of a partition that no renderer reads are committed again. Brokers forget them after a week by default, or after a
@@ -117,24 +80,6 @@ export const DELIVERY_SHOWN_AGAIN_MS = 300 * SECOND_MS
 
 /** Objects of deliveries that are read or written at once: a remote store answers many as quickly as one. */
 export const WEBHOOK_OBJECTS_AT_ONCE = 32
-
-/** How often a delivery is looked for that is known and not stored, before it counts as absent: its process may have died. */
-export const ANNOUNCED_LOOKS_MAX = 10
-
-/**
- * When a delivery whose first attempt is under way is looked at by its reminder: if its process has died by then, another one makes the
- * attempt. Longer than a call may take, and its record.
- */
-export const FIRST_ATTEMPT_CHECKED_AFTER_MS = 30 * SECOND_MS
-
-/** Reminders of one delay topic that are held in memory, from its head on: enough that those due together are forwarded together. */
-export const WEBHOOK_DELAY_HELD_MAX = 256
-
-/**
- * A wait that is shorter than a delay topic by at most this still uses that topic. Recording an attempt takes time, which must not move it
- * to the next shorter one.
- */
-export const WEBHOOK_DELAY_SLACK_MS = 250
 
 /**
  * What keeps something of requests that an erasure cannot remove, and for how long unless a topic was created otherwise. It is here,
@@ -155,10 +100,5 @@ export const REQUESTS_KEPT = [
     topic: 'render.dead',
     keptMs: DEAD_LETTERS_KEPT_MS,
     what: 'requests that crashed a renderer or could not be read',
-  },
-  {
-    topic: 'record.newer',
-    keptMs: DEAD_LETTERS_KEPT_MS,
-    what: 'requests and events that an older process set aside during an upgrade or rollback',
   },
 ] as const

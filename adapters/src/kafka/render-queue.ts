@@ -4,41 +4,37 @@
  *
  * A process is one member of a group, however many consumers it has for an engine. If one consumer returns a record, the others get it
  * at once, and no record is in two hands. An unreadable record is dead-lettered before its offset is committed, and one of a newer format
- * is set aside.
+ * is left where it is.
  */
-import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
-import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
+import { FORMAT } from '@platen/contract/domain/format.ts'
+import { LANES, type Lane, type RenderRecord } from '@platen/contract/domain/render.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
 import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import { firstAborted } from '@platen/contract/race.ts'
-import { formatOf, LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
-import { type Engine } from '@platen/contract/render-options.ts'
-import { retryWhileUnavailable } from '@platen/contract/retry.ts'
-import { renderRecordCodec } from '@platen/contract/schema/render-record.ts'
-import { openSerialQueue } from '@platen/contract/serial-queue.ts'
+import { renderRecordCodec } from '@platen/contract/stored/render-record.ts'
+import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
+import { firstAborted } from '@platen/lib/race.ts'
+import { retryWhileUnavailable } from '@platen/lib/retry.ts'
+import { openSerialQueue } from '@platen/lib/serial-queue.ts'
 import { type KafkaConnection, throwUnavailable } from './connect.ts'
 import { openConsumer } from './consumer/consumer.ts'
 import type { ConsumedRecord, GroupConsumer } from './consumer/group-consumer.ts'
-import { setAsideRecord } from './consumer/set-aside.ts'
+import { leaveRecord } from './consumer/leave-record.ts'
 import { deadLetterRecord } from './dead-letter.ts'
 import { KAFKA_ENQUEUE_MS_MAX } from './limit.ts'
 import type { Watermark } from './partition/watermark.ts'
 import { DEAD_TOPIC, queueTopic } from './topic.ts'
 
-export interface RenderQueueSettings {
+interface RenderQueueSettings {
   /** Prefix of topic and group names; see `TopicSettings`. */
   readonly prefix: string
   /** The lanes consumed here; absent = all. Records can be enqueued in every lane. */
   readonly lanes?: readonly Lane[] | undefined
   /** Called for each record that was dead-lettered because it could not be read, for a counter. */
   readonly deadLettered?: (() => void) | undefined
-  /** Called for each record that was set aside for a newer version, for a counter. */
-  readonly onSetAside?: (() => void) | undefined
-  /** The format that records are written in; absent = the default. */
-  readonly format?: number | undefined
 }
 
 /** Closing it closes its consumers. */
-export interface KafkaRenderQueue extends RenderQueue, AsyncDisposable {
+interface KafkaRenderQueue extends RenderQueue, AsyncDisposable {
   /** False after a consumer was silent for so long that only a new process helps. */
   isAlive(): boolean
 }
@@ -58,7 +54,7 @@ export function kafkaRenderQueue(connection: KafkaConnection, settings: RenderQu
       const message = {
         key: record.id,
         value: codec.encode(record),
-        headers: { v: String(formatOf(record, settings.format ?? FORMAT_DEFAULT)) },
+        headers: { v: String(FORMAT) },
       }
       using limited = firstAborted([signal, connection.clock.timeout(KAFKA_ENQUEUE_MS_MAX)])
       await connection.send(topic, [message], limited.signal).catch((cause: unknown) => {
@@ -162,7 +158,8 @@ class EngineConsumer implements AsyncDisposable {
     for (let record = member.poll(topic); record !== undefined; record = member.poll(topic)) {
       const decoded = this.#options.codec.decode(record.headers['v']?.toString(), record.value)
       if ('value' in decoded) return this.#deliver(record, decoded.value, handle)
-      void this.#remove(record, decoded)
+      if ('newer' in decoded) leaveRecord(record, decoded.newer, this.#options.connection.log)
+      else void this.#remove(record, decoded.fault)
     }
     return undefined
   }
@@ -184,32 +181,22 @@ class EngineConsumer implements AsyncDisposable {
         await deadLetterRecord(connection, { record: held, reason, deadTopic: settings.prefix + DEAD_TOPIC }, signal)
         done()
       },
-      async setAside({ format }, signal) {
-        await setAsideRecord({ connection, ...settings }, { record: held, format }, signal)
-        done()
-      },
     }
   }
 
   /** Removes a record that cannot be read here. Never rejects. If interrupted, the next owner of the partition gets the record. */
-  async #remove(record: ConsumedRecord, why: { newer: number } | { fault: string }): Promise<void> {
+  async #remove(record: ConsumedRecord, fault: string): Promise<void> {
     const { connection } = this.#options
     const { topic, partition, offset } = record
     const { signal } = this.#closing
     try {
-      const move = () => ('newer' in why ? this.#setAside(record, why.newer) : this.#deadLetter(record, why.fault))
-      const operation = 'newer' in why ? 'setAside' : 'deadLetter'
-      await retryWhileUnavailable(move, { ...connection, dependency: 'kafka', operation, signal })
+      const move = () => this.#deadLetter(record, fault)
+      await retryWhileUnavailable(move, { ...connection, dependency: 'kafka', operation: 'deadLetter', signal })
       record.done()
     } catch (err) {
       record.requeue()
       if (!signal.aborted) connection.log.error({ topic, partition, offset, err }, 'record not removed')
     }
-  }
-
-  #setAside(record: ConsumedRecord, format: number): Promise<void> {
-    const { connection, settings } = this.#options
-    return setAsideRecord({ connection, ...settings }, { record, format }, this.#closing.signal)
   }
 
   async #deadLetter(record: ConsumedRecord, reason: string): Promise<void> {

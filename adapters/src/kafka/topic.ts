@@ -2,23 +2,29 @@
  * The topics as data, and their preparation: missing ones are created, existing ones are checked. Every group that reads a topic gets a
  * committed offset in each partition at the start. Without one, autoscalers take the whole log for the lag of the group.
  */
-import { backOffMs } from '@platen/contract/back-off.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { LANES, type Lane } from '@platen/contract/render.ts'
-import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
+
+import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/domain/limit.ts'
+import { LANES, type Lane } from '@platen/contract/domain/render.ts'
+import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
+import { backOffMs } from '@platen/lib/back-off.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { Admin, ITopicConfig } from 'kafkajs'
 import { type KafkaConnection, openAdmin, throwUnavailable } from './connect.ts'
 import { commitInGroup, hasOffsetsToCommit, isTransient, retryTransient } from './group.ts'
 import {
   KAFKA_BACK_OFF,
   KAFKA_DEAD_BYTES_MAX,
-  KAFKA_GROUPS_AT_ONCE,
   KAFKA_PREPARE_MS_MAX,
   KAFKA_QUEUE_KEPT_MS,
   KAFKA_SYNC_KEPT_MS,
 } from './limit.ts'
+
+/**
+ * Groups whose offsets are read at once. For each topic that is new to it, kafkajs asks a broker, while all others wait behind a lock, for
+ * `KAFKA_REQUEST_MS_MAX` at most. So these wait for no more than a few slow answers.
+ */
+const KAFKA_GROUPS_AT_ONCE = 4
 
 /** A topic as it must be. */
 export interface Topic {
@@ -56,8 +62,6 @@ export const PARTITIONS: Readonly<Record<Lane | 'events', number>> = { sync: 12,
 /** Dead letters, with the reason: records that cannot be read or that crash their renderers. People read them. */
 export const DEAD_TOPIC = 'render.dead'
 export const EVENT_TOPIC = 'render.events'
-/** Records of formats that no running process could read, until one can: see `consumer/set-aside.ts`. */
-export const NEWER_TOPIC = 'record.newer'
 const DEAD_PARTITIONS = 1
 
 /** The topic of an engine's lane, and the group of its renderers. One group per topic, as all members must consume the same topics. */
@@ -83,19 +87,19 @@ export function renderTopics(
       config: deletedAfter(lane === 'sync' ? KAFKA_SYNC_KEPT_MS : KAFKA_QUEUE_KEPT_MS),
     })),
   )
-  const kept = {
+  const dead = {
+    name: DEAD_TOPIC,
+    groups: [],
     partitions: DEAD_PARTITIONS,
     config: { ...deletedAfter(DEAD_LETTERS_KEPT_MS), 'max.message.bytes': String(KAFKA_DEAD_BYTES_MAX) },
   }
-  const dead = { name: DEAD_TOPIC, groups: [], ...kept }
-  const newer = { name: NEWER_TOPIC, groups: [NEWER_TOPIC], ...kept }
   const events = {
     name: EVENT_TOPIC,
     partitions: partitions?.events ?? PARTITIONS.events,
     groups: readers.map(readerGroup),
     config: deletedAfter(eventsKeptMs ?? KAFKA_EVENTS_KEPT_MS),
   }
-  return [...queues, dead, newer, events]
+  return [...queues, dead, events]
 }
 
 /**

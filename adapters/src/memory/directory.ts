@@ -1,7 +1,7 @@
 /** The settings of one process. The embedded service publishes its compiled manifests into it. */
 import type { Directory, DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 
-export interface MemoryDirectory extends Directory, DirectoryPublisher {}
+interface MemoryDirectory extends Directory, DirectoryPublisher {}
 
 /** Makes an empty directory, at revision 0. `publish` throws `RangeError` for a revision that is not newer. */
 export function memoryDirectory(): MemoryDirectory {

@@ -3,14 +3,20 @@
  * bounds the number of open renders. Of the ended renders it keeps the newest `LEDGER_ENDED_MAX`.
  */
 import assert from 'node:assert/strict'
-import type { Instant } from '@platen/contract/brand.ts'
-import { cancelableLedger } from '@platen/contract/cancelable-ledger.ts'
-import { LEDGER_ENDED_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
-import { openLruCache } from '@platen/contract/lru-cache.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { LEDGER_ENDED_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
+import {
+  canTransition,
+  queuedViewOf,
+  type RenderRecord,
+  type RenderView,
+  viewOf,
+} from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import { cancelableLedger } from '@platen/contract/port/cancelable-ledger.ts'
 import type { ClaimResult, ErasableRenderLedger, Lease } from '@platen/contract/port/render-ledger.ts'
-import { canTransition, type RenderRecord, type RenderView, shownOf, viewOf } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { openLruCache } from '@platen/lib/lru-cache.ts'
 
 interface Entry {
   view: RenderView
@@ -76,9 +82,7 @@ export function memoryRenderLedger(clock: Clock): ErasableRenderLedger {
 }
 
 function entryOf(record: RenderRecord): Entry {
-  const { id, template, acceptedAt } = record
-  const known = { id, template: template.code, acceptedAt, ...shownOf(record) }
-  return { view: { ...known, state: { status: 'queued' } }, attempts: 0, returned: 0 }
+  return { view: { ...queuedViewOf(record), state: { status: 'queued' } }, attempts: 0, returned: 0 }
 }
 
 function claim(entry: Entry, { owner, leaseMs }: Lease, now: Instant): ClaimResult {

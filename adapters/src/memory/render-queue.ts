@@ -2,11 +2,12 @@
  * The render queue of one process, without durability: for the `sync` lane of the embedded service, and for unit tests. It holds the
  * renders that wait or are in hand. Admission limits how many these are.
  */
-import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
+
+import { LANES, type Lane, type RenderRecord } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
 import type { RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import { type Engine } from '@platen/contract/render-options.ts'
+import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
 
 /** Dead letters that memory holds for people to inspect. The oldest goes first. */
 const DEAD_LETTERS_KEPT_MAX = 100
@@ -22,12 +23,12 @@ interface EngineQueue {
 }
 
 /** A render that crashed its renderers. */
-export interface DeadLetter {
+interface DeadLetter {
   readonly record: RenderRecord
   readonly reason: string
 }
 
-export interface MemoryRenderQueue extends RenderQueue {
+interface MemoryRenderQueue extends RenderQueue {
   /** The newest dead letters, oldest first. */
   readonly dead: readonly DeadLetter[]
 }
@@ -86,7 +87,6 @@ function consumer(queue: EngineQueue): RenderConsumer {
           dead.push({ record, reason })
           if (dead.length > DEAD_LETTERS_KEPT_MAX) dead.shift()
         },
-        setAside: keepInHand,
       }
     },
     waitForRecord: (signal) => arrival.wait(signal),
@@ -98,9 +98,6 @@ function consumer(queue: EngineQueue): RenderConsumer {
     },
   }
 }
-
-/** There is one process, and so one version. The record stays in hand until the next start, which may be one of a newer version. */
-async function keepInHand(): Promise<void> {}
 
 /** Puts the records in hand of a consumer before all others of the lane, as they were taken first. */
 function requeue({ waiting, inHand }: EngineQueue, lane: Lane, holder: Notifier): void {

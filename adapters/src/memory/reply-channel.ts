@@ -1,9 +1,9 @@
 /** The reply channel of sync renders if API and renderer share a process. It only holds renders whose caller waits. */
 import assert from 'node:assert/strict'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 
 interface Caller {
   readonly taken: PromiseWithResolvers<void>

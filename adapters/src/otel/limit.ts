@@ -5,6 +5,3 @@ export const SPANS_WAITING_MAX = 2048
 
 /** How long a process that ends waits for its last spans. A drain has five seconds in all to close everything. */
 export const LAST_SPANS_MS_MAX = 1000
-
-/** Of what a collector answers, as much as a line of the log may have. */
-export const EXPORT_ERROR_CHARS_MAX = 200

@@ -1,5 +1,5 @@
 /** The tracer of a process. OpenTelemetry is loaded only if spans are exported: it takes a tenth of a second and some MiB. */
-import { NO_TRACER } from '@platen/contract/port/tracer.ts'
+import { NO_TRACER } from '@platen/lib/tracer.ts'
 import type { ProcessTracer, TracerOptions } from './process-tracer.ts'
 
 /** The settings say whether spans are exported. The variables of OpenTelemetry say the rest. */

@@ -1,7 +1,7 @@
 /** What opens a tracer, and what it is to the process that opens it. */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { Tracer } from '@platen/contract/port/tracer.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import type { Tracer } from '@platen/lib/tracer.ts'
 
 export interface TracerOptions {
   readonly protocol: 'http/protobuf' | 'http/json'

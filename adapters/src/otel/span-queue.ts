@@ -11,10 +11,13 @@ import {
   type SpanExporter,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
-import type { Log } from '@platen/contract/port/log.ts'
-import { EXPORT_ERROR_CHARS_MAX, SPANS_WAITING_MAX } from './limit.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { SPANS_WAITING_MAX } from './limit.ts'
 
-export interface SpanQueue {
+/** Of what a collector answers, as much as a line of the log may have. */
+const EXPORT_ERROR_CHARS_MAX = 200
+
+interface SpanQueue {
   readonly processor: SpanProcessor
   /** Spans since the start that were not exported. */
   readonly lostSpans: () => number

@@ -1,9 +1,9 @@
 /** Metrics of the API. */
-import { HTTP_ERRORS } from '@platen/contract/error.ts'
-import type { ApiMeter, Route } from '@platen/contract/port/api-meter.ts'
+import { HTTP_ERRORS } from '@platen/contract/domain/error.ts'
+import { LANES, type Lane, type Mode } from '@platen/contract/domain/render.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
+import { type ApiMeter, HELD_BYTES, type Route } from '@platen/contract/port/api-meter.ts'
 import type { DirectoryState } from '@platen/contract/port/directory.ts'
-import { LANES, type Lane, type Mode } from '@platen/contract/render.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
 import type { Metrics } from './registry.ts'
 
 /** Seconds: from a status request to the longest wait for a sync render. */
@@ -37,6 +37,11 @@ export function apiMeter(metrics: Metrics, { directory }: { directory: () => Dir
     'platen_status_requests_waiting',
     'Status requests that wait for the end of their render now.',
   )
+  const held = metrics.gauge(
+    'platen_api_held_bytes',
+    'Bytes of request bodies and of PDFs that are held now until their requests are answered.',
+    { what: HELD_BYTES },
+  )
   const limiterFailures = metrics.counter('platen_limiter_failures_total', 'Calls to the limiter that failed.')
   for (const [code, { fault }] of Object.entries(HTTP_ERRORS)) refused.inc({ code, fault }, 0)
   // A sync render that fails because of its template has the same code as a defect of the service.
@@ -60,6 +65,7 @@ export function apiMeter(metrics: Metrics, { directory }: { directory: () => Dir
       ends.inc()
       return { [Symbol.dispose]: () => ends.dec() }
     },
+    held: (what, bytes) => held.inc({ what }, bytes),
     limiterFailed: () => limiterFailures.inc(),
   }
 }
@@ -71,7 +77,7 @@ function modeOf(lane: Lane): Mode {
 function requestMeter(metrics: Metrics): Pick<ApiMeter, 'routed' | 'answered'> {
   const requests = metrics.counter(
     'platen_http_requests_total',
-    'Requests that were answered; the route `none` stands for all unknown paths.',
+    'Requests that were answered, or whose caller left before; the route `none` stands for all unknown paths.',
     { route: [], method: [], status: [] },
   )
   const duration = metrics.tracedHistogram(

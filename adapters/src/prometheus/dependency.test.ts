@@ -1,6 +1,6 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
 import { openedMetrics } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { dependencyMeters } from './dependency.ts'
 
 test('calls of a dependency are counted by their result, and only those that were not canceled are timed', async () => {

@@ -1,5 +1,5 @@
 /** Metrics of the services that a process depends on: one family for all of them, so that one panel and one alert show each. */
-import type { Clock } from '@platen/contract/port/clock.ts'
+
 import {
   CALL_RESULTS,
   type CallResult,
@@ -7,6 +7,7 @@ import {
   type DependencyMeter,
   OPERATIONS,
 } from '@platen/contract/port/dependency-meter.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { Gauge } from 'prom-client'
 import type { Metrics } from './registry.ts'
 

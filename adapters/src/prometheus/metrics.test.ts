@@ -1,11 +1,11 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import type { Backlog } from '@platen/contract/backlog.ts'
-import { planSpecSchema } from '@platen/contract/crd/plan.ts'
-import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import { LANES, type Outcome } from '@platen/contract/render.ts'
-import type { TemplateCode, TenantId } from '@platen/contract/tenant.ts'
+import type { Backlog } from '@platen/contract/domain/backlog.ts'
+import { planSpecSchema } from '@platen/contract/domain/crd/plan.ts'
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/domain/limit.ts'
+import { LANES, type Outcome } from '@platen/contract/domain/render.ts'
+import type { TemplateCode, TenantId } from '@platen/contract/domain/tenant.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, CERTIFICATE, CERTIFICATE_SOONER } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { apiMeter } from './api.ts'
 import { dependencyMeters } from './dependency.ts'
 import { gaugeCertificates } from './deployable/certificate.ts'
@@ -45,17 +45,15 @@ test('what depends on the moment is looked at for each scrape, and a queue that 
     queues: [{ engine: 'html', lane: 'sync', renders: 3, oldestMs: 1500 }],
     readers: [{ name: 'projection', records: 4 }],
     deliveries: [{ name: 'time', records: 5 }],
-    setAside: 6,
   }
   let directory = { isReady: true, revision: 7, isConnected: true, ageMs: 1500, damaged: 0 }
   gaugeBacklog(metrics, () => seen)
   apiMeter(metrics, { directory: () => directory })
-  expect(await seriesOf('(queue|event_lag|webhook_backlog|set_aside)_')).toEqual([
+  expect(await seriesOf('(queue|event_lag|webhook_backlog)_')).toEqual([
     'platen_queue_lag_renders{engine="html",lane="sync"} 3',
     'platen_queue_oldest_seconds{engine="html",lane="sync"} 1.5',
     'platen_event_lag_events{reader="projection"} 4',
     'platen_webhook_backlog_deliveries{waits_for="time"} 5',
-    'platen_set_aside_backlog_records 6',
   ])
   expect(await seriesOf('directory_')).toEqual([
     'platen_directory_revision 7',
@@ -64,7 +62,7 @@ test('what depends on the moment is looked at for each scrape, and a queue that 
   ])
   seen = undefined
   directory = { isReady: true, revision: 8, isConnected: false, ageMs: 2000, damaged: 2 }
-  expect(await seriesOf('(queue|event_lag|webhook_backlog|set_aside)_')).toEqual([])
+  expect(await seriesOf('(queue|event_lag|webhook_backlog)_')).toEqual([])
   expect(await seriesOf('directory_')).toEqual([
     'platen_directory_revision 8',
     'platen_directory_age_seconds 2',

@@ -5,7 +5,7 @@ import { gaugeEventLoop } from './deployable/event-loop.ts'
 import { gaugeMemory } from './deployable/memory.ts'
 import { type Metrics, openRegistry } from './registry.ts'
 
-export interface MetricsOptions {
+interface MetricsOptions {
   /** Enables the metrics of the process itself. They observe the garbage collector and the event loop, so only if they are scraped. */
   readonly isRead: boolean
   /** The name of the deployable: `api`, `embedded`. */

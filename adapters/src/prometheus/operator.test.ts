@@ -1,6 +1,6 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
 import { NOON, openedMetrics } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { dependencyMeters } from './dependency.ts'
 import { gaugeKeyExpiry, operatorMeter } from './operator.ts'
 import type { Metrics } from './registry.ts'

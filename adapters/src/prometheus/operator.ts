@@ -2,8 +2,7 @@
  * Metrics of the operator. Metrics that other controllers have too use the names and labels of controller-runtime and client-go, so that
  * existing dashboards and alerts work unchanged.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
 import {
   type ControllerMeter,
   type OperatorMeter,
@@ -12,6 +11,8 @@ import {
   REQUEST_METHODS,
   type WorkState,
 } from '@platen/contract/port/operator-meter.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { exponentialBuckets, Gauge, type Registry } from 'prom-client'
 import type { Dependencies } from './dependency.ts'
 import type { Metrics } from './registry.ts'

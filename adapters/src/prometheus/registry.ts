@@ -39,12 +39,12 @@ export interface Metrics {
   observableCounter(name: string, help: string, read: () => number): void
 }
 
-export interface Exposition {
+interface Exposition {
   readonly contentType: string
   readonly text: string
 }
 
-export interface TracedHistogram<Label extends string> {
+interface TracedHistogram<Label extends string> {
   observe(labels: Readonly<Record<Label, string>>, value: number, traceId: string | undefined): void
   zero(labels: Readonly<Record<Label, string>>): void
 }

@@ -1,5 +1,8 @@
 /** Metrics of renderers. */
-import { FAILURES } from '@platen/contract/error.ts'
+import { FAILURES } from '@platen/contract/domain/error.ts'
+import { LANES, type Outcome } from '@platen/contract/domain/render.ts'
+import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
+import { WARNING_CODES, warningCodesOf } from '@platen/contract/domain/warning.ts'
 import {
   DEAD_LETTER_REASONS,
   type EngineMeter,
@@ -7,9 +10,6 @@ import {
   type RendererMeter,
   type Slots,
 } from '@platen/contract/port/renderer-meter.ts'
-import { LANES, type Outcome } from '@platen/contract/render.ts'
-import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
-import { WARNING_CODES, warningCodesOf } from '@platen/contract/warning.ts'
 import { Gauge } from 'prom-client'
 import type { Dependencies } from './dependency.ts'
 import type { Metrics } from './registry.ts'
@@ -23,7 +23,7 @@ const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60,
 const TEMPLATES_COUNTED_MAX = 1000
 const OTHER = { tenant: 'other', template: 'other' }
 
-export interface RendererMeterOptions {
+interface RendererMeterOptions {
   /** The tenants whose renders are also counted by tenant and template; `*` means each of them. */
   readonly tenants: readonly string[]
   readonly dependencies: Dependencies

@@ -5,11 +5,11 @@
  * The client reconnects by itself, for ever. It repeats the calls that were under way when the connection broke. So every call must be
  * safe to run twice.
  */
-import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import { isBrokenConnection, messageOf } from '@platen/contract/thrown.ts'
+import { type BackOff, backOffMs } from '@platen/lib/back-off.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { isBrokenConnection, messageOf } from '@platen/lib/thrown.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { openCallTimeout } from './connect/call-timeout.ts'
 import { type HealthCheck, openHealthCheck } from './connect/health-check.ts'
@@ -34,7 +34,7 @@ export type RedisLocation =
   | { readonly kind: 'cluster'; readonly nodes: readonly RedisAddress[] }
 
 /** As PEM: CA certificates instead of the system's authorities, and a client certificate with its key. */
-export interface RedisTls {
+interface RedisTls {
   readonly ca?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined

@@ -3,11 +3,11 @@
  * is always one complete revision. While Redis is unavailable, empty or unreadable, the last good settings stay in force, and `state`
  * reports it.
  */
-import { REDIS_CALL_MS_MAX } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { REDIS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
 import type { Directory, DirectoryState } from '@platen/contract/port/directory.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { openSerialQueue } from '@platen/contract/serial-queue.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { openSerialQueue } from '@platen/lib/serial-queue.ts'
 import type { RedisConnection } from './connect.ts'
 import { type DirectoryCopy, openCopy } from './directory/copy.ts'
 import type { Delta } from './directory/delta.ts'

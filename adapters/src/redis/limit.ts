@@ -1,5 +1,5 @@
 /** Limits of what goes through Redis, each with its unit and the reason for its value. */
-import { REDIS_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import { REDIS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
 
 const KIB = 1024
 const SECOND_MS = 1000
@@ -14,18 +14,12 @@ export const DIRECTORY_CHANGES_KEPT_MAX = 128
 /** Fields written or read in one call: a few hundred KiB, which block a store for one or two milliseconds. */
 export const DIRECTORY_FIELDS_PER_CALL = 500
 
-/** How long staged data outlives a publisher that died: far longer than staging the next piece takes. */
-export const DIRECTORY_STAGED_MS = 60 * SECOND_MS
-
 /** How long a wait for the next change may take before the store is asked. A missed notification delays a change by at most this. */
 export const DIRECTORY_WAIT_MS = SECOND_MS
 
 /** How often a process reports which revision it enforces, and how long a report counts. A process may miss three. */
 export const DIRECTORY_REPORT_EVERY_MS = 2 * SECOND_MS
 export const DIRECTORY_REPORT_KEPT_MS = 10 * SECOND_MS
-
-/** Revision ids that a publisher remembers, to know that a reader enforces one of them. Those of a minute at 20 changes per second. */
-export const DIRECTORY_REVISIONS_KNOWN_MAX = 1200
 
 /**
  * How long a revision lower than the one in force must persist to be believed. By then a watching publisher has repaired what a lagging
@@ -38,9 +32,6 @@ export const DIRECTORY_LOADS_MAX = 5
 
 /** How long the settings of a limiter are kept: far longer than every process needs to get them from the directory. */
 export const LIMITER_SETTINGS_KEPT_MS = 3600 * SECOND_MS
-
-/** Accounts whose settings are written at a time: enough to keep Redis busy, few enough that other calls do not wait long. */
-export const LIMITER_SETTINGS_AT_ONCE = 100
 
 /** How long the charge total of a month is kept after its last charge: the longest month, and as long again for later queries. */
 export const CHARGES_KEPT_MS = 62 * 24 * HOUR_MS

@@ -1,8 +1,12 @@
 /** Stores limits of accounts beside their counters, so that a change applies before every process has received it. */
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import type { Limits } from '@platen/contract/tenant.ts'
+
+import type { Limits } from '@platen/contract/domain/tenant.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 import type { RedisConnection } from './connect.ts'
-import { LIMITER_SETTINGS_AT_ONCE, LIMITER_SETTINGS_KEPT_MS } from './limit.ts'
+import { LIMITER_SETTINGS_KEPT_MS } from './limit.ts'
+
+/** Accounts whose settings are written at a time: enough to keep Redis busy, few enough that other calls do not wait long. */
+const LIMITER_SETTINGS_AT_ONCE = 100
 
 /** With the braces, all keys of an account share one hash slot of a Cluster. */
 export function limiterPrefix(account: string): string {
@@ -14,7 +18,7 @@ export function settingsKey(account: string): string {
   return `${limiterPrefix(account)}:settings`
 }
 
-export interface AccountLimits {
+interface AccountLimits {
   readonly revision: number
   /** Limits by account. */
   readonly limits: ReadonlyMap<string, Limits>

@@ -1,11 +1,11 @@
--- The limiter of one account: the algorithm of contract/src/limiter-state.ts, inside Redis because all API processes share it.
+-- The limiter of one account: the algorithm of contract/src/port/limiter-state.ts, inside Redis because all API processes share it.
 -- KEYS  1 holdings: render -> its reservation, as JSON      2 lapses: renders, sorted by the time when their reservation expires
 --       3 sums of the reservations: units of a month, outstanding renders of an engine
---       4, 5 charges of the month: see limiter/charge.lua, which precedes this file      6 renders that ended without a charge
---       to reserve or report: 7 settings: a revision, and its limits as JSON      from 8 on rate buckets: second -> renders admitted in it
---       to complete one render: from 7 on the rate buckets in which it was counted
+--       4 charges of the month: see limiter/charge.lua, which precedes this file      5 renders that ended without a charge
+--       to reserve or report: 6 settings: a revision, and its limits as JSON      from 7 on rate buckets: second -> renders admitted in it
+--       to complete one render: from 6 on the rate buckets in which it was counted
 -- All keys belong to one account and are in one hash slot. All expire by the clock of Redis, while `now` may come from the caller.
-local HOLDINGS, LAPSES, SUMS, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[6]
+local HOLDINGS, LAPSES, SUMS, ENDED = KEYS[1], KEYS[2], KEYS[3], KEYS[5]
 local SECOND_MS = 1000
 local COUNTED_MS = request.windowMs + SECOND_MS
 
@@ -70,11 +70,11 @@ end
 
 -- The limits of the caller, unless newer ones are published that it does not know yet.
 local function limitsInForce()
-  local revision, text = unpack(redis.call('HMGET', KEYS[7], 'revision', 'limits'))
+  local revision, text = unpack(redis.call('HMGET', KEYS[6], 'revision', 'limits'))
   if not text or tonumber(revision) <= request.revision then return request.limits end
   local isJson, limits = pcall(cjson.decode, text)
   if not isJson then return request.limits end
-  -- An older operator, which knows fewer limits than the caller, may have written them.
+  -- During an upgrade, an operator that knows fewer limits than the caller may have written them.
   return setmetatable(limits, {__index = request.defaults})
 end
 
@@ -227,7 +227,7 @@ function operations.confirm()
 end
 
 local function returnRates(holding)
-  for i = 7, #KEYS do
+  for i = 6, #KEYS do
     if holding.entry and redis.call('HINCRBY', KEYS[i], holding.entry.second, -1) <= 0 then
       redis.call('HDEL', KEYS[i], holding.entry.second)
     end

@@ -1,24 +1,30 @@
 /**
- * The limiter of several API processes: the algorithm of `contract/src/limiter-state.ts` as a script inside Redis. So each decision is one
+ * The limiter of several API processes: the algorithm of `contract/src/port/limiter-state.ts` as a script inside Redis. So each decision is one
  * call, and no two interleave. All keys of an account are in one hash slot, and everything expires. If Redis loses its data, rates are
  * generous for one minute. Lanes and reservations are wrong until they are counted anew; charges come back from the event log.
  * Completing a render again changes nothing for as long as its charge is kept.
  */
-import { chargeOf } from '@platen/contract/charge-sums.ts'
-import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
+
 import {
   CHARGED_TEMPLATES_MAX,
   QUEUE_AGE_MS_MAX,
   RATE_WINDOW_MS,
   RESERVATION_MS,
   VIEW_KEPT_MS,
-} from '@platen/contract/limit.ts'
-import { bucketsOfCaller, heldModeOf, type RateBucket, rateBucketsOf, unitsOf } from '@platen/contract/limiter-state.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+} from '@platen/contract/domain/limit.ts'
+import { isAbandoned, type RenderRecord } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
+import { chargeOf } from '@platen/contract/port/charge-sums.ts'
 import type { AuditableLimiter, ChargeTotal, Decision, LimitReport, Usage } from '@platen/contract/port/limiter.ts'
-import { isAbandoned, type RenderRecord } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import {
+  bucketsOfCaller,
+  heldModeOf,
+  type RateBucket,
+  rateBucketsOf,
+  unitsOf,
+} from '@platen/contract/port/limiter-state.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { gathered } from './connect/gather.ts'
 import type { RedisConnection } from './connect.ts'
 import { CHARGES_KEPT_MS, ENDED_AT_ONCE } from './limit.ts'
@@ -31,22 +37,17 @@ const KEPT_MS = VIEW_KEPT_MS
 /** In the place of an id, for operations on no render. */
 const NO_RENDER = ''
 
-export interface LimiterOptions {
+interface LimiterOptions {
   /** Absent = the time of Redis, the one clock that all processes share. */
   readonly clock?: Clock
-  /** The format in which months are begun; a month goes on in its own. Absent = the default. Only who completes renders begins one. */
-  readonly format?: number
 }
 
 /** Makes the limiter in Redis. */
-export function redisLimiter(
-  redis: RedisConnection,
-  { clock, format = FORMAT_DEFAULT }: LimiterOptions = {},
-): AuditableLimiter {
+export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions = {}): AuditableLimiter {
   const script = openScript(redis, { file: './limiter.lua', precededBy: './limiter/charge.lua', clock })
   const fixed = { windowMs: RATE_WINDOW_MS, keptMs: KEPT_MS, chargeKeptMs: CHARGES_KEPT_MS }
   const run: Run = (keys, request, signal) => script.run({ keys, request: { ...fixed, ...request } }, signal)
-  const completeAll = completing(redis, { run, format })
+  const completeAll = completing(redis, run)
   return {
     async reserve(request, signal) {
       const { account, id, others, period, engine, mode, units, limits, revision } = request
@@ -109,11 +110,8 @@ function confirming(run: Run): AuditableLimiter['confirm'] {
   })
 }
 
-function completing(
-  redis: RedisConnection,
-  { run, format }: { readonly run: Run; readonly format: number },
-): AuditableLimiter['completeAll'] {
-  const completing = { operation: 'complete', templatesMax: CHARGED_TEMPLATES_MAX, format }
+function completing(redis: RedisConnection, run: Run): AuditableLimiter['completeAll'] {
+  const completing = { operation: 'complete', templatesMax: CHARGED_TEMPLATES_MAX }
   return async (manifests, signal) => {
     const groups: Ends[] = []
     const open = new Map<string, Ends>()
@@ -191,13 +189,7 @@ function keysToEnd({ account, period, id }: Pick<RenderRecord, 'account' | 'peri
 
 function keysOf(account: string, period: string): readonly string[] {
   const prefix = limiterPrefix(account)
-  return [
-    `${prefix}:holdings`,
-    `${prefix}:lapses`,
-    `${prefix}:sums`,
-    `${prefix}:charges:${period}`,
-    `${prefix}:charges:2:${period}`,
-  ]
+  return [`${prefix}:holdings`, `${prefix}:lapses`, `${prefix}:sums`, `${prefix}:charges:${period}`]
 }
 
 /**

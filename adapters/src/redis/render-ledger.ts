@@ -2,11 +2,17 @@
  * The render ledger of several processes. Each render is one hash, which expires; after that only the manifest tells how it ended.
  * Nothing here survives a loss of Redis: attempts and fences then begin anew.
  */
-import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX, VIEW_KEPT_MS } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX, VIEW_KEPT_MS } from '@platen/contract/domain/limit.ts'
+import {
+  type Manifest,
+  queuedViewOf,
+  type RenderRecord,
+  type RenderView,
+  viewOf,
+} from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { ClaimResult, ErasableRenderLedger, RestorableRenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { type Manifest, type RenderRecord, type RenderView, shownOf, viewOf } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { gathered } from './connect/gather.ts'
 import type { RedisConnection } from './connect.ts'
 import { ENDED_AT_ONCE } from './limit.ts'
@@ -96,8 +102,7 @@ interface Found {
 }
 
 function queuedView(record: RenderRecord): string {
-  const { id, template, acceptedAt } = record
-  return JSON.stringify({ id, template: template.code, acceptedAt, ...shownOf(record) })
+  return JSON.stringify(queuedViewOf(record))
 }
 
 function stateOf({ attempts, outcome }: Found): RenderView['state'] {

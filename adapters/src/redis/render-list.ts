@@ -2,8 +2,12 @@
  * The list of renders in Redis. Each account and environment has keys of its own. They expire with what is in them, and their size has a
  * bound. Beside it stands how far it includes the event log: a list that is behind says so, and shows nothing.
  */
-import { idRangeOf } from '@platen/contract/listed-render.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import { type Shown, STATUSES, type Status } from '@platen/contract/domain/render.ts'
+import { type IdScope, issuedAt, type RenderId } from '@platen/contract/domain/render-id.ts'
+import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
+import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
+import { idRangeOf } from '@platen/contract/port/listed-render.ts'
 import {
   type ListedRender,
   type ListedState,
@@ -11,10 +15,7 @@ import {
   type RenderListView,
   type RenderQuery,
 } from '@platen/contract/port/render-list.ts'
-import { type Shown, STATUSES, type Status } from '@platen/contract/render.ts'
-import { type IdScope, issuedAt, type RenderId } from '@platen/contract/render-id.ts'
-import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { redisCheckpoints } from './checkpoint.ts'
 import { gathered } from './connect/gather.ts'
 import type { RedisConnection } from './connect.ts'
@@ -38,7 +39,7 @@ export interface RenderListOptions {
 }
 
 /** A list in Redis of what belongs to renders: each entry is under the id of one. */
-export interface RedisList {
+interface RedisList {
   run(scope: IdScope, request: object, signal: AbortSignal): Promise<unknown>
   /** The same for what must not be answered from a part of the list. Throws `RenderListIncomplete`. */
   ask(scope: IdScope, request: object, signal: AbortSignal): Promise<unknown>

@@ -1,8 +1,8 @@
 /** The messages about sync renders: each has a key of its own, and a hint on one channel that every process receives. */
 
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { setBytes } from './connect/set-bytes.ts'
 import { type Subscriber, subscribe } from './connect/subscription.ts'
 import type { RedisConnection } from './connect.ts'
@@ -20,11 +20,11 @@ interface StoredReply {
 /** `taken`: a renderer started it. `answered`: there is a reply. `gone`: the caller has gone. */
 export type Hint = (typeof HINTS)[number]
 
-export interface Listener extends Pick<Subscriber, 'onReconnect' | 'onDisconnect'> {
+interface Listener extends Pick<Subscriber, 'onReconnect' | 'onDisconnect'> {
   readonly onHint: (hint: Hint, id: RenderId) => void
 }
 
-export interface ReplyBus extends AsyncDisposable {
+interface ReplyBus extends AsyncDisposable {
   /** Are hints received now, can their keys be read, and can all processes publish? */
   isReceiving(): boolean
   /** Writes the key of a hint and publishes the hint. Resolves when published. */

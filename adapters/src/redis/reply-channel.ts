@@ -4,10 +4,10 @@
  * stored under its keys, and only the process that waits for it reads it.
  */
 import assert from 'node:assert/strict'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { PendingReply, Reply, ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { RedisConnection } from './connect.ts'
 import { type Hint, openReplyBus } from './reply-bus.ts'
 

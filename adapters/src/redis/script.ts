@@ -1,7 +1,7 @@
 /** Lua scripts that run inside Redis. A script is one call, and atomic. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { RedisConnection } from './connect.ts'
 
 export interface Script {
@@ -9,7 +9,7 @@ export interface Script {
   run(call: ScriptCall, signal: AbortSignal): Promise<unknown>
 }
 
-export interface ScriptCall {
+interface ScriptCall {
   readonly keys: readonly string[]
   /** Passed to the script as JSON in `ARGV[1]`. */
   readonly request: object
@@ -17,7 +17,7 @@ export interface ScriptCall {
   readonly texts?: readonly string[]
 }
 
-export interface ScriptSource {
+interface ScriptSource {
   /** Path relative to this module. The script has `request` and `now` as locals, and returns JSON or nothing. */
   readonly file: string
   /** Path of a file that belongs before it, as it defines what it calls. */

@@ -20,15 +20,14 @@ import {
   type PutObjectCommandInput,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
-import type { Instant } from '@platen/contract/brand.ts'
-import { contentDisposition } from '@platen/contract/file-name.ts'
-import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
+import { contentDisposition } from '@platen/contract/domain/file-name.ts'
+import { PDF_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import { type ArtifactAddress, isArtifactAddress, pdfDigestIn } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type ArtifactAddress, isArtifactAddress, pdfDigestIn } from '@platen/contract/render.ts'
+import { type BackOff, backOffMs } from '@platen/lib/back-off.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { connectS3, nameOf, type S3Connection, type S3Options, statusOf } from './connect.ts'
 import { claimPrefix } from './installation.ts'
 import type { S3Namespace } from './namespace.ts'
@@ -56,8 +55,8 @@ export async function openS3ArtifactStore(
   const connection = connectS3(options, options.clock)
   try {
     const objects = objectsOf(connection, options)
-    const shardedSince = await claimPrefix(objects, options, signal)
-    return storeOf(objects, connection, { ...options, shardedSince })
+    await claimPrefix(objects, options.namespace, signal)
+    return storeOf(objects, connection, options)
   } catch (cause) {
     connection[Symbol.dispose]()
     throw cause
@@ -70,13 +69,12 @@ type Objects = Pick<ArtifactStore, 'create' | 'get'>
 function storeOf(
   objects: Objects,
   connection: S3Connection,
-  options: S3ArtifactStoreOptions & { readonly shardedSince: Instant },
+  { clock, namespace }: S3ArtifactStoreOptions,
 ): ArtifactStore & Disposable {
   const { client, publicClient, call } = connection
-  const { clock, namespace, shardedSince } = options
   const storedAddress = (address: ArtifactAddress): ArtifactAddress => {
     assert(isArtifactAddress(address), 'not an artifact address')
-    return { bucket: address.bucket, key: namespace.prefix + shardedKey(address.key, shardedSince) }
+    return { bucket: address.bucket, key: namespace.prefix + shardedKey(address.key) }
   }
   return {
     async put(address, bytes, signal) {
@@ -102,7 +100,7 @@ function storeOf(
       const command = new DeleteObjectCommand(inputOf(storedAddress(address)))
       await orUndefined(call((how) => client.send(command, how), signal))
     },
-    ...listsOf(connection, { namespace, shardedSince, storedAddress }),
+    ...listsOf(connection, { namespace, storedAddress }),
     async presign(address, { expiresAt, filename }, signal) {
       signal.throwIfAborted()
       const command = new GetObjectCommand({
@@ -169,13 +167,12 @@ function objectsOf(connection: S3Connection, { clock, ids }: S3ArtifactStoreOpti
 
 /** Where objects are stored. */
 interface Places extends Pick<S3ArtifactStoreOptions, 'namespace'> {
-  readonly shardedSince: Instant
   readonly storedAddress: (address: ArtifactAddress) => ArtifactAddress
 }
 
 function listsOf(
   connection: S3Connection,
-  { namespace, shardedSince, storedAddress }: Places,
+  { namespace, storedAddress }: Places,
 ): Pick<ArtifactStore, 'list' | 'listFolders'> {
   /** A prefix is safe to list if it becomes a valid address with a name appended. */
   const storedPrefix = (bucket: string, prefix: string) =>
@@ -185,7 +182,7 @@ function listsOf(
       const where = { Bucket: bucket, Prefix: storedPrefix(bucket, prefix) }
       for await (const page of pagesBelow(connection, where, signal)) {
         for (const { Key: found = '' } of page.Contents ?? []) {
-          const plain = plainKey(found.slice(namespace.prefix.length), shardedSince)
+          const plain = plainKey(found.slice(namespace.prefix.length))
           // A shard's folder may have the name of a tenant's folder in it.
           if (plain?.startsWith(prefix) && isArtifactAddress({ bucket, key: plain })) yield { bucket, key: plain }
         }

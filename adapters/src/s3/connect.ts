@@ -3,10 +3,10 @@ import type { Agent as HttpAgent } from 'node:http'
 import { Agent, type AgentOptions } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { firstAborted } from '@platen/contract/race.ts'
-import { isBrokenConnection } from '@platen/contract/thrown.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { firstAborted } from '@platen/lib/race.ts'
+import { isBrokenConnection } from '@platen/lib/thrown.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 
 // An `import` would load all of undici, too.
 const { Agent: PlainAgent } = process.getBuiltinModule('node:http')

@@ -1,25 +1,16 @@
 /**
  * Checks at start that the store can use this S3: the bucket exists, the credentials work, no other installation owns the prefix, and of
- * two creators one is refused. Also determines since when ids have shards; all processes agree on that once.
+ * two creators one is refused.
  */
 import assert from 'node:assert/strict'
-import type { Instant } from '@platen/contract/brand.ts'
-import { INSTANT_FORMAT, parseInstant } from '@platen/contract/instant.ts'
+import type { ArtifactAddress } from '@platen/contract/domain/render.ts'
 import { type ArtifactStore, ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { ArtifactAddress } from '@platen/contract/render.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { codeOf, nameOf, statusOf } from './connect.ts'
 import { isKeyPrefix, type S3Namespace } from './namespace.ts'
 
 /** Begins with a dot, as no artifact's name does. */
 const MARKER = '.installation'
-const SHARDED_SINCE = '.sharded-since'
-/**
- * How long an installation without shards continues without them. Older processes do not know shards: until they have stopped, all
- * processes must write where all of them read.
- */
-export const SHARDED_AFTER_MS = 24 * 3600 * 1000
 /** The marker may be a foreign object, so its content is shortened. */
 const NAME_CHARS_SHOWN_MAX = 200
 
@@ -28,30 +19,19 @@ const NOT_IMPLEMENTED = 501
 
 type Objects = Pick<ArtifactStore, 'create' | 'get'>
 
-/**
- * Claims the prefix for this installation. Safe to repeat. Returns the instant since which its ids have shards, the same for all its
- * processes. Throws `ArtifactStoreUnfit`, or `Unavailable` if S3 does not answer.
- */
+/** Claims the prefix for this installation. Safe to repeat. Throws `ArtifactStoreUnfit`, or `Unavailable` if S3 does not answer. */
 export async function claimPrefix(
   objects: Objects,
-  {
-    namespace: { bucket, prefix, installation },
-    clock,
-  }: { readonly namespace: S3Namespace; readonly clock: Pick<Clock, 'now'> },
+  { bucket, prefix, installation }: S3Namespace,
   signal: AbortSignal,
-): Promise<Instant> {
+): Promise<void> {
   assert(isKeyPrefix(prefix), 'a prefix is empty or ends in a slash')
   const marker = { bucket, key: prefix + MARKER }
-  const sinceMarker = { bucket, key: prefix + SHARDED_SINCE }
-  const name = bytesOf(installation)
+  const name = new TextEncoder().encode(installation)
   const owner = () => read(objects, marker, signal)
   try {
     // Reads first: where If-None-Match is ignored, creating would overwrite the owner's marker.
-    if ((await owner()) === undefined) {
-      // Before the name: a process that finds the prefix claimed then also finds that it had shards from the beginning.
-      await objects.create(sinceMarker, instantBytes(0), signal)
-      await objects.create(marker, name, signal)
-    }
+    if ((await owner()) === undefined) await objects.create(marker, name, signal)
     const found = await owner()
     if (found !== installation) {
       const location = prefix === '' ? `the bucket ${bucket}` : `${prefix} in the bucket ${bucket}`
@@ -64,40 +44,14 @@ export async function claimPrefix(
         'this S3 ignores If-None-Match: two processes could both believe that they created the same object',
       )
     }
-    return await shardedSince(objects, sinceMarker, { otherwise: clock.now() + SHARDED_AFTER_MS, signal })
   } catch (error) {
     throw asUnfit(error, bucket)
   }
 }
 
-/** Returns since when ids have shards. The first process that asks writes it down. */
-async function shardedSince(
-  objects: Objects,
-  marker: ArtifactAddress,
-  { otherwise, signal }: { readonly otherwise: Instant; readonly signal: AbortSignal },
-): Promise<Instant> {
-  let text = await read(objects, marker, signal)
-  if (text === undefined) {
-    await objects.create(marker, instantBytes(otherwise), signal)
-    text = await read(objects, marker, signal)
-  }
-  const since = parseInstant(text ?? '')
-  if (since === undefined)
-    throw new ArtifactStoreUnfit(`${marker.key} in the bucket ${marker.bucket} is not ${INSTANT_FORMAT}`)
-  return since
-}
-
 async function read(objects: Objects, marker: ArtifactAddress, signal: AbortSignal): Promise<string | undefined> {
   const bytes = await objects.get(marker, signal)
   return bytes && new TextDecoder().decode(bytes)
-}
-
-function instantBytes(instant: Instant): Uint8Array {
-  return bytesOf(new Date(instant).toISOString())
-}
-
-function bytesOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
 }
 
 /** S3 will refuse later what it refuses at start, so that is `ArtifactStoreUnfit`. After no response, a retry may succeed. */

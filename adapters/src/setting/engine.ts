@@ -1,7 +1,7 @@
 /** Settings of the engines of a renderer, in a cluster or embedded. */
 import { resolve } from 'node:path'
-import { LARGE_FONTS, type LargeFont } from '@platen/contract/large-font.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import { LARGE_FONTS, type LargeFont } from '@platen/contract/domain/large-font.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
 import { type Format, integer, listOf, NETWORKS } from './format.ts'
 import { mapped, optional, setting } from './setting.ts'
 

@@ -4,12 +4,12 @@
  * force. Files are compared by what they contain: the kubelet replaces a whole folder by a symbolic link, which a file watcher misses.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { SETTING_FILES_READ_MS } from './limit.ts'
 import { ConfigError, type Settings, type Variables } from './setting.ts'
 
-export interface FollowedSettings<Config> extends AsyncDisposable {
+interface FollowedSettings<Config> extends AsyncDisposable {
   /** The settings in force. The same object until one of them changes. */
   latest(): Config
   /** Since when they are in force: the wall time of the last change, or of the start. */
@@ -18,7 +18,7 @@ export interface FollowedSettings<Config> extends AsyncDisposable {
   isRefused(): boolean
 }
 
-export interface FollowPorts {
+interface FollowPorts {
   readonly clock: Clock
   readonly log: Log
 }

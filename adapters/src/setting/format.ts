@@ -2,8 +2,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type Cidr, parseCidrs } from '@platen/contract/address.ts'
-import type { KeyRing } from '@platen/contract/render-id.ts'
+import type { KeyRing } from '@platen/contract/domain/render-id.ts'
+import { type Cidr, parseCidrs } from '@platen/lib/address.ts'
 
 export interface Format<Value> {
   /** Describes valid values, for the person who must fix the setting. */

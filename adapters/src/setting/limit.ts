@@ -1,5 +1,5 @@
 /** Limits of settings, each with its unit and the reason for its value. */
-import type { TrafficLimits } from '@platen/contract/limit.ts'
+import type { TrafficLimits } from '@platen/contract/domain/limit.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -25,13 +25,6 @@ export const OWN_MEMORY_BYTES = 512 * MIB
 
 /** What a slot may keep after a render, before its thread (384 MiB) or its browser (128 MiB for each page) is replaced. */
 export const SLOT_MEMORY_BYTES = 512 * MIB
-
-/** Charges of a month are computed from its events, and the longest month has 31 days. Nothing here needs more than a year. */
-export const KAFKA_EVENT_DAYS_MIN = 32
-export const KAFKA_EVENT_DAYS_MAX = 400
-
-/** Kubernetes allows a Secret of 1 MiB; no value here needs more than a few hundred bytes. */
-export const SECRET_FILE_BYTES_MAX = 64 * KIB
 
 /** How often files of settings are read again. The kubelet brings a changed Secret to a pod within a minute or two. */
 export const SETTING_FILES_READ_MS = 5000

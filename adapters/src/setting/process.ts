@@ -1,7 +1,6 @@
 /** Settings of every process of a cluster. */
 import { hostname } from 'node:os'
-import { FORMAT, FORMAT_DEFAULT } from '@platen/contract/format.ts'
-import { anyText, BOOLEAN, integer, matching, oneOf, PORT } from './format.ts'
+import { anyText, BOOLEAN, matching, oneOf, PORT } from './format.ts'
 import { ConfigError, type Settings, setting, type ValueOf, type ValuesOf, type Variables } from './setting.ts'
 
 const LOG_LEVEL = oneOf(['debug', 'info', 'warn', 'error'])
@@ -50,14 +49,6 @@ function orDefault<Value>(one: Settings<Value>, variables: Variables): Value {
   }
 }
 
-const WRITABLE = integer([1, FORMAT])
-
-/** The setting of the format of everything that a process stores for others. */
-export const FORMAT_SETTING = setting('PLATEN_FORMAT', WRITABLE, {
-  default: String(FORMAT_DEFAULT),
-  description: `Format in which records, objects and settings are written, the same for all processes: ${WRITABLE.range}. [upgrades.md](upgrades.md) says when to change it.`,
-})
-
 /** The settings of every process. */
 export const PROCESS_SETTINGS = {
   host: setting('PLATEN_HOST', anyText('an address'), {
@@ -70,7 +61,6 @@ export const PROCESS_SETTINGS = {
   }),
   logLevel: LOG_LEVEL_SETTING,
   instance: INSTANCE_SETTING,
-  format: FORMAT_SETTING,
 }
 
 export type ProcessConfig = ValuesOf<typeof PROCESS_SETTINGS>

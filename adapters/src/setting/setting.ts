@@ -5,7 +5,10 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import type { Format } from './format.ts'
-import { SECRET_FILE_BYTES_MAX } from './limit.ts'
+
+const KIB = 1024
+/** Kubernetes allows a Secret of 1 MiB; no value here needs more than a few hundred bytes. */
+const SECRET_FILE_BYTES_MAX = 64 * KIB
 
 /** Environment variables. An empty one counts as absent. */
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -41,7 +44,7 @@ export interface Settings<Value> {
 export type ValueOf<Read> = Read extends Settings<infer Value> ? Value : never
 
 /** Settings by the fields that hold their values. */
-export type Fields = Readonly<Record<string, Settings<unknown>>>
+type Fields = Readonly<Record<string, Settings<unknown>>>
 
 /** The values of such settings. */
 export type ValuesOf<Table extends Fields> = { readonly [Field in keyof Table]: ValueOf<Table[Field]> }

@@ -1,14 +1,14 @@
 /** How many renders a process runs at once: what the operator says, or what its CPU and memory limits allow. */
 import { availableParallelism, totalmem } from 'node:os'
-import { SYNC_SLOTS } from '@platen/contract/limit.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+import { SYNC_SLOTS } from '@platen/contract/domain/limit.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { type ContainerLimits, containerLimits } from '../system/cgroup.ts'
 import { integer } from './format.ts'
 import { OWN_MEMORY_BYTES, SLOT_MEMORY_BYTES, SLOTS_MAX } from './limit.ts'
 import { mapped, type Settings, setting } from './setting.ts'
 
 /** Renders at the same time, per engine. */
-export interface Slots {
+interface Slots {
   readonly count: number
   /** Limits that this container should have had to choose `count` well. */
   readonly missingLimits: readonly ('cpu' | 'memory')[]

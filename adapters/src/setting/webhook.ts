@@ -1,5 +1,5 @@
 /** Settings of webhooks. */
-import { WEBHOOK_RETRY_MS } from '@platen/contract/limit.ts'
+import { WEBHOOK_RETRY_MS } from '@platen/contract/domain/limit.ts'
 import { BOOLEAN, CERTIFICATES, type Format, integer, NETWORKS, ringOf } from './format.ts'
 import { optional, setting, table } from './setting.ts'
 

@@ -1,15 +1,18 @@
 /** The delivery log in the database of the embedded service. */
-import type { Instant } from '@platen/contract/brand.ts'
-import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
-import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/domain/limit.ts'
 import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
-import { raceAbort, raceFirst } from '@platen/contract/race.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
+import { raceAbort, raceFirst } from '@platen/lib/race.ts'
 import type { Command, Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
 import { DELIVERY_COLUMNS, recordIn } from './delivery-log/delivery-row.ts'
 import { NewDeliveries } from './delivery-log/new-deliveries.ts'
-import { WEBHOOK_DUE_PREFETCH } from './limit.ts'
+
+/** Due deliveries fetched at a time: so many that a busy log is asked rarely, few compared with those that wait in memory. */
+const WEBHOOK_DUE_PREFETCH = 256
 
 const RELEASE_ALL = `UPDATE delivery SET taken = 0 WHERE next_at IS NOT NULL AND taken = 1`
 const TAKE = `UPDATE delivery SET taken = 1 WHERE id IN (
@@ -30,7 +33,7 @@ const FIND = `${COLUMNS} WHERE id = ?`
 const OF_RENDER = `${COLUMNS} WHERE render = ? ORDER BY id`
 const FORGET = `DELETE FROM delivery WHERE render = ?`
 
-export interface DeliveryLogOptions {
+interface DeliveryLogOptions {
   /** The clock by which deliveries are due. */
   readonly clock: Clock
   /** Limits how long a first attempt is waited for; by default the same clock. */

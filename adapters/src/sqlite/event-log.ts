@@ -2,11 +2,12 @@
  * The event log in the database of the embedded service. A reader that has read all older events gets each new one from memory when it is
  * durable: it is the process that appends it.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { RenderEvent } from '@platen/contract/event.ts'
-import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
+
+import type { RenderEvent } from '@platen/contract/domain/event.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 import { EVENT_PREFETCH } from './limit.ts'

@@ -1,8 +1,5 @@
 /** Limits of the embedded database, each with its unit and the reason for its value. */
 
-/** Records that a consumer prefetches per lane. Small, because no other pod can take what one pod holds. */
-export const CONSUMER_PREFETCH = 16
-
 /** Commands that share one commit of the embedded database: so many that the flush hardly counts, so few that none waits long. */
 export const COMMANDS_PER_COMMIT_MAX = 256
 
@@ -14,6 +11,3 @@ export const PRUNE_ROWS_MAX = 1000
 
 /** Events a reader fetches at once: each look may wait for the flush of a commit. */
 export const EVENT_PREFETCH = 256
-
-/** Due deliveries fetched at a time: so many that a busy log is asked rarely, few compared with those that wait in memory. */
-export const WEBHOOK_DUE_PREFETCH = 256

@@ -3,13 +3,14 @@
  * what must survive the process: a row for each charge, from which a trigger makes the sums, and the queue, whose records are the
  * reservations.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { type ChargeSum, chargeOf } from '@platen/contract/charge-sums.ts'
-import { type LimiterState, openLimiterState } from '@platen/contract/limiter-state.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import { monthOf } from '@platen/contract/domain/render.ts'
+import { type ChargeSum, chargeOf } from '@platen/contract/port/charge-sums.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import { monthOf } from '@platen/contract/render.ts'
+import { type LimiterState, openLimiterState } from '@platen/contract/port/limiter-state.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
 
@@ -24,7 +25,7 @@ const PRUNE = `DELETE FROM charge WHERE id IN (SELECT id FROM charge WHERE dated
 const PRUNE_SUMS = `DELETE FROM charge_sum WHERE (account, period, kind, name) IN (
     SELECT account, period, kind, name FROM charge_sum WHERE period < ? LIMIT ?) RETURNING period`
 
-export interface SqliteLimiter extends Limiter {
+interface SqliteLimiter extends Limiter {
   /** Removes the charges of renders that ended before `before`, in months that are over. Safe to interrupt. */
   prune(before: Instant, signal: AbortSignal): Promise<void>
 }

@@ -2,11 +2,8 @@
  * The render ledger in the database of the embedded service. It also reads the rows of the queue. So a render whose `markQueued` was lost
  * in a crash is still found as queued.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { cancelableLedger } from '@platen/contract/cancelable-ledger.ts'
-import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { ClaimResult, ErasableRenderLedger, Lease } from '@platen/contract/port/render-ledger.ts'
+
+import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
 import {
   expiryOf,
   isAbandoned,
@@ -14,9 +11,14 @@ import {
   type RenderRecord,
   type RenderView,
   shownOf,
-} from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
+} from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
+import { cancelableLedger } from '@platen/contract/port/cancelable-ledger.ts'
+import type { ClaimResult, ErasableRenderLedger, Lease } from '@platen/contract/port/render-ledger.ts'
+import { recordOfText } from '@platen/contract/stored/record-text.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
 import { PRUNE_ROWS_MAX } from './limit.ts'
@@ -56,11 +58,7 @@ const FORGET_RECORDS = [
 const NEWEST = `SELECT id FROM render ORDER BY id DESC LIMIT 1`
 
 /** A render past its retention. `storage` locates everything stored of it below `renderPrefix`, except the manifest. */
-export interface DueRender {
-  readonly id: RenderId
-  /** Absent if the row was written before the service had a retention. */
-  readonly storage?: RenderRecord['storage']
-}
+export type DueRender = Pick<RenderRecord, 'id' | 'storage'>
 
 /** A ledger that forgets nothing by itself: it is the index of stored renders. The code that removes a render calls `forget` last. */
 export interface SqliteRenderLedger extends ErasableRenderLedger {
@@ -122,7 +120,7 @@ function ledgerIn(database: Database, clock: Clock): Omit<SqliteRenderLedger, 'c
         { sql: FIND_QUEUED, values: [id] },
       ]
       const [[known] = [], [queued] = []] = await database.run(command, signal)
-      return known !== undefined ? viewIn(known, id) : queued && queuedView(JSON.parse(textIn(queued, 'record')))
+      return known !== undefined ? viewIn(known, id) : queued && queuedView(recordOfText(textIn(queued, 'record')))
     },
     async *due(by, signal) {
       let after: [Instant, string] = [0, '']
@@ -205,8 +203,7 @@ function queuedView(record: RenderRecord): RenderView {
 }
 
 function dueIn(row: Row): DueRender {
-  const id = idIn(row)
-  return row['storage'] === null ? { id } : { id, storage: JSON.parse(textIn(row, 'storage')) }
+  return { id: idIn(row), storage: JSON.parse(textIn(row, 'storage')) }
 }
 
 function idIn(row: Row): RenderId {

@@ -2,15 +2,18 @@
  * The durable render queue: each record is a row until it is done. The next few records of each lane are buffered in memory, so that
  * `poll` never waits. Only memory knows what was delivered, so everything that is not done is delivered again after a restart.
  */
-import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/limit.ts'
-import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
+import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/domain/limit.ts'
+import { LANES, type Lane, type RenderRecord } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
 import type { QueuedRender, RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import { LANES, type Lane, type RenderRecord } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
+import { recordOfText, textOfRecord } from '@platen/contract/stored/record-text.ts'
+import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import { type Database, integerIn, textIn } from './database.ts'
-import { CONSUMER_PREFETCH } from './limit.ts'
+
+/** Records that a consumer prefetches per lane. Small, because no other pod can take what one pod holds. */
+const CONSUMER_PREFETCH = 16
 
 const ENQUEUE = `INSERT INTO queue (id, engine, lane, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sequence`
 const FETCH = `SELECT sequence, record FROM queue WHERE engine = ? AND lane = ? AND sequence > ? ORDER BY sequence LIMIT ?`
@@ -25,7 +28,7 @@ export function sqliteRenderQueue(database: Database): RenderQueue {
 
   const append = async (record: RenderRecord) => {
     const { id, engine, lane } = record
-    const [rows = []] = await database.run([{ sql: ENQUEUE, values: [id, engine, lane, JSON.stringify(record)] }])
+    const [rows = []] = await database.run([{ sql: ENQUEUE, values: [id, engine, lane, textOfRecord(record)] }])
     const queue = queues.find((queue) => queue.engine === engine && queue.lane === lane)
     if (rows[0] !== undefined) queue?.append({ sequence: integerIn(rows[0], 'sequence'), record })
   }
@@ -125,7 +128,7 @@ class LaneQueue {
   async #read(): Promise<Entry[]> {
     const values = [this.engine, this.lane, this.#cursor, CONSUMER_PREFETCH]
     const [rows = []] = await this.#database.run([{ sql: FETCH, values }])
-    return rows.map((row) => ({ sequence: integerIn(row, 'sequence'), record: JSON.parse(textIn(row, 'record')) }))
+    return rows.map((row) => ({ sequence: integerIn(row, 'sequence'), record: recordOfText(textIn(row, 'record')) }))
   }
 
   #fetched(entries: readonly Entry[]): void {
@@ -162,8 +165,6 @@ function consumer(database: Database, queues: readonly LaneQueue[]): RenderConsu
       await database.run([deadLetter, forget, { sql: DONE, values: [record.id] }], signal)
       queue.remove(record.id)
     },
-    // There is one process, and so one version. The record stays in hand until the next start, which may be one of a newer version.
-    setAside: async () => undefined,
   })
 
   return {

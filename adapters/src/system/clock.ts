@@ -1,6 +1,6 @@
 /** The clock of the machine. */
 import { performance } from 'node:perf_hooks'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 
 /** The longest delay of a Node timer: a longer one would fire at once. */
 const DELAY_MS_MAX = 2 ** 31 - 1

@@ -1,6 +1,6 @@
 /** The random source of the machine. */
 import { randomBytes } from 'node:crypto'
-import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 
 /** Bytes that are taken from the generator at once: one call for hundreds of ids, because a call costs as much as the bytes of all of them. */
 const POOL_BYTES = 4096

@@ -1,17 +1,17 @@
 /** The log of a service: one JSON object per line on standard error, so that standard output is free for results. */
 import type { Writable } from 'node:stream'
 import { inspect } from 'node:util'
-import type { Log } from '@platen/contract/port/log.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { pino, stdSerializers } from 'pino'
 import { installedVersion } from '../version.ts'
 import { type LogOutput, openLogOutput } from './log-output.ts'
 import { readableLine } from './readable-line.ts'
 
-export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent'
+type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'silent'
 
 export interface ServiceLog extends Log, Pick<LogOutput, 'droppedLines'> {}
 
-export interface LogOptions {
+interface LogOptions {
   /** The lowest level that is written. */
   readonly level: LogLevel
   /** Which process writes, as in metrics: `api`. It is in each line. */

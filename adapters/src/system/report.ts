@@ -1,7 +1,7 @@
 /** Brings everything into the log that a process would otherwise print as text: why it ends, and what Node and libraries print. */
 import { format } from 'node:util'
 import type { Worker } from 'node:worker_threads'
-import type { Log } from '@platen/contract/port/log.ts'
+import type { Log } from '@platen/lib/log.ts'
 
 /** Maximum number of characters of one printed text. */
 const PRINTED_CHARS_MAX = 2048

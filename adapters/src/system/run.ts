@@ -1,5 +1,5 @@
 /** The lifecycle of a process, from its environment to its exit code. */
-import type { Log } from '@platen/contract/port/log.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { flushed } from './log-output.ts'
 import { logEverything, reportFailure } from './report.ts'
 

@@ -1,4 +1,4 @@
-import { cidrsOf } from '@platen/contract/address.ts'
+import { cidrsOf } from '@platen/lib/address.ts'
 import { describe, expect, test } from 'vitest'
 import { anApi, isQueueEmpty, queued } from '../../../test/fixture/api.ts'
 import { aTemplate } from '../../../test/fixture/build.ts'
@@ -45,7 +45,7 @@ describe('admission refuses', () => {
     ['a webhook over http', { ...SYNC, webhook_url: 'http://example.com' }, '/webhook_url', 'must be an https URL'],
     ['a webhook over ftp', { ...SYNC, webhook_url: 'ftp://example.com' }, '/webhook_url', 'must be an https URL'],
     ['a webhook with a password', { ...SYNC, webhook_url: 'https://u:p@a.example' }, '/webhook_url', 'user name'],
-    ['a webhook that is no URL', { ...SYNC, webhook_url: 'example' }, '/webhook_url', 'format "uri"'],
+    ['a webhook that is no URL', { ...SYNC, webhook_url: 'example' }, '/webhook_url', 'must be a URL such as'],
     ['a webhook without a host', { ...SYNC, webhook_url: 'https://' }, '/webhook_url', 'must be an https URL'],
     [
       'a webhook of a port and no host',
@@ -59,7 +59,7 @@ describe('admission refuses', () => {
       'a webhook of a name in Unicode',
       { ...SYNC, webhook_url: 'https://bücher.example/' },
       '/webhook_url',
-      'format "uri"',
+      'in a host name as xn--…',
     ],
     [
       'a webhook on a port of the system',

@@ -3,15 +3,17 @@
  * with several faults reports the first. The result is the record of a render. Only the queue makes it a render. The next steps are the
  * claim of the `Idempotency-Key` and the limiter.
  */
-import type { Instant, JsonObject } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { INLINE_DATA_BYTES_MAX } from '@platen/contract/limit.ts'
-import { inputKey, labelsOf, type Mode, monthOf, type RenderRecord } from '@platen/contract/render.ts'
-import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
-import { type Engine } from '@platen/contract/render-options.ts'
-import { encodeRequest } from '@platen/contract/stored-request.ts'
-import type { Template, Tenant } from '@platen/contract/tenant.ts'
-import type { TraceContext } from '@platen/contract/trace.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { INLINE_DATA_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import { inputKey, labelsOf, type Mode, monthOf, type RenderRecord } from '@platen/contract/domain/render.ts'
+import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/domain/render-id.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import { encodeRequest } from '@platen/contract/domain/stored-request.ts'
+import type { Template, Tenant } from '@platen/contract/domain/tenant.ts'
+import { inlineData } from '@platen/contract/stored/record-text.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { TraceContext } from '@platen/lib/trace.ts'
 import { bytesOf, type ParsedRequest, type RequestData } from '../body/check/parse-request.ts'
 import type { ApiPorts } from '../ports.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
@@ -19,7 +21,7 @@ import { requireFit } from './data.ts'
 import { modeOf, webhookUrlOf } from './request.ts'
 import { findTemplate, requireEngine } from './template.ts'
 
-export interface AdmissionRequest {
+interface AdmissionRequest {
   readonly caller: Caller
   readonly body: ParsedRequest
   readonly requestId: string
@@ -45,7 +47,7 @@ export async function admit(request: AdmissionRequest, ports: ApiPorts): Promise
 }
 
 /** What a request chooses by its head, for each of its renders. */
-export interface RenderChoice {
+interface RenderChoice {
   readonly template: Template
   readonly engine: Engine
   readonly webhookUrl: string | undefined
@@ -87,7 +89,7 @@ function recordOf(
     id,
     mode,
     lane: mode,
-    data: inline === undefined ? { stored: { bucket, key: inputKey(prefix, id) } } : { inline },
+    data: inline ?? { stored: { bucket, key: inputKey(prefix, id) } },
     ...common,
   }
   if (inline !== undefined) return { record }
@@ -96,10 +98,9 @@ function recordOf(
 }
 
 /** The data for the record; undefined if they are too large for it. Those of a small body never are. */
-function inlineOf(data: RequestData): JsonObject | undefined {
-  if ('value' in data) return data.value
-  // The check thread has made them of a JSON object.
-  return data.bytes.length <= INLINE_DATA_BYTES_MAX ? JSON.parse(Buffer.from(data.bytes).toString()) : undefined
+function inlineOf(data: RequestData): RenderRecord['data'] | undefined {
+  if ('value' in data) return { inline: data.value }
+  return data.bytes.length <= INLINE_DATA_BYTES_MAX ? inlineData(data.bytes) : undefined
 }
 
 /** What a record has of its request, its caller and the time of acceptance, whatever its data. */

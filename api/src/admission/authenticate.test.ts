@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
-import type { ApiKey, KeyHash, TenantId } from '@platen/contract/tenant.ts'
+import type { ApiKey, KeyHash, TenantId } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, type ApiOptions, anApi, LIVE_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
 import { NOON } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { authenticator } from './authenticate.ts'
 
 const PATH = '/api/v1/templates'

@@ -1,12 +1,12 @@
 /** Step 1 of admission: finds the caller, from the headers alone, before a byte of the body is read. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
-import { environmentReader, hashOfKey } from '@platen/contract/api-key.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { environmentReader, hashOfKey } from '@platen/contract/domain/api-key.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { IdScope } from '@platen/contract/domain/render-id.ts'
+import type { ApiKey, Tenant } from '@platen/contract/domain/tenant.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
-import type { IdScope } from '@platen/contract/render-id.ts'
-import type { ApiKey, Tenant } from '@platen/contract/tenant.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { FastifyRequest } from 'fastify'
 import { unavailable } from '../problem.ts'
 

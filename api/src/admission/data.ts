@@ -1,6 +1,6 @@
 /** Step 4 of admission: checks `data` against the template's `variables_schema`. */
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Template } from '@platen/contract/tenant.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Template } from '@platen/contract/domain/tenant.ts'
 import type { BodyChecks } from '../body/check/body-checks.ts'
 import type { RequestData } from '../body/check/parse-request.ts'
 

@@ -1,13 +1,11 @@
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
-import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
-import { encodeClaim, IDEMPOTENCY_PREFIX, idempotencyFolder } from '@platen/contract/idempotency.ts'
-import { IDEMPOTENCY_MS, RESERVATION_MS } from '@platen/contract/limit.ts'
+import { IDEMPOTENCY_MS, RESERVATION_MS } from '@platen/contract/domain/limit.ts'
+import { manifestKey, type Outcome, type RenderRecord } from '@platen/contract/domain/render.ts'
+import { mintRenderId } from '@platen/contract/domain/render-id.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { manifestKey, type Outcome, type RenderRecord } from '@platen/contract/render.ts'
-import { mintRenderId } from '@platen/contract/render-id.ts'
+import { encodeClaim, IDEMPOTENCY_PREFIX, idempotencyFolder } from '@platen/contract/stored/idempotency.ts'
+import { canonicalJson, sha256 } from '@platen/lib/canonical-json.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import {
   type Api,
@@ -21,8 +19,16 @@ import {
   queued,
   TEST_KEY,
 } from '../../../test/fixture/api.ts'
-import { aFailure, aRecord, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
-import { IDEMPOTENCY_SETTLE_MS, IDEMPOTENCY_UNDER_WAY_MS, OUTCOME_POLL_MS_MIN, SYNC_START_MS_MAX } from './limit.ts'
+import { aFailure, aRecord, aReply, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
+import { seededIds } from '../../../test/fixture/memory/ids.ts'
+import {
+  IDEMPOTENCY_SETTLE_MS,
+  IDEMPOTENCY_UNDER_WAY_MS,
+  IDEMPOTENCY_YOUNG_MS,
+  OUTCOME_POLL_MS_MIN,
+  SYNC_START_MS_MAX,
+} from './limit.ts'
 
 const SYNC = { template: 'invoice', data: { number: 1, rows: [{ a: 1, b: 2 }] } }
 const ASYNC = { ...SYNC, mode: 'async' }
@@ -43,7 +49,7 @@ async function rendered(api: Api, outcome: 'succeeded' | Extract<Outcome, { stat
   await drain(api)
   const reply =
     outcome === 'succeeded'
-      ? ({ kind: 'rendered', pdf: [PDF], durationMs: 77 } as const)
+      ? aReply(PDF, { durationMs: 77 })
       : ({ kind: 'failed', error: outcome.error, durationMs: outcome.durationMs } as const)
   await api.ports.replies.reply(record.id, reply, NEVER)
   await end(api, record, outcome)
@@ -194,7 +200,7 @@ describe('the same request again', () => {
     const second = await api.post(body, KEYED)
     expect([second.statusCode, second.json().error.code]).toEqual([status, code])
     expect(second.headers['retry-after']).toBe(status === 409 ? '1' : undefined)
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf: [PDF], durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, aReply(PDF), NEVER)
     expect((await first).statusCode).toBe(200)
   })
 
@@ -299,10 +305,39 @@ describe('after the death of the process that had the first request', () => {
       await api.clock.advance(at - api.clock.now())
       const { answer } = await repeat(api, body)
       await api.clock.advance(IDEMPOTENCY_SETTLE_MS)
-      expect((await answer).statusCode).toBe(409)
+      const { statusCode, headers } = await answer
+      expect([statusCode, headers['retry-after']]).toEqual([409, '1'])
     }
     expect((await api.post({ ...body, data: {} }, KEYED)).statusCode).toBe(422)
     expect(await isQueueEmpty(api)).toBe(true)
+  })
+
+  test('a sync render that nobody answers says how long it stays in progress', async () => {
+    const api = anApi()
+    await claimed(api, SYNC)
+    await api.clock.advance(IDEMPOTENCY_YOUNG_MS)
+    const { answer } = await repeat(api, SYNC)
+    await api.clock.advance(IDEMPOTENCY_SETTLE_MS)
+    const seconds = Number((await answer).headers['retry-after'])
+    expect(seconds).toBe(Math.ceil((NOON + LAPSED_MS - api.clock.now()) / 1000))
+    await api.clock.advance(seconds * 1000)
+    const again = api.post(SYNC, KEYED)
+    const { id } = await queued(api, 'sync')
+    await api.ports.replies.reply(id, aReply(PDF), NEVER)
+    expect((await again).statusCode).toBe(200)
+  })
+
+  test.for([ASYNC, SYNC])('%o is no longer in progress for a process that was alone since then', async (body) => {
+    const api = anApi({ settings: { aloneSince: NOON + 1 } })
+    const record = await claimed(api, body)
+    const answer = api.post(body, KEYED)
+    const next = await queued(api, body === ASYNC ? 'async' : 'sync')
+    expect(next.id === record.id).toBe(body === ASYNC)
+    if (body === ASYNC) expect((await answer).statusCode).toBe(202)
+    else {
+      await api.ports.replies.reply(next.id, aReply(PDF), NEVER)
+      expect((await answer).statusCode).toBe(200)
+    }
   })
 
   test('a sync render whose caller was answered before its outcome is stored has that outcome', async () => {

@@ -13,35 +13,45 @@
  * The key is looked up before the limiter, and the claim is written after it. So a replay consumes nothing, and a request that the
  * limiter refuses writes nothing.
  */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { IDEMPOTENCY_MS } from '@platen/contract/domain/limit.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
+import {
+  inputKey,
+  isCanceled,
+  isDeleted,
+  labelsOf,
+  type Manifest,
+  type RenderRecord,
+} from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import { withoutRequest } from '@platen/contract/domain/stored-request.ts'
 import {
   decodeClaim,
   encodeClaim,
   type IdempotencyClaim,
   idempotencyFolder,
   isExpired,
-} from '@platen/contract/idempotency.ts'
-import { IDEMPOTENCY_MS } from '@platen/contract/limit.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import { inputKey, isCanceled, isDeleted, labelsOf, type Manifest, type RenderRecord } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import { withoutRequest } from '@platen/contract/stored-request.ts'
+} from '@platen/contract/stored/idempotency.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable } from '../problem.ts'
 import type { Admission } from './admit.ts'
 import { type Caller, scopeOf } from './authenticate.ts'
 import {
-  IDEMPOTENCY_RETRY_AFTER_S,
   IDEMPOTENCY_SETTLE_MS,
   IDEMPOTENCY_UNDER_WAY_MS,
+  IDEMPOTENCY_YOUNG_MS,
   SYNC_REPLY_MARGIN_MS,
   SYNC_START_MS_MAX,
 } from './limit.ts'
 import { pollManifest, readManifest } from './manifest.ts'
 import { abandon, releaseReservation } from './submit.ts'
 
-export interface KeyedRequest {
+/** `Retry-After` for a duplicate while the first request is in progress, in seconds. */
+const IDEMPOTENCY_RETRY_AFTER_S = 1
+
+interface KeyedRequest {
   readonly key: string
   readonly caller: Caller
   /** The render that the request makes if it is the first. */
@@ -123,12 +133,12 @@ async function earlierRequest(look: KeyLookup, generation: number): Promise<Earl
   if (isExpired(stored, ports.clock.now())) return undefined
   if (look.batch !== undefined) return await earlierBatch({ ...look, batch: look.batch }, stored)
   const isSame = stored.fingerprint === fingerprint
-  const isAwaited = isSame && stored.record.mode === 'sync' && mayBeUnderWay(stored, ports.clock.now())
+  const isAwaited = isSame && stored.record.mode === 'sync' && mayBeUnderWay(stored, ports)
   const manifest =
     (await readManifest(stored.record.id, ports)) ?? (isAwaited ? await settled(stored, ports) : undefined)
   if (manifest !== undefined && isGivenUp(manifest)) return undefined
   if (!isSame) throw mismatch()
-  if (manifest === undefined && isAwaited) throw inProgress()
+  if (manifest === undefined && isAwaited) throw inProgress(retryAfterS(stored, ports))
   return stored.record.mode === 'async'
     ? await earlierAsync(look, stored, manifest)
     : await earlierSync(look, stored, manifest)
@@ -142,7 +152,7 @@ async function earlierBatch(
   if (state === 'refused') return undefined
   if (made.fingerprint !== fingerprint) throw mismatch()
   if (state === 'accepted') return { kind: 'accepted', record: made.record }
-  if (mayBeUnderWay(made, ports.clock.now())) throw inProgress()
+  if (mayBeUnderWay(made, ports)) throw inProgress(retryAfterS(made, ports))
   return { kind: 'interrupted', record: withData(made.record, admission) }
 }
 
@@ -164,7 +174,7 @@ async function earlierAsync(
 ): Promise<EarlierRequest> {
   const isAccepted = manifest !== undefined || (await isInLedger(made.record.id, look.ports))
   if (isAccepted) return { kind: 'accepted', record: made.record }
-  if (mayBeUnderWay(made, look.ports.clock.now())) throw inProgress()
+  if (mayBeUnderWay(made, look.ports)) throw inProgress(retryAfterS(made, look.ports))
   return { kind: 'interrupted', record: withData(made.record, look.admission) }
 }
 
@@ -193,9 +203,20 @@ function isGivenUp(manifest: Manifest): boolean {
   return isCanceled(manifest) || isDeleted(manifest)
 }
 
-function mayBeUnderWay({ claimedAt, record }: IdempotencyClaim, now: number): boolean {
+function mayBeUnderWay(claim: IdempotencyClaim, { clock, settings }: ApiPorts): boolean {
+  if (settings.aloneSince !== undefined && claim.claimedAt < settings.aloneSince) return false
+  return clock.now() < underWayUntil(claim)
+}
+
+function underWayUntil({ claimedAt, record }: IdempotencyClaim): number {
   const waitMs = record.mode === 'sync' ? SYNC_START_MS_MAX + record.deadlineMs + SYNC_REPLY_MARGIN_MS : 0
-  return now < claimedAt + waitMs + IDEMPOTENCY_UNDER_WAY_MS
+  return claimedAt + waitMs + IDEMPOTENCY_UNDER_WAY_MS
+}
+
+/** Nearly all requests are answered soon. One that was not may have lost its process, and is free only when it cannot be under way. */
+function retryAfterS(claim: IdempotencyClaim, { clock }: ApiPorts): number {
+  const isYoung = clock.now() < claim.claimedAt + IDEMPOTENCY_YOUNG_MS
+  return isYoung ? IDEMPOTENCY_RETRY_AFTER_S : Math.max(1, Math.ceil((underWayUntil(claim) - clock.now()) / 1000))
 }
 
 /**
@@ -212,13 +233,16 @@ function withData(claimed: IdempotencyClaim['record'], { record }: Admission): R
     ...(webhookUrl !== undefined && { webhookUrl }),
     ...labelsOf(record),
     ...(requestData !== undefined && { requestData }),
-    data: 'inline' in data ? data : { stored: { bucket, key: inputKey(prefix, claimed.id) } },
+    data: 'stored' in data ? { stored: { bucket, key: inputKey(prefix, claimed.id) } } : data,
   }
 }
 
 /**
  * The generations of one day start above all generations of the day before. One request may see an expired claim that is removed before
  * another request looks. Both then choose the same next number, and only one can create it.
+ *
+ * One object replaced under its ETag would need no numbers, but could not be removed: MinIO deletes whatever `If-Match` says, and a claim
+ * that was replaced since it was read would be lost (minio/minio#21677). An object with a number is never replaced.
  */
 const GENERATIONS_A_DAY = 1_000_000
 
@@ -228,7 +252,7 @@ const GENERATIONS_A_DAY = 1_000_000
  */
 async function claim(look: KeyLookup, known: readonly number[], record: RenderRecord): Promise<void> {
   const { ports, fingerprint } = look
-  const { artifacts, clock, settings } = ports
+  const { artifacts, clock } = ports
   const today = Math.floor(clock.now() / IDEMPOTENCY_MS) * GENERATIONS_A_DAY
   const mine = Math.max(today, ...known) + 1
   const { data: _data, ...claimed } = withoutRequest(record)
@@ -236,7 +260,7 @@ async function claim(look: KeyLookup, known: readonly number[], record: RenderRe
     await (look.batch?.release() ?? releaseReservation(record, ports))
     throw inProgress()
   }
-  const bytes = encodeClaim({ fingerprint, claimedAt: clock.now(), record: claimed }, settings.format)
+  const bytes = encodeClaim({ fingerprint, claimedAt: clock.now(), record: claimed })
   const isNew = await artifacts.create(addressOf(look, mine), bytes, clock.timeout(PORT_CALL_MS_MAX))
   // When the answer to a write is lost, the store repeats the write and finds its own object. So an existing object may be ours.
   const isMine = isNew || (await readClaim(look, mine))?.record.id === record.id
@@ -274,11 +298,11 @@ function addressOf({ ports, folder }: KeyLookup, generation: number): { bucket: 
   return { bucket: ports.settings.serviceBucket, key: `${folder}${generation}` }
 }
 
-function inProgress(): ServiceError {
+function inProgress(seconds = IDEMPOTENCY_RETRY_AFTER_S): ServiceError {
   return new ServiceError(
     'IDEMPOTENCY_IN_PROGRESS',
-    'The first request with this Idempotency-Key is not answered yet; send it again shortly.',
-    { headers: { 'retry-after': `${IDEMPOTENCY_RETRY_AFTER_S}` } },
+    `The first request with this Idempotency-Key is not answered yet; send it again in ${seconds} s.`,
+    { headers: { 'retry-after': `${seconds}` } },
   )
 }
 

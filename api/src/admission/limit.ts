@@ -21,8 +21,8 @@ export const IDEMPOTENCY_UNDER_WAY_MS = 6 * PORT_CALL_MS_MAX
  */
 export const IDEMPOTENCY_SETTLE_MS = SECOND_MS
 
-/** `Retry-After` for a duplicate while the first request is in progress, in seconds. */
-export const IDEMPOTENCY_RETRY_AFTER_S = 1
+/** After this the process that had the first request may be gone, and `Retry-After` says when the key is free at the latest. */
+export const IDEMPOTENCY_YOUNG_MS = 5 * SECOND_MS
 
 /**
  * Shortest and longest wait between two checks for the outcome of a sync render whose reply may be lost, and its share of the time waited

@@ -1,6 +1,6 @@
 /** Reads the outcome of a render from the artifact store. */
-import { decodeManifest, type Manifest, manifestAddress } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { decodeManifest, type Manifest, manifestAddress } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable } from '../problem.ts'

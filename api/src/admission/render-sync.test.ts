@@ -1,10 +1,6 @@
 /** Sync renders whose reply channel is broken, or was for a while. */
 import { createHash } from 'node:crypto'
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { memoryReplyChannel } from '@platen/adapters/memory/reply-channel.ts'
-import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceAbort } from '@platen/contract/race.ts'
 import {
   decodeManifest,
   encodeManifest,
@@ -14,10 +10,14 @@ import {
   type Outcome,
   pdfKey,
   type RenderRecord,
-} from '@platen/contract/render.ts'
+} from '@platen/contract/domain/render.ts'
+import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, type ApiOptions, anApi, queued } from '../../../test/fixture/api.ts'
-import { aRecord, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { aRecord, aReply, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
 import { OUTCOME_POLL_MS_MAX, OUTCOME_POLL_MS_MIN, SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from './limit.ts'
 import { renderSync } from './render-sync.ts'
 
@@ -66,7 +66,7 @@ async function succeed(record: RenderRecord, api: Api, stored: Uint8Array = PDF)
   const address = { bucket: 'platen', key: pdfKey(record, sha256) }
   await api.ports.artifacts.put(address, stored, NEVER)
   await write(
-    { status: 'succeeded', finishedAt: NOON, durationMs: 77, pdf: { address, bytes: PDF.length, sha256 } },
+    { status: 'succeeded', finishedAt: NOON, durationMs: 77, pages: 1, pdf: { address, bytes: PDF.length, sha256 } },
     record,
     api,
   )
@@ -121,7 +121,7 @@ describe('a sync render whose way back is broken', () => {
     const { api, replies, record, answer } = await aWait()
     replies.break()
     await api.clock.advance(1000)
-    await api.ports.replies.reply(record.id, { kind: 'rendered', pdf: [PDF], durationMs: 5 }, NEVER)
+    await api.ports.replies.reply(record.id, aReply(PDF, { durationMs: 5 }), NEVER)
     expect((await answer).headers['x-service-render-ms']).toBe('5')
   })
 

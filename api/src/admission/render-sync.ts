@@ -1,10 +1,11 @@
 /** A sync render, from the queue to its reply, while a connection waits. */
-import { sha256 as digestOf } from '@platen/contract/canonical-json.ts'
-import { ServiceError } from '@platen/contract/error.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Manifest, Pdf, RenderRecord } from '@platen/contract/domain/render.ts'
+import { warningCountOf } from '@platen/contract/domain/warning.ts'
 import type { PendingReply, Reply } from '@platen/contract/port/reply-channel.ts'
-import { firstAborted } from '@platen/contract/race.ts'
-import type { Manifest, Pdf, RenderRecord } from '@platen/contract/render.ts'
-import { warningCountOf } from '@platen/contract/warning.ts'
+import { sha256 as digestOf } from '@platen/lib/canonical-json.ts'
+import { firstAborted } from '@platen/lib/race.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { unavailable } from '../problem.ts'
@@ -114,7 +115,7 @@ export async function replyOf({ outcome }: Manifest, { artifacts, clock }: ApiPo
     pdf: [requireIntact(pdf, outcome.pdf)],
     sha256,
     durationMs,
-    ...(pages && { pages }),
+    pages,
     warnings,
   }
 }

@@ -1,11 +1,12 @@
 /** Step 2 of admission: checks the form of a request, by its schema and by rules that a schema cannot express. */
-import { cidrsOf } from '@platen/contract/address.ts'
-import type { REQUEST_PARTS } from '@platen/contract/error.ts'
-import type { Mode } from '@platen/contract/render.ts'
+
+import type { ErrorDetail, REQUEST_PARTS } from '@platen/contract/domain/error.ts'
+import type { Mode } from '@platen/contract/domain/render.ts'
+import type { Tenant } from '@platen/contract/domain/tenant.ts'
+import { type WebhookPolicy, webhookUrlFault } from '@platen/contract/domain/webhook-url.ts'
 import type { RenderRequest } from '@platen/contract/schema/render-request.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
-import { type WebhookPolicy, webhookUrlFault } from '@platen/contract/webhook-url.ts'
+import { cidrsOf } from '@platen/lib/address.ts'
 import type { FastifySchemaCompiler } from 'fastify'
 import { malformed } from '../problem.ts'
 
@@ -17,14 +18,23 @@ export const compileRequestSchema: FastifySchemaCompiler<object> = ({ schema, ht
   // The body was validated when it was parsed.
   const part = PARTS[httpPart ?? ''] ?? 'body'
   if (part === 'body') return () => true
-  const validate = compileValidator(schema)
+  const validate = compileValidator(part === 'query' ? { additionalProperties: false, ...schema } : schema)
   return (raw: unknown) => {
     const value = part === 'query' ? withNumbers(raw, schema) : raw
     const faults = validate(value)
     if (faults.length === 0) return { value }
     // Parameters and headers are not nested, so the pointer is a name.
-    return { error: malformed(faults.map(({ path, message }) => ({ in: part, path: path.slice(1), message }))) }
+    const hinted = part === 'query' ? faults.map((fault) => withHint(fault, schema)) : faults
+    return { error: malformed(hinted.map(({ path, message }) => ({ in: part, path: path.slice(1), message }))) }
   }
+}
+
+/** The two styles of lists have other parameters, and in a query a plus sign is a blank. */
+function withHint({ path, message }: ErrorDetail, { properties = {} }: QuerySchema): ErrorDetail {
+  if (message.includes('a time such as')) return { path, message: `${message}; a + in it is written as %2B` }
+  if (message !== 'is not a known field') return { path, message }
+  const known = Object.keys(properties).join(', ')
+  return { path, message: known === '' ? 'is not known: this request takes none' : `is not known: there are ${known}` }
 }
 
 /** What Fastify calls the parts of a request, and what OpenAPI calls them. */
@@ -36,7 +46,8 @@ const PARTS: Readonly<Record<string, (typeof REQUEST_PARTS)[number]>> = {
 
 function withNumbers(query: unknown, { properties = {} }: QuerySchema): unknown {
   const entries = Object.entries(query ?? {}).map(([name, value]) => {
-    const isNumber = properties[name]?.type === 'integer' && typeof value === 'string' && /^\d{1,15}$/.test(value)
+    const isNumber =
+      properties[name]?.type === 'integer' && typeof value === 'string' && /^(\d{1,15}|-[1-9]\d{0,14})$/.test(value)
     return [name, isNumber ? Number(value) : value]
   })
   return Object.fromEntries(entries)

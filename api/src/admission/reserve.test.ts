@@ -1,12 +1,12 @@
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
-import { RESERVATION_MS } from '@platen/contract/limit.ts'
+import { RESERVATION_MS } from '@platen/contract/domain/limit.ts'
+import type { Limits } from '@platen/contract/domain/tenant.ts'
 import type { Limiter, Usage } from '@platen/contract/port/limiter.ts'
 import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { Limits } from '@platen/contract/tenant.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, isQueueEmpty, queued, TEST_KEY } from '../../../test/fixture/api.ts'
-import { aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { aReply, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
 
 const SYNC = { template: 'invoice', data: {} }
 const ASYNC = { ...SYNC, mode: 'async' }
@@ -48,7 +48,7 @@ describe('an answer to POST /render', () => {
 
   test.for<[number, string, Api, (api: Api) => ReturnType<Api['post']>]>([
     [202, 'accepted', limited({}), (api) => api.post(ASYNC)],
-    [200, 'rendered', limited({}), (api) => answerAs(api, { kind: 'rendered', pdf: [PDF], durationMs: 1 })],
+    [200, 'rendered', limited({}), (api) => answerAs(api, aReply(PDF))],
     [
       500,
       'failed',
@@ -172,11 +172,7 @@ describe('a rate', () => {
     expect((await api.post(ASYNC)).statusCode).toBe(429)
     expect((await api.post(ASYNC, TEST)).statusCode).toBe(202)
     const sync = api.post(SYNC)
-    await api.ports.replies.reply(
-      (await queued(api, 'sync')).id,
-      { kind: 'rendered', pdf: [PDF], durationMs: 1 },
-      NEVER,
-    )
+    await api.ports.replies.reply((await queued(api, 'sync')).id, aReply(PDF), NEVER)
     expect((await sync).statusCode).toBe(200)
     expect((await api.post({ ...SYNC, engine: 'html' })).json().error.code).toBe('HTML_RATE_LIMIT_EXCEEDED')
   })

@@ -1,7 +1,7 @@
 /** Step 7 of admission: checks the rates, the quota, and the tenant's share of the async lane. One call decides. */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Lane } from '@platen/contract/domain/render.ts'
 import type { Decision, Limiter, QuotaState, RateState, Reservation } from '@platen/contract/port/limiter.ts'
-import type { Lane } from '@platen/contract/render.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import type { Caller } from './authenticate.ts'

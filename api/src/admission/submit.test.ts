@@ -1,11 +1,12 @@
 /** Renders of a tenant with `requestData: Stored`: what is written where, and what becomes of a repeated request. */
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { decodeRequest } from '@platen/contract/stored-request.ts'
+
+import { decodeRequest } from '@platen/contract/domain/stored-request.ts'
+import { IDEMPOTENCY_PREFIX } from '@platen/contract/stored/idempotency.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect, test } from 'vitest'
 import { anApi, isQueueEmpty, queued } from '../../../test/fixture/api.ts'
 import { NEVER } from '../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
 import { IDEMPOTENCY_UNDER_WAY_MS } from './limit.ts'
 
 const DATA = { number: 'of lovelace' }

@@ -1,8 +1,7 @@
 /** The last step of admission: queues a render or abandons it. From here on a render exists, and every way out records its outcome. */
-import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
-import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import { inSpan } from '@platen/contract/port/tracer.ts'
+
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/domain/limit.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import {
   encodeManifest,
   expiryOf,
@@ -11,9 +10,11 @@ import {
   manifestOf,
   type RenderRecord,
   withTrace,
-} from '@platen/contract/render.ts'
-import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/span-attributes.ts'
-import { withoutRequest } from '@platen/contract/stored-request.ts'
+} from '@platen/contract/domain/render.ts'
+import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/domain/span-attributes.ts'
+import { withoutRequest } from '@platen/contract/domain/stored-request.ts'
+import { dayOf, expiryObjectOf } from '@platen/contract/stored/expiry.ts'
+import { inSpan } from '@platen/lib/tracer.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
 import type { ApiPorts } from '../ports.ts'
 import { logTolerated, unavailable } from '../problem.ts'
@@ -73,11 +74,7 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
   const manifest = canceledManifest(record, ports)
   try {
     const address = manifestAddress(record.id, settings.serviceBucket)
-    const creating = artifacts.create(
-      address,
-      encodeManifest(manifest, settings.format),
-      clock.timeout(PORT_CALL_MS_MAX),
-    )
+    const creating = artifacts.create(address, encodeManifest(manifest), clock.timeout(PORT_CALL_MS_MAX))
     const [isOurs] = await Promise.all([creating, recordExpiry(record, ports)])
     if (!isOurs) return await readManifest(record.id, ports)
   } catch (err) {

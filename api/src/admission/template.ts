@@ -1,8 +1,8 @@
 /** Step 3 of admission: chooses the template and the engine. */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import type { Limits, Template, TemplateCode, Tenant } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
-import type { Limits, Template, TemplateCode, Tenant } from '@platen/contract/tenant.ts'
 import { UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
 import type { EngineStatus } from '../ports.ts'
 

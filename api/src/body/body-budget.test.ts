@@ -1,4 +1,4 @@
-import { BODY_BYTES_MAX } from '@platen/contract/limit.ts'
+import { BODY_BYTES_MAX } from '@platen/contract/domain/limit.ts'
 import { expect, test } from 'vitest'
 import { openBodyBudget } from './body-budget.ts'
 import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from './limit.ts'
@@ -13,7 +13,7 @@ const codeOf = (act: () => void): unknown => {
 }
 
 test('a key has room for some of the largest bodies, and for more when they are answered', () => {
-  const room = openBodyBudget()
+  const room = openBodyBudget({ held: () => {} })
   const shares = Array.from({ length: 3 }, () => room.open('a'))
   for (const share of shares) share.charge(BODY_BYTES_MAX)
   expect(codeOf(() => room.open('a').charge(BODIES_OF_ONE_KEY_BYTES_MAX - 3 * BODY_BYTES_MAX + 1))).toBe('RATE_LIMITED')
@@ -27,7 +27,7 @@ test('a key has room for some of the largest bodies, and for more when they are 
 })
 
 test('all keys together have no more than the process has', () => {
-  const room = openBodyBudget()
+  const room = openBodyBudget({ held: () => {} })
   const keys = Array.from({ length: BODIES_BYTES_MAX / BODIES_OF_ONE_KEY_BYTES_MAX }, (_, at) => `key ${at}`)
   for (const key of keys) room.open(key).charge(BODIES_OF_ONE_KEY_BYTES_MAX)
   expect(codeOf(() => room.open('another').charge(1))).toBe('RENDER_UNAVAILABLE')

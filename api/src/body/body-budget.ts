@@ -2,7 +2,8 @@
  * Limits the bytes of request bodies that are not answered yet, per API key and per process. A request takes its room before a byte is
  * read, for its announced length. So requests that never end cost no more than they announced.
  */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import { UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
 import type { BodyAccount } from '../traffic/throttle.ts'
 import { openByteTotals } from './byte-totals.ts'
@@ -13,7 +14,7 @@ export interface BodyBudget {
   readonly open: (key: string) => BodyReservation
 }
 
-export interface BodyReservation extends Disposable, BodyAccount {
+interface BodyReservation extends Disposable, BodyAccount {
   /**
    * Raises the reservation to `bytes` in total. Throws `RATE_LIMITED` when the key has too much, and `RENDER_UNAVAILABLE` when the
    * process has.
@@ -21,8 +22,8 @@ export interface BodyReservation extends Disposable, BodyAccount {
   readonly charge: (bytes: number) => void
 }
 
-export function openBodyBudget(): BodyBudget {
-  const taken = openByteTotals<string>()
+export function openBodyBudget(meter: Pick<ApiMeter, 'held'>): BodyBudget {
+  const taken = openByteTotals((bytes) => meter.held('bodies', bytes))
   let all = 0
   const add = (key: string, bytes: number) => {
     taken.add(key, bytes)
@@ -35,7 +36,7 @@ export function openBodyBudget(): BodyBudget {
         charge(bytes) {
           const more = bytes - own
           if (more <= 0) return
-          if ((taken.get(key) ?? 0) + more > BODIES_OF_ONE_KEY_BYTES_MAX) throw tooMuch()
+          if (taken.get(key) + more > BODIES_OF_ONE_KEY_BYTES_MAX) throw tooMuch()
           if (all + more > BODIES_BYTES_MAX) throw full()
           own = bytes
           add(key, more)

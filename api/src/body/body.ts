@@ -4,10 +4,11 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { createGunzip } from 'node:zlib'
-import type { Json } from '@platen/contract/brand.ts'
-import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
-import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
+import { type ErrorDetail, ServiceError } from '@platen/contract/domain/error.ts'
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/domain/limit.ts'
+import type { Json } from '@platen/lib/brand.ts'
 import type { BodyAccount } from '../traffic/throttle.ts'
+import { faultIndexOf, hintAt, placeOf } from './json-fault.ts'
 import { findLoss, inspect, scan } from './json-value.ts'
 
 interface BodyReading {
@@ -91,6 +92,8 @@ async function readBytes(
     resolve()
   }
   request.on('data', onData).once('end', onEnd).once('close', onClose).once('error', onClose)
+  // It may have been closed before this was called.
+  if (request.destroyed) onClose()
   try {
     await promise
   } finally {
@@ -194,9 +197,9 @@ function parseJson(text: string, subject: string): Json {
     // By definition, `Json` is what JSON.parse returns.
     return JSON.parse(text) as Json
   } catch (error) {
-    // Uses only the position from the parser's message: the rest may quote the body.
-    const place =
-      / at position \d+ \(line \d+ column \d+\)$/.exec(error instanceof Error ? error.message : '')?.[0] ?? ''
-    throw invalidBody(`${subject} is not JSON${place && `: it breaks${place}`}.`)
+    // Uses only the position from the parser's message: the rest may quote the body. Of a word it has none.
+    const told = / at position (\d+) \(/.exec(error instanceof Error ? error.message : '')?.[1]
+    const index = told === undefined ? faultIndexOf(text) : Number(told)
+    throw invalidBody(`${subject} is not JSON: it breaks${placeOf(text, index)}${hintAt(text, index)}.`)
   }
 }

@@ -1,6 +1,7 @@
 /** Looks for what must not be passed on, in the text of a body and in the value that it parses to. */
-import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
-import type { ErrorDetail } from '@platen/contract/error.ts'
+
+import type { ErrorDetail } from '@platen/contract/domain/error.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -12,7 +13,7 @@ const BACKSLASH = 0x5c
 const LONG_INTEGER_DIGITS = 16
 
 /** What is known of a JSON text before it is parsed. Without a meaning if it proves to be no JSON. */
-export interface ScannedText {
+interface ScannedText {
   /** How deep arrays and objects nest, counted up to the given maximum; the rest says nothing once it is reached. */
   readonly depth: number
   /** Members of all objects. */

@@ -21,7 +21,7 @@ export const BATCH_BYTES_MAX = 25 * MIB
 export const BATCH_FAULTS_MAX = 100
 
 /**
- * PDFs in transit to the sync callers of one tenant. This process holds each until it is read: one of the largest, or dozens of a usual
+ * PDFs in transit to the callers of one tenant in one environment. This process holds each until it is read: one of the largest, or dozens of a usual
  * size.
  */
 export const ANSWERS_OF_ONE_TENANT_BYTES_MAX = 128 * MIB
@@ -32,13 +32,6 @@ export const ANSWERS_OF_ONE_TENANT_BYTES_MAX = 128 * MIB
  */
 export const DATA_VALIDATORS_MAX = 500
 export const DATA_VALIDATORS_OF_ONE_TENANT = 50
-
-/**
- * Threads of an API process that parse bodies and validate data; one tenant gets one of them. The first stays; the others stop after this
- * idle time.
- */
-export const BODY_CHECK_THREADS = 2
-export const BODY_CHECK_THREADS_IDLE_MS = 30 * SECOND_MS
 
 /**
  * Bodies up to this length are parsed on the main thread. The worst take some milliseconds, and passing one to another thread takes a tenth

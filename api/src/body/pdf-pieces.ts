@@ -1,5 +1,4 @@
 /** A PDF in the pieces in which it came. Joining large ones takes as long as sending them, and as much memory again. */
-import { createHash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 
@@ -7,13 +6,6 @@ type Pieces = readonly Uint8Array[]
 
 export function byteLengthOf(pieces: Pieces): number {
   return pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
-}
-
-/** SHA-256 in hex. */
-export function digestOf(pieces: Pieces): string {
-  const hash = createHash('sha256')
-  for (const piece of pieces) hash.update(piece)
-  return hash.digest('hex')
 }
 
 /** What Fastify sends as the body of an answer. */

@@ -1,14 +1,8 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
-import { decodeExpiry } from '@platen/contract/expiry.ts'
-import { INLINE_DATA_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
-import type { Reply } from '@platen/contract/port/reply-channel.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { INLINE_DATA_BYTES_MAX } from '@platen/contract/domain/limit.ts'
 import {
   decodeManifest,
   encodeManifest,
@@ -18,12 +12,18 @@ import {
   type Outcome,
   pdfKey,
   type RenderRecord,
-} from '@platen/contract/render.ts'
-import { verifyRenderId } from '@platen/contract/render-id.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+} from '@platen/contract/domain/render.ts'
+import { verifyRenderId } from '@platen/contract/domain/render-id.ts'
+import type { KeyHash } from '@platen/contract/domain/tenant.ts'
+import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
+import type { Reply } from '@platen/contract/port/reply-channel.ts'
+import { decodeExpiry } from '@platen/contract/stored/expiry.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, isQueueEmpty, LIVE_KEY, queued, TEST_KEY } from '../../../test/fixture/api.ts'
-import { aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { aReply, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '../admission/limit.ts'
 
 const ASYNC = { template: 'invoice', data: {}, mode: 'async' }
@@ -124,7 +124,7 @@ describe('POST /render in async mode', () => {
     const answer = api.post({ ...SYNC, ...fields })
     const { id, mode } = await queued(api, lane)
     expect(mode).toBe(lane)
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf: [PDF], durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, aReply(PDF), NEVER)
     await answer
   })
 
@@ -148,7 +148,7 @@ describe('POST /render in async mode', () => {
     const quotes = '{"text":""}'.length
     const data = (bytes: number) => ({ text: 'x'.repeat(bytes - quotes) })
     await api.post({ ...ASYNC, data: data(INLINE_DATA_BYTES_MAX) })
-    expect((await queued(api, 'async')).data).toEqual({ inline: data(INLINE_DATA_BYTES_MAX) })
+    expect((await queued(api, 'async')).data).toEqual({ text: JSON.stringify(data(INLINE_DATA_BYTES_MAX)) })
 
     const other = anApi()
     await other.post({ ...ASYNC, data: data(INLINE_DATA_BYTES_MAX + 1) })
@@ -241,19 +241,13 @@ describe('POST /render in sync mode', () => {
   test('answers a PDF that came in pieces as one document, under the digest that came with it', async () => {
     const pdf = [PDF, Buffer.from('the rest')]
     const sha256 = 'd1'.repeat(32)
-    const { answer } = await rendered(anApi(), SYNC, { kind: 'rendered', pdf, sha256, durationMs: 1 })
+    const { answer } = await rendered(anApi(), SYNC, aReply(PDF, { pdf, sha256 }))
     expect(answer.rawPayload).toEqual(Buffer.concat(pdf))
     expect(answer.headers).toMatchObject({ 'content-length': `${Buffer.concat(pdf).length}`, etag: `"${sha256}"` })
   })
 
   test('answers the PDF, with its facts in headers', async () => {
-    const { id, answer } = await rendered(anApi(), SYNC, {
-      kind: 'rendered',
-      pdf: [PDF],
-      durationMs: 123.4,
-      pages: 3,
-      warnings: 0,
-    })
+    const { id, answer } = await rendered(anApi(), SYNC, aReply(PDF, { durationMs: 123.4, pages: 3 }))
     expect(answer.statusCode).toBe(200)
     expect(answer.rawPayload).toEqual(PDF)
     const name = `invoice-${id}.pdf`
@@ -271,14 +265,9 @@ describe('POST /render in sync mode', () => {
     })
   })
 
-  test('says nothing of pages and warnings if a renderer of an older version did not', async () => {
-    const { answer } = await rendered(anApi(), SYNC, { kind: 'rendered', pdf: [PDF], durationMs: 1 })
-    expect(Object.keys(answer.headers).filter((name) => /pages|warnings/.test(name))).toEqual([])
-  })
-
   test('offers the file name asked for', async () => {
     const body = { ...SYNC, options: { filename: 'Zażółć.pdf' } }
-    const { answer } = await rendered(anApi(), body, { kind: 'rendered', pdf: [PDF], durationMs: 1 })
+    const { answer } = await rendered(anApi(), body, aReply(PDF))
     expect(answer.headers['content-disposition']).toContain(`filename*=UTF-8''Za%C5%BC%C3%B3%C5%82%C4%87.pdf`)
   })
 
@@ -307,7 +296,7 @@ describe('POST /render in sync mode', () => {
     const api = anApi({ settings: { brand: 'acmepdf' }, key: { hash }, tenant })
     const answer = api.post(SYNC, { authorization: `Bearer ${key}` })
     const { id } = await queued(api, 'sync')
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf: [PDF], durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, aReply(PDF), NEVER)
     const { headers } = await answer
     expect([headers['x-acmepdf-render-id'], headers['x-acmepdf-quota-limit']]).toEqual([id, '9'])
     expect((await api.post(ASYNC)).statusCode).toBe(401)
@@ -338,7 +327,7 @@ describe('POST /render in sync mode', () => {
     const { id, deadlineMs } = await queued(api, 'sync')
     api.ports.replies.notifyStarted(id)
     await api.clock.advance(deadlineMs + SYNC_REPLY_MARGIN_MS - 1)
-    await api.ports.replies.reply(id, { kind: 'rendered', pdf: [PDF], durationMs: 1 }, NEVER)
+    await api.ports.replies.reply(id, aReply(PDF), NEVER)
     expect((await answer).statusCode).toBe(200)
   })
 

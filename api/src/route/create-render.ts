@@ -1,17 +1,15 @@
 /** POST /render: admission, then the queue, then the PDF (sync) or the id to poll with (async). */
-import { FAILURES, ServiceError } from '@platen/contract/error.ts'
-import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
-import { headerPrefix } from '@platen/contract/header-prefix.ts'
+import { FAILURES, ServiceError } from '@platen/contract/domain/error.ts'
+import { contentDisposition, fileNameOf } from '@platen/contract/domain/file-name.ts'
+import type { Failure, RenderRecord } from '@platen/contract/domain/render.ts'
+import { renderAttributes } from '@platen/contract/domain/span-attributes.ts'
 import type { Decision } from '@platen/contract/port/limiter.ts'
 import type { Reply } from '@platen/contract/port/reply-channel.ts'
-import type { Span } from '@platen/contract/port/tracer.ts'
-import type { Failure, RenderRecord } from '@platen/contract/render.ts'
-import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
-import { type Accepted, acceptedSchema } from '@platen/contract/schema/response.ts'
-import { renderAttributes } from '@platen/contract/span-attributes.ts'
+import type { Accepted } from '@platen/contract/schema/response.ts'
+import type { Span } from '@platen/lib/tracer.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Admission, admit } from '../admission/admit.ts'
-import { type Caller, callerOf } from '../admission/authenticate.ts'
+import { type Caller, callerOf, scopeOf } from '../admission/authenticate.ts'
 import { duplicateCheck, type EarlierRequest, type KeyedAttempt } from '../admission/deduplicate.ts'
 import { renderSync, replyOf } from '../admission/render-sync.ts'
 import { modeOf } from '../admission/request.ts'
@@ -21,13 +19,13 @@ import type { AnswerBudget } from '../body/answer-budget.ts'
 import { type BodyForm, readBody } from '../body/body.ts'
 import type { BodyBudget } from '../body/body-budget.ts'
 import type { ParsedRequest } from '../body/check/parse-request.ts'
-import { bodyOf, byteLengthOf, digestOf, freeOnceSent } from '../body/pdf-pieces.ts'
-import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../openapi.ts'
+import { bodyOf, byteLengthOf, freeOnceSent } from '../body/pdf-pieces.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isRefusal } from '../problem.ts'
-import { callerGoneSignal } from '../traffic/caller-gone.ts'
+import { callerGoneSignal, holdUntilSent } from '../traffic/answer-end.ts'
 import { type Throttle, Throttled } from '../traffic/throttle.ts'
-import { IDEMPOTENCY_KEY_CHARS_MAX, POLL_RETRY_AFTER_S } from './limit.ts'
+import { createRenderSchema, type HeaderNames, headerNames, linksTo } from './create-render.schema.ts'
+import { POLL_RETRY_AFTER_S } from './limit.ts'
 
 /** Everything needed to answer a request, whatever its outcome. */
 interface Exchange {
@@ -54,7 +52,8 @@ export function createRenderRoute(
   app.post<{ Body: ParsedRequest; Headers: { 'idempotency-key'?: string } }>(
     '/render',
     {
-      schema: description(headers),
+      schema: createRenderSchema(headers),
+      links: { 200: linksTo(`$response.header.${headers.renderId}`), 202: linksTo('$response.body#/render_id') },
       preParsing: async (request, reply) => {
         const bytes = await receiveBody(request, reply, { throttle, budget })
         const hasFingerprint = request.headers['idempotency-key'] !== undefined
@@ -71,7 +70,7 @@ export function createRenderRoute(
       const callerGone = callerGoneSignal(reply)
       using admitting = ports.tracer.start('admission', { parent: trace })
       const exchange = { ports, headers, answers, caller, request, reply, admitting, callerGone }
-      if (modeOf(body) === 'sync') answers.require(caller.tenant.id)
+      if (modeOf(body) === 'sync') answers.require(scopeOf(caller))
       const admission = await admit({ caller, body, requestId, trace, signal: callerGone }, ports)
       const { lane: _undecided, ...requested } = admission.record
       request.requested = requested
@@ -103,7 +102,7 @@ export async function receiveBody(
   const { key } = callerOf(request)
   const account = throttle.render(key.hash)
   const reservation = budget.open(key.hash)
-  for (const end of ['finish', 'close']) reply.raw.once(end, () => reservation[Symbol.dispose]())
+  holdUntilSent(reply, reservation)
   const isAwaited = request.headers.expect?.toLowerCase() === '100-continue'
   const proceed = isAwaited ? () => reply.raw.writeContinue() : undefined
   return await readBody(request.raw, { accounts: [account, reservation], proceed, ...(form && { form }) })
@@ -164,28 +163,6 @@ function sendAccepted({ id }: Pick<RenderRecord, 'id'>, { reply }: Exchange): Fa
   return reply.code(202).header('location', path).header('retry-after', POLL_RETRY_AFTER_S).send(body)
 }
 
-export interface HeaderNames {
-  readonly renderId: string
-  readonly renderMs: string
-  readonly pages: string
-  readonly warnings: string
-  readonly quotaLimit: string
-  readonly quotaRemaining: string
-}
-
-/** The names of headers with the word of the installation. */
-export function headerNames(brand: string): HeaderNames {
-  const prefix = headerPrefix(brand)
-  return {
-    renderId: `${prefix}-Render-Id`,
-    renderMs: `${prefix}-Render-Ms`,
-    pages: `${prefix}-Pages`,
-    warnings: `${prefix}-Warnings`,
-    quotaLimit: `${prefix}-Quota-Limit`,
-    quotaRemaining: `${prefix}-Quota-Remaining`,
-  }
-}
-
 function sendReply(
   answer: Reply,
   record: Pick<RenderRecord, 'id' | 'template' | 'options'>,
@@ -196,8 +173,7 @@ function sendReply(
       throw failureOf(answer.error, { [headers.renderId]: record.id })
     case 'rendered': {
       const bytes = byteLengthOf(answer.pdf)
-      const held = answers.hold(caller.tenant.id, bytes)
-      for (const end of ['finish', 'close']) reply.raw.once(end, () => held[Symbol.dispose]())
+      holdUntilSent(reply, answers.hold(scopeOf(caller), bytes))
       if (answer.isOwned === true) freeOnceSent(answer.pdf, reply.raw)
       return reply
         .headers(documentHeaders(answer, headers))
@@ -205,22 +181,19 @@ function sendReply(
         .header(headers.renderId, record.id)
         .header(headers.renderMs, Math.round(answer.durationMs))
         .header('content-disposition', contentDisposition(fileNameOf(record)))
-        .header('etag', `"${answer.sha256 ?? digestOf(answer.pdf)}"`)
+        .header('etag', `"${answer.sha256}"`)
         .header('content-length', bytes)
         .send(bodyOf(answer.pdf))
     }
   }
 }
 
-/** What the answer says of the document. A renderer of an older version does not say it. */
+/** What the answer says of the document. */
 function documentHeaders(
   { pages, warnings }: Extract<Reply, { kind: 'rendered' }>,
   headers: HeaderNames,
 ): Readonly<Record<string, number>> {
-  return {
-    ...(pages !== undefined && { [headers.pages]: pages }),
-    ...(warnings !== undefined && { [headers.warnings]: warnings }),
-  }
+  return { [headers.pages]: pages, [headers.warnings]: warnings }
 }
 
 /** Returns the refusal for a render that failed. Only the caller can correct the options. */
@@ -228,137 +201,4 @@ function failureOf({ code, message }: Failure, headers: Readonly<Record<string, 
   const { fault } = FAILURES[code]
   const answered = code === 'invalid_options' ? 'VALIDATION_FAILED' : 'INTERNAL_ERROR'
   return new ServiceError(answered, `${code}: ${message}`, { headers, fault, reason: code })
-}
-
-function description(headers: HeaderNames): object {
-  const limits = limitHeaders(headers)
-  return {
-    operationId: 'createRender',
-    tags: ['render'],
-    summary: 'Render a PDF',
-    description:
-      'In mode `sync` the answer is the PDF; in mode `async` it is an id to poll with. The body may be sent as `Content-Encoding: gzip`.',
-    security: KEY_REQUIRED,
-    headers: { type: 'object', properties: { 'idempotency-key': IDEMPOTENCY_KEY } },
-    body: { ...renderRequestSchema, examples: EXAMPLES },
-    response: {
-      200: {
-        description: 'The PDF, in mode `sync`.',
-        headers: {
-          ...COMMON_HEADERS,
-          [headers.renderId]: RENDER_ID,
-          [headers.renderMs]: { type: 'integer', description: 'Rendering time in milliseconds.' },
-          [headers.pages]: { type: 'integer', description: 'Pages of the PDF.' },
-          [headers.warnings]: {
-            type: 'integer',
-            description: 'Number of warnings; 0 if there are none. The status record of the render has them.',
-          },
-          'Content-Disposition': { type: 'string', description: 'Has `options.filename`, or a generated file name.' },
-          ETag: { type: 'string', description: 'SHA-256 of the PDF; `artifact_id` of the webhook.' },
-          ...limits,
-          ...REPLAYED,
-        },
-        content: { 'application/pdf': { schema: { type: 'string', format: 'binary' } } },
-      },
-      202: {
-        description: 'Accepted, in mode `async`: the render is stored and will be processed.',
-        headers: {
-          ...COMMON_HEADERS,
-          Location: { type: 'string', description: 'The `poll_url`.' },
-          'Retry-After': { type: 'integer', description: 'Seconds to wait before the first poll.' },
-          ...limits,
-          ...REPLAYED,
-        },
-        ...acceptedSchema,
-        examples: [ACCEPTED],
-      },
-      ...refusals('createRender', {
-        PAYMENT_REQUIRED: limits,
-        IDEMPOTENCY_IN_PROGRESS: limits,
-        RATE_LIMITED: limits,
-        HTML_RATE_LIMIT_EXCEEDED: limits,
-        INTERNAL_ERROR: { [headers.renderId]: RENDER_ID, ...limits, ...REPLAYED },
-        RENDER_UNAVAILABLE: limits,
-      }),
-    },
-  }
-}
-
-const RENDER_ID = { type: 'string', description: 'Id of the render, if it already has one.' } as const
-
-/** The form of an `Idempotency-Key`: printable ASCII. */
-export const IDEMPOTENCY_KEY_PATTERN = `^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`
-
-const IDEMPOTENCY_KEY = {
-  type: 'string',
-  pattern: IDEMPOTENCY_KEY_PATTERN,
-  description:
-    'A key of your choice for this request. For 24 hours, the same body with the same key gets the same answer and makes only one render. A DELETE of that render frees the key.',
-} as const
-
-/** The headers of every answer that checked the limits. */
-export function limitHeaders({ quotaLimit, quotaRemaining }: HeaderNames): HeaderSchemas {
-  return {
-    ...RATE,
-    [quotaLimit]: {
-      type: 'integer',
-      description:
-        'Units that the plan allows in this calendar month (UTC). Absent if it sets no limit, and in the sandbox.',
-    },
-    [quotaRemaining]: {
-      type: 'integer',
-      description: 'Units left of it: without those that are used, and those reserved for renders that have not ended.',
-    },
-  }
-}
-
-const RATE: HeaderSchemas = {
-  'X-RateLimit-Limit': {
-    type: 'integer',
-    description:
-      'Renders a minute under the rate limit with the fewest left. Sent with every answer that checked the limits.',
-  },
-  'X-RateLimit-Remaining': { type: 'integer', description: 'Renders left under this limit.' },
-  'X-RateLimit-Reset': { type: 'integer', description: 'Unix time in seconds when the whole limit is free again.' },
-}
-
-/** Sent if an earlier request with the same key was answered. */
-export const REPLAYED: HeaderSchemas = {
-  'Idempotent-Replayed': {
-    type: 'string',
-    description: '`true` if this is the answer to an earlier request with the same `Idempotency-Key`.',
-  },
-}
-
-/** What the template `invoice` of the example manifests takes. */
-export const INVOICE = {
-  number: '2026-0042',
-  issuedOn: '2026-11-25',
-  dueOn: '2026-12-09',
-  locale: 'en-GB',
-  currency: 'EUR',
-  seller: {
-    name: 'Acme Print & Paper',
-    address: ['1 Mill Lane', 'Dublin'],
-    vatId: 'IE1234567T',
-    email: 'office@acme.example',
-    bank: 'Bank of Dublin',
-    iban: 'IE29 AIBK 9311 5212 3456 78',
-  },
-  buyer: { name: 'Globex Logistics', address: ['2 Harbour Road', 'Cork'] },
-  rows: [{ title: 'Letterheads', quantity: 1000, unitPrice: 0.12, taxRate: 23, amount: 120 }],
-  net: 120,
-  taxes: [{ rate: 23, base: 120, amount: 27.6 }],
-  total: 147.6,
-}
-
-const EXAMPLES: readonly RenderRequest[] = [
-  { template: 'invoice', data: INVOICE, options: { filename: 'invoice-2026-0042.pdf' } },
-  { template: 'invoice', data: INVOICE, mode: 'async', webhook_url: 'https://example.com/hooks/pdf' },
-]
-
-const ACCEPTED: Accepted = {
-  render_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',
-  status: 'queued',
-  poll_url: '/api/v1/render/01KAJHYV7NF3S8G9TWQ2MZXC4R',
 }

@@ -1,8 +1,5 @@
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
-import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/domain/limit.ts'
 import {
   decodeManifest,
   encodeManifest,
@@ -12,8 +9,9 @@ import {
   manifestKey,
   type RenderRecord,
   tombstoneOf,
-} from '@platen/contract/render.ts'
-import { mintRenderId } from '@platen/contract/render-id.ts'
+} from '@platen/contract/domain/render.ts'
+import { mintRenderId } from '@platen/contract/domain/render-id.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import {
   type Api,
@@ -25,6 +23,8 @@ import {
   TEST_KEY,
 } from '../../../test/fixture/api.ts'
 import { aFailure, aManifest, aRecord, aReservation, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { CANCELED_WAIT_MS } from './limit.ts'
 
 const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
@@ -81,15 +81,13 @@ describe('DELETE /render/:id of a render that waits', () => {
     expect([(await remove()).json(), (await remove()).json()]).toEqual([answer.json(), answer.json()])
   })
 
-  test('leaves a manifest that only an older version takes for an abandoned render, and a note when to remove it', async () => {
+  test('leaves a manifest that is not that of an abandoned render, and a note when to remove it', async () => {
     const { api, record, remove } = await anApiWithRender()
     await remove()
     const manifest = await manifestIn(api, record)
     const { tenant, account, environment, storage, retentionDays } = record
     expect(manifest).toMatchObject({ render: { tenant, account, environment, storage, retentionDays }, attempt: 0 })
-    // A version before cancellations takes it for that.
-    const { canceledAt: _canceledAt, ...older } = manifest
-    expect([isAbandoned(manifest), isAbandoned(older)]).toEqual([false, true])
+    expect(isAbandoned(manifest)).toBe(false)
     expect(await keysUnder(api, 'expiry/')).toHaveLength(1)
   })
 

@@ -8,7 +8,7 @@
  *
  * Each step can be repeated. So after a 503, or if the caller or this process died, another DELETE finishes what this one began.
  */
-import { logWith, traceIdOf } from '@platen/contract/log-fields.ts'
+import { logWith, traceIdOf } from '@platen/contract/domain/log-fields.ts'
 import {
   type CanceledRender,
   cancellationOf,
@@ -21,22 +21,21 @@ import {
   removedManifestOf,
   renderPrefix,
   viewOf,
-} from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
+} from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { FastifyInstance } from 'fastify'
 import { type Caller, callerOf, scopeOf } from '../admission/authenticate.ts'
 import { pollManifest, readManifest } from '../admission/manifest.ts'
 import { recordExpiry } from '../admission/submit.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable, logTolerated, unavailable } from '../problem.ts'
+import { deleteRenderSchema } from './delete-render.schema.ts'
 import { isExpired, mayWait, notKept, recordOf, renderOf, viewInLedger } from './get-render.ts'
 import { CANCELED_WAIT_MS } from './limit.ts'
 
 export function deleteRenderRoute(app: FastifyInstance, given: ApiPorts): void {
-  app.delete<{ Params: { id: string } }>('/render/:id', { schema: description() }, async (request, reply) => {
+  app.delete<{ Params: { id: string } }>('/render/:id', { schema: deleteRenderSchema() }, async (request, reply) => {
     const log = logWith(given.log, { requestId: request.id, traceId: traceIdOf(request.trace) })
     const ports = { ...given, log }
     const id = renderOf(request, request.params.id, ports)
@@ -61,7 +60,7 @@ async function cancel(id: RenderId, caller: Caller, ports: ApiPorts): Promise<Ma
   const manifest = cancellationOf(canceledRender(id, caller, view?.template), clock.now())
   const creating = artifacts.create(
     manifestAddress(id, settings.serviceBucket),
-    encodeManifest(manifest, settings.format),
+    encodeManifest(manifest),
     clock.timeout(PORT_CALL_MS_MAX),
   )
   const [isOurs] = await Promise.all([creating, recordExpiry(manifest.render, ports)])
@@ -124,7 +123,7 @@ async function remove(manifest: Manifest, caller: Caller, ports: ApiPorts): Prom
   // The renderer may not have published this outcome yet, and a view must not show the render meanwhile.
   await mayBeHeld(id, ports)
   if (!isRepeated) {
-    const removed = encodeManifest(removedManifestOf(manifest, clock.now()), settings.format)
+    const removed = encodeManifest(removedManifestOf(manifest, clock.now()))
     await artifacts.put(manifestAddress(id, settings.serviceBucket), removed, signal)
   }
   await unlist(id, caller, ports)
@@ -141,35 +140,4 @@ async function unlist(id: RenderId, caller: Caller, { list, clock, log }: ApiPor
     if (!isUnavailable(err)) throw err
     logTolerated(log, { render: id, err }, 'removed render still listed')
   }
-}
-
-function description(): object {
-  return {
-    operationId: 'deleteRender',
-    tags: ['render'],
-    summary: 'Cancel or remove a render',
-    description:
-      'A render that waits or runs is canceled: it fails with the reason `canceled` and costs nothing. One that has ended is removed: its PDF is deleted, and every later request for it is answered 410.',
-    security: KEY_REQUIRED,
-    params: { type: 'object', properties: { id: { type: 'string', description: 'The `render_id`.' } } },
-    response: {
-      200: {
-        description: 'The render was canceled, now or before. Its webhook is sent as for every end of a render.',
-        headers: COMMON_HEADERS,
-        ...statusRecordSchema,
-        examples: [EXAMPLE],
-      },
-      204: { description: 'The render had ended and is removed.', headers: COMMON_HEADERS, type: 'null' },
-      ...refusals('deleteRender'),
-    },
-  }
-}
-
-const EXAMPLE: StatusRecord = {
-  render_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',
-  template: 'invoice',
-  status: 'failed',
-  created_at: '2026-11-21T12:00:00.000Z',
-  finished_at: '2026-11-21T12:00:03.187Z',
-  error: { code: 'canceled', reason: 'canceled', message: 'the render was canceled by its caller' },
 }

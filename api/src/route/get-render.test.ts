@@ -1,11 +1,6 @@
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
-import { FORMAT } from '@platen/contract/format.ts'
-import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { FORMAT, NewerFormat } from '@platen/contract/domain/format.ts'
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/domain/limit.ts'
 import {
   encodeManifest,
   manifestKey,
@@ -13,11 +8,16 @@ import {
   type RenderRecord,
   tombstoneOf,
   UnreadableManifest,
-} from '@platen/contract/render.ts'
-import { mintRenderId } from '@platen/contract/render-id.ts'
+} from '@platen/contract/domain/render.ts'
+import { mintRenderId } from '@platen/contract/domain/render-id.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, FOREIGN_KEY, TEST_KEY } from '../../../test/fixture/api.ts'
 import { aFailure, aManifest, aRecord, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** How long after noon the renders of the fixtures end. */
@@ -77,7 +77,7 @@ describe('GET /render/:id', () => {
     expect(new URL(later.pdf_url).searchParams.get('expires')).toBe(`${NOON + 601_000}`)
   })
 
-  test('shows pages and warnings, which the manifest of an older version does not have', async () => {
+  test('shows pages, and warnings if there are any', async () => {
     const warned = {
       warnings: [{ code: 'text_overflow', place: 'page 2', message: 'over' }],
       warningsOmitted: 3,
@@ -96,7 +96,7 @@ describe('GET /render/:id', () => {
     expect(await shown(aFailure({ error: { code: 'document_warnings', message: 'strict' }, ...warned }))).toEqual(
       fields,
     )
-    expect(await shown()).toEqual({})
+    expect(await shown()).toEqual({ pages: 1 })
   })
 
   test('takes an id in small letters', async () => {
@@ -190,14 +190,15 @@ describe('GET /render/:id', () => {
     },
   )
 
-  test('answers 503 when only a process of a newer version can read the manifest', async () => {
+  test('answers 503 when only a newer version can read the manifest, and tells the log its format', async () => {
     const api = anApi()
     const record = accepted(api)
     await api.ports.ledger.complete(aManifest({ record }), NEVER)
-    const newer = encodeManifest(aManifest({ record }), FORMAT + 1)
+    const newer = Buffer.from(JSON.stringify({ version: FORMAT + 1, everything: 'is different' }))
     await api.ports.artifacts.put({ bucket: 'platen', key: manifestKey(record.id) }, newer, NEVER)
     const answer = await api.get(`/api/v1/render/${record.id}`)
     expect([answer.statusCode, codeOf(answer), answer.headers['retry-after']]).toEqual([503, 'RENDER_UNAVAILABLE', '2'])
+    expect(api.lines.map(({ fields }) => fields['err'])).toContainEqual(new NewerFormat(FORMAT + 1))
   })
 
   test('answers 500 when the manifest is damaged, and tells the log which it was', async () => {

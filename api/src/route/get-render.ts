@@ -9,11 +9,10 @@
  * With `wait` the answer is the same, only later: the status is looked at when the render may have ended, and at last when the time is over,
  * the caller has left or this process stops.
  */
-import { ServiceError } from '@platen/contract/error.ts'
-import { fileNameOf } from '@platen/contract/file-name.ts'
-import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import { logWith, traceIdOf } from '@platen/contract/log-fields.ts'
-import { throwUnlessAborted } from '@platen/contract/race.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { fileNameOf } from '@platen/contract/domain/file-name.ts'
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/domain/limit.ts'
+import { logWith, traceIdOf } from '@platen/contract/domain/log-fields.ts'
 import {
   expiryOf,
   type Failure,
@@ -23,34 +22,21 @@ import {
   type Manifest,
   type RenderView,
   viewOf,
-} from '@platen/contract/render.ts'
-import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/render-id.ts'
-import { type StatusRecord, statusRecordSchema } from '@platen/contract/schema/response.ts'
-import { warningFieldsOf } from '@platen/contract/warning.ts'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+} from '@platen/contract/domain/render.ts'
+import { issuedAt, type RenderId, verifyRenderId } from '@platen/contract/domain/render-id.ts'
+import { warningFieldsOf } from '@platen/contract/domain/warning.ts'
+import type { StatusRecord } from '@platen/contract/schema/response.ts'
+import { throwUnlessAborted } from '@platen/lib/race.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf, scopeOf } from '../admission/authenticate.ts'
 import { readManifest } from '../admission/manifest.ts'
 import { PORT_CALL_MS_MAX } from '../limit.ts'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../openapi.ts'
 import type { ApiPorts } from '../ports.ts'
 import { isUnavailable, logTolerated } from '../problem.ts'
-import { callerGoneSignal } from '../traffic/caller-gone.ts'
+import { callerGoneSignal } from '../traffic/answer-end.ts'
 import type { WaitPlaces } from '../traffic/wait-places.ts'
-import { PDF_URL_MS, POLL_RETRY_AFTER_S, WAIT_LOOK_MS, WAIT_S_MAX } from './limit.ts'
-
-const querySchema = {
-  type: 'object',
-  properties: {
-    wait: {
-      type: 'integer',
-      minimum: 0,
-      maximum: WAIT_S_MAX,
-      default: 0,
-      description:
-        'Seconds to wait for the end of the render, at most. The answer comes as soon as the render has ended, and after this time with the status of then.',
-    },
-  },
-} as const
+import { getRenderSchema } from './get-render.schema.ts'
+import { PDF_URL_MS, POLL_RETRY_AFTER_S, SYNC_RECORD_MS_MAX, WAIT_LOOK_MS } from './limit.ts'
 
 interface Route {
   readonly Params: { readonly id: string }
@@ -58,21 +44,44 @@ interface Route {
 }
 
 export function getRenderRoute(app: FastifyInstance, given: ApiPorts, places: WaitPlaces): void {
-  app.get<Route>('/render/:id', { schema: description() }, async (request, reply) => {
+  app.get<Route>('/render/:id', { schema: getRenderSchema() }, async (request, reply) => {
     const log = logWith(given.log, { requestId: request.id, traceId: traceIdOf(request.trace) })
     const ports = { ...given, log }
     const id = renderOf(request, request.params.id, ports)
     const { wait = 0 } = request.query
-    using place = wait === 0 ? undefined : places.take(callerOf(request).tenant.incarnation)
+    const view = await viewOfYoung(id, ports)
+    const waitMs = wait > 0 ? wait * 1000 : recordMsOf(view)
+    using place = waitMs === 0 ? undefined : places.take(callerOf(request).tenant.incarnation)
     if (place === undefined) {
-      const record = await statusBy(await viewOfYoung(id, ports), id, ports)
+      const record = await statusBy(view, id, ports)
       // The status is right all the same. A refusal would be one more error to handle.
       if (wait > 0 && !isTerminal(record.status)) reply.header('retry-after', `${POLL_RETRY_AFTER_S}`)
       return await reply.send(record)
     }
-    const over = AbortSignal.any([place.closing, callerGoneSignal(reply), ports.clock.timeout(wait * 1000)])
+    const over = AbortSignal.any([place.closing, callerGoneSignal(reply), ports.clock.timeout(waitMs)])
     return await reply.send(await statusAtEnd(id, ports, over))
   })
+}
+
+/** How long the outcome of an open render is awaited unasked: a sync caller has its PDF before that is recorded, and may ask at once. */
+function recordMsOf(view: RenderView | undefined): number {
+  return isOpen(view) && view?.isSync === true ? SYNC_RECORD_MS_MAX : 0
+}
+
+/** Waits until the outcome of a sync render is recorded, if that may be about to happen. */
+export async function syncRecorded(id: RenderId, { ports, places, reply, account }: SyncRecord): Promise<void> {
+  const waitMs = recordMsOf(await viewOfYoung(id, ports))
+  using place = waitMs === 0 ? undefined : places.take(account)
+  if (place === undefined) return
+  const over = AbortSignal.any([place.closing, callerGoneSignal(reply), ports.clock.timeout(waitMs)])
+  await statusAtEnd(id, ports, over)
+}
+
+interface SyncRecord {
+  readonly ports: ApiPorts
+  readonly places: WaitPlaces
+  readonly reply: FastifyReply
+  readonly account: string
 }
 
 /**
@@ -133,7 +142,10 @@ export function mayWait(id: RenderId, { clock }: Pick<ApiPorts, 'clock'>): boole
 
 /** Does not tell whether the render was erased, removed, expired or never finished: its data is gone either way. */
 export function notKept(): ServiceError {
-  return new ServiceError('RENDER_EXPIRED', 'This render is no longer kept, or was not finished within a day.')
+  return new ServiceError(
+    'RENDER_EXPIRED',
+    'This render is no longer kept: it was deleted, its time is over, or it was not finished within a day.',
+  )
 }
 
 /** The ledger is only a view. Without it, the manifest still has the answer. */
@@ -198,61 +210,3 @@ function errorOf({ code, message }: Failure): NonNullable<StatusRecord['error']>
 export function timeOf(instant: number): string {
   return new Date(instant).toISOString()
 }
-
-function description(): object {
-  return {
-    operationId: 'getRender',
-    tags: ['render'],
-    summary: 'Get the status of a render',
-    description:
-      'Renders are found by their id as long as the retention of the plan says, by keys of the same tenant and environment.',
-    security: KEY_REQUIRED,
-    params: { type: 'object', properties: { id: { type: 'string', description: 'The `render_id`.' } } },
-    querystring: querySchema,
-    response: {
-      200: {
-        description: 'The status record. Ask for it until `status` is `succeeded` or `failed`.',
-        headers: {
-          ...COMMON_HEADERS,
-          'Retry-After': {
-            type: 'integer',
-            description:
-              'Seconds before the next request. Sent if too many callers wait already, so that this one was answered at once.',
-          },
-        },
-        ...statusRecordSchema,
-        examples: EXAMPLES,
-      },
-      ...refusals('getRender'),
-    },
-  }
-}
-
-const CREATED = {
-  render_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',
-  template: 'invoice',
-  reference: 'order-2026-0042',
-  metadata: { customer: 'c-17' },
-  created_at: '2026-11-21T12:00:00.000Z',
-}
-const EXAMPLES: readonly StatusRecord[] = [
-  { ...CREATED, status: 'queued' },
-  {
-    ...CREATED,
-    status: 'succeeded',
-    pdf_url: 'https://storage.example.com/acme/01KAJHYV7NF3S8G9TWQ2MZXC4R.pdf?expires=1795262400',
-    pdf_size_bytes: 48_213,
-    pages: 2,
-    finished_at: '2026-11-21T12:00:00.412Z',
-  },
-  {
-    ...CREATED,
-    status: 'failed',
-    finished_at: '2026-11-21T12:00:25.031Z',
-    error: {
-      code: 'render_timeout',
-      reason: 'render_timeout',
-      message: 'the render did not finish within its deadline of 25 seconds',
-    },
-  },
-]

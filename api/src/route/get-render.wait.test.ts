@@ -1,12 +1,7 @@
 /** GET /render/:id?wait=… by a clock that the test moves. */
 import { setImmediate } from 'node:timers/promises'
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryRenderEnds } from '@platen/adapters/memory/render-ledger/render-ends.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
-import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
-import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import {
   cancellationOf,
   encodeManifest,
@@ -14,12 +9,17 @@ import {
   manifestAddress,
   type RenderRecord,
   tombstoneOf,
-} from '@platen/contract/render.ts'
-import { mintRenderId } from '@platen/contract/render-id.ts'
-import type { Environment } from '@platen/contract/tenant.ts'
+} from '@platen/contract/domain/render.ts'
+import { mintRenderId } from '@platen/contract/domain/render-id.ts'
+import type { Environment } from '@platen/contract/domain/tenant.ts'
+import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
+import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, type ApiOptions, anApi, FOREIGN_KEY, TEST_KEY, TRAFFIC } from '../../../test/fixture/api.ts'
 import { aFailure, aManifest, aRecord, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { WAIT_LOOK_MS, WAIT_S_MAX } from './limit.ts'
 
 interface Waiting extends Api {
@@ -222,9 +222,9 @@ describe('the time to wait', () => {
     ])
   })
 
-  test('may stand beside parameters that the service does not know', async () => {
+  test('stands beside no parameter that the service does not know', async () => {
     const api = aWaitingApi()
-    expect((await api.asked(accepted(api).id, '0&_=1732')).statusCode).toBe(200)
+    expect((await api.asked(accepted(api).id, '0&_=1732')).statusCode).toBe(400)
   })
 })
 

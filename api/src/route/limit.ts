@@ -21,13 +21,13 @@ export const WAIT_S_MAX = 30
  */
 export const WAIT_LOOK_MS = 2 * SECOND_MS
 
+/** How long a status or a PDF waits for the outcome of a sync render to be recorded. Usually that takes some tens of milliseconds. */
+export const SYNC_RECORD_MS_MAX = SECOND_MS
+
 /**
  * How long a canceled render may take to end by itself: a renderer notices within half a second, ends the document and stores the outcome.
  */
 export const CANCELED_WAIT_MS = 2 * SECOND_MS
-
-/** `Retry-After` of a list of renders that is being made, in seconds: that takes seconds, or minutes after a loss of Redis. */
-export const LIST_RETRY_AFTER_S = 5
 
 /** The part of a PDF that a reader holds in memory. Most PDFs are smaller, so they are read in one call. */
 export const PDF_PIECE_BYTES_MAX = 1024 * 1024
@@ -35,14 +35,8 @@ export const PDF_PIECE_BYTES_MAX = 1024 * 1024
 /** How long a `pdf_url` is valid. */
 export const PDF_URL_MS = 10 * 60 * SECOND_MS
 
-/** Bytes of the body of a request for a test event: the longest URL in any spelling, and so little that it is parsed at once. */
-export const TEST_EVENT_BODY_BYTES_MAX = 16 * 1024
-
 /** Test events of a tenant in a minute: enough to set up a receiver, and too few to flood anybody. */
 export const TEST_EVENTS_PER_MINUTE = 10
-
-/** Tenants whose test events of the last minute an API process counts. Each takes about 200 bytes. */
-export const TEST_EVENTS_TENANTS_MAX = 10_000
 
 /** How long a caller waits for the attempt: the whole time of one, and some for its turn and its record. */
 export const TEST_EVENT_WAIT_MS = 15 * SECOND_MS

@@ -1,5 +1,5 @@
 /** Answers a request that matches no route: its path is unknown, or its method is not allowed on the path. */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /** The methods of each path pattern, as a live view: routes registered later appear in it. */

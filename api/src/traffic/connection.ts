@@ -5,16 +5,23 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { type HttpErrorCode, ServiceError } from '@platen/contract/error.ts'
-import { HEADER_BYTES_MAX } from '@platen/contract/limit.ts'
+import { type HttpErrorCode, ServiceError } from '@platen/contract/domain/error.ts'
+import { HEADER_BYTES_MAX } from '@platen/contract/domain/limit.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { REQUEST_RECEIVE_MS_MAX } from '../limit.ts'
 import { type Problem, problemBody, problemOf } from '../problem.ts'
-import { BODY_DISCARD_BYTES_MAX, BODY_DISCARD_MS_MAX, REQUEST_ID_CHARS_MAX } from './limit.ts'
+import { BODY_DISCARD_BYTES_MAX } from './limit.ts'
 import type { Throttle } from './throttle.ts'
+
+/** Characters of `X-Request-Id` accepted from the caller. */
+const REQUEST_ID_CHARS_MAX = 128
+
+const SECOND_MS = 1000
+/** How long such a body is read before the connection closes. */
+const BODY_DISCARD_MS_MAX = 2 * SECOND_MS
 
 const REQUEST_ID = new RegExp(`^[\\x20-\\x7e]{1,${REQUEST_ID_CHARS_MAX}}$`)
 const REQUEST_ID_BYTES = 16
@@ -30,12 +37,20 @@ interface ConnectionError extends Error {
   readonly code?: string
 }
 
-/** The last exchange of each connection. It is needed when a connection fails below any request. */
+/** The exchanges that are open on each connection. */
 export interface Connections {
-  /** Remembers the newest exchange of its connection. */
+  /**
+   * Remembers an exchange until its answer ends, and disposes then of what the answer holds. Several requests may come before the first is
+   * answered: Node does not tell their responses when the connection closes.
+   */
   track(request: FastifyRequest, reply: FastifyReply): void
   /** Handles Node's `clientError`: answers input that is no longer a request. */
   refuse(error: ConnectionError, socket: Socket): void
+}
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
 }
 
 /** The ports needed below a request. */
@@ -46,11 +61,31 @@ interface ConnectionPorts {
 }
 
 export function connections({ clock, ids, meter }: ConnectionPorts, throttle: Throttle): Connections {
-  const newest = new WeakMap<object, { readonly request: FastifyRequest; readonly reply: FastifyReply }>()
+  const exchanges = new WeakMap<object, Set<Exchange>>()
+  const openOn = (socket: Socket): Set<Exchange> => {
+    const known = exchanges.get(socket)
+    if (known !== undefined) return known
+    const open = new Set<Exchange>()
+    exchanges.set(socket, open)
+    socket.once('close', () => {
+      for (const { reply } of open) reply.held?.dispose()
+    })
+    return open
+  }
   return {
-    track: (request, reply) => void newest.set(request.raw.socket, { request, reply }),
+    track(request, reply) {
+      const { socket } = request.raw
+      const held = new DisposableStack()
+      reply.held = held
+      const open = openOn(socket)
+      const exchange = { request, reply }
+      open.add(exchange)
+      held.defer(() => open.delete(exchange))
+      for (const end of ['finish', 'close']) reply.raw.once(end, () => held.dispose())
+    },
     refuse(error, socket) {
-      const exchange = newest.get(socket)
+      // Answers are sent in the order of their requests, so the newest is the last to end.
+      const exchange = [...(exchanges.get(socket) ?? [])].at(-1)
       const isOpen = exchange !== undefined && !exchange.reply.raw.writableFinished
       // A request is complete and in progress. Bytes written now would look like its answer.
       const isTaken = isOpen && (exchange.request.raw.complete || exchange.reply.raw.headersSent)
@@ -93,7 +128,7 @@ function rawAnswer(problem: Problem, requestId: string): string {
 }
 
 /**
- * Refuses what two servers may read in two ways: another number of `Host` headers than one, and a body that is not only chunked, which
+ * Refuses what two servers may read in two ways: another number of `Host` headers than one, several keys, and a body that is not only chunked, which
  * Node would not decode.
  */
 export function requireUnambiguous({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
@@ -101,6 +136,8 @@ export function requireUnambiguous({ httpVersion, headers, rawHeaders }: Incomin
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
     throw invalidHttp('A request must have one Host header.')
   }
+  const keys = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'idempotency-key').length
+  if (keys > 1) throw invalidHttp('A request may have one Idempotency-Key header.')
   if (!/^(chunked)?$/i.test(headers['transfer-encoding'] ?? '')) {
     throw invalidHttp('The only Transfer-Encoding that is known is chunked.')
   }

@@ -2,7 +2,6 @@
 
 const KIB = 1024
 const MIB = 1024 * KIB
-const SECOND_MS = 1000
 
 /** Keys and addresses whose requests of the last minute an API process counts. Each takes about 200 bytes. */
 export const KEYS_COUNTED_MAX = 10_000
@@ -13,15 +12,6 @@ export const BODY_PIECE_BYTES_MIN = KIB
 
 /** How much of a body that is too large is read and discarded, so that a client that is still sending sees the 413. */
 export const BODY_DISCARD_BYTES_MAX = 64 * MIB
-
-/** How long such a body is read before the connection closes. */
-export const BODY_DISCARD_MS_MAX = 2 * SECOND_MS
-
-/** Characters of `X-Request-Id` accepted from the caller. */
-export const REQUEST_ID_CHARS_MAX = 128
-
-/** Of a path, as much as a span has: the longest path of ours with the longest id, and room for a wrong one. */
-export const SPAN_PATH_CHARS_MAX = 256
 
 /**
  * Parts of a process's connections that callers who wait for the end of a render may hold: all together, and those of one account. Others

@@ -1,8 +1,11 @@
 /** The span of a request, with the attributes that OpenTelemetry's conventions have for HTTP servers. */
-import type { Span, Tracer } from '@platen/contract/port/tracer.ts'
-import { readTraceContext } from '@platen/contract/trace.ts'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { SPAN_PATH_CHARS_MAX } from './limit.ts'
+
+import { readTraceContext } from '@platen/lib/trace.ts'
+import type { Span, Tracer } from '@platen/lib/tracer.ts'
+import type { FastifyRequest } from 'fastify'
+
+/** Of a path, as much as a span has: the longest path of ours with the longest id, and room for a wrong one. */
+const SPAN_PATH_CHARS_MAX = 256
 
 /** Starts the span of a request of a known route. Its parent is the span of the caller, if it sent a valid one. */
 export function startRequestSpan(tracer: Tracer, request: FastifyRequest): Span {
@@ -21,12 +24,12 @@ export function startRequestSpan(tracer: Tracer, request: FastifyRequest): Span 
   })
 }
 
-/** Ends the span of a request that was answered. Only what is our fault is an error of a server. */
-export function endRequestSpan(span: Span, { caller, render }: FastifyRequest, { statusCode }: FastifyReply): void {
+/** Ends the span of a request whose answer has ended. Only what is our fault is an error of a server. */
+export function endRequestSpan(span: Span, { caller, render }: FastifyRequest, status: number): void {
   span.end({
-    error: statusCode >= 500 ? `${statusCode}` : undefined,
+    error: status >= 500 ? `${status}` : undefined,
     attributes: {
-      'http.response.status_code': statusCode,
+      'http.response.status_code': status,
       'platen.tenant': caller?.tenant.id,
       'platen.render': render ?? undefined,
     },

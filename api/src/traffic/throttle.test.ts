@@ -1,6 +1,6 @@
 /** The limits for callers before a limit of their plan applies, on the whole API in memory. */
-import { type TrafficLimits } from '@platen/contract/limit.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+import type { TrafficLimits } from '@platen/contract/domain/limit.ts'
+import type { KeyHash } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, FOREIGN_KEY, LIVE_KEY, TEST_KEY, TRAFFIC } from '../../../test/fixture/api.ts'
 import { BODY_PIECE_BYTES_MIN } from './limit.ts'

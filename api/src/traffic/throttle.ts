@@ -3,11 +3,12 @@
  * plan limits admitted renders. This throttle counts refused, replayed, read and merely sent requests, separately in each API process. It
  * charges a bucket before the work is done.
  */
-import { networkOf } from '@platen/contract/address.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { type TrafficLimits } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { TrafficLimits } from '@platen/contract/domain/limit.ts'
+import type { KeyHash } from '@platen/contract/domain/tenant.ts'
+import { networkOf } from '@platen/lib/address.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { ADDRESSES_COUNTED_MAX, BODY_PIECE_BYTES_MIN, KEYS_COUNTED_MAX } from './limit.ts'
 import { openTokenBuckets, type TokenBuckets } from './token-buckets.ts'
 

@@ -1,6 +1,7 @@
 /** Token buckets in the memory of one process, one per name. Each refills evenly at `perMinute`, and holds at most a minute's tokens. */
-import { openLruCache } from '@platen/contract/lru-cache.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import type { Clock } from '@platen/lib/clock.ts'
+import { openLruCache } from '@platen/lib/lru-cache.ts'
 
 export interface TokenBuckets {
   /**
@@ -11,7 +12,7 @@ export interface TokenBuckets {
   readonly take: (name: string, tokens: number) => void
 }
 
-export interface BucketOptions {
+interface BucketOptions {
   readonly perMinute: number
   /** Most names kept. Beyond it, the least recently used are forgotten and count as full. */
   readonly namesMax: number

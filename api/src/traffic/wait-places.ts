@@ -2,7 +2,7 @@
  * Places for callers that wait for the end of a render. Each waiting caller holds a connection, and a process has a limited number of them.
  * Most stay free for requests that do not wait, and no account takes the places of all others.
  */
-import type { TrafficLimits } from '@platen/contract/limit.ts'
+import type { TrafficLimits } from '@platen/contract/domain/limit.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import { WAITS_OF_ACCOUNT_SHARE, WAITS_SHARE } from './limit.ts'
 
@@ -13,7 +13,7 @@ export interface WaitPlaces {
   readonly close: () => void
 }
 
-export interface WaitPlace extends Disposable {
+interface WaitPlace extends Disposable {
   /** Aborts when the process stops. */
   readonly closing: AbortSignal
 }

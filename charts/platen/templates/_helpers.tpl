@@ -100,7 +100,6 @@ The Secrets of a Deployment, as a list of files. Processes read files again when
 
 {{- define "platen.processVariables" -}}
 {{- include "platen.variable" (list "PLATEN_LOG_LEVEL" .Values.logLevel) }}
-{{- include "platen.variable" (list "PLATEN_FORMAT" .Values.format) }}
 - name: PLATEN_INSTANCE
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 {{- include "platen.variable" (list "PLATEN_INSTALLATION" .Values.installation) }}

@@ -1,4 +1,4 @@
-import type { TemplateResource } from '@platen/contract/resource.ts'
+import type { TemplateResource } from '@platen/contract/domain/resource.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import type { FolderState } from '@platen/settings/manifest/folder.ts'
 import { parseManifests } from '@platen/settings/manifest/text/parse.ts'

@@ -3,9 +3,9 @@
  * has a YAML file open, and the source may be in a ConfigMap in another file. Pure.
  */
 import { join } from 'node:path'
-import type { JsonObject } from '@platen/contract/brand.ts'
-import type { TemplateResource } from '@platen/contract/resource.ts'
-import type { SourceSpec } from '@platen/contract/schema/resource.ts'
+import type { TemplateResource } from '@platen/contract/domain/resource.ts'
+import type { SourceSpec } from '@platen/contract/domain/resource-spec.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import type { FolderState } from '@platen/settings/manifest/folder.ts'
 import type { ManifestDocument, ManifestFault } from '@platen/settings/manifest/text/parse.ts'

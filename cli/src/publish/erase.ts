@@ -5,7 +5,6 @@
 import { userInfo } from 'node:os'
 import { REQUESTS_KEPT } from '@platen/adapters/kafka/limit.ts'
 import type { Variables } from '@platen/adapters/setting/setting.ts'
-import type { Instant } from '@platen/contract/brand.ts'
 import {
   type ErasureOrder,
   encodeErasure,
@@ -13,15 +12,16 @@ import {
   held,
   keptInKafkaUntil,
   lastRoundAt,
-} from '@platen/contract/erasure.ts'
-import { dayOf } from '@platen/contract/expiry.ts'
+} from '@platen/contract/domain/erasure.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import { ArtifactStoreUnfit } from '@platen/contract/port/artifact-store.ts'
 import type { RenderPage } from '@platen/contract/port/render-list.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { dayOf } from '@platen/contract/stored/expiry.ts'
 import { eraseRenders } from '@platen/events/retention/erasure.ts'
 import { eraseTenant } from '@platen/events/retention/erasure-order.ts'
 import { ERASED_TOGETHER_MAX } from '@platen/events/retention/limit.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { count, UsageError, withoutControls } from '../diagnostic/diagnostic.ts'
 import type { RendererPorts } from '../renderer.ts'
 import { type ErasureStores, type FoundTenant, openClusterStores, openEmbeddedStores } from './erasure-stores.ts'

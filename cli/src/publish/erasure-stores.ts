@@ -16,14 +16,13 @@ import { DataFolderLocked, openDatabase } from '@platen/adapters/sqlite/database
 import { openSqliteDeliveryLog } from '@platen/adapters/sqlite/delivery-log.ts'
 import { sqliteRenderList } from '@platen/adapters/sqlite/render-ledger/render-list.ts'
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
-import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
-import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
+import type { Tenant, TenantId } from '@platen/contract/domain/tenant.ts'
 import type { RenderList } from '@platen/contract/port/render-list.ts'
-import type { Tenant, TenantId } from '@platen/contract/tenant.ts'
 import { type ErasureOrderPorts, rendersInIndex, rendersInLedger } from '@platen/events/retention/erasure-order.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { SERVICE_BUCKET } from '@platen/settings/manifest/compile-folder.ts'
 import { accountOf, loadIdentities } from '@platen/settings/manifest/identity.ts'
 import { UsageError } from '../diagnostic/diagnostic.ts'
@@ -66,7 +65,7 @@ export async function openClusterStores(ports: OpenPorts, signal: AbortSignal): 
     ...store,
     clock,
     log,
-    deliveries: deliveryStoreIn(store.artifacts, { bucket: store.serviceBucket, format: FORMAT_DEFAULT }),
+    deliveries: deliveryStoreIn(store.artifacts, { bucket: store.serviceBucket }),
     ledger: redisRenderLedger(redis),
     list,
     deliveryList: redisDeliveryList(redis),

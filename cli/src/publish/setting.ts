@@ -2,7 +2,7 @@
 import { REDIS_SETTINGS } from '@platen/adapters/setting/connection/redis.ts'
 import { ARTIFACT_STORE_SETTINGS } from '@platen/adapters/setting/connection.ts'
 import { PATH } from '@platen/adapters/setting/format.ts'
-import { brandSetting, FORMAT_SETTING } from '@platen/adapters/setting/process.ts'
+import { brandSetting } from '@platen/adapters/setting/process.ts'
 import { setting, table } from '@platen/adapters/setting/setting.ts'
 import { SEAL_KEYS_SETTING } from '@platen/adapters/setting/webhook.ts'
 
@@ -10,7 +10,6 @@ export const SETTINGS = table({
   redis: REDIS_SETTINGS,
   ...ARTIFACT_STORE_SETTINGS,
   sealKeys: SEAL_KEYS_SETTING,
-  format: FORMAT_SETTING,
   dataDir: setting('PLATEN_DATA_DIR', PATH, {
     default: './data',
     description: 'Folder of the identities of tenants, generated API keys and webhook secrets.',

@@ -4,14 +4,14 @@ import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { openRedisPublisher, type RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { followSettings } from '@platen/adapters/setting/follow.ts'
 import type { Variables } from '@platen/adapters/setting/setting.ts'
-import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { SealKeys } from '@platen/contract/seal.ts'
+import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
+import type { SealKeys } from '@platen/lib/seal.ts'
 import { SETTINGS } from './setting.ts'
 
-export interface Target extends AsyncDisposable, InstalledArtifactStore {
+interface Target extends AsyncDisposable, InstalledArtifactStore {
   readonly publisher: RedisPublisher
   readonly dataDir: string
   readonly brand: string
@@ -36,7 +36,7 @@ export async function openTarget(
   const redis = stack.use(
     await connectRedis({ ...place, clock, latest, callMsMax: REDIS_SETTINGS_CALL_MS_MAX }, signal),
   )
-  const publisher = await openRedisPublisher({ redis, ids, format: settings.format }, signal)
+  const publisher = await openRedisPublisher({ redis, ids }, signal)
   const owned = stack.move()
   return {
     ...settings,

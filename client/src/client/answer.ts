@@ -1,6 +1,7 @@
 /** Reads the answers of the service: records, PDFs, and what the headers say. */
 import { PlatenError } from '../error.ts'
-import { fromWire, type Wire } from '../spelling.ts'
+import { fieldOf, parseJson } from '../json.ts'
+import { fromWire } from '../spelling.ts'
 import { ConsumerError, networkError } from '../transport.ts'
 import type { BatchAccepted, RenderAccepted, UsageRate } from '../wire.ts'
 
@@ -21,6 +22,8 @@ interface StartAnswer {
   /** Undefined if the plan sets no quota, and in the sandbox. */
   readonly quota: Quota | undefined
   readonly rate: Rate | undefined
+  /** The id to give to the operator of the service when asking about this call. */
+  readonly requestId: string | undefined
 }
 
 /** What the service says with every render. */
@@ -32,15 +35,20 @@ export interface RenderAnswer extends StartAnswer {
 export interface PdfAnswer extends RenderAnswer {
   /** Rendering time in milliseconds. */
   readonly renderMs: number
-  /** Undefined from services of older versions, as `warningCount` is. */
+  /** Undefined if a proxy has removed the header, as `warningCount` is. */
   readonly pages: number | undefined
   /** How many warnings the document has. `getRender` reads them. */
   readonly warningCount: number | undefined
   readonly filename: string | undefined
 }
 
+/**
+ * `Uint8Array<ArrayBuffer>`, which `new Response(pdf)` and `new Blob([pdf])` ask for. TypeScript before 5.7 does not know it by that name.
+ */
+export type PdfBytes = ReturnType<typeof Uint8Array.of>
+
 export interface RenderedPdf extends PdfAnswer {
-  readonly pdf: Uint8Array
+  readonly pdf: PdfBytes
 }
 
 /** A render that the service has accepted and will make. */
@@ -59,41 +67,100 @@ export interface AcceptedBatch extends StartAnswer {
 }
 
 /** Takes a PDF piece by piece. */
-export type PdfConsumer = (pdf: AsyncIterable<Uint8Array>) => Promise<void>
+export type PdfConsumer = (pdf: AsyncIterable<PdfBytes>) => Promise<void>
 
-export async function readJson<T>(response: Response): Promise<T> {
-  const text = await response.text()
-  try {
+/** What a field of an answer has to be. `list` is a list of objects; `string?` may be absent. */
+type Kind = 'string' | 'string?' | 'number' | 'list'
+
+/** The fields that tell an answer of the service from JSON of somebody else. A newer service may have more. */
+export type Shape<T> = { readonly [Name in keyof T]?: Kind }
+
+/** Reads an answer whose fields are of these kinds. */
+export function jsonOf<T>(shape: Shape<T>): (response: Response) => Promise<T> {
+  return async (response) => {
+    const answer = spelled(await response.text())
+    if (answer === undefined) throw invalidAnswer(response, 'the answer is not a JSON object')
+    const fault = Object.entries<Kind | undefined>(shape).find(([name, kind]) => !isOf(kind, fieldOf(answer, name)))
     // The service's tests check its answers against the same schemas that these types are checked against.
-    return fromWire<T>(JSON.parse(text) as Wire<T>)
-  } catch (cause) {
-    throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is not JSON', status: response.status, cause })
+    if (fault === undefined) return answer as T
+    throw invalidAnswer(
+      response,
+      `the answer is not from the service: its field ${fault[0]} is missing or of another type`,
+    )
   }
 }
 
-export async function readBytes(response: Response): Promise<Uint8Array> {
-  return new Uint8Array(await response.arrayBuffer())
+/** Undefined where there is no object. */
+function spelled(text: string): object | undefined {
+  const parsed = parseJson(text)
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return undefined
+  try {
+    return fromWire<object>(parsed)
+  } catch {
+    // It is nested too deep.
+    return undefined
+  }
+}
+
+function isOf(kind: Kind | undefined, value: unknown): boolean {
+  if (kind === 'string?') return value === undefined || typeof value === 'string'
+  if (kind === 'list') return Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null)
+  return typeof value === kind
+}
+
+const PDF_HEAD = new TextEncoder().encode('%PDF-')
+
+/** Reads a whole PDF. Rejects what is none, such as the page of a proxy. */
+export async function readPdf(response: Response): Promise<PdfBytes> {
+  checkContentType(response)
+  const pdf = new Uint8Array(await response.arrayBuffer())
+  if (!beginsAsPdf(pdf)) throw notPdf(response)
+  return pdf
+}
+
+function checkContentType(response: Response): void {
+  const type = response.headers.get('content-type') ?? ''
+  if (!/^application\/pdf\s*(?:;|$)/i.test(type)) throw notPdf(response)
+}
+
+function beginsAsPdf(bytes: Uint8Array): boolean {
+  return PDF_HEAD.every((byte, at) => bytes[at] === byte)
+}
+
+function notPdf(response: Response): PlatenError {
+  return invalidAnswer(response, 'the answer is not a PDF from the service')
+}
+
+function invalidAnswer({ status, headers }: Response, message: string): PlatenError {
+  return new PlatenError({ code: 'INVALID_ANSWER', message, status, requestId: requestIdOf(headers) })
+}
+
+function requestIdOf(headers: Headers): string | undefined {
+  return headers.get('x-request-id') ?? undefined
 }
 
 /** Reads the headers of a PDF. */
-export function pdfAnswerOf({ headers, status }: Response, brand: string): PdfAnswer {
+export function pdfAnswerOf(response: Response, brand: string): PdfAnswer {
+  const { headers } = response
   const renderId = headers.get(`x-${brand}-render-id`)
-  if (renderId === null || !headers.get('content-type')?.startsWith('application/pdf')) {
-    throw new PlatenError({ code: 'INVALID_ANSWER', message: 'the answer is not a PDF from the service', status })
-  }
+  if (renderId === null) throw notPdf(response)
   const renderMs = Number(headers.get(`x-${brand}-render-ms`))
   const pages = wholeNumberOf(headers, `x-${brand}-pages`)
   const warningCount = wholeNumberOf(headers, `x-${brand}-warnings`)
   return { renderId, renderMs, pages, warningCount, filename: filenameOf(headers), ...commonOf(headers, brand) }
 }
 
+const readRenderAccepted = jsonOf<RenderAccepted>({ renderId: 'string', pollUrl: 'string' })
+
 export async function readAccepted(response: Response, brand: string): Promise<AcceptedRender> {
-  const { renderId, pollUrl } = await readJson<RenderAccepted>(response)
+  const { renderId, pollUrl } = await readRenderAccepted(response)
   return { renderId, pollUrl, ...commonOf(response.headers, brand) }
 }
 
+const readBatchAccepted = jsonOf<BatchAccepted>({ batchId: 'string', total: 'number', pollUrl: 'string' })
+
 export async function readAcceptedBatch(response: Response, brand: string): Promise<AcceptedBatch> {
-  const { batchId, total, pollUrl } = await readJson<BatchAccepted>(response)
+  const { batchId, total, pollUrl } = await readBatchAccepted(response)
   return { batchId, total, pollUrl, ...commonOf(response.headers, brand) }
 }
 
@@ -103,7 +170,12 @@ function commonOf(headers: Headers, brand: string): StartAnswer {
   const rate = countOf(headers, 'x-ratelimit')
   const resetS = wholeNumberOf(headers, 'x-ratelimit-reset')
   const resetsAt = resetS === undefined ? undefined : new Date(resetS * 1000).toISOString()
-  return { isReplayed, quota, rate: rate && resetsAt !== undefined ? { ...rate, resetsAt } : undefined }
+  return {
+    isReplayed,
+    quota,
+    rate: rate && resetsAt !== undefined ? { ...rate, resetsAt } : undefined,
+    requestId: requestIdOf(headers),
+  }
 }
 
 function countOf(headers: Headers, prefix: string): Quota | undefined {
@@ -130,18 +202,26 @@ export function filenameOf(headers: Headers): string | undefined {
  * Hands the body to a consumer. What the consumer itself throws ends the call. If the connection breaks, the call is repeated, also if the
  * consumer throws another error because of it, or none.
  */
-export async function consume({ body }: Response, consumer: PdfConsumer): Promise<void> {
+export async function consume(response: Response, consumer: PdfConsumer): Promise<void> {
+  checkContentType(response)
+  const reader = response.body?.getReader()
+  // Ends the transfer if the consumer stops early. Of a body that is broken nothing is left to cancel.
+  const cancel = () => reader?.cancel().catch(() => {})
+  const read = async () => (await reader?.read())?.value
+  const head = await readHead(read)
+  if (!beginsAsPdf(head)) {
+    await cancel()
+    throw notPdf(response)
+  }
   let broken: PlatenError | undefined
   async function* pieces() {
-    const reader = body?.getReader()
     try {
-      for (let next = await reader?.read(); next?.value !== undefined; next = await reader?.read()) yield next.value
+      for (let piece: PdfBytes | undefined = head; piece !== undefined; piece = await read()) yield piece
     } catch (cause) {
       broken = networkError(cause)
       throw broken
     } finally {
-      // Ends the transfer if the consumer stops early. Of a body that is broken nothing is left to cancel.
-      await reader?.cancel().catch(() => {})
+      await cancel()
     }
   }
   try {
@@ -150,4 +230,17 @@ export async function consume({ body }: Response, consumer: PdfConsumer): Promis
     if (broken === undefined) throw new ConsumerError('the PDF was not taken', { cause })
   }
   if (broken !== undefined) throw broken
+}
+
+/** Reads pieces until it can be told whether they begin a PDF. */
+async function readHead(read: () => Promise<PdfBytes | undefined>): Promise<PdfBytes> {
+  let head: PdfBytes = new Uint8Array()
+  for (let piece = await read(); piece !== undefined; piece = await read()) {
+    const joined = new Uint8Array(head.length + piece.length)
+    joined.set(head)
+    joined.set(piece, head.length)
+    head = joined
+    if (head.length >= PDF_HEAD.length) break
+  }
+  return head
 }

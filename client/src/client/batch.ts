@@ -1,7 +1,9 @@
 /** Batches: many renders of one template that are accepted together, or not at all. */
+
+import type { CallOptions } from '../transport.ts'
 import type { BatchItem, BatchRecord, BatchRequest } from '../wire.ts'
-import { type AcceptedBatch, readAcceptedBatch, readJson } from './answer.ts'
-import { getCall, type RenderCallOptions, type RepeatedCallOptions, type Service, startCall } from './call.ts'
+import { type AcceptedBatch, jsonOf, readAcceptedBatch } from './answer.ts'
+import { getCall, type RenderCallOptions, type Service, startCall } from './call.ts'
 import { BATCH_END, type EndedBatch, POLL_ATTEMPT_MS, pollUntilEnd, type TimeLeft } from './wait.ts'
 
 /** What to render. */
@@ -26,19 +28,17 @@ export async function createBatch(
   })
 }
 
+const readBatch = jsonOf<BatchRecord>({ batchId: 'string', status: 'string' })
+
 export async function getBatch(
   { send, url }: Service,
   batchId: string,
-  call?: RepeatedCallOptions & { readonly attemptMs?: number },
+  call?: CallOptions & { readonly attemptMs?: number },
 ): Promise<BatchRecord> {
-  return await send({ ...getCall(url(`batches/${encodeURIComponent(batchId)}`), call), read: readJson<BatchRecord> })
+  return await send({ ...getCall(url(`batches/${encodeURIComponent(batchId)}`), call), read: readBatch })
 }
 
-export async function waitForBatch(
-  service: Service,
-  batchId: string,
-  call: RepeatedCallOptions = {},
-): Promise<EndedBatch> {
+export async function waitForBatch(service: Service, batchId: string, call: CallOptions = {}): Promise<EndedBatch> {
   const ask = ({ timeoutMs }: TimeLeft) =>
     getBatch(service, batchId, { ...call, timeoutMs, attemptMs: POLL_ATTEMPT_MS })
   return await pollUntilEnd({ ask, ...BATCH_END }, call, service.clock)

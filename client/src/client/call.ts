@@ -19,10 +19,7 @@ export interface RenderCallOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
-/** Absent `retries` = as the client's other calls. */
-export type RepeatedCallOptions = CallOptions & { readonly retries?: number }
-
-export function getCall(url: string, call: RepeatedCallOptions = {}) {
+export function getCall(url: string, call: CallOptions = {}) {
   return { ...call, method: 'GET', url, isRepeatable: true } as const satisfies Omit<Call<unknown>, 'read'>
 }
 
@@ -33,7 +30,7 @@ export function startCall(url: string, body: unknown, { idempotencyKey, ...call 
     method: 'POST',
     url,
     // With this key the service renders once, however often the request arrives.
-    headers: { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() },
+    idempotencyKey: idempotencyKey ?? crypto.randomUUID(),
     body,
     isRepeatable: true,
   } as const satisfies Omit<Call<unknown>, 'read'>

@@ -11,7 +11,7 @@ import type {
   Template,
   TemplateList,
 } from '../wire.ts'
-import { readJson } from './answer.ts'
+import { jsonOf } from './answer.ts'
 import type { Service } from './call.ts'
 
 export interface ListOptions extends CallOptions {
@@ -74,22 +74,34 @@ export interface TemplatePage {
   readonly nextPage: number | undefined
 }
 
+const readRenders = jsonOf<RenderList>({ renders: 'list', nextCursor: 'string?' })
+const readDeliveries = jsonOf<DeliveryPage>({ deliveries: 'list', nextCursor: 'string?' })
+const readTemplates = jsonOf<TemplateList>({ templates: 'list' })
+
 export async function listRenders({ send, url }: Service, options: RenderListOptions): Promise<RenderPage> {
-  const { renders, nextCursor } = await send({ ...listCall(url('renders'), options), read: readJson<RenderList> })
+  const { renders, nextCursor } = await send({ ...listCall(url('renders'), options), read: readRenders })
   return { renders, nextCursor }
 }
 
 export async function listAllDeliveries({ send, url }: Service, options: DeliveryListOptions): Promise<DeliveryPage> {
-  return await send({ ...listCall(url('deliveries'), options), read: readJson<DeliveryPage> })
+  return await send({ ...listCall(url('deliveries'), options), read: readDeliveries })
 }
 
 function listCall(
   url: string,
-  { signal, timeoutMs, createdAfter, createdBefore, ...filters }: RenderListOptions | DeliveryListOptions,
+  {
+    signal,
+    timeoutMs,
+    retries,
+    headers,
+    createdAfter,
+    createdBefore,
+    ...filters
+  }: RenderListOptions | DeliveryListOptions,
 ) {
   const times = { createdAfter: createdAfter?.toISOString(), createdBefore: createdBefore?.toISOString() }
   const query = queryOf({ ...filters, ...times })
-  return { signal, timeoutMs, method: 'GET', url: `${url}?${query}`, isRepeatable: true } as const
+  return { signal, timeoutMs, retries, headers, method: 'GET', url: `${url}?${query}`, isRepeatable: true } as const
 }
 
 /** The items of all pages. */
@@ -115,7 +127,7 @@ export async function listTemplates(
     url: url(`templates?${queryOf({ page, perPage })}`),
     isRepeatable: true,
     async read(response) {
-      const { templates } = await readJson<TemplateList>(response)
+      const { templates } = await readTemplates(response)
       const hasNext = /;\s*rel="next"/.test(response.headers.get('link') ?? '')
       const total = Number(response.headers.get('x-total-count'))
       return { templates, total, nextPage: hasNext ? page + 1 : undefined }

@@ -22,7 +22,7 @@ export const POLL_ATTEMPT_MS = 60_000
 const ASKED_SECONDS_MAX = 10
 
 /**
- * Between two requests that are answered at once: those about a batch, and those to an older service or one where too many wait. The first are
+ * Between two requests that are answered at once: those about a batch, and those to a service where too many wait. The first are
  * close together, because most renders take less than a second.
  */
 const POLL_MS_FIRST = 200

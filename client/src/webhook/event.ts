@@ -9,9 +9,8 @@ export type WebhookBody = SucceededBody | FailedBody | BatchEndedBody | TestBody
 interface EndedBody {
   /** The render id in its UUID spelling. */
   readonly id: string
-  /** Absent from services of older versions, as `template` is. */
-  readonly renderId?: string
-  readonly template?: string
+  readonly renderId: string
+  readonly template: string
   /** `reference` of the request. */
   readonly reference?: string
   /** `metadata` of the request. */
@@ -28,15 +27,15 @@ export interface SucceededBody extends EndedBody {
   readonly bytes: number
   /** SHA-256 of the PDF. */
   readonly artifactId: string
-  /** Pages of the PDF. Absent from services of older versions. */
-  readonly pages?: number
+  /** Pages of the PDF. */
+  readonly pages: number
 }
 
 export interface FailedBody extends EndedBody {
   readonly status: 'failed'
   readonly errorCode: FailureCode
-  /** Absent from services of older versions. */
-  readonly errorReason?: FailureCode
+  /** The same as `errorCode`. */
+  readonly errorReason: FailureCode
   readonly errorMessage: string
 }
 

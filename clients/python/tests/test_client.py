@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import logging
+import re
 import socket
 import traceback
 from collections.abc import Callable
@@ -94,6 +96,97 @@ def test_what_no_client_can_have_is_refused_when_it_is_made(kind: Any, url: str,
     with pytest.raises(ValueError, match=r"base_url|api_key|retries|timeout|brand|pdf_bytes_max") as caught:
         kind(url, **{"api_key": KEY, **options})
     assert KEY not in repr(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"api_key": None}, "api_key is missing"),
+        ({"api_key": ""}, "api_key is missing"),
+        ({"api_key": f"{KEY}\n"}, "api_key has white space at its end: trim the file's line end"),
+        ({"api_key": f"{KEY}\r\n"}, "api_key has white space at its end"),
+        ({"api_key": f" {KEY}"}, "api_key has white space at its beginning"),
+        ({"api_key": f"\ufeff{KEY}"}, "api_key has white space at its beginning"),
+        ({"api_key": f"{KEY} x"}, "api_key has white space inside"),
+        ({"api_key": f"{KEY}ż"}, "api_key has a character that no API key has"),
+        ({"api_key": b"key"}, "api_key must be a text"),
+        ({"base_url": None}, "base_url is missing"),
+        ({"base_url": ""}, "base_url is missing"),
+        ({"base_url": "pdf.example.com"}, "base_url must begin with https://"),
+        ({"base_url": "localhost:8080"}, "base_url must begin with https://"),
+        ({"base_url": "ftp://pdf.example.com"}, "base_url must begin with https://"),
+        ({"base_url": "https://"}, "base_url has no host"),
+    ],
+)
+@pytest.mark.parametrize("kind", [Platen, AsyncPlaten])
+def test_an_option_that_is_wrong_is_named_with_its_fault(kind: Any, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        kind(**{"base_url": "https://a", "api_key": KEY, **options})
+    assert KEY not in str(caught.value)
+
+
+class TestTheOptionsOfOneCall:
+    def test_are_headers_beside_those_of_the_client(self, connect: Connect) -> None:
+        with serving(pdf) as server:
+            client = connect(server.url)
+            client.render("invoice", {}, headers={"X-Trace": "t-1", "User-Agent": "shop/2"})
+            client.get_pdf("x", headers={"x-trace": "t-2"})
+            client.get_pdf("x")
+            record = {"pdf_url": f"{server.url}/x.pdf"}
+            client.download_pdf(record, headers={"x-trace": "t-3"})
+            assert [asked.headers.get("x-trace") for asked in server.asked] == ["t-1", "t-2", None, "t-3"]
+            assert server.asked[0].headers["user-agent"] == "shop/2"
+            assert server.asked[1].headers["authorization"] == f"Bearer {KEY}"
+            assert "authorization" not in server.asked[3].headers
+
+    @pytest.mark.parametrize(
+        ("headers", "message"),
+        [
+            ({"Authorization": "Bearer other"}, "the client sets authorization itself"),
+            ({"content-type": "text/plain"}, "the client sets content-type itself"),
+            ({"Content-Length": "1"}, "the client sets content-length itself"),
+            ({"host": "a"}, "the client sets host itself"),
+            ({"Idempotency-Key": "a"}, "as idempotency_key"),
+            ({"x-a": "other\r\nx-b: c"}, "the value of x-a"),
+            ({"x-a": "ż"}, "the value of x-a"),
+            ({"x a": "other"}, "a name must have"),
+            ({"": "other"}, "a name must have"),
+        ],
+    )
+    def test_are_no_headers_that_the_client_sets_or_that_cannot_be_sent(
+        self, connect: Connect, headers: Any, message: str
+    ) -> None:
+        with serving(pdf) as server:
+            client = connect(server.url)
+            calls: list[Callable[[], object]] = [
+                lambda: client.render("invoice", {}, headers=headers),
+                lambda: client.get_pdf("x", headers=headers),
+            ]
+            for call in calls:
+                with pytest.raises(ValueError, match=message) as caught:
+                    call()
+                assert "other" not in str(caught.value)
+            assert server.asked == []
+
+    def test_are_retries_in_the_place_of_those_of_the_client(self, connect: Connect) -> None:
+        def busy(handler: BaseHTTPRequestHandler, _: Asked) -> None:
+            reply(handler, 503)
+
+        with serving(busy) as server:
+            client = connect(server.url, retries=0)
+            assert error_of(client.get_usage, retries=1).status == 503
+            assert len(server.asked) == 2
+            assert error_of(client.get_usage).status == 503
+            assert len(server.asked) == 3
+            for retries in (-1, float("nan"), 101):
+                with pytest.raises(ValueError, match="retries"):
+                    client.get_usage(retries=retries)
+
+    def test_are_those_of_every_method(self) -> None:
+        for kind in (Platen, AsyncPlaten):
+            for name, method in inspect.getmembers(kind, inspect.isfunction):
+                if not name.startswith("_") and name != "close":
+                    assert {"timeout", "retries", "headers"} <= inspect.signature(method).parameters.keys(), name
 
 
 class TestAForeignHost:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from conftest import BROKEN, KEY, RENDER_ID, Script, answer, refusal
 
-from platen_client import Platen, PlatenError, Quota, RenderedPdf, operation, wire
+from platen_client import AwaitedPdf, Platen, PlatenError, Quota, Rate, RenderedPdf, operation, wire
 from platen_client._call import Answer, Flow, Request, Settings
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class TestRender:
         assert json.loads(script.asked[0].body or b"") == {**RENDER, "metadata": {"a": "b"}}
 
     def test_has_the_word_of_the_brand_in_its_headers(self) -> None:
-        pdf = answer(200, b"%PDF", content_type="application/pdf", x_acme_render_id=RENDER_ID)
+        pdf = answer(200, b"%PDF-", content_type="application/pdf", x_acme_render_id=RENDER_ID)
         result = rendered(Script([pdf], brand="acme"))
         assert (result.render_id, result.render_ms, result.filename, result.quota) == (RENDER_ID, None, None, None)
         with pytest.raises(PlatenError, match="INVALID_ANSWER"):
@@ -191,13 +191,16 @@ class TestWaiting:
         assert sum(script.waits) < 3
 
     def test_of_a_new_render_is_one_call_with_one_time(self) -> None:
-        pdf = answer(200, b"%PDF", content_disposition='inline; filename="a \\"b\\".pdf"')
+        pdf = answer(
+            200, b"%PDF-", content_type="application/pdf", content_disposition='inline; filename="a \\"b\\".pdf"'
+        )
         warnings = [{"code": "text_overflow", "message": "a text"}]
         ended = record("succeeded", pdf_url="https://x", pages=2, warnings=warnings, warnings_omitted=3)
         script = Script([BROKEN, ACCEPTED, record("queued"), BROKEN, ended, pdf])
         request = operation.render_request(script.settings, {**RENDER, "mode": "async"}, {}, None)
         result = script.run(operation.render_and_wait(script.settings, request, 60.0))
-        assert result == RenderedPdf(b"%PDF", RENDER_ID, None, 'a "b".pdf', False, None, 2, 4)
+        about = RenderedPdf(b"%PDF-", RENDER_ID, None, 'a "b".pdf', False, None, 2, 4)
+        assert result == AwaitedPdf(**vars(about), record=json.loads(ended.body))
         assert [request.url.removeprefix(script.settings.root) for request in script.asked] == [
             *["/render"] * 2,
             *[f"/render/{RENDER_ID}?wait=10"] * 3,
@@ -248,9 +251,9 @@ class TestABatch:
 
 
 def test_a_download_is_from_a_foreign_host() -> None:
-    script = Script([answer(200, b"%PDF")])
+    script = Script([answer(200, b"%PDF-", content_type="application/pdf")])
     succeeded: Any = {"pdf_url": "https://storage.example.com/x.pdf?signature=1"}
-    assert script.run(operation.download_pdf(script.settings, succeeded, None)) == b"%PDF"
+    assert script.run(operation.download_pdf(script.settings, succeeded, None)) == b"%PDF-"
     assert (script.asked[0].url, script.asked[0].is_foreign) == (succeeded["pdf_url"], True)
     waiting: Any = {"status": "queued"}
     with pytest.raises(ValueError, match="pdf_url"):
@@ -262,7 +265,7 @@ def test_a_download_is_from_a_foreign_host() -> None:
     [
         (answer(204, b""), None),
         (refusal(410, "RENDER_EXPIRED"), None),
-        (answer(200, {"status": "failed"}), {"status": "failed"}),
+        (answer(200, {"render_id": "r", "status": "failed"}), {"render_id": "r", "status": "failed"}),
     ],
 )
 def test_a_render_that_is_deleted_is_canceled_or_removed(reply: Answer, result: object) -> None:
@@ -343,7 +346,9 @@ BY_ID: list[tuple[Operation, str]] = [
 
 @pytest.mark.parametrize(("by_id", "place"), BY_ID)
 def test_an_id_is_a_part_of_a_path_and_nothing_else(by_id: Operation, place: str) -> None:
-    script = Script([answer(200, {"deliveries": []})])
+    ids = dict.fromkeys(("id", "render_id", "batch_id", "code", "status"), "x")
+    record = answer(200, {**ids, "version": 1, "deliveries": []})
+    script = Script([PDF if by_id is operation.get_pdf else record])
     script.run(by_id(script.settings, "../a?b=ż", None))
     sent = f"{script.asked[0].method} {script.asked[0].url.removeprefix(script.settings.root)}"
     assert sent == place.format("..%2Fa%3Fb%3D%C5%BC")
@@ -380,3 +385,97 @@ def test_the_key_is_in_no_repr() -> None:
     script = Script([PDF])
     rendered(script)
     assert KEY not in repr([script.settings, script.asked])
+
+
+def pdf_calls(settings: Settings) -> dict[str, Callable[[], Flow[Any]]]:
+    """Every call that gives a PDF."""
+
+    def request(mode: str) -> Request:
+        return operation.render_request(settings, {**RENDER, "mode": mode}, {}, None)
+
+    succeeded: Any = {"pdf_url": "https://storage.example.com/x.pdf"}
+    return {
+        "render": lambda: operation.render(settings, request("sync"), None),
+        "render_and_wait": lambda: operation.render_and_wait(settings, request("async"), None),
+        "get_pdf": lambda: operation.get_pdf(settings, RENDER_ID, None),
+        "download_pdf": lambda: operation.download_pdf(settings, succeeded, None),
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"<html>log in</html>", "text/html"),
+        (b"<html>log in</html>", "application/pdf"),
+        (b"%PDF-1.7", "text/html; charset=utf-8"),
+        (b"%PDF-1.7", "application/pdfx"),
+        (b"%PDF-1.7", ""),
+        (b"", "application/pdf"),
+        (b"%PDF", "application/pdf"),
+        (b" %PDF-1.7", "application/pdf"),
+        (b"%pdf-1.7", "application/pdf"),
+    ],
+)
+@pytest.mark.parametrize("name", ["render", "render_and_wait", "get_pdf", "download_pdf"])
+def test_a_200_that_is_no_pdf_is_refused(name: str, body: bytes, kind: str) -> None:
+    page = answer(200, body, content_type=kind, x_service_render_id=RENDER_ID, x_request_id="r-1")
+    before = [ACCEPTED, record("succeeded", pdf_url="https://x")] if name == "render_and_wait" else []
+    script = Script([*before, page])
+    with pytest.raises(PlatenError, match="not a PDF") as caught:
+        script.run(pdf_calls(script.settings)[name]())
+    error = caught.value
+    assert (error.code, error.status, error.request_id) == ("INVALID_ANSWER", 200, "r-1")
+    assert len(script.asked) == len(before) + 1
+
+
+def test_a_file_is_never_a_page_of_a_proxy(tmp_path: Path) -> None:
+    page = answer(200, b"<html>", content_type="application/pdf", x_service_render_id=RENDER_ID)
+    with pytest.raises(PlatenError, match="INVALID_ANSWER"):
+        TestRenderToFile.write(Script([page]), tmp_path / "a.pdf")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "body", [{}, [], None, 1, "text", {"status": "ok"}, {"renders": {}, "templates": 1, "deliveries": [None]}]
+)
+def test_json_of_somebody_else_is_refused(body: object) -> None:
+    script = Script([answer(200, body)])
+    settings = script.settings
+    render = operation.render_request(settings, {**RENDER, "mode": "async"}, {}, None)
+    batch = operation.batch_request(settings, "invoice", [{"data": {}}], {}, None)
+    flows: list[Flow[Any]] = [
+        *(by_id(settings, "x", None) for by_id, place in BY_ID if not place.endswith("/pdf")),
+        operation.render_async(settings, render, None),
+        operation.render_and_wait(settings, render, None),
+        operation.wait_for_render(settings, "x", 3.0),
+        operation.delete_render(settings, "x", None),
+        operation.create_batch(settings, batch, None),
+        operation.wait_for_batch(settings, "x", 3.0),
+        operation.list_renders(settings, {}, None, None, None),
+        operation.list_all_deliveries(settings, {}, None, None, None),
+        operation.list_templates(settings, 1, None, None),
+        operation.get_usage(settings, None),
+        operation.test_webhook(settings, "https://x.example", None),
+    ]
+    for flow in flows:
+        with pytest.raises(PlatenError, match="INVALID_ANSWER"):
+            script.run(flow)
+
+
+def test_an_answer_has_its_rate_and_its_request_id() -> None:
+    said = {"x_ratelimit_limit": "60", "x_ratelimit_remaining": "59", "x_request_id": "r-1"}
+    rate = Rate(60, 59, "2026-11-21T12:01:00.000Z")
+    for reset, expected in [("1795262460", rate), ("9" * 15, None), ("soon", None)]:
+        headers = {**said, "x_ratelimit_reset": reset}
+        started = {"render_id": RENDER_ID, "batch_id": BATCH_ID, "total": 1, "poll_url": "/x"}
+        sync = Answer(200, {**PDF.headers, **{k.replace("_", "-"): v for k, v in headers.items()}}, PDF.body)
+        script = Script([sync, *[answer(202, started, **headers)] * 3, record("succeeded", pdf_url="https://x"), PDF])
+        request = operation.render_request(script.settings, RENDER, {}, None)
+        batch = operation.batch_request(script.settings, "invoice", [{"data": {}}], {}, None)
+        results: list[Any] = [
+            script.run(operation.render(script.settings, request, None)),
+            script.run(operation.render_async(script.settings, request, None)),
+            script.run(operation.create_batch(script.settings, batch, None)),
+            script.run(operation.render_and_wait(script.settings, request, None)),
+        ]
+        assert [(result.rate, result.request_id) for result in results] == [(expected, "r-1")] * 4

@@ -61,7 +61,7 @@ class TestACaller:
         assert re.fullmatch(ULID, result.render_id)
         assert result.render_ms > 0
         assert (result.pages, result.warning_count) == (1, 0)
-        assert (result.filename, result.replayed, result.quota) == ("faktura-żółta.pdf", False, None)
+        assert (result.filename, result.is_replayed, result.quota) == ("faktura-żółta.pdf", False, None)
 
     def test_has_a_pdf_rendered_waits_for_it_and_downloads_it(self, client: Any) -> None:
         accepted = client.render_async("invoice", invoice(2))
@@ -76,7 +76,7 @@ class TestACaller:
     def test_does_all_of_that_in_one_call(self, client: Any) -> None:
         result = client.render_and_wait("invoice", invoice(2), options={"filename": "a b.pdf"})
         assert result.pdf == client.get_pdf(result.render_id)
-        assert (result.filename, result.render_ms, result.replayed) == ("a b.pdf", None, False)
+        assert (result.filename, result.render_ms, result.is_replayed) == ("a b.pdf", None, False)
         assert client.get_render(result.render_id)["status"] == "succeeded"
 
     def test_renders_into_a_file(self, client: Any, tmp_path: Path) -> None:
@@ -116,11 +116,11 @@ class TestACaller:
         batch = client.create_batch(
             "invoice", items, idempotency_key=key, reference=reference, options={"locale": "pl"}
         )
-        assert (batch.total, batch.poll_url, batch.replayed) == (3, f"/api/v1/batches/{batch.batch_id}", False)
+        assert (batch.total, batch.poll_url, batch.is_replayed) == (3, f"/api/v1/batches/{batch.batch_id}", False)
         again = client.create_batch(
             "invoice", items, idempotency_key=key, reference=reference, options={"locale": "pl"}
         )
-        assert (again.batch_id, again.replayed) == (batch.batch_id, True)
+        assert (again.batch_id, again.is_replayed) == (batch.batch_id, True)
         record = client.wait_for_batch(batch.batch_id)
         assert (record["total"], record["succeeded"], record["reference"]) == (3, 3, reference)
         assert client.get_batch(batch.batch_id) == record
@@ -140,7 +140,7 @@ class TestACaller:
         key = str(uuid4())
         first = client.render("invoice", invoice(1), idempotency_key=key)
         second = client.render("invoice", invoice(1), idempotency_key=key)
-        assert (second.render_id, second.replayed) == (first.render_id, True)
+        assert (second.render_id, second.is_replayed) == (first.render_id, True)
         other = error_of(client.render, "invoice", invoice(2), idempotency_key=key)
         assert other.code == "IDEMPOTENCY_MISMATCH"
 
@@ -239,7 +239,7 @@ class TestALineThatBreaks:
         client = connect(server.url, SERVICE["acme"])
         reference = str(uuid4())
         result = client.render("invoice", invoice(1), reference=reference)
-        assert result.replayed == ("cut after" in sequence)
+        assert result.is_replayed == ("cut after" in sequence)
         assert len(server.asked) == len(sequence) + 1
         assert len({asked.headers["idempotency-key"] for asked in server.asked}) == 1
         # A sync caller has its PDF before the render is recorded.
@@ -250,7 +250,7 @@ class TestALineThatBreaks:
         server, faults = line
         faults.extend(["cut after", None, 502, None])
         result = connect(server.url, SERVICE["acme"]).render_and_wait("invoice", invoice(1))
-        assert (result.pdf[:5], result.replayed, faults) == (b"%PDF-", True, [])
+        assert (result.pdf[:5], result.is_replayed, faults) == (b"%PDF-", True, [])
         assert server.asked[-2].path == f"/api/v1/render/{result.render_id}?wait=10"
 
     def test_again_and_again_is_told_as_what_it_is(self, line: tuple[Server, list[Fault]], connect: Connect) -> None:

@@ -283,15 +283,25 @@ class TestTheSchemes:
         standard = headers_of({"x-service-signature": None})
         assert verdict(standard) == "taken"
         assert verdict(standard, scheme="service") == "missing_header"
-        assert verdict(headers_of({"webhook-signature": None})) == "taken"
+        assert verdict(headers_of({"webhook-signature": None})) == "missing_header"
+        assert verdict(headers_of({"webhook-signature": None}), scheme="service") == "taken"
         assert verdict({}) == "missing_header"
         with pytest.raises(ValueError, match="scheme"):
             verdict(headers_of(), scheme="other")
 
     def test_have_the_word_of_the_brand(self) -> None:
         headers = {"X-Acme-Delivery": DELIVERY, "X-Acme-Timestamp": str(NOW), "X-Acme-Signature": hex_of(SECRET)}
-        assert verdict(headers, brand="Acme") == "taken"
-        assert verdict(headers) == "missing_header"
+        assert verdict(headers, brand="Acme", scheme="service") == "taken"
+        assert verdict(headers, scheme="service") == "missing_header"
+        assert verdict(headers, brand="Acme") == "missing_header"
+
+    def test_are_the_standard_one_by_default(self) -> None:
+        names = ("webhook-id", "webhook-timestamp", "webhook-signature")
+        repeated = headers_of({"x-service-delivery": ANOTHER, **dict.fromkeys(names)})
+        with pytest.raises(WebhookVerificationError, match='scheme="service"') as caught:
+            verify_webhook(BODY, repeated, SECRET, now=NOW)
+        assert caught.value.code == "missing_header"
+        assert verify_webhook(BODY, repeated, SECRET, now=NOW, scheme="service").delivery_id == ANOTHER
 
     def test_refuse_a_delivery_that_is_repeated_under_another_id(self) -> None:
         both = {"x-service-delivery": ANOTHER, "webhook-id": ANOTHER}
@@ -339,6 +349,31 @@ def test_secrets_may_be_several_in_any_order() -> None:
 def test_secrets_that_are_none_are_a_mistake_of_the_receiver(secret: object) -> None:
     with pytest.raises(ValueError, match="no webhook secret"):
         verdict(headers_of(), secret=secret)
+
+
+@pytest.mark.parametrize(
+    ("secret", "where"),
+    [
+        (f"{SECRET}\n", "at its end"),
+        (f"{SECRET}\r\n", "at its end"),
+        (f"\ufeff{SECRET}", "at its beginning"),
+        (f"{SECRET}\n{OLD_SECRET}", "inside"),
+    ],
+)
+def test_secrets_with_a_line_end_as_from_a_file_are_told_as_that(secret: str, where: str) -> None:
+    for given in (secret, [OLD_SECRET, secret]):
+        with pytest.raises(ValueError, match=where) as caught:
+            verdict(headers_of(), secret=given)
+        assert "service_webhook" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("secret", "where"), [(f"{SECRET} ", "at its end"), (f"\t{SECRET}", "at its beginning")])
+def test_secrets_may_have_blanks_around_them_which_are_told_where_nothing_fits(secret: str, where: str) -> None:
+    assert verdict(headers_of({"webhook-signature": base64_of(secret)}), secret=secret) == "taken"
+    with pytest.raises(WebhookVerificationError, match=where) as caught:
+        verify_webhook(BODY, headers_of(), [OLD_SECRET, secret], now=NOW)
+    assert caught.value.code == "signature_mismatch"
+    assert "service_webhook" not in str(caught.value)
 
 
 def test_what_was_sent_is_in_no_message() -> None:

@@ -1,5 +1,5 @@
-import type { Instant } from '../brand.ts'
-import type { ArtifactAddress } from '../render.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { ArtifactAddress } from '../domain/render.ts'
 
 /**
  * Objects by address: PDFs, manifests, large inputs, template sources. Resolved writes survive kill -9 and power loss. Every method throws

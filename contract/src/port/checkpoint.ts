@@ -43,7 +43,7 @@ export interface Checkpoint {
   readonly fence: string
 }
 
-export interface Applied {
+interface Applied {
   readonly to: number
   /** Of the event before `to`. */
   readonly fingerprint?: string | undefined

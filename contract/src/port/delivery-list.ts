@@ -1,8 +1,8 @@
-import type { Instant } from '../brand.ts'
-import type { Attempt, DeliveryStatus } from '../delivery.ts'
-import type { EventType } from '../event.ts'
-import type { IdScope, RenderId } from '../render-id.ts'
-import type { TemplateCode } from '../tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Attempt, DeliveryStatus } from '../domain/delivery.ts'
+import type { EventType } from '../domain/event.ts'
+import type { IdScope, RenderId } from '../domain/render-id.ts'
+import type { TemplateCode } from '../domain/tenant.ts'
 import type { RenderQuery } from './render-list.ts'
 
 /** The webhook deliveries of an account and environment, by what callers search them for. A render has one, once it has ended. */
@@ -32,7 +32,7 @@ export interface DeliveryQuery extends Omit<RenderQuery, 'status' | 'engine'> {
 }
 
 /** The page may be shorter than the limit also if there are more. */
-export interface DeliveryPage {
+interface DeliveryPage {
   readonly deliveries: readonly ListedDelivery[]
   /** The `below` of the next page; absent = this is the last one. */
   readonly next?: RenderId

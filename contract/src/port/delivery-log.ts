@@ -1,6 +1,6 @@
-import type { Instant } from '../brand.ts'
-import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '../delivery.ts'
-import type { RenderId } from '../render-id.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '../domain/delivery.ts'
+import type { RenderId } from '../domain/render-id.ts'
 
 /** The deliveries: when each is due, and the results of its attempts. They are kept as long as the render they belong to. */
 export interface DeliveryLog {

@@ -7,7 +7,7 @@ export const OPERATIONS = {
   s3: ['put', 'create', 'get', 'has', 'delete', 'list', 'health_check'],
 } as const
 export type Dependency = keyof typeof OPERATIONS
-export type OperationOf<Name extends Dependency> = (typeof OPERATIONS)[Name][number]
+type OperationOf<Name extends Dependency> = (typeof OPERATIONS)[Name][number]
 
 /** `timeout`: the caller's time limit ended it. `canceled`: the caller no longer needed it, for example because its own caller had gone. */
 export const CALL_RESULTS = ['ok', 'error', 'timeout', 'canceled'] as const

@@ -1,4 +1,4 @@
-import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '../tenant.ts'
+import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '../domain/tenant.ts'
 
 /** All tenants, keys and templates at one moment. Immutable: a change makes another snapshot. */
 export interface DirectorySnapshot {

@@ -1,4 +1,4 @@
-import type { RenderEvent } from '../event.ts'
+import type { RenderEvent } from '../domain/event.ts'
 
 /** What happened to renders, in the order it was recorded. Kept longer than a month of quota. */
 export interface EventLog {
@@ -42,7 +42,7 @@ export interface LogPosition {
   readonly fingerprint?: string | undefined
 }
 
-export interface ReplayRange {
+interface ReplayRange {
   readonly first: number
   readonly end?: number
   /** The offset after the last event that was written a moment ago. Others may have read further since. */

@@ -1,8 +1,8 @@
-import type { Instant } from '../brand.ts'
-import type { Lane, Manifest, Mode, RenderRecord } from '../render.ts'
-import type { RenderId } from '../render-id.ts'
-import type { Engine } from '../render-options.ts'
-import type { Environment, KeyHash, Limits } from '../tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Lane, Manifest, Mode, RenderRecord } from '../domain/render.ts'
+import type { RenderId } from '../domain/render-id.ts'
+import type { Engine } from '../domain/render-options.ts'
+import type { Environment, KeyHash, Limits } from '../domain/tenant.ts'
 
 /**
  * What a tenant may request: rates, monthly quota, and its share of the async lane. Accounts are tenant incarnations, so a tenant created

@@ -4,7 +4,7 @@ export type Priority = (typeof PRIORITIES)[number]
 
 /** The result of one reconciliation. `requeue_after`: the object is reconciled again at a time of its own. */
 export const RECONCILE_RESULTS = ['success', 'requeue_after', 'error'] as const
-export type ReconcileResult = (typeof RECONCILE_RESULTS)[number]
+type ReconcileResult = (typeof RECONCILE_RESULTS)[number]
 
 /** The methods of requests to the API server. */
 export const REQUEST_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const

@@ -1,4 +1,4 @@
-import type { RenderId } from '../render-id.ts'
+import type { RenderId } from '../domain/render-id.ts'
 
 /**
  * Tells those who wait for a render when it has ended. A view, like the ledger: it may wake somebody too often, and an outage may delay or

@@ -1,6 +1,6 @@
-import type { Instant } from '../brand.ts'
-import type { Manifest, RenderRecord, RenderView } from '../render.ts'
-import type { RenderId } from '../render-id.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Manifest, RenderRecord, RenderView } from '../domain/render.ts'
+import type { RenderId } from '../domain/render-id.ts'
 
 /**
  * Who renders what, how often it was tried, and what a GET shows. A view: losing it breaks no promise, because acceptance is the queue

@@ -1,10 +1,10 @@
-import type { Instant } from '../brand.ts'
-import type { FailureCode } from '../error.ts'
-import type { Shown, Status } from '../render.ts'
-import type { BatchId, IdScope, RenderId } from '../render-id.ts'
-import type { Engine } from '../render-options.ts'
-import type { TemplateCode } from '../tenant.ts'
-import { Unavailable } from './unavailable.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
+import type { FailureCode } from '../domain/error.ts'
+import type { Shown, Status } from '../domain/render.ts'
+import type { BatchId, IdScope, RenderId } from '../domain/render-id.ts'
+import type { Engine } from '../domain/render-options.ts'
+import type { TemplateCode } from '../domain/tenant.ts'
 
 /** The renders of an account and environment, by what callers search them for. */
 export interface RenderList {
@@ -35,7 +35,7 @@ export interface RenderListView extends RenderList {
   isSettled(scope: IdScope, id: RenderId, signal: AbortSignal): Promise<boolean>
 }
 
-export interface CanceledEnd {
+interface CanceledEnd {
   readonly id: RenderId
   readonly finishedAt: Instant
   readonly expiresAt: Instant
@@ -59,7 +59,7 @@ export interface RenderQuery {
   readonly batch?: BatchId
 }
 
-export type StatusCounts = Readonly<Record<Status, number>>
+type StatusCounts = Readonly<Record<Status, number>>
 
 /** The page may be shorter than the limit also if there are more. */
 export interface RenderPage {

@@ -1,6 +1,5 @@
-import type { NewerFormat } from '../format.ts'
-import type { Lane, RenderRecord } from '../render.ts'
-import type { Engine } from '../render-options.ts'
+import type { Lane, RenderRecord } from '../domain/render.ts'
+import type { Engine } from '../domain/render-options.ts'
 
 /**
  * Accepted renders on their way to a renderer, by engine and lane. A lane is one first-in-first-out queue. If many processes share it, it
@@ -44,9 +43,4 @@ export interface QueuedRender {
    * its renderers, or whose manifest is damaged. The copy is durable first, so after a crash it may be there twice.
    */
   deadLetter(reason: string, signal: AbortSignal): Promise<void>
-  /**
-   * Leaves the record to a process of a newer version, because something that belongs to it is of a newer format. Such a process gets it
-   * unchanged, as soon as there is one. This one does not get it again.
-   */
-  setAside(newer: NewerFormat, signal: AbortSignal): Promise<void>
 }

@@ -1,12 +1,12 @@
-import type { Lane, Outcome, RenderRecord } from '../render.ts'
-import type { Engine } from '../render-options.ts'
+import type { Lane, Outcome, RenderRecord } from '../domain/render.ts'
+import type { Engine } from '../domain/render-options.ts'
 
 /**
  * Why a record was dead-lettered. `crashed`: each of its attempts crashed a renderer. `unreadable`: it is not a record, or it has an
  * unknown version, or its manifest is damaged.
  */
 export const DEAD_LETTER_REASONS = ['crashed', 'unreadable'] as const
-export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
+type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
 
 /**
  * Why a browser or a render thread was started again. `worn`: after its renders, its age or because of its memory. `canceled`: its task
@@ -17,7 +17,7 @@ export const RESTART_REASONS = {
   browser: ['worn', 'crashed', 'unresponsive', 'not_started'],
   thread: ['worn', 'canceled', 'memory', 'crashed', 'not_started'],
 } as const
-export type EnginePart = keyof typeof RESTART_REASONS
+type EnginePart = keyof typeof RESTART_REASONS
 
 /** Metrics of the browser and the threads of the engines. Counting never fails and never waits. */
 export interface EngineMeter {

@@ -1,5 +1,5 @@
-import type { Failure } from '../render.ts'
-import type { RenderId } from '../render-id.ts'
+import type { Failure } from '../domain/render.ts'
+import type { RenderId } from '../domain/render-id.ts'
 
 /** The result of a sync render, sent from the renderer to the API process that holds the connection. */
 export type Reply =
@@ -10,10 +10,10 @@ export type Reply =
       /** True if nobody else reads the pieces, so whoever has sent them may free their memory. */
       readonly isOwned?: boolean
       readonly durationMs: number
-      /** SHA-256 of the PDF, in hex. Absent, as the next two, if a version before this field rendered. */
-      readonly sha256?: string
-      readonly pages?: number
-      readonly warnings?: number
+      /** SHA-256 of the PDF, in hex. */
+      readonly sha256: string
+      readonly pages: number
+      readonly warnings: number
     }
   | { readonly kind: 'failed'; readonly error: Failure; readonly durationMs: number }
 

@@ -1,4 +1,4 @@
-import type { AttemptResult, DeliveryStatus } from '../delivery.ts'
+import type { AttemptResult, DeliveryStatus } from '../domain/delivery.ts'
 
 /**
  * Why a due delivery was postponed. `secret_missing`: its tenant has no webhook secret. `secret_unreadable`: no seal key of this process
@@ -9,7 +9,7 @@ export type DeferralReason = (typeof DEFERRAL_REASONS)[number]
 
 /** What was dead-lettered because it is unreadable: an event of the log, or the reminder of a delivery. */
 export const WEBHOOK_DEAD_LETTERS = ['event', 'delivery'] as const
-export type WebhookDeadLetter = (typeof WEBHOOK_DEAD_LETTERS)[number]
+type WebhookDeadLetter = (typeof WEBHOOK_DEAD_LETTERS)[number]
 
 /** The deliveries that a process has in memory: `waiting` for a free call, and `calling` their receivers. */
 export const HELD_STATES = ['waiting', 'calling'] as const

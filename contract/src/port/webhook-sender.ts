@@ -1,5 +1,5 @@
-import type { Cidr } from '../address.ts'
-import type { AttemptResult } from '../delivery.ts'
+import type { Cidr } from '@platen/lib/address.ts'
+import type { AttemptResult } from '../domain/delivery.ts'
 
 /** One POST to a receiver. */
 export interface WebhookRequest {

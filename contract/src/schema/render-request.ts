@@ -7,25 +7,25 @@ import {
   REFERENCE_CHARS_MAX,
   TEMPLATE_CODE_CHARS_MAX,
   WEBHOOK_URL_CHARS_MAX,
-} from '../limit.ts'
-import { MODES } from '../render.ts'
-import { ENGINES, renderOptionsSchema } from '../render-options.ts'
+} from '../domain/limit.ts'
+import { MODES } from '../domain/render.ts'
+import { ENGINES, renderOptionsSchema } from '../domain/render-options.ts'
 
 export const TEMPLATE_CODE_PATTERN = '^[a-z0-9]+([_-][a-z0-9]+)*$'
 
 /**
- * A class of the characters that a label may have. It refuses control characters, line separators, halves of surrogate pairs, and
- * characters that change the direction of text: a list that shows the label would show something else.
+ * A class of the characters that a label may have. It refuses control characters, line separators, and characters that change the
+ * direction of text: a list that shows the label would show something else. The format refuses halves of surrogate pairs.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
-const LABEL_CHARACTER =
-  '[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]'
+const LABEL_CHARACTER = '[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]'
 
 /** A reference, in a request and in a filter. */
 export const referenceSchema = {
   type: 'string',
   minLength: 1,
   maxLength: REFERENCE_CHARS_MAX,
+  format: 'well-formed',
   pattern: `^${LABEL_CHARACTER}*$`,
   description:
     'Your own name for what the render is of, such as an order number: text without control characters and characters that change its direction. Renders are listed by it; it need not be unique.',
@@ -42,6 +42,7 @@ export const metadataSchema = {
   additionalProperties: {
     type: 'string',
     maxLength: METADATA_VALUE_CHARS_MAX,
+    format: 'well-formed',
     pattern: `^${LABEL_CHARACTER}*$`,
     description: 'Text without control characters and characters that change its direction.',
   },

@@ -3,12 +3,12 @@
  * that document.
  */
 import type { FromSchema } from 'json-schema-to-ts'
-import { ATTEMPT_RESULTS, DELIVERED_EVENTS, DELIVERY_STATUSES } from '../delivery.ts'
-import { FAILURES, HTTP_ERRORS, type HttpErrorCode, REQUEST_PARTS, reasonsOf } from '../error.ts'
-import { EVENT_TYPES } from '../event.ts'
-import { STATUSES } from '../render.ts'
-import { ENGINES } from '../render-options.ts'
-import { WARNINGS, WARNINGS_MAX } from '../warning.ts'
+import { ATTEMPT_RESULTS, DELIVERED_EVENTS, DELIVERY_STATUSES } from '../domain/delivery.ts'
+import { FAILURES, HTTP_ERRORS, type HttpErrorCode, REQUEST_PARTS, reasonsOf } from '../domain/error.ts'
+import { EVENT_TYPES } from '../domain/event.ts'
+import { STATUSES } from '../domain/render.ts'
+import { ENGINES } from '../domain/render-options.ts'
+import { WARNINGS, WARNINGS_MAX } from '../domain/warning.ts'
 
 const REASONS = [...new Set((Object.keys(HTTP_ERRORS) as HttpErrorCode[]).flatMap(reasonsOf))]
 
@@ -231,7 +231,7 @@ export const deliveryListSchema = {
 } as const
 export type DeliveryList = FromSchema<typeof deliveryListSchema>
 
-/** Its events may become more. Those of a `Delivery` may not: callers of older versions know them all. */
+/** Its events may become more. Those of a `Delivery` may not: callers may know them all. */
 export const deliveryDetailSchema = {
   title: 'DeliveryDetail',
   type: 'object',

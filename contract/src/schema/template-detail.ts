@@ -1,7 +1,7 @@
 /** What GET /templates/:code answers, as a JSON Schema. */
 import type { FromSchema } from 'json-schema-to-ts'
-import { SAMPLE_BYTES_MAX } from '../limit.ts'
-import { ENGINES, renderOptionsSchema } from '../render-options.ts'
+import { SAMPLE_BYTES_MAX } from '../domain/limit.ts'
+import { ENGINES, renderOptionsSchema } from '../domain/render-options.ts'
 import { templateListSchema, warningsSchema } from './response.ts'
 
 const { items } = templateListSchema.properties.templates

@@ -1,8 +1,8 @@
 /** What GET /usage answers, as a JSON Schema. */
 import type { FromSchema } from 'json-schema-to-ts'
-import { CHARGED_TEMPLATES_MAX } from '../limit.ts'
-import { MODES } from '../render.ts'
-import { ENGINES } from '../render-options.ts'
+import { CHARGED_TEMPLATES_MAX } from '../domain/limit.ts'
+import { MODES } from '../domain/render.ts'
+import { ENGINES } from '../domain/render-options.ts'
 
 const instant = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC.' } as const
 const count = { type: 'integer', minimum: 0 } as const

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { renderEventSchema } from './render-event.ts'
-import { renderRecordSchema } from './render-record.ts'
+import { SPEC_SCHEMAS } from '../domain/resource-spec.ts'
+import { renderEventSchema } from '../stored/render-event.ts'
+import { renderRecordSchema } from '../stored/render-record.ts'
 import { renderRequestSchema } from './render-request.ts'
-import { SPEC_SCHEMAS } from './resource.ts'
 import { assertSchema, compileConverter, compileValidator } from './validator.ts'
 
 const OURS = { renderRequestSchema, renderRecordSchema, renderEventSchema, ...SPEC_SCHEMAS }

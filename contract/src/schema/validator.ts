@@ -2,12 +2,15 @@
  * JSON Schema 2020-12 by ajv, for our own wire shapes. `variable/variables-schema.ts` does the same for schemas of tenants. A validator
  * changes nothing. A fault names the path but never the value: it may be a secret, and it may be 10 MiB.
  */
+
+import { type IntlName, LANGUAGE_TAG, TIME_ZONE } from '@platen/lib/intl.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import { Ajv2020, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { ErrorDetail } from '../error.ts'
-import { type IntlName, LANGUAGE_TAG, TIME_ZONE } from '../intl.ts'
-import { ERROR_DETAILS_MAX } from '../limit.ts'
-import { suggestion } from '../suggestion.ts'
+import type { ErrorDetail } from '../domain/error.ts'
+
+/** Entries of `error.details`: enough to correct a form, few enough that a hostile body cannot cause a long answer. */
+const ERROR_DETAILS_MAX = 20
 
 /** The faults of a value, at most `ERROR_DETAILS_MAX`; empty when it conforms. */
 export type Validator = (value: unknown) => readonly ErrorDetail[]
@@ -46,7 +49,7 @@ function atFirstUse<T extends object>(make: () => T): () => T {
   }
 }
 
-export interface Compiled {
+interface Compiled {
   fits(value: unknown): boolean
   readonly faultsOf: Validator
 }
@@ -87,12 +90,17 @@ export function assertSchema(schema: object): void {
 
 function ajv(allErrors: boolean, options: Options = {}): Ajv2020 {
   const instance = formats.default(new Ajv2020({ ...AJV_OPTIONS, ...options, allErrors }))
-  for (const [name, { isValid }] of Object.entries(INTL_FORMATS)) instance.addFormat(name, isValid)
+  for (const [name, { isValid }] of Object.entries(OWN_FORMATS)) instance.addFormat(name, isValid)
   return instance
 }
 
 /** The formats that our own schemas name beside those of JSON Schema. */
-const INTL_FORMATS: Readonly<Record<string, IntlName>> = { 'language-tag': LANGUAGE_TAG, 'time-zone': TIME_ZONE }
+const OWN_FORMATS: Readonly<Record<string, IntlName>> = {
+  'language-tag': LANGUAGE_TAG,
+  'time-zone': TIME_ZONE,
+  // A pattern could name the halves, but few regular expressions beside those of JavaScript take it.
+  'well-formed': { isValid: (text) => text.isWellFormed(), fault: 'has half of a surrogate pair' },
+}
 
 /**
  * `assertSchema` validates schemas. `verbose` gives an error the schema that it is about. The optimizer of ajv repeatedly walks all
@@ -183,22 +191,70 @@ function messageOf(error: ErrorObject): string {
     case 'const':
       return `must be ${list([error.params['allowedValue']])}`
     case 'format':
-      return INTL_FORMATS[String(error.params['format'])]?.fault ?? error.message ?? 'is not valid'
+      return faultOfFormat(String(error.params['format']))
+    case 'minLength':
+    case 'minItems':
+    case 'minProperties':
+      return error.params['limit'] === 1 ? 'must not be empty' : `must have at least ${sizeOf(error)}`
+    case 'maxLength':
+    case 'maxItems':
+    case 'maxProperties':
+      return `must have at most ${sizeOf(error)}`
+    case 'uniqueItems':
+      return 'must not have the same item twice'
     case 'propertyNames':
       return `does not have a name of the required form${formOf(error.schema)}`
     case 'pattern':
       return `does not have the required form${formOf(error.parentSchema)}`
     default:
-      // ajv's own messages quote the schema ("must be string", "must be >= 0"), never the value.
+      // The others of ajv quote the schema ("must be string", "must be >= 0"), never the value.
       return error.message ?? 'is not valid'
   }
+}
+
+const COUNTED: Readonly<Record<string, string>> = { Length: 'character', Items: 'item', Properties: 'field' }
+
+/** What a keyword such as `maxLength` counts, and its limit. */
+function sizeOf({ keyword, params }: ErrorObject): string {
+  const limit = Number(params['limit'])
+  return `${limit} ${COUNTED[keyword.slice('max'.length)]}${limit === 1 ? '' : 's'}`
+}
+
+/** What a value of a format looks like. */
+const FORMATS: Readonly<Record<string, string>> = {
+  'date-time': 'a time such as 2026-11-21T12:00:00Z',
+  date: 'a date such as 2026-11-21',
+  time: 'a time of day such as 12:00:00Z',
+  duration: 'a duration such as P1DT12H',
+  email: 'an e-mail address such as ann@example.com',
+  hostname: 'a host name such as www.example.com',
+  ipv4: 'an IPv4 address such as 192.0.2.1',
+  ipv6: 'an IPv6 address such as 2001:db8::1',
+  uri: 'a URL such as https://example.com/a, in ASCII: other letters are written as %C3%BC, and in a host name as xn--…',
+  url: 'a URL such as https://example.com/a',
+  uuid: 'a UUID such as 019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71',
+}
+
+function faultOfFormat(format: string): string {
+  return OWN_FORMATS[format]?.fault ?? `must be ${FORMATS[format] ?? `of the format ${format}`}`
 }
 
 /** The known field that was probably meant. */
 function nearestField({ params, parentSchema }: ErrorObject): string {
   const name: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
   const known: object = parentSchema?.['properties'] ?? {}
-  return typeof name === 'string' && name.length <= NAME_CHARS_MAX ? suggestion(name, Object.keys(known)) : ''
+  if (typeof name !== 'string' || name.length > NAME_CHARS_MAX) return ''
+  return suggestion(name, Object.keys(known)) || fieldWithin(name, known)
+}
+
+/** The field of a known object that has this name. */
+function fieldWithin(name: string, known: object): string {
+  const holder = Object.entries(known).find(([, schema]: [string, unknown]) => {
+    if (typeof schema !== 'object' || schema === null || !('properties' in schema)) return false
+    const { properties } = schema
+    return typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name)
+  })
+  return holder === undefined ? '' : ` (did you mean ${holder[0]}.${name}?)`
 }
 
 const FORM_CHARS_MAX = 200

@@ -27,6 +27,7 @@ export const NO_METERS: Meters = {
     accepted: nothing,
     waiting: untilDisposed,
     awaitingEnd: untilDisposed,
+    held: nothing,
     limiterFailed: nothing,
   },
   renderer: {

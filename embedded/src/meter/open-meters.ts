@@ -7,8 +7,8 @@ import { retentionMeter } from '@platen/adapters/prometheus/event/retention.ts'
 import { webhookMeter } from '@platen/adapters/prometheus/event/webhook.ts'
 import { openMetrics } from '@platen/adapters/prometheus/metrics.ts'
 import { rendererMeter } from '@platen/adapters/prometheus/renderer.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { Meters } from './meters.ts'
 
 export interface MetersOptions {

@@ -3,10 +3,10 @@
  * and when the process dies, the caller of a sync render is gone anyway.
  */
 
+import { isTerminal, type Lane } from '@platen/contract/domain/render.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderConsumer, RenderQueue } from '@platen/contract/port/render-queue.ts'
-import { raceFirst } from '@platen/contract/race.ts'
-import { isTerminal, type Lane } from '@platen/contract/render.ts'
+import { raceFirst } from '@platen/lib/race.ts'
 
 interface ByLane<Port> {
   /** Serves the lane `sync`. */

@@ -1,6 +1,6 @@
 import { chmod, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Log } from '@platen/contract/port/log.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { SILENT } from '../../../test/fixture/build.ts'
 import { aFolder } from '../../../test/fixture/lifetime.ts'

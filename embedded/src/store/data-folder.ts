@@ -1,7 +1,7 @@
 /** The data folder. Only its owner can open it: its files show what tenants have rendered, and single files are not protected. */
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+import type { Log } from '@platen/lib/log.ts'
 
 const OTHERS = 0o077
 /** Mode bit of shared folders such as /tmp. Closing such a folder would take it away from all other users. */

@@ -3,16 +3,20 @@
  * space is free. So the service refuses new renders before the disk is full.
  */
 import { statfs } from 'node:fs/promises'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { DISK_CHECK_EVERY_MS, DISK_FREE_BYTES_MIN } from './limit.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { DISK_FREE_BYTES_MIN } from './limit.ts'
+
+const SECOND_MS = 1000
+/** How often the free disk space is checked: one system call. */
+const DISK_CHECK_EVERY_MS = 2 * SECOND_MS
 
 export interface DiskSpace extends AsyncDisposable {
   /** The result of the last check. */
   isSufficient(): boolean
 }
 
-export interface DiskSpaceOptions {
+interface DiskSpaceOptions {
   /** A folder on the disk to check. */
   readonly folder: string
   readonly clock: Clock

@@ -1,26 +1,25 @@
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { memoryEventLog } from '@platen/adapters/memory/event-log.ts'
-import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
-import type { RenderEvent } from '@platen/contract/event.ts'
-import type { Limiter } from '@platen/contract/port/limiter.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { RenderEvent } from '@platen/contract/domain/event.ts'
 import {
   encodeManifest,
   MANIFEST_PREFIX,
   type Manifest,
   manifestKey,
   UnreadableManifest,
-} from '@platen/contract/render.ts'
+} from '@platen/contract/domain/render.ts'
+import type { Limiter } from '@platen/contract/port/limiter.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent, aRecord, aRenderId, logTo, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
+import { memoryEventLog } from '../../../test/fixture/memory/event-log.ts'
+import { memoryLimiter } from '../../../test/fixture/memory/limiter.ts'
 import { RECOVERY_WINDOW_MS } from './limit.ts'
 import { type Recovery, recover } from './recovery.ts'
 
 const BUCKET = 'platen'
 /** The key that signs the events in the fixtures. */
-const EVENT_KEY = Buffer.alloc(32, 7)
 
 /** Builds a service at its start, with manifests that an earlier process has left. */
 async function aStart(manifests: readonly Manifest[]) {
@@ -46,7 +45,6 @@ async function aStart(manifests: readonly Manifest[]) {
     limiter,
     log: logTo(({ fields }) => lines.push(fields)),
     serviceBucket: BUCKET,
-    eventKey: () => EVENT_KEY,
     newest: undefined,
   }
   const appended = async (): Promise<RenderEvent[]> => {
@@ -91,7 +89,7 @@ test('one whose manifest is damaged holds up no other, and the log is told', asy
   const half = encodeManifest(manifests[0] ?? aManifest()).subarray(0, 100)
   await service.artifacts.put({ bucket: BUCKET, key: manifestKey(damaged?.render.id ?? aRenderId()) }, half, NEVER)
   await recover(service.recovery, NEVER)
-  expect((await service.appended()).map(({ manifest }) => manifest)).toEqual([whole])
+  expect(await service.appended()).toEqual([anEvent(whole)])
   expect(service.lines).toEqual([{ render: damaged?.render.id, err: expect.any(UnreadableManifest) }, { recovered: 1 }])
 })
 

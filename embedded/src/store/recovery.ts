@@ -4,12 +4,7 @@
  * complete, so recovery publishes the outcome as the renderer would have done.
  */
 import type { FileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
-import { type EventKey, eventOf } from '@platen/contract/event.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import type { EventLog } from '@platen/contract/port/event-log.ts'
-import type { Limiter } from '@platen/contract/port/limiter.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { eventOf } from '@platen/contract/domain/event.ts'
 import {
   decodeManifest,
   isAbandoned,
@@ -19,9 +14,17 @@ import {
   type Manifest,
   manifestAddress,
   UnreadableManifest,
-} from '@platen/contract/render.ts'
-import { issuedAt, leastIdSince, type RenderId } from '@platen/contract/render-id.ts'
-import { RECOVERIES_AT_ONCE, RECOVERY_WINDOW_MS } from './limit.ts'
+} from '@platen/contract/domain/render.ts'
+import { issuedAt, leastIdSince, type RenderId } from '@platen/contract/domain/render-id.ts'
+import type { EventLog } from '@platen/contract/port/event-log.ts'
+import type { Limiter } from '@platen/contract/port/limiter.ts'
+import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { RECOVERY_WINDOW_MS } from './limit.ts'
+
+/** Renders recovered together at a start: enough that they share a commit of the embedded database. */
+const RECOVERIES_AT_ONCE = 32
 
 export interface Recovery {
   readonly artifacts: Pick<FileArtifactStore, 'get' | 'listManifests'>
@@ -31,7 +34,6 @@ export interface Recovery {
   readonly log: Log
   /** The bucket of the manifests. */
   readonly serviceBucket: string
-  readonly eventKey: () => EventKey
   /** The newest render in the ledger: the service was alive at least until then. */
   readonly newest: RenderId | undefined
 }
@@ -64,14 +66,14 @@ async function endedInWindow({ artifacts, serviceBucket, newest }: Recovery, sig
 
 /** Returns false when there was nothing left to do. */
 async function publishMissedOutcome(id: RenderId, recovery: Recovery, signal: AbortSignal): Promise<boolean> {
-  const { ledger, events, limiter, eventKey } = recovery
+  const { ledger, events, limiter } = recovery
   const view = await ledger.find(id, signal)
   if (view !== undefined && isTerminal(view.state.status)) return false
   const manifest = await read(id, recovery, signal)
   if (manifest === undefined || isErased(manifest)) return false
   // Of a cancellation the record is still in the queue, and its renderer publishes the event; a sync render has lost its record.
   const hasEvent = !isAbandoned(manifest) && manifest.canceledAt === undefined
-  const event = hasEvent ? events.append(eventOf(manifest, eventKey()), signal) : undefined
+  const event = hasEvent ? events.append(eventOf(manifest), signal) : undefined
   await Promise.all([event, limiter.complete(manifest, signal)])
   await ledger.complete(manifest, signal)
   return true

@@ -4,8 +4,7 @@
  * until then, the next run finds the render again and removes the rest.
  */
 import type { DueRender, SqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
-import type { Instant } from '@platen/contract/brand.ts'
-import { REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
+import { REMOVE_EVERY_MS } from '@platen/contract/domain/limit.ts'
 import type { ErasurePorts } from '@platen/events/retention/erasure.ts'
 import { rendersInLedger, workOffErasures } from '@platen/events/retention/erasure-order.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
@@ -16,6 +15,7 @@ import {
   removeRegularly,
   removeRender,
 } from '@platen/events/retention/removal.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { EVENTS_KEPT_MS } from './limit.ts'
 
 export interface Retention extends ErasurePorts, RemovalPorts {

@@ -1,12 +1,15 @@
 /** Which renders of a batch have ended, as their manifests say. */
-import type { Instant } from '@platen/contract/brand.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import { VIEW_KEPT_MS } from '@platen/contract/limit.ts'
+
+import { VIEW_KEPT_MS } from '@platen/contract/domain/limit.ts'
+import { decodeManifest, manifestAddress, type Outcome, UnreadableManifest } from '@platen/contract/domain/render.ts'
+import { issuedAt, type RenderId } from '@platen/contract/domain/render-id.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { decodeManifest, manifestAddress, type Outcome, UnreadableManifest } from '@platen/contract/render.ts'
-import { issuedAt, type RenderId } from '@platen/contract/render-id.ts'
-import { MANIFESTS_AT_ONCE } from './limit.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
+
+/** Manifests that are read together for one batch. A store serves hundreds at once. */
+const MANIFESTS_AT_ONCE = 32
 
 export interface EndedRenders {
   /** Those that had not ended at the last look. */
@@ -17,7 +20,7 @@ export interface EndedRenders {
   readonly endedAt: Instant
 }
 
-export interface ManifestPorts {
+interface ManifestPorts {
   readonly artifacts: Pick<ArtifactStore, 'get'>
   readonly serviceBucket: string
   readonly clock: Pick<Clock, 'now'>

@@ -1,29 +1,31 @@
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
-import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
 import { memoryRenderLedger } from '@platen/adapters/memory/render-ledger.ts'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
-import {
-  type Batch,
-  batchAddresses,
-  decodeBatchEnd,
-  encodeBatch,
-  encodeOpenBatch,
-  itemsAddress,
-  keptUnder,
-  refusedBatchOf,
-} from '@platen/contract/batch.ts'
 import {
   encodeManifest,
   manifestAddress,
   type Outcome,
   type RenderRecord,
   tombstoneOf,
-} from '@platen/contract/render.ts'
-import { mintBatchId, renderIdsOfBatch } from '@platen/contract/render-id.ts'
+} from '@platen/contract/domain/render.ts'
+import { mintBatchId, renderIdsOfBatch } from '@platen/contract/domain/render-id.ts'
+import {
+  type Batch,
+  batchAddresses,
+  decodeBatchEnd,
+  encodeBatch,
+  encodeBatchEnd,
+  encodeItem,
+  encodeOpenBatch,
+  itemsAddress,
+  keptUnder,
+  refusedBatchOf,
+} from '@platen/contract/stored/batch.ts'
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, aRecord, NEVER, NOON, SILENT } from '../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
+import { memoryDeliveryLog } from '../../../test/fixture/memory/delivery-log.ts'
+import { memoryLimiter } from '../../../test/fixture/memory/limiter.ts'
 import { openBatchKeeper } from './keeper.ts'
 import { BATCH_QUEUED_BY_API_MS, BATCHES_LISTED_EVERY_MS, UNACCEPTED_KEPT_MS } from './limit.ts'
 
@@ -68,9 +70,9 @@ async function aScene() {
     /** What the API leaves: everything, or nothing but the sign. */
     async accept(batch: Batch, { isQueued = true, isAccepted = true } = {}) {
       const { open, accepted } = batchAddresses(batch, BUCKET)
-      const lines = batch.renders.map((_, n) => `${JSON.stringify({ data: { n }, filename: `${n}.pdf` })}\n`)
+      const items = batch.renders.map((_, n) => encodeItem({ data: { n }, filename: `${n}.pdf` }))
       await artifacts.put(open, encodeOpenBatch(batch), NEVER)
-      if (!isQueued) await artifacts.put(itemsAddress(batch), Buffer.from(lines.join('')), NEVER)
+      if (!isQueued) await artifacts.put(itemsAddress(batch), Buffer.concat(items), NEVER)
       if (isAccepted) await artifacts.create(accepted, encodeBatch(batch), NEVER)
     },
     async end(batch: Batch, at: number, outcome?: Outcome) {
@@ -158,7 +160,7 @@ test('an end that was created and not told is told by the next process', async (
   await scene.accept(batch)
   await scene.end(batch, 0)
   const end = { endedAt: NOON + 7, succeeded: 1, failed: 0 }
-  await scene.artifacts.create(batchAddresses(batch, BUCKET).ended, Buffer.from(JSON.stringify(end)), NEVER)
+  await scene.artifacts.create(batchAddresses(batch, BUCKET).ended, encodeBatchEnd(end), NEVER)
   scene.start()
   await scene.pass()
   expect((await scene.told())?.delivery.createdAt).toBe(NOON + 7)

@@ -7,6 +7,16 @@
  * Any number of processes may look after a batch at once. Its renders may be queued twice, its end is created once, and its event has an
  * id that follows from the batch.
  */
+
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
+import { expiryOf } from '@platen/contract/domain/render.ts'
+import { type BatchId, issuedAt } from '@platen/contract/domain/render-id.ts'
+import { withoutRequest } from '@platen/contract/domain/stored-request.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
+import type { Limiter } from '@platen/contract/port/limiter.ts'
+import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
 import {
   type Batch,
   type BatchEnd,
@@ -21,31 +31,25 @@ import {
   itemsAddress,
   OPEN_BATCH_PREFIX,
   queueBatch,
-} from '@platen/contract/batch.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import { type LruCache, openLruCache } from '@platen/contract/lru-cache.ts'
-import { openNotifier } from '@platen/contract/notifier.ts'
-import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
-import type { Limiter } from '@platen/contract/port/limiter.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
-import type { RenderQueue } from '@platen/contract/port/render-queue.ts'
-import { throwUnlessAborted } from '@platen/contract/race.ts'
-import { expiryOf } from '@platen/contract/render.ts'
-import { type BatchId, issuedAt } from '@platen/contract/render-id.ts'
-import { withoutRequest } from '@platen/contract/stored-request.ts'
+} from '@platen/contract/stored/batch.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { type LruCache, openLruCache } from '@platen/lib/lru-cache.ts'
+import { openNotifier } from '@platen/lib/notifier.ts'
+import { throwUnlessAborted } from '@platen/lib/race.ts'
 import { type EndedRenders, noneEnded, withMoreEnded } from './ended-renders.ts'
-import {
-  BATCH_LOOKED_AT_EVERY_MS,
-  BATCH_QUEUED_BY_API_MS,
-  BATCHES_AT_ONCE,
-  BATCHES_LISTED_EVERY_MS,
-  BATCHES_REMEMBERED_MAX,
-  UNACCEPTED_KEPT_MS,
-} from './limit.ts'
+import { BATCH_QUEUED_BY_API_MS, BATCHES_LISTED_EVERY_MS, UNACCEPTED_KEPT_MS } from './limit.ts'
+
+/** Open batches whose ended renders a process remembers. Each takes some 40 KiB at most; others are counted again. */
+const BATCHES_REMEMBERED_MAX = 200
+
+/** Batches that are looked at together. */
+const BATCHES_AT_ONCE = 4
+
+const SECOND_MS = 1000
+/** Shortest time between two looks at the same batch: many of its renders may end in a second. */
+const BATCH_LOOKED_AT_EVERY_MS = SECOND_MS / 2
 
 export interface BatchPorts {
   readonly artifacts: Pick<ArtifactStore, 'create' | 'get' | 'put' | 'has' | 'delete' | 'list'>
@@ -59,13 +63,11 @@ export interface BatchPorts {
   readonly queuedByApiMs?: number
   /** How many attempts may follow the first. */
   readonly retriesMax: number
-  /** The format that objects are written in; absent = the default. */
-  readonly format?: number
   readonly clock: Clock
   readonly log: Log
 }
 
-export interface BatchKeeper {
+interface BatchKeeper {
   /** A render of the batch has ended. */
   touch(batch: BatchPlace): void
   /** Looks after batches until `signal` aborts. Rejects only because of a defect. */
@@ -205,13 +207,13 @@ async function end(
   { succeeded, failed, endedAt }: EndedRenders,
   { keeping, signal }: { readonly keeping: Keeping; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { artifacts, serviceBucket, deliveries, clock, log, format } = keeping
+  const { artifacts, serviceBucket, deliveries, clock, log } = keeping
   // Read again, because it may have been erased.
   const batch = await readBatch(place, keeping, signal)
   if (batch === undefined) return
   const { open, ended } = batchAddresses(batch, serviceBucket)
   const mine: BatchEnd = { endedAt: Math.max(endedAt, batch.acceptedAt), succeeded, failed }
-  const isMine = await artifacts.create(ended, encodeBatchEnd(mine, format), signal)
+  const isMine = await artifacts.create(ended, encodeBatchEnd(mine), signal)
   const bytes = isMine ? undefined : await artifacts.get(ended, signal)
   const counts = bytes === undefined ? mine : decodeBatchEnd(bytes)
   const delivery = batchDelivery(batch, counts, keeping)

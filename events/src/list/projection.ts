@@ -8,18 +8,8 @@
  *
  * It does the same for the list of deliveries, from the delivery log.
  */
-import type { RenderEvent } from '@platen/contract/event.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import { NewerFormat } from '@platen/contract/format.ts'
-import { listedDelivery } from '@platen/contract/listed-delivery.ts'
-import { listedEnded, scopeOfRender } from '@platen/contract/listed-render.ts'
-import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
-import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
-import type { EventBatch } from '@platen/contract/port/event-log.ts'
-import type { RenderListView } from '@platen/contract/port/render-list.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { throwUnlessAborted } from '@platen/contract/race.ts'
+import type { RenderEvent } from '@platen/contract/domain/event.ts'
+import { NewerFormat } from '@platen/contract/domain/format.ts'
 import {
   decodeManifest,
   expiryOf,
@@ -28,10 +18,22 @@ import {
   manifestAddress,
   monthOf,
   UnreadableManifest,
-} from '@platen/contract/render.ts'
-import { retrying } from '@platen/contract/retry.ts'
+} from '@platen/contract/domain/render.ts'
+import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
+import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
+import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
+import type { EventBatch } from '@platen/contract/port/event-log.ts'
+import { listedDelivery } from '@platen/contract/port/listed-delivery.ts'
+import { listedEnded, scopeOfRender } from '@platen/contract/port/listed-render.ts'
+import type { RenderListView } from '@platen/contract/port/render-list.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
+import { throwUnlessAborted } from '@platen/lib/race.ts'
+import { retrying } from '@platen/lib/retry.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { applyEvents, type ReplayPorts } from '../replay.ts'
-import { LISTED_AT_ONCE } from './limit.ts'
+
+/** Events compared with the list at a time. Those that it lacks cost a GET of the artifact store, which serves some hundreds at once. */
+const LISTED_AT_ONCE = 64
 
 export interface ListPorts extends ReplayPorts {
   readonly list: Pick<RenderListView, 'put' | 'isSettled'>

@@ -6,7 +6,6 @@
  * is.
  */
 
-import { batchesFolder, batchIdIn, keptUnder } from '@platen/contract/batch.ts'
 import {
   decodeErasure,
   ERASURE_PREFIX,
@@ -19,14 +18,18 @@ import {
   LISTED_ERASURE_PREFIX,
   lastRoundAt,
   workedOff,
-} from '@platen/contract/erasure.ts'
-import { decodeExpiry, EXPIRY_PREFIX, type StoredRender } from '@platen/contract/expiry.ts'
-import { claimsFolder, decodeClaim } from '@platen/contract/idempotency.ts'
-import { type ArtifactAddress, isErasedCompletely } from '@platen/contract/render.ts'
-import { issuedAt, parseRenderId, type RenderId } from '@platen/contract/render-id.ts'
+} from '@platen/contract/domain/erasure.ts'
+import { type ArtifactAddress, isErasedCompletely } from '@platen/contract/domain/render.ts'
+import { issuedAt, parseRenderId, type RenderId } from '@platen/contract/domain/render-id.ts'
+import { batchesFolder, batchIdIn, keptUnder } from '@platen/contract/stored/batch.ts'
+import { decodeExpiry, EXPIRY_PREFIX } from '@platen/contract/stored/expiry.ts'
+import { claimsFolder, decodeClaim } from '@platen/contract/stored/idempotency.ts'
 import { type Erasure, type ErasurePorts, eraseRenders } from './erasure.ts'
-import { ERASED_TOGETHER_MAX, INDEX_READ_AT_ONCE } from './limit.ts'
+import { ERASED_TOGETHER_MAX } from './limit.ts'
 import { eraseListed } from './listed-erasure.ts'
+
+/** Objects of the expiry index that an erasure reads at once: half a megabyte. */
+const INDEX_READ_AT_ONCE = 8
 
 export interface ErasureOrderPorts extends ErasurePorts {
   /** All renders that may be of the order's tenant and have a manifest. May yield others, and one more than once. */
@@ -34,13 +37,13 @@ export interface ErasureOrderPorts extends ErasurePorts {
 }
 
 /** An order, and where it is stored. */
-export interface StoredOrder {
+interface StoredOrder {
   readonly order: ErasureOrder
   readonly address: ArtifactAddress
 }
 
 /** What a round did. */
-export interface ErasureRound {
+interface ErasureRound {
   readonly erased: number
   readonly failed: number
   /** Why the first of those that failed did. */
@@ -174,12 +177,12 @@ export async function* rendersInIndex(
     const objects = await Promise.all(addresses.map((address) => artifacts.get(address, signal)))
     // Absent when it was removed meanwhile, together with its renders.
     const renders = objects.flatMap((bytes) => (bytes ? decodeExpiry(bytes) : []))
-    for (const render of renders) if (mayBeOf(render, order)) yield render.id
+    for (const { id, account } of renders) if (account === order.account) yield id
   }
 }
 
 /** A ledger that never loses a render that has ended. */
-export interface LedgerOfAccounts {
+interface LedgerOfAccounts {
   /** Yields the renders of an account that have ended, and perhaps others. */
   ofAccount(account: string, signal: AbortSignal): AsyncIterable<RenderId>
 }
@@ -192,12 +195,6 @@ export async function* rendersInLedger(
 ): AsyncGenerator<RenderId> {
   yield* ledger.ofAccount(order.account, signal)
   yield* rendersInIndex(order, ports, signal)
-}
-
-/** Entries of older versions do not name the account. The manifest decides. */
-function mayBeOf({ account, storage }: StoredRender, order: ErasureOrder): boolean {
-  if (account !== undefined) return account === order.account
-  return order.storage?.bucket === storage.bucket && order.storage.prefix === storage.prefix
 }
 
 /** Removes the tenant's idempotency claims, which hold file names and webhook URLs. */

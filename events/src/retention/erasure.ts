@@ -6,14 +6,8 @@
  * Erasing again is safe, and is how an interrupted erasure is completed: the tombstone says where everything is, and that something may be
  * left of it.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import { ERASED_KEPT_DAYS } from '@platen/contract/limit.ts'
-import { scopeOfRender } from '@platen/contract/listed-render.ts'
-import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
-import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
-import type { RenderListView } from '@platen/contract/port/render-list.ts'
+
+import { ERASED_KEPT_DAYS } from '@platen/contract/domain/limit.ts'
 import {
   decodeManifest,
   encodeManifest,
@@ -23,8 +17,15 @@ import {
   type RenderRecord,
   tombstoneOf,
   UnreadableManifest,
-} from '@platen/contract/render.ts'
-import { issuedAt, type RenderId } from '@platen/contract/render-id.ts'
+} from '@platen/contract/domain/render.ts'
+import { issuedAt, type RenderId } from '@platen/contract/domain/render-id.ts'
+import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
+import { scopeOfRender } from '@platen/contract/port/listed-render.ts'
+import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
+import type { RenderListView } from '@platen/contract/port/render-list.ts'
+import { dayOf, expiryObjectOf } from '@platen/contract/stored/expiry.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 import { RENDERS_REMOVED_AT_ONCE } from './limit.ts'
 import { type RemovalPorts, removeData } from './removal.ts'
 
@@ -50,14 +51,14 @@ export interface Erasure {
 }
 
 /** What became of renders to erase. */
-export interface ErasureResult {
+interface ErasureResult {
   readonly erased: readonly ErasedRender[]
   readonly failed: readonly RenderId[]
   /** Why the first of those that failed did. */
   readonly err?: unknown
 }
 
-export interface ErasedRender {
+interface ErasedRender {
   readonly id: RenderId
   /** Whether it had a manifest. Without one it waits, runs, or was removed before. */
   readonly hadManifest: boolean

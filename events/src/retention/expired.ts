@@ -5,6 +5,8 @@
  *
  * Any number of processes may do this at once: each skips what another has removed, and removing a render twice is safe.
  */
+
+import type { ArtifactAddress } from '@platen/contract/domain/render.ts'
 import {
   type Day,
   dayOf,
@@ -14,9 +16,8 @@ import {
   expiryObjectOf,
   isDayOver,
   type StoredRender,
-} from '@platen/contract/expiry.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import type { ArtifactAddress } from '@platen/contract/render.ts'
+} from '@platen/contract/stored/expiry.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 import { RENDERS_REMOVED_AT_ONCE } from './limit.ts'
 import { openRemovalCounter, type RemovalCounter, type RemovalPorts, removeRender } from './removal.ts'
 

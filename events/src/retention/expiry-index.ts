@@ -3,17 +3,18 @@
  * when there are many or when they have waited for long. Only then are their events committed. A killed process leaves its events to be
  * read again. Then its renders are in the index twice at worst.
  */
-import { type Day, dayOf, expiryObjectOf, type StoredRender } from '@platen/contract/expiry.ts'
+
+import { expiryOf } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { raceFirst, throwUnlessAborted } from '@platen/contract/race.ts'
-import { expiryOf } from '@platen/contract/render.ts'
-import { retryWhileUnavailable } from '@platen/contract/retry.ts'
+import { type Day, dayOf, expiryObjectOf, type StoredRender } from '@platen/contract/stored/expiry.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { raceFirst, throwUnlessAborted } from '@platen/lib/race.ts'
+import { retryWhileUnavailable } from '@platen/lib/retry.ts'
 import { EXPIRY_RENDERS_MAX, EXPIRY_WRITTEN_EVERY_MS } from './limit.ts'
 
-export interface ExpiryIndex {
+interface ExpiryIndex {
   readonly events: Pick<EventLog, 'follow'>
   readonly artifacts: Pick<ArtifactStore, 'put'>
   readonly serviceBucket: string

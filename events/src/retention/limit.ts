@@ -24,8 +24,5 @@ export const EXPIRY_WRITTEN_EVERY_MS = 5 * MINUTE_MS
  */
 export const RENDERS_REMOVED_AT_ONCE = 8
 
-/** Objects of the expiry index that an erasure reads at once: half a megabyte. */
-export const INDEX_READ_AT_ONCE = 8
-
 /** Renders that an erasure takes up together. Their tombstones share one object of the expiry index. */
 export const ERASED_TOGETHER_MAX = EXPIRY_RENDERS_MAX

@@ -6,10 +6,17 @@
  * A round says of each render what is stored of it, not what this round did: every erased render leaves a tombstone. So a round that is
  * repeated, or done by two processes, finds the same.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { encodeErasure, isDone, type ListedErasureOrder, lastRoundAt, workedOff } from '@platen/contract/erasure.ts'
-import { type ArtifactAddress, isErasedCompletely, type Manifest } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+
+import {
+  encodeErasure,
+  isDone,
+  type ListedErasureOrder,
+  lastRoundAt,
+  workedOff,
+} from '@platen/contract/domain/erasure.ts'
+import { type ArtifactAddress, isErasedCompletely, type Manifest } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { type ErasurePorts, eraseRenders, isYoung } from './erasure.ts'
 import { ERASED_TOGETHER_MAX } from './limit.ts'
 

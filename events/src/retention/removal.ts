@@ -6,14 +6,19 @@
  * is no longer kept, and never returns a link that leads nowhere. Then the stored objects and the deliveries are deleted. The caller
  * deletes its own record last, so that it finds the render again until all else is gone. Removing a render again is safe.
  */
-import { decodeClaim, IDEMPOTENCY_PREFIX, isExpired } from '@platen/contract/idempotency.ts'
+
+import {
+  type ArtifactAddress,
+  manifestAddress,
+  type RenderRecord,
+  renderPrefix,
+} from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { RemovedKind, RetentionMeter } from '@platen/contract/port/retention-meter.ts'
-import { type ArtifactAddress, manifestAddress, type RenderRecord, renderPrefix } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { decodeClaim, IDEMPOTENCY_PREFIX, isExpired } from '@platen/contract/stored/idempotency.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
 
 export interface RemovalPorts {
   readonly artifacts: ArtifactStore
@@ -26,12 +31,12 @@ export interface RemovalPorts {
 }
 
 /** Where everything about a render is stored. */
-export type RenderStores = Pick<RemovalPorts, 'artifacts' | 'deliveries' | 'serviceBucket'>
+type RenderStores = Pick<RemovalPorts, 'artifacts' | 'deliveries' | 'serviceBucket'>
 
 /** Removes the expired data of one kind. */
-export type Removal = (signal: AbortSignal) => Promise<void>
+type Removal = (signal: AbortSignal) => Promise<void>
 
-export interface RemovalSchedule {
+interface RemovalSchedule {
   readonly everyMs: number
   /** Wait before the first round. Without it, the first round starts at once. */
   readonly firstAfterMs?: number
@@ -63,15 +68,9 @@ export async function removeRegularly(
 }
 
 /** A render to remove. */
-export interface RemovedRender {
-  readonly id: RenderId
-  readonly storage?: RenderRecord['storage']
-}
+type RemovedRender = Pick<RenderRecord, 'id' | 'storage'>
 
-/**
- * Removes everything about a render, in an order that may be interrupted anywhere. Without `storage`, only the manifest is known to be
- * stored.
- */
+/** Removes everything about a render, in an order that may be interrupted anywhere. */
 export async function removeRender(render: RemovedRender, ports: RenderStores, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket } = ports
   await artifacts.delete(manifestAddress(render.id, serviceBucket), signal)
@@ -84,12 +83,9 @@ export async function removeData(
   { artifacts, deliveries }: RenderStores,
   signal: AbortSignal,
 ): Promise<void> {
-  if (storage !== undefined) {
-    // The folder also contains PDFs of attempts that came too late, and the input of a render that was killed before the input was
-    // removed.
-    const stored = await Array.fromAsync(artifacts.list(storage.bucket, renderPrefix(storage.prefix, id), signal))
-    for (const address of stored) await artifacts.delete(address, signal)
-  }
+  // The folder also contains PDFs of attempts that came too late, and the input of a render that was killed before the input was removed.
+  const stored = await Array.fromAsync(artifacts.list(storage.bucket, renderPrefix(storage.prefix, id), signal))
+  for (const address of stored) await artifacts.delete(address, signal)
   await deliveries.forget(id, signal)
 }
 

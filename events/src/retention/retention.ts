@@ -3,12 +3,13 @@
  * index, and the renders it lists are removed once an hour. Erasure orders are looked for every minute. Any number of processes may run
  * this at once.
  */
-import { randomFraction } from '@platen/contract/back-off.ts'
-import { REMOVE_EVERY_MS } from '@platen/contract/limit.ts'
+
+import { REMOVE_EVERY_MS } from '@platen/contract/domain/limit.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import { throwUnlessAborted } from '@platen/contract/race.ts'
-import { retryWhileUnavailable } from '@platen/contract/retry.ts'
+import { randomFraction } from '@platen/lib/back-off.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import { throwUnlessAborted } from '@platen/lib/race.ts'
+import { retryWhileUnavailable } from '@platen/lib/retry.ts'
 import type { ErasurePorts } from './erasure.ts'
 import { type ErasureOrderPorts, rendersInIndex, workOffErasures } from './erasure-order.ts'
 import { removeExpired } from './expired.ts'

@@ -1,15 +1,30 @@
 /** Turns events into deliveries. Each event of a render that named a receiver is scheduled once, however often it is read. */
-import type { Delivery } from '@platen/contract/delivery.ts'
-import { type RenderEvent, webhookBodyOf } from '@platen/contract/event.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
+import type { Delivery } from '@platen/contract/domain/delivery.ts'
+import { type RenderEvent, webhookBodyOf } from '@platen/contract/domain/event.ts'
+import {
+  decodeManifest,
+  expiryOf,
+  isErased,
+  manifestAddress,
+  UnreadableManifest,
+} from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { decodeManifest, expiryOf, isErased, manifestAddress, UnreadableManifest } from '@platen/contract/render.ts'
-import { retryWhileUnavailable } from '@platen/contract/retry.ts'
-import { STORED_REQUESTS_READ_AT_ONCE, WEBHOOK_EVENTS_PER_COMMIT, WEBHOOK_SCHEDULED_AT_ONCE } from './limit.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { retryWhileUnavailable } from '@platen/lib/retry.ts'
+import { WEBHOOK_EVENTS_PER_COMMIT } from './limit.ts'
+
+/**
+ * Manifests read at once for events whose request is stored. At 25 ms each, 640 a second, so that tenants who ask for that do not hold up
+ * the webhooks of others.
+ */
+const STORED_REQUESTS_READ_AT_ONCE = 16
+
+/** Commands that schedule deliveries at once. One that waits for a slow receiver does not hold up the others. */
+const WEBHOOK_SCHEDULED_AT_ONCE = 4
 
 export interface SchedulerOptions {
   readonly events: Pick<EventLog, 'follow'>
@@ -143,7 +158,7 @@ async function completed(
 }
 
 /** Returns the delivery for a complete event. Returns undefined if the render named no receiver or has expired. */
-export function deliveryOf(
+function deliveryOf(
   event: RenderEvent,
   { retriesMax, clock }: Pick<SchedulerOptions, 'retriesMax' | 'clock'>,
 ): Delivery | undefined {

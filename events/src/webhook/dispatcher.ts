@@ -3,33 +3,40 @@
  * memory, but the log holds them until they are recorded. So a process that dies loses no delivery. A call is repeated only if the
  * process died after the receiver answered and before the attempt was recorded.
  */
-import { cidrsOf } from '@platen/contract/address.ts'
-import { randomFraction } from '@platen/contract/back-off.ts'
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
-import { TEST_EVENT } from '@platen/contract/event.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
+
+import type { Attempt, Delivery } from '@platen/contract/domain/delivery.ts'
+import { TEST_EVENT } from '@platen/contract/domain/event.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
+import type { Tenant } from '@platen/contract/domain/tenant.ts'
+import type { SigningSecrets } from '@platen/contract/domain/webhook-secret.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { Span, Tracer } from '@platen/contract/port/tracer.ts'
 import type { WebhookMeter } from '@platen/contract/port/webhook-meter.ts'
 import type { WebhookResponse, WebhookSender } from '@platen/contract/port/webhook-sender.ts'
-import { throwUnlessAborted } from '@platen/contract/race.ts'
-import { retryWhileUnavailable } from '@platen/contract/retry.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
-import type { TraceContext } from '@platen/contract/trace.ts'
-import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
+import { cidrsOf } from '@platen/lib/address.ts'
+import { randomFraction } from '@platen/lib/back-off.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { throwUnlessAborted } from '@platen/lib/race.ts'
+import { retryWhileUnavailable } from '@platen/lib/retry.ts'
+import type { TraceContext } from '@platen/lib/trace.ts'
+import type { Span, Tracer } from '@platen/lib/tracer.ts'
 import { type SchedulerOptions, scheduleDeliveries } from './delivery-scheduler.ts'
 import { FairQueue } from './fair-queue.ts'
-import { WEBHOOK_SECRET_RETRY_MS_MAX, WEBHOOK_SECRET_RETRY_MS_MIN } from './limit.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { signatureHeaders } from './sign.ts'
 import { obstacleOf } from './signing-secrets.ts'
+
+const SECOND_MS = 1000
+/**
+ * How often a delivery without a webhook secret of its tenant is tried again. The interval grows with the wait, because there may be many.
+ */
+const WEBHOOK_SECRET_RETRY_MS_MIN = 30 * SECOND_MS
+const WEBHOOK_SECRET_RETRY_MS_MAX = 600 * SECOND_MS
 
 export interface DispatcherPorts extends Pick<SchedulerOptions, 'onEvent'> {
   readonly events: Pick<EventLog, 'follow'>
@@ -117,11 +124,12 @@ async function dispatch(context: Dispatch): Promise<void> {
       const { account: tenant, url: text } = due.delivery
       const url = URL.parse(text)
       const turn = { tenant, origin: url?.origin ?? text, url, due }
-      if (queue.add(turn)) pump()
-      else {
+      const left = queue.add(turn)
+      if (left !== undefined) {
         context.meter.deferred('no_room')
-        track(recordResult(context, due, Promise.resolve({ kind: 'deferred', deferMs: queue.deferMs(turn) })))
+        track(recordResult(context, left.due, Promise.resolve({ kind: 'deferred', deferMs: queue.deferMs(left) })))
       }
+      pump()
     }
   } finally {
     while (running.size > 0) await Promise.all(running)

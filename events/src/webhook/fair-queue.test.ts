@@ -1,4 +1,5 @@
-import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX, WEBHOOK_DEFER_MS_MAX } from '@platen/contract/limit.ts'
+import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX, WEBHOOK_DEFER_MS_MAX } from '@platen/contract/domain/limit.ts'
+import { array, assert, constant, integer, nat, oneof, property, record } from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { FairQueue, type QueueKey } from './fair-queue.ts'
 import {
@@ -24,7 +25,8 @@ beforeEach(() => {
 function add(count: number, origin = 'https://a', tenant = 'acme'): boolean[] {
   return Array.from({ length: count }, () => {
     numbered += 1
-    return queue.add({ tenant, origin, number: numbered })
+    const item = { tenant, origin, number: numbered }
+    return queue.add(item) !== item
   })
 }
 
@@ -114,6 +116,20 @@ describe('those who wait', () => {
     expect(begin()).toHaveLength(3)
   })
 
+  test('are begun once by each tenant that has no call, whatever those before have taken', () => {
+    const hanging: Item[] = []
+    for (let at = 0; at < 100; at++) {
+      for (let host = 0; host < WEBHOOK_CALLS_PER_TENANT_MAX; host++) {
+        add(1, `https://${host}`, `hangs-${at}`)
+        hanging.push(...begin())
+      }
+    }
+    const calls = Map.groupBy(hanging, ({ tenant }) => tenant)
+    expect([calls.size, calls.get('hangs-0')?.length, calls.get('hangs-1')?.length]).toEqual([100, 128, 64])
+    add(1, 'https://a', 'globex')
+    expect(begin().map(({ tenant }) => tenant)).toEqual(['globex'])
+  })
+
   test('are begun so often at once in all', () => {
     for (let at = 0; at < WEBHOOK_CALLS_MAX; at++) add(1, 'https://a', `tenant-${at}`)
     add(1, 'https://b', 'last')
@@ -149,6 +165,57 @@ describe('those who wait', () => {
 })
 
 describe('what finds no room', () => {
+  test('is the newest of the tenant with most that wait, when another with fewer comes', () => {
+    for (let at = 0; at < WEBHOOK_WAITING_MAX / WEBHOOK_WAITING_PER_HOST_MAX; at++)
+      add(WEBHOOK_WAITING_PER_HOST_MAX, `https://${at}`)
+    const newcomer = { tenant: 'globex', origin: 'https://a', number: 0 }
+    expect(queue.add(newcomer)).toEqual({ tenant: 'acme', origin: 'https://0', number: WEBHOOK_WAITING_PER_HOST_MAX })
+    expect(queue.held()).toEqual({ waiting: WEBHOOK_WAITING_MAX, calling: 0 })
+    expect(begin()).toContain(newcomer)
+  })
+
+  test('is never of a tenant that has less than its share, nor is it lost, whoever comes and goes', () => {
+    const TENANTS = 12
+    const arriving = record({
+      tenant: nat(TENANTS - 1),
+      host: nat(90),
+      count: integer({ min: 1, max: 200 }),
+    })
+    const step = oneof({ weight: 6, arbitrary: arriving }, { weight: 1, arbitrary: constant('ends' as const) })
+    assert(
+      property(array(step, { minLength: 60, maxLength: 120 }), (steps) => {
+        const full = new FairQueue<Item>()
+        const waiting = new Map<string, Set<Item>>()
+        const calling: Item[] = []
+        const left = (item: Item) => expect(waiting.get(item.tenant)?.delete(item)).toBe(true)
+        for (const each of steps) {
+          if (each === 'ends') for (const item of calling.splice(0)) full.ended(item, SLOW)
+          else
+            for (let number = 0; number < each.count; number++) {
+              const item = { tenant: `${each.tenant}`, origin: `https://${each.host + (number % 7)}`, number }
+              const own = waiting.get(item.tenant) ?? new Set()
+              waiting.set(item.tenant, own.add(item))
+              const deferred = full.add(item)
+              if (deferred === undefined) continue
+              left(deferred)
+              if (deferred !== item)
+                expect(waiting.get(deferred.tenant)?.size).toBeGreaterThanOrEqual(
+                  Math.floor(WEBHOOK_WAITING_MAX / TENANTS),
+                )
+            }
+          for (let item = full.next(); item !== undefined; item = full.next()) {
+            left(item)
+            calling.push(item)
+          }
+          const held = [...waiting.values()].reduce((sum, { size }) => sum + size, 0)
+          expect(full.held()).toEqual({ waiting: held, calling: calling.length })
+        }
+      }),
+      // To make a failure smaller takes it many minutes.
+      { numRuns: 20, endOnFailure: true },
+    )
+  })
+
   test('is put off further, the more there is of it and the slower its host, up to a bound', () => {
     add(WEBHOOK_WAITING_PER_HOST_MAX)
     const item = { tenant: 'acme', origin: 'https://a', number: 0 }

@@ -1,10 +1,11 @@
 /**
  * Decides which call is next. A receiver that hangs delays only its own deliveries. Each host of each tenant has a window of concurrent
  * calls. The window grows while the host answers quickly, and shrinks to one call when it does not. Tenants take turns, and so do the
- * hosts of a tenant. Nothing here waits or knows the time of day.
+ * hosts of a tenant. A tenant that fills the room for those who wait makes room for tenants with fewer, and a tenant has at most as many
+ * calls as all of them leave free. Nothing here waits or knows the time of day.
  */
 import assert from 'node:assert/strict'
-import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX, WEBHOOK_DEFER_MS_MAX } from '@platen/contract/limit.ts'
+import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST_MAX, WEBHOOK_DEFER_MS_MAX } from '@platen/contract/domain/limit.ts'
 import type { HeldDeliveries } from '@platen/contract/port/webhook-meter.ts'
 import {
   WEBHOOK_CALLS_OF_NEW_HOST,
@@ -25,6 +26,7 @@ export interface QueueKey {
 
 interface TenantQueue<Item> {
   calls: number
+  waiting: number
   readonly hosts: Map<string, HostQueue<Item>>
   /** Hosts that may start a call, in the order of their turns. */
   readonly ready: Set<HostQueue<Item>>
@@ -56,32 +58,34 @@ export class FairQueue<Item extends QueueKey> {
     return { waiting: this.#waiting, calling: this.#calls }
   }
 
-  /** Adds an item. Returns false if there is no room for it. */
-  add(item: Item): boolean {
+  /** Adds an item. Returns the item to defer if there is no room for all: this one, or the newest of the tenant with most that wait. */
+  add(item: Item): Item | undefined {
     const host = this.#hostOf(item)
-    if (this.#waiting >= WEBHOOK_WAITING_MAX || host.waiting.length >= WEBHOOK_WAITING_PER_HOST_MAX) return false
+    if (host.waiting.length >= WEBHOOK_WAITING_PER_HOST_MAX) return item
+    const fullest =
+      this.#waiting < WEBHOOK_WAITING_MAX ? undefined : maxBy(this.#tenants.values(), ({ waiting }) => waiting)
+    if (fullest !== undefined && host.tenant.waiting + 1 >= fullest.waiting) return item
+    const displaced = fullest && this.#takeNewest(fullest)
     host.waiting.push(item)
     host.deferred = 0
-    this.#waiting += 1
-    this.#updateReady(host)
-    return true
+    this.#countWaiting(host, 1)
+    return displaced
   }
 
   /** Returns the item whose call may start now, and counts the call as started. Undefined if no call may start. */
   next(): Item | undefined {
-    const [tenant] = this.#ready
+    const tenant = this.#nextTenant()
     const [host] = tenant?.ready ?? []
-    if (tenant === undefined || host === undefined || this.#calls >= WEBHOOK_CALLS_MAX) return undefined
+    if (tenant === undefined || host === undefined) return undefined
     const item = host.waiting.shift()
     assert(item !== undefined, 'a host that is ready has an item that waits')
-    this.#waiting -= 1
     this.#calls += 1
     tenant.calls += 1
     host.calls += 1
-    // Removes both here. `#updateReady` adds them again at the end.
+    // Removes both here. `#countWaiting` adds them again at the end of their turns.
     tenant.ready.delete(host)
     this.#ready.delete(tenant)
-    this.#updateReady(host)
+    this.#countWaiting(host, -1)
     return item
   }
 
@@ -107,11 +111,36 @@ export class FairQueue<Item extends QueueKey> {
     return Math.min(Math.ceil(ms), WEBHOOK_DEFER_MS_MAX)
   }
 
+  /**
+   * The first tenant whose turn it is and that may start a call. A tenant without a call may start one as long as there are any. Another
+   * may have as many calls as are left of those that all share. So one tenant takes half of these, two tenants two thirds, and so on.
+   */
+  #nextTenant(): TenantQueue<Item> | undefined {
+    if (this.#calls >= WEBHOOK_CALLS_MAX) return undefined
+    const isWithinShare = ({ calls }: TenantQueue<Item>) => calls + this.#calls < 2 * WEBHOOK_CALLS_PER_TENANT_MAX
+    return this.#ready.values().find((tenant) => tenant.calls === 0 || isWithinShare(tenant))
+  }
+
+  /** Takes the newest item of the tenant's host with most that wait. */
+  #takeNewest(tenant: TenantQueue<Item>): Item {
+    const host = maxBy(tenant.hosts.values(), ({ waiting }) => waiting.length)
+    const item = host?.waiting.pop()
+    assert(host !== undefined && item !== undefined, 'the tenant with most that wait has one')
+    this.#countWaiting(host, -1)
+    return item
+  }
+
+  #countWaiting(host: HostQueue<Item>, added: number): void {
+    this.#waiting += added
+    host.tenant.waiting += added
+    this.#updateReady(host)
+  }
+
   #hostOf({ tenant: name, origin }: QueueKey): HostQueue<Item> {
     const found = this.#tenants.get(name)?.hosts.get(origin)
     if (found !== undefined) return found
     if (this.#hosts >= WEBHOOK_HOSTS_KNOWN_MAX) this.#forgetIdle()
-    const tenant = this.#tenants.get(name) ?? { calls: 0, hosts: new Map(), ready: new Set() }
+    const tenant = this.#tenants.get(name) ?? { calls: 0, waiting: 0, hosts: new Map(), ready: new Set() }
     const host = { tenant, calls: 0, window: WEBHOOK_CALLS_OF_NEW_HOST, tookMs: 0, waiting: [], deferred: 0 }
     this.#tenants.set(name, tenant)
     tenant.hosts.set(origin, host)
@@ -133,12 +162,18 @@ export class FairQueue<Item extends QueueKey> {
   #updateReady(host: HostQueue<Item>): void {
     const { tenant } = host
     setMember(tenant.ready, host, host.waiting.length > 0 && host.calls < host.window)
-    setMember(this.#ready, tenant, tenant.ready.size > 0 && tenant.calls < WEBHOOK_CALLS_PER_TENANT_MAX)
+    setMember(this.#ready, tenant, tenant.ready.size > 0)
   }
 }
 
 function isIdle({ calls, waiting }: HostQueue<unknown>): boolean {
   return calls === 0 && waiting.length === 0
+}
+
+function maxBy<T>(values: Iterable<T>, sizeOf: (value: T) => number): T | undefined {
+  let most: T | undefined
+  for (const value of values) if (most === undefined || sizeOf(value) > sizeOf(most)) most = value
+  return most
 }
 
 /** Keeps the order of the set: a member keeps its position. */

@@ -5,7 +5,10 @@ const SECOND_MS = 1000
 /** Maximum random delay of an attempt, as a share of its wait, so that deliveries that failed together are not retried together. */
 export const WEBHOOK_JITTER_MAX = 0.1
 
-/** Concurrent calls for one tenant: half of `WEBHOOK_CALLS_MAX`, so that no tenant takes all of them. */
+/**
+ * Concurrent calls for one tenant while no other has any: half of the 256 that tenants share. The rest of `WEBHOOK_CALLS_MAX` is for tenants
+ * without a call, so that more than a hundred tenants whose receivers hang keep no other from its first.
+ */
 export const WEBHOOK_CALLS_PER_TENANT_MAX = 128
 
 /** Concurrent calls to a host of which nothing is known. */
@@ -17,15 +20,6 @@ export const WEBHOOK_HOSTS_KNOWN_MAX = 10_000
 /** Events read between two commits of the position: at most twice as many are read again after a crash. */
 export const WEBHOOK_EVENTS_PER_COMMIT = 256
 
-/** Commands that schedule deliveries at once. One that waits for a slow receiver does not hold up the others. */
-export const WEBHOOK_SCHEDULED_AT_ONCE = 4
-
-/**
- * Manifests read at once for events whose request is stored. At 25 ms each, 640 a second, so that tenants who ask for that do not hold up
- * the webhooks of others.
- */
-export const STORED_REQUESTS_READ_AT_ONCE = 16
-
 /** A host that takes longer than this to answer is slow and gets one call at a time. */
 export const WEBHOOK_SLOW_MS = SECOND_MS
 
@@ -35,9 +29,3 @@ export const WEBHOOK_DEFER_MS_MIN = SECOND_MS
 /** Due deliveries that wait in memory for a call, in all and for one host. More are postponed on disk. */
 export const WEBHOOK_WAITING_MAX = 4096
 export const WEBHOOK_WAITING_PER_HOST_MAX = 64
-
-/**
- * How often a delivery without a webhook secret of its tenant is tried again. The interval grows with the wait, because there may be many.
- */
-export const WEBHOOK_SECRET_RETRY_MS_MIN = 30 * SECOND_MS
-export const WEBHOOK_SECRET_RETRY_MS_MAX = 600 * SECOND_MS

@@ -1,6 +1,7 @@
 /** Computes how long a failed delivery waits for its next attempt. Pure. */
-import type { Instant } from '@platen/contract/brand.ts'
-import { WEBHOOK_RETRY_MS } from '@platen/contract/limit.ts'
+
+import { WEBHOOK_RETRY_MS } from '@platen/contract/domain/limit.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { WEBHOOK_JITTER_MAX } from './limit.ts'
 
 export interface FailedAttempt {

@@ -1,10 +1,10 @@
 /** Creates the headers that describe and sign a delivery. Pure. */
 import { createHmac } from 'node:crypto'
-import type { Delivery } from '@platen/contract/delivery.ts'
-import { headerPrefix } from '@platen/contract/header-prefix.ts'
-import type { SigningSecrets } from '@platen/contract/webhook-secret.ts'
+import type { Delivery } from '@platen/contract/domain/delivery.ts'
+import { headerPrefix } from '@platen/contract/domain/header-prefix.ts'
+import type { SigningSecrets } from '@platen/contract/domain/webhook-secret.ts'
 
-export interface Signing extends Pick<Delivery, 'id' | 'type' | 'body'> {
+interface Signing extends Pick<Delivery, 'id' | 'type' | 'body'> {
   /** Unix seconds of this attempt. */
   readonly timestampS: number
   readonly secrets: SigningSecrets

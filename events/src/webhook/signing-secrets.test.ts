@@ -1,9 +1,9 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
-import type { Tenant, TenantId } from '@platen/contract/tenant.ts'
-import { sealWebhookSecret } from '@platen/contract/webhook-secret.ts'
+import type { Tenant, TenantId } from '@platen/contract/domain/tenant.ts'
+import { sealWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
 import { expect, test } from 'vitest'
 import { aTenant, NEVER, SILENT } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { openSigningSecrets, sealCounter, sealKeyCheck } from './signing-secrets.ts'
 
 const KEY = Buffer.alloc(32, 7)

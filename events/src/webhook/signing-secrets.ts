@@ -1,12 +1,13 @@
 /** The secrets that sign the webhooks of tenants, and what is wrong when there are none. */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import type { Tenant } from '@platen/contract/domain/tenant.ts'
+import { openWebhookSecret, type SigningSecrets, signingSecretsOf } from '@platen/contract/domain/webhook-secret.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { DeferralReason } from '@platen/contract/port/webhook-meter.ts'
-import type { SealKeys } from '@platen/contract/seal.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
-import { openWebhookSecret, type SigningSecrets, signingSecretsOf } from '@platen/contract/webhook-secret.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import type { SealKeys } from '@platen/lib/seal.ts'
 
 /** Why the webhooks of a tenant without signing secrets cannot be signed. */
 export function obstacleOf({ webhookSecrets = [] }: Tenant): Exclude<DeferralReason, 'no_room'> {

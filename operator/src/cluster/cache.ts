@@ -12,7 +12,7 @@ export interface ObjectChange<T> {
   readonly isLive: boolean
 }
 
-export interface CacheOptions<T> {
+interface CacheOptions<T> {
   /** `before` is what was read last of the same object. */
   readonly read: (object: KubeObject, before: T | undefined) => T
   readonly onChange: (change: ObjectChange<T>) => void

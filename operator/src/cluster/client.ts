@@ -1,36 +1,57 @@
 /**
- * The client of the API server. It offers lists and watches for informers, and writes that name their field manager. It repeats a request
- * only when the API server was too busy. Informers and error handling are in other modules.
+ * The client of the API server: client-node's typed clients behind what the operator asks for. It offers lists and watches for informers,
+ * and writes that name their field manager.
  */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
-import type { Access } from './access.ts'
+import {
+  CoordinationV1Api,
+  CoreV1Api,
+  type CoreV1Event,
+  CustomObjectsApi,
+  type KubeConfig,
+  PatchStrategy,
+} from '@kubernetes/client-node'
+import { Caller, type CallerOptions, type CallOptions } from './call.ts'
 import { ClusterError } from './error.ts'
-import { type ApiRequest, acceptOf, requestWithRetry } from './http/request.ts'
-import { labelOf, openTransport } from './http/transport.ts'
-import { openWatch, type WatchEvent, type WatchOptions } from './http/watch.ts'
 import { isKubeObject, isRecord, type KubeObject } from './object.ts'
+import { type ObjectLocation, pathOf } from './path.ts'
+import { acceptOf, openWatch, type WatchEvent, type WatchOptions } from './watch.ts'
 
-/** Every method throws `ClusterError`, or the signal's reason. Paths come from `pathOf`. */
+/** Every method throws `ClusterError`, or the signal's reason. What it reads is undefined when the object does not exist. */
 export interface ClusterClient extends Disposable {
-  /** Returns undefined when the object does not exist. Throws when the kind does not exist. */
-  readonly get: (path: string, signal: AbortSignal) => Promise<KubeObject | undefined>
-  readonly list: (path: string, options: ListOptions, signal: AbortSignal) => Promise<ListPage>
+  readonly readLease: (place: Place, signal: AbortSignal) => Promise<KubeObject | undefined>
+  readonly createLease: (namespace: string, lease: object, signal: AbortSignal) => Promise<KubeObject>
+  /** Throws `Conflict` when the lease carries a `resourceVersion` that is not the current one. */
+  readonly replaceLease: (place: Place, lease: object, signal: AbortSignal) => Promise<KubeObject>
+  readonly readSecret: (place: Place, signal: AbortSignal) => Promise<KubeObject | undefined>
+  readonly createSecret: (namespace: string, secret: object, signal: AbortSignal) => Promise<KubeObject>
+  /** A merge patch. Throws `Conflict` when it carries a `resourceVersion` that is not the current one. */
+  readonly patchSecret: (place: Place, patch: object, signal: AbortSignal) => Promise<KubeObject>
+  readonly readConfigMap: (place: Place, signal: AbortSignal) => Promise<KubeObject | undefined>
+  readonly createEvent: (event: CoreV1Event, signal: AbortSignal) => Promise<void>
+  /** Lists custom resources or ConfigMaps, of all namespaces. */
+  readonly list: (of: ObjectLocation, options: ListOptions, signal: AbortSignal) => Promise<ListPage>
   /**
-   * Ends when the API server ends it, or after `idleMs` of silence. Throws also for errors that the API server reports within the watch.
+   * Ends when the API server ends it, or when its connection is silent. Throws also for errors that the API server reports within the
+   * watch.
    */
-  readonly watch: (path: string, options: WatchOptions, signal: AbortSignal) => AsyncIterable<WatchEvent>
-  readonly create: (path: string, object: object, signal: AbortSignal) => Promise<KubeObject>
-  /** Throws `Conflict` when the object carries a `resourceVersion` that is not the current one. */
-  readonly replace: (path: string, object: object, signal: AbortSignal) => Promise<KubeObject>
-  /** Server-side apply: sets fields for `manager` and takes them over from other managers. Creates the object if there is none. */
-  readonly apply: (path: string, wanted: ApplyRequest, signal: AbortSignal) => Promise<KubeObject>
-  readonly mergePatch: (path: string, patch: object, signal: AbortSignal) => Promise<KubeObject>
-  /** Deletes the object with this uid. Throws `Conflict` when another object has its name by now. */
-  readonly remove: (path: string, uid: string, signal: AbortSignal) => Promise<void>
+  readonly watch: (of: ObjectLocation, options: WatchOptions, signal: AbortSignal) => AsyncIterable<WatchEvent>
+  /** Server-side apply of a custom resource: sets fields for `manager` and takes them over from other managers. */
+  readonly apply: (at: CustomLocation, wanted: ApplyRequest, signal: AbortSignal) => Promise<KubeObject>
+  readonly mergePatch: (at: CustomLocation, patch: object, signal: AbortSignal) => Promise<KubeObject>
+  /** Deletes the custom resource with this uid. Throws `Conflict` when another object has its name by now. */
+  readonly remove: (at: CustomLocation & Place, uid: string, signal: AbortSignal) => Promise<void>
 }
 
-export interface ListOptions {
+/** Where an object of a built-in kind is. */
+interface Place {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Where a custom resource is. */
+export type CustomLocation = ObjectLocation & { readonly name: string }
+
+interface ListOptions {
   /** Objects per page. */
   readonly limit: number
   /** The token from the previous page. */
@@ -39,7 +60,7 @@ export interface ListOptions {
   readonly metadataOnly?: boolean
 }
 
-export interface ListPage {
+interface ListPage {
   readonly items: readonly KubeObject[]
   /** Where a watch starts after the last page. */
   readonly resourceVersion: string
@@ -47,62 +68,88 @@ export interface ListPage {
   readonly continue?: string
 }
 
-export interface ApplyRequest {
+interface ApplyRequest {
   /** Has `apiVersion` and `kind`. The API server refuses unknown fields. */
   readonly object: object
   readonly manager: string
 }
 
-export interface ClusterOptions {
-  readonly access: Access
-  readonly clock: Clock
-  readonly meter: Pick<OperatorMeter, 'requested'>
-  /** Called when a connection breaks or is not accepted. */
-  readonly onBrokenConnection?: () => void
-}
-
-/** Opens a client. It connects at the first request. */
-export function openClusterClient({ access, clock, meter, onBrokenConnection }: ClusterOptions): ClusterClient {
-  const transport = openTransport(access, onBrokenConnection)
-  const connection = { transport, clock, meter }
-  const send = (question: ApiRequest, signal: AbortSignal) => requestWithRetry(connection, question, signal)
-  const write = (question: ApiRequest, signal: AbortSignal) =>
-    send(question, signal).then((answer) => objectOf(question, answer))
-  return {
-    get: async (path, signal) => {
-      const question = { method: 'GET', path } as const
-      const answer = await send(question, signal).catch(undefinedIfGone)
-      return answer === undefined ? undefined : objectOf(question, answer)
-    },
-    list: async (path, options, signal) => {
-      const { limit, continue: token, metadataOnly = false } = options
-      const query = { limit: `${limit}`, ...(token !== undefined && { continue: token }) }
-      const question = {
-        method: 'GET',
-        path,
-        query,
-        accept: acceptOf('PartialObjectMetadataList', metadataOnly),
-      } as const
-      return pageOf(question, await send(question, signal))
-    },
-    watch: (path, options, signal) => openWatch(connection, { path, ...options }, signal),
-    create: (path, body, signal) => write({ method: 'POST', path, query: STRICT, body }, signal),
-    replace: (path, body, signal) => write({ method: 'PUT', path, query: STRICT, body }, signal),
-    apply: (path, { object: body, manager }, signal) => {
-      const query = { ...STRICT, fieldManager: manager, force: 'true' }
-      return write({ method: 'PATCH', path, query, body, contentType: 'application/apply-patch+yaml' }, signal)
-    },
-    mergePatch: (path, body, signal) =>
-      write({ method: 'PATCH', path, query: STRICT, body, contentType: 'application/merge-patch+json' }, signal),
-    remove: async (path, uid, signal) => {
-      await send({ method: 'DELETE', path, body: { preconditions: { uid } } }, signal)
-    },
-    [Symbol.dispose]: () => transport[Symbol.dispose](),
-  }
+interface ClusterOptions extends CallerOptions {
+  readonly config: KubeConfig
 }
 
 /** Makes the API server refuse unknown fields. Without it, they are dropped silently. */
 const STRICT = { fieldValidation: 'Strict' }
+const MERGE = { 'Content-Type': PatchStrategy.MergePatch }
+const APPLY = { 'Content-Type': PatchStrategy.ServerSideApply }
+
+type Send = (options: CallOptions) => Promise<unknown>
+
+/** Opens a client. It connects at the first request. */
+export function openClusterClient(options: ClusterOptions): ClusterClient {
+  const { config } = options
+  const leases = config.makeApiClient(CoordinationV1Api)
+  const core = config.makeApiClient(CoreV1Api)
+  const custom = config.makeApiClient(CustomObjectsApi)
+  const caller = new Caller(options)
+  const find = (send: Send, signal: AbortSignal) =>
+    caller.call({ method: 'GET', send, read: objectOf }, signal).catch(undefinedIfGone)
+  const create = (send: Send, signal: AbortSignal) => caller.call({ method: 'POST', send, read: objectOf }, signal)
+  const patch = (headers: Readonly<Record<string, string>>, send: Send, signal: AbortSignal) =>
+    caller.call({ method: 'PATCH', headers, send, read: objectOf }, signal)
+  return {
+    readLease: (place, signal) => find((call) => leases.readNamespacedLease(place, call), signal),
+    createLease: (namespace, body, signal) =>
+      create((call) => leases.createNamespacedLease({ ...STRICT, namespace, body }, call), signal),
+    replaceLease: (place, body, signal) => {
+      const send: Send = (call) => leases.replaceNamespacedLease({ ...STRICT, ...place, body }, call)
+      return caller.call({ method: 'PUT', send, read: objectOf }, signal)
+    },
+    readSecret: (place, signal) => find((call) => core.readNamespacedSecret(place, call), signal),
+    createSecret: (namespace, body, signal) =>
+      create((call) => core.createNamespacedSecret({ ...STRICT, namespace, body }, call), signal),
+    patchSecret: (place, body, signal) =>
+      patch(MERGE, (call) => core.patchNamespacedSecret({ ...STRICT, ...place, body }, call), signal),
+    readConfigMap: (place, signal) => find((call) => core.readNamespacedConfigMap(place, call), signal),
+    createEvent: async (body, signal) => {
+      const { namespace = '' } = body.metadata
+      await create((call) => core.createNamespacedEvent({ ...STRICT, namespace, body }, call), signal)
+    },
+    list: (of, { limit, continue: token, metadataOnly = false }, signal) => {
+      const page = { limit, ...(token !== undefined && { _continue: token }) }
+      const send: Send = (call) =>
+        of.group === ''
+          ? core.listConfigMapForAllNamespaces(page, call)
+          : custom.listClusterCustomObject({ ...of, ...page }, call)
+      const headers = { Accept: acceptOf('PartialObjectMetadataList', metadataOnly) }
+      return caller.call({ method: 'GET', headers, send, read: pageOf }, signal)
+    },
+    watch: (of, watched, signal) => openWatch(options, { path: pathOf(of), ...watched }, signal),
+    apply: (at, { object: body, manager: fieldManager }, signal) =>
+      patch(APPLY, (call) => patchCustom(custom, { ...STRICT, ...at, body, fieldManager, force: true }, call), signal),
+    mergePatch: (at, body, signal) =>
+      patch(MERGE, (call) => patchCustom(custom, { ...STRICT, ...at, body }, call), signal),
+    remove: async (at, uid, signal) => {
+      const send: Send = (call) =>
+        custom.deleteNamespacedCustomObject({ ...at, body: { preconditions: { uid } } }, call)
+      await caller.call({ method: 'DELETE', send, read: () => true }, signal)
+    },
+    [Symbol.dispose]: () => caller[Symbol.dispose](),
+  }
+}
+
+type CustomPatch = CustomLocation & { readonly body: object; readonly fieldManager?: string; readonly force?: boolean }
+
+function patchCustom(custom: CustomObjectsApi, { namespace, subresource, ...patch }: CustomPatch, call: CallOptions) {
+  if (namespace === undefined) {
+    return subresource === undefined
+      ? custom.patchClusterCustomObject(patch, call)
+      : custom.patchClusterCustomObjectStatus(patch, call)
+  }
+  return subresource === undefined
+    ? custom.patchNamespacedCustomObject({ ...patch, namespace }, call)
+    : custom.patchNamespacedCustomObjectStatus({ ...patch, namespace }, call)
+}
 
 /** The API server also answers 404 when the kind does not exist, but then without a `Status` that says `NotFound`. */
 function undefinedIfGone(error: unknown): undefined {
@@ -110,21 +157,15 @@ function undefinedIfGone(error: unknown): undefined {
   throw error
 }
 
-function objectOf(question: ApiRequest, answer: unknown): KubeObject {
-  if (isKubeObject(answer)) return answer
-  throw malformed(question)
+function objectOf(answer: unknown): KubeObject | undefined {
+  return isKubeObject(answer) ? answer : undefined
 }
 
-function pageOf(question: ApiRequest, answer: unknown): ListPage {
-  if (!isRecord(answer) || !isRecord(answer['metadata'])) throw malformed(question)
+function pageOf(answer: unknown): ListPage | undefined {
+  if (!isRecord(answer) || !isRecord(answer['metadata'])) return undefined
   const { items, metadata } = answer
-  const { resourceVersion, continue: token } = metadata
-  if (!Array.isArray(items) || !items.every(isKubeObject) || typeof resourceVersion !== 'string') {
-    throw malformed(question)
-  }
+  // The typed clients spell `continue` otherwise.
+  const { resourceVersion, continue: token = metadata['_continue'] } = metadata
+  if (!Array.isArray(items) || !items.every(isKubeObject) || typeof resourceVersion !== 'string') return undefined
   return { items, resourceVersion, ...(typeof token === 'string' && token !== '' && { continue: token }) }
-}
-
-function malformed(question: ApiRequest): ClusterError {
-  return new ClusterError(labelOf(question), { status: 0, reason: 'Malformed' })
 }

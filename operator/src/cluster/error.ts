@@ -1,5 +1,5 @@
 /** The error of a failed request to the API server. */
-import type { IncomingHttpHeaders } from 'node:http'
+import { codeOf, isBrokenConnection } from '@platen/lib/thrown.ts'
 import { isRecord } from './object.ts'
 
 /**
@@ -32,7 +32,7 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ClusterError && error.status === 404
 }
 
-export interface Failure {
+interface Failure {
   readonly status: number
   readonly reason: string
   readonly retryAfterMs?: number | undefined
@@ -46,9 +46,21 @@ export function errorFromAnswer(label: string, answer: ErrorAnswer): ClusterErro
   return new ClusterError(`${label}${where}`, { status, reason, retryAfterMs: retryAfterMsOf(headers) })
 }
 
+/** Builds the error of a request that was not answered, or not completely. */
+export function errorFromFailure(label: string, thrown: unknown, onBroken: () => void = () => undefined): ClusterError {
+  // The error of `fetch` says only that it failed.
+  const cause = thrown instanceof TypeError && thrown.cause !== undefined ? thrown.cause : thrown
+  const reason = codeOf(cause) ?? 'ConnectionFailed'
+  // undici has codes of its own for a connection that ended too soon, or was not there in time.
+  if (isBrokenConnection(cause) || /^UND_ERR_(SOCKET|CONNECT_TIMEOUT)$/.test(reason)) onBroken()
+  return new ClusterError(label, { status: 0, reason }, { cause })
+}
+
+type Headers = Readonly<Record<string, string>>
+
 interface ErrorAnswer {
   readonly status: number
-  readonly headers: IncomingHttpHeaders
+  readonly headers: Headers
   /** Usually a `Status`. */
   readonly body: unknown
 }
@@ -67,7 +79,7 @@ function statusOf(body: unknown): { readonly reason: string; readonly fields: re
   return { reason: typeof reason === 'string' ? reason : 'Unspecified', fields: fields.slice(0, FIELDS_NAMED_MAX) }
 }
 
-function retryAfterMsOf(headers: IncomingHttpHeaders): number | undefined {
+function retryAfterMsOf(headers: Headers): number | undefined {
   const { 'retry-after': text } = headers
   // The header is in seconds.
   return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) * 1000 : undefined

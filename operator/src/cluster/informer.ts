@@ -5,32 +5,44 @@
  * It guarantees three things. Each object is a state that existed, and never goes back to an older one. Every change is reported at least
  * once, after it is applied. The version to resume from moves forward only after everything before it is applied.
  */
-import { backOffMs, randomFraction } from '@platen/contract/back-off.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+import { backOffMs, randomFraction } from '@platen/lib/back-off.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { Cache, type Entry, type ObjectChange } from './cache.ts'
 import type { ClusterClient } from './client.ts'
 import { ClusterError } from './error.ts'
-import type { WatchEvent } from './http/watch.ts'
-import {
-  LIST_PAGE_OBJECTS,
-  WATCH_BACK_OFF,
-  WATCH_IDLE_MS_MAX,
-  WATCH_MS_EXPECTED,
-  WATCH_MS_MAX,
-  WATCH_MS_MIN,
-  WATCHES_REFUSED_MAX,
-} from './limit.ts'
+import { WATCH_BACK_OFF } from './limit.ts'
 import type { KubeObject } from './object.ts'
+import { type ObjectLocation, pathOf } from './path.ts'
+import type { WatchEvent } from './watch.ts'
 
-export interface InformerOptions<T> {
+/** Consecutive refusals of a watch before everything is listed again: the API server may have lost the version we resume from. */
+const WATCHES_REFUSED_MAX = 5
+
+const SECOND_MS = 1000
+/** A watch that ends sooner without an event counts as failed. To reopen it at once would flood the API server. */
+const WATCH_MS_EXPECTED = SECOND_MS
+
+/**
+ * How long the API server keeps a watch open. The request names a random time between the two, so that watches do not end together.
+ * client-node ends a watch that is silent for 30 seconds, and bookmarks come only every minute. But one comes also two seconds before the
+ * API server itself ends a watch, so that the next watch begins where that one was complete.
+ */
+const WATCH_MS_MIN = 20 * SECOND_MS
+const WATCH_MS_MAX = 25 * SECOND_MS
+
+/** Objects per page of a list, the usual value of Kubernetes clients. Parsing a page blocks the event loop for some ten milliseconds. */
+const LIST_PAGE_OBJECTS = 500
+
+interface InformerOptions<T> {
   readonly client: Pick<ClusterClient, 'list' | 'watch'>
   /** Used in logs and metrics. */
   readonly kind: string
-  /** The path of the collection, from `pathOf`. May have a query that selects objects. */
-  readonly path: string
+  /** The collection. */
+  readonly of: ObjectLocation
   /**
    * Returns the part of an object to keep; `before` is what was kept last of the same object. When it throws, the informer logs and counts
    * the object, and keeps its last readable value if there is one.
@@ -39,8 +51,6 @@ export interface InformerOptions<T> {
   /** Called for every change, in order, at least once. It neither waits nor throws. */
   readonly onChange: (change: ObjectChange<T>) => void
   readonly metadataOnly?: boolean
-  /** How long a watch may be silent. */
-  readonly idleMs?: number
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
@@ -128,13 +138,13 @@ class Reflector<T> {
 
   /** Lists all pages, which show one moment. Reads each object as its page arrives, so that only the part to keep stays in memory. */
   async #listPages(signal: AbortSignal) {
-    const { client, path, metadataOnly = false } = this.#options
+    const { client, of, metadataOnly = false } = this.#options
     const entries: Entry<T>[] = []
     let limit = LIST_PAGE_OBJECTS
     let token: string | undefined
     for (;;) {
       try {
-        const page = await client.list(path, { limit, continue: token, metadataOnly }, signal)
+        const page = await client.list(of, { limit, continue: token, metadataOnly }, signal)
         this.#noteContact()
         for (const object of page.items) entries.push(this.#cache.toEntry(object))
         token = page.continue
@@ -147,12 +157,12 @@ class Reflector<T> {
   }
 
   async #watch(from: string, signal: AbortSignal): Promise<void> {
-    const { client, path, metadataOnly = false, idleMs = WATCH_IDLE_MS_MAX, clock, ids, meter, kind } = this.#options
+    const { client, of, metadataOnly = false, clock, ids, meter, kind } = this.#options
     const timeoutSeconds = Math.round((WATCH_MS_MIN + randomFraction(ids) * (WATCH_MS_MAX - WATCH_MS_MIN)) / 1000)
-    const options = { resourceVersion: from, timeoutSeconds, idleMs, metadataOnly }
+    const options = { resourceVersion: from, timeoutSeconds, metadataOnly }
     let openedAt = clock.monotonic()
     let hadEvents = false
-    for await (const event of client.watch(path, options, signal)) {
+    for await (const event of client.watch(of, options, signal)) {
       this.#noteContact()
       if (event.type === 'OPENED') {
         openedAt = clock.monotonic()
@@ -166,7 +176,7 @@ class Reflector<T> {
     }
     signal.throwIfAborted()
     if (!hadEvents && clock.monotonic() - openedAt < WATCH_MS_EXPECTED) {
-      throw new ClusterError(`WATCH ${path}`, { status: 0, reason: 'EndedAtOnce' })
+      throw new ClusterError(`WATCH ${pathOf(of)}`, { status: 0, reason: 'EndedAtOnce' })
     }
     this.#failures = 0
     this.#refusals = 0

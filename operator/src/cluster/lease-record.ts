@@ -1,5 +1,5 @@
 /** The fields of a Kubernetes Lease. Pure. */
-import type { Instant } from '@platen/contract/brand.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { LEASE_MS } from './limit.ts'
 import { isRecord, type KubeObject } from './object.ts'
 

@@ -6,20 +6,23 @@
  * No clock is compared with another. A candidate regards a lease as expired after it saw no change for `LEASE_MS` on its own clock. A
  * holder stops after `LEASE_HELD_MS_MAX` on its own clock, which is before any candidate can regard the lease as expired.
  */
-import { randomFraction } from '@platen/contract/back-off.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
+import { randomFraction } from '@platen/lib/back-off.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
 import type { ClusterClient } from './client.ts'
 import { isConflict, isNotFound } from './error.ts'
 import { acquiredSpec, type LeaseSpec, releasedSpec, renewedSpec, specOf } from './lease-record.ts'
-import { LEASE_HELD_MS_MAX, LEASE_JITTER_MAX, LEASE_MS, LEASE_RELEASE_MS_MAX, LEASE_RETRY_MS } from './limit.ts'
+import { LEASE_HELD_MS_MAX, LEASE_MS, LEASE_RELEASE_MS_MAX, LEASE_RETRY_MS } from './limit.ts'
 import type { KubeObject } from './object.ts'
-import { pathOf } from './path.ts'
+
+/** Largest random addition to the wait of candidates, as a share of the wait, so that they do not ask together. */
+const LEASE_JITTER_MAX = 0.2
 
 export interface LeaseOptions {
-  readonly client: Pick<ClusterClient, 'get' | 'create' | 'replace'>
+  readonly client: Pick<ClusterClient, 'readLease' | 'createLease' | 'replaceLease'>
   readonly namespace: string
   readonly name: string
   /** Unique to this process for all time. */
@@ -85,7 +88,7 @@ class Candidate {
   async tryAcquire(signal: AbortSignal): Promise<AcquiredLease | undefined> {
     const { client, identity, epochMin, clock } = this.#options
     const limited = AbortSignal.any([signal, clock.timeout(LEASE_HELD_MS_MAX)])
-    const found = await client.get(leasePath(this.#options), limited)
+    const found = await client.readLease(this.#options, limited)
     if (found !== undefined && !this.#isFree(found)) return undefined
     const transitions = found === undefined ? 0 : specOf(found).leaseTransitions
     // The epoch grows even when the lease was deleted and counts from 0 again.
@@ -183,7 +186,7 @@ class LeaseHolder {
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error
     }
-    const found = await client.get(leasePath(this.#options), signal)
+    const found = await client.readLease(this.#options, signal)
     if (found !== undefined && !this.#isOwn(found)) return this.#markLost('acquired by another process')
     this.#acquired = await writeLease(this.#options, { spec, current: found }, signal)
   }
@@ -223,13 +226,7 @@ async function writeLease(
   const { client, clock, namespace, name } = options
   const writtenAt = clock.monotonic()
   if (current !== undefined)
-    return { spec, writtenAt, object: await client.replace(leasePath(options), { ...current, spec }, signal) }
+    return { spec, writtenAt, object: await client.replaceLease(options, { ...current, spec }, signal) }
   const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name }, spec }
-  return { spec, writtenAt, object: await client.create(pathOf({ ...LEASES, namespace }), lease, signal) }
-}
-
-const LEASES = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }
-
-function leasePath({ namespace, name }: LeaseOptions): string {
-  return pathOf({ ...LEASES, namespace, name })
+  return { spec, writtenAt, object: await client.createLease(namespace, lease, signal) }
 }

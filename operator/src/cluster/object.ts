@@ -7,7 +7,7 @@ export interface KubeObject {
   readonly [field: string]: unknown
 }
 
-export interface Metadata {
+interface Metadata {
   readonly name: string
   readonly namespace?: string
   readonly uid: string

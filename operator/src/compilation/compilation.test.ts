@@ -1,14 +1,20 @@
-import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/limit.ts'
-import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
-import type { CheckFault } from '@platen/contract/template-check.ts'
-import { API_KEYS_MAX, DEFAULT_LIMITS, type KeyHash } from '@platen/contract/tenant.ts'
+import { WEBHOOK_SECRET_OVERLAP_MS } from '@platen/contract/domain/limit.ts'
+import type { ApiKeyResource, Resource, TemplateResource, Uid } from '@platen/contract/domain/resource.ts'
+import type { CheckFault } from '@platen/contract/domain/template-check.ts'
+import {
+  API_KEYS_MAX,
+  DEFAULT_LIMITS,
+  type KeyHash,
+  TEMPLATES_MAX,
+  type TenantId,
+} from '@platen/contract/domain/tenant.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import { type Compiled, compile, NO_PREVIOUS, resultsOf } from '@platen/settings/compile/compile.ts'
 import type { CompileResult } from '@platen/settings/compile/compile-result.ts'
 import type { Finding } from '@platen/settings/compile/condition.ts'
 import { checkRequestsOf } from '@platen/settings/compile/template.ts'
 import { accountErased } from '@platen/settings/compile/tenant/account.ts'
-import { type FoundSecret } from '@platen/settings/compile/tenant.ts'
+import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import { array, assert, constantFrom, nat, property, record } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -279,6 +285,32 @@ describe('a compilation', () => {
     expect(outcomes().filter((outcome, i) => outcome !== before[i])).toHaveLength(1)
     expect(compilation.update([{ uid: first.metadata.uid }], 0).settingsChanged).toEqual(settingsChanged)
     expect(compilation.settings().keys.size).toBe(API_KEYS_MAX)
+  })
+
+  test('accepts as many templates of a tenant as it may have, and the next one when one of them goes', () => {
+    const checks = new Map<string, readonly []>()
+    const facts = { configMaps: new Map(), checks, webhookSecrets: new Map(), foundKeys: new Map() }
+    const compilation = openCompilation({ ...OPTIONS, facts, previous: NO_PREVIOUS })
+    const templates = Array.from({ length: TEMPLATES_MAX + 1 }, (_, i) =>
+      aTemplateResource({ metadata: { name: `template-${i}`, createdAt: i } }),
+    )
+    for (const key of checkRequestsOf(templates, new Map()).keys()) checks.set(key, [])
+    const [first, last] = [templates[0], templates.at(-1)] as [TemplateResource, TemplateResource]
+    const put = (...resources: readonly Resource[]) =>
+      compilation.update(
+        resources.map((resource) => ({ uid: resource.metadata.uid, resource })),
+        0,
+      )
+    const served = () => compilation.settings().templates.get(last.spec.tenantRef.name as TenantId)?.size
+    put(aPlanResource(), aTenantResource(), ...templates.slice(0, -2))
+    expect(compilation.accepts(last)).toBe(true)
+    put(...templates.slice(-2, -1))
+    expect([compilation.accepts(last), compilation.accepts(first), served()]).toEqual([false, true, TEMPLATES_MAX])
+    put(last)
+    expect([compilation.accepts(last), served()]).toEqual([false, TEMPLATES_MAX])
+    const { settingsChanged } = compilation.update([{ uid: first.metadata.uid }], 0)
+    expect([...settingsChanged].toSorted()).toEqual([first.metadata.uid, last.metadata.uid].toSorted())
+    expect([compilation.accepts(last), served()]).toEqual([true, TEMPLATES_MAX])
   })
 
   test('waits for no overlap of a key that has expired', () => {

@@ -3,7 +3,7 @@
  * that it affects, out of thousands of tenants. The steps and the results are the same as if everything were compiled again. Pure apart
  * from its memory.
  */
-import type { Instant } from '@platen/contract/brand.ts'
+
 import type {
   ApiKeyResource,
   PlanResource,
@@ -11,9 +11,10 @@ import type {
   TemplateResource,
   TenantResource,
   Uid,
-} from '@platen/contract/resource.ts'
-import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/tenant.ts'
-import { compileApiKeys, keysWithinLimit } from '@platen/settings/compile/api-key.ts'
+} from '@platen/contract/domain/resource.ts'
+import { type ApiKey, type Limits, TEMPLATES_MAX, type Template, type Tenant } from '@platen/contract/domain/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { compileApiKeys, withinLimit } from '@platen/settings/compile/api-key.ts'
 import { byAge, type CompileResult } from '@platen/settings/compile/compile-result.ts'
 import { compileTemplates } from '@platen/settings/compile/template.ts'
 import { compilePlans, compileTenants, findTenant, type TenantsByName } from '@platen/settings/compile/tenant.ts'
@@ -27,7 +28,7 @@ export interface ResourceChange {
   readonly resource?: Resource
 }
 
-export interface Update {
+interface Update {
   /** Resources whose settings or conditions changed, including removed ones. */
   readonly changed: ReadonlySet<Uid>
   /** The subset whose settings changed. The processes that enforce settings must learn of these. */
@@ -80,7 +81,7 @@ export function openCompilation(options: CompilationOptions): Compilation {
     settings: () => content,
     resultOf: (uid) => plans.resultOf(uid) ?? tenants.resultOf(uid) ?? templates.resultOf(uid) ?? apiKeys.resultOf(uid),
     tenantInForce: (uid) => tenants.inForce.get(uid)?.settings,
-    accepts: (resource) => 'tenant' in findTenant(resource, tenantsByName(state)),
+    accepts: (resource) => 'tenant' in findTenant(resource, tenantsByName(state)) && mayBeInForce(state, resource),
     tenantsOf: relations.tenantsOf,
     dependentsOf: relations.dependentsOf,
     nextDueAt: () => (dueAt.size === 0 ? undefined : Math.min(...dueAt.values())),
@@ -93,8 +94,8 @@ interface Affected {
   /** Names of affected plans and tenants. A plan affects its tenants; a tenant affects its templates and keys. */
   readonly plans: Set<string>
   readonly tenants: Set<string>
-  /** Names of tenants whose keys may have changed. */
-  readonly keyOwners: Set<string>
+  /** Names of tenants whose templates or keys may have changed. */
+  readonly owners: Set<string>
 }
 
 function compileChanges(state: CompilationState, changes: readonly ResourceChange[], now: Instant): void {
@@ -103,7 +104,7 @@ function compileChanges(state: CompilationState, changes: readonly ResourceChang
   for (const [uid, due] of state.dueAt) if (due <= now) uids.add(uid)
   // Resources that conflicted with a changed resource may no longer conflict.
   for (const kind of [tenants, templates, apiKeys]) for (const uid of kind.withConflicting(uids)) uids.add(uid)
-  const affected: Affected = { uids, plans: new Set(), tenants: new Set(), keyOwners: new Set() }
+  const affected: Affected = { uids, plans: new Set(), tenants: new Set(), owners: new Set() }
   /** Plans that may have come into use or out of use. */
   const counted = new Set<string>()
   for (const { uid, resource } of changes) {
@@ -113,7 +114,7 @@ function compileChanges(state: CompilationState, changes: readonly ResourceChang
       if (each?.kind === 'Plan') affected.plans.add(each.metadata.name)
       if (each?.kind === 'Tenant') affected.tenants.add(each.metadata.name)
       if (each?.kind === 'Tenant') counted.add(each.spec.planRef.name)
-      if (each?.kind === 'ApiKey') affected.keyOwners.add(each.spec.tenantRef.name)
+      if (each?.kind === 'Template' || each?.kind === 'ApiKey') affected.owners.add(each.spec.tenantRef.name)
     }
     relations.set(uid, resource)
     if (resource === undefined) for (const kind of [plans, tenants, templates, apiKeys]) kind.remove(uid)
@@ -155,36 +156,50 @@ function recompileTenants(
   }
 }
 
-function recompileDependents(
-  state: CompilationState,
-  { uids, tenants: names, keyOwners }: Affected,
-  now: Instant,
-): void {
-  const { relations, templates, apiKeys, facts, allowedKeys } = state
+function recompileDependents(state: CompilationState, { uids, tenants: names, owners }: Affected, now: Instant): void {
+  const { relations, templates, apiKeys, facts } = state
   for (const name of names) for (const uid of relations.dependentsOf(name)) uids.add(uid)
-  for (const name of names.union(keyOwners)) for (const uid of updateKeysWithinLimit(state, name)) uids.add(uid)
+  for (const name of names.union(owners)) for (const uid of updateAllowed(state, name)) uids.add(uid)
   for (const kind of [templates, apiKeys]) for (const uid of kind.withConflicting(uids)) uids.add(uid)
   const resources = resourcesOf(state, uids)
-  const given = { ...facts, tenants: tenantsByName(state), now }
   const ofTemplates = resources.filter((resource) => resource.kind === 'Template')
   const ofKeys = resources.filter((resource) => resource.kind === 'ApiKey')
+  const isWithinLimit = (resource: TemplateResource | ApiKeyResource) => isAllowed(state, resource)
+  const given = { ...facts, isWithinLimit, tenants: tenantsByName(state), now }
   templates.setResults(
     compileTemplates({ ...given, templates: ofTemplates, previous: templates.inForce, ...NO_SOURCES }).results,
   )
-  const isWithinLimit = ({ metadata, spec }: ApiKeyResource) =>
-    allowedKeys.get(spec.tenantRef.name)?.has(metadata.uid) === true
-  apiKeys.setResults(compileApiKeys({ ...given, apiKeys: ofKeys, isWithinLimit, previous: apiKeys.inForce }))
+  apiKeys.setResults(compileApiKeys({ ...given, apiKeys: ofKeys, previous: apiKeys.inForce }))
 }
 
-/** Decides which keys of a tenant are within its limit. Returns the keys whose answer changed. */
-function updateKeysWithinLimit(state: CompilationState, name: string): ReadonlySet<Uid> {
-  const { relations, allowedKeys } = state
+const LIMITED = ['Template', 'ApiKey'] as const
+
+/** Decides which templates and keys of a tenant are within its limits. Returns those whose answer changed. */
+function updateAllowed(state: CompilationState, name: string): readonly Uid[] {
+  const { relations, allowed } = state
   const tenant = tenantsByName(state).get(name)
-  const before = allowedKeys.get(name) ?? new Set()
-  const after = tenant === undefined ? new Set<Uid>() : keysWithinLimit(tenant, relations.keysOf(name))
-  if (after.size === 0) allowedKeys.delete(name)
-  else allowedKeys.set(name, after)
-  return before.symmetricDifference(after)
+  return LIMITED.flatMap((kind) => {
+    const key = `${kind} ${name}`
+    const before = allowed.get(key) ?? new Set()
+    const after = tenant === undefined ? new Set<Uid>() : withinLimit(tenant, kind, relations.oldestFirst(kind, name))
+    if (after.size === 0) allowed.delete(key)
+    else allowed.set(key, after)
+    return [...before.symmetricDifference(after)]
+  })
+}
+
+function isAllowed(
+  { allowed }: CompilationState,
+  { kind, metadata, spec }: TemplateResource | ApiKeyResource,
+): boolean {
+  return allowed.get(`${kind} ${spec.tenantRef.name}`)?.has(metadata.uid) === true
+}
+
+/** Tells whether a template is within the limit of its tenant, or will be when it is compiled for the first time. */
+function mayBeInForce(state: CompilationState, resource: TemplateResource): boolean {
+  const { relations, allowed } = state
+  if (relations.resourceOf(resource.metadata.uid) !== undefined) return isAllowed(state, resource)
+  return (allowed.get(`Template ${resource.spec.tenantRef.name}`)?.size ?? 0) < TEMPLATES_MAX
 }
 
 function tenantsByName({ relations, tenants }: CompilationState): TenantsByName {

@@ -1,7 +1,7 @@
 /** The compile results of the resources of one kind, by uid, and which of them changed. */
 import { isDeepStrictEqual } from 'node:util'
-import { openLruCache } from '@platen/contract/lru-cache.ts'
-import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
+import type { Condition, Resource, Uid } from '@platen/contract/domain/resource.ts'
+import { openLruCache } from '@platen/lib/lru-cache.ts'
 import type { CompileResult, InForce } from '@platen/settings/compile/compile-result.ts'
 import type { Replacement } from './compiled-settings.ts'
 import { type AncestorsOf, type ConflictIndex, openConflictIndex } from './conflict-index.ts'
@@ -21,13 +21,13 @@ export interface CompiledKind<Kind extends Resource, Settings> {
   readonly clearChanges: () => void
 }
 
-export interface KindChanges<Settings> {
+interface KindChanges<Settings> {
   /** Resources whose settings or conditions changed. */
   readonly uids: ReadonlySet<Uid>
   readonly replacements: ReadonlyMap<Uid, Replacement<Settings>>
 }
 
-export interface CompiledKindOptions<Kind extends Resource, Settings> {
+interface CompiledKindOptions<Kind extends Resource, Settings> {
   readonly previous: InForce<Settings>
   /** Returns the exclusive names that a resource asks for and those it holds. */
   readonly exclusiveNamesOf: (asked: Kind, held: Settings | undefined) => readonly string[]

@@ -1,6 +1,7 @@
 /** The settings in force, as a series of snapshots. Each snapshot shares the unchanged parts with the one before. */
-import { PersistentMap } from '@platen/contract/persistent-map.ts'
-import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/tenant.ts'
+
+import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/domain/tenant.ts'
+import { PersistentMap } from '@platen/lib/persistent-map.ts'
 
 /** The settings before and after. Undefined when there were, or are, none. */
 export interface Replacement<Settings> {
@@ -8,7 +9,7 @@ export interface Replacement<Settings> {
   readonly after: Settings | undefined
 }
 
-export interface Replacements {
+interface Replacements {
   readonly tenants: readonly Replacement<Tenant>[]
   readonly keys: readonly Replacement<readonly ApiKey[]>[]
   readonly templates: readonly Replacement<Template>[]

@@ -2,7 +2,7 @@
  * An index of the exclusive names that resources want. Out of thousands of resources it finds the few that decide whether one resource
  * gets its name: those that conflict with it, those that conflict with these, and so on.
  */
-import type { Uid } from '@platen/contract/resource.ts'
+import type { Uid } from '@platen/contract/domain/resource.ts'
 
 export interface ConflictIndex {
   /** Replaces the exclusive names that a resource wants. */
@@ -46,7 +46,7 @@ export function openConflictIndex(ancestorsOf: AncestorsOf): ConflictIndex {
   }
 }
 
-export interface Multimap<Key, Value extends string> {
+interface Multimap<Key, Value extends string> {
   readonly add: (key: Key, value: Value) => void
   readonly delete: (key: Key, value: Value) => void
   readonly get: (key: Key) => ReadonlySet<Value>

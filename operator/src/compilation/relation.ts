@@ -1,5 +1,5 @@
 /** All resources, and which resource names which. */
-import type { ApiKeyResource, Resource, Uid } from '@platen/contract/resource.ts'
+import type { ApiKeyResource, Resource, TemplateResource, Uid } from '@platen/contract/domain/resource.ts'
 import { byAge } from '@platen/settings/compile/compile-result.ts'
 import { openMultimap } from './conflict-index.ts'
 
@@ -12,9 +12,11 @@ export interface Relations {
   readonly tenantsOf: (plan: string) => ReadonlySet<Uid>
   /** The templates and keys that name a tenant. */
   readonly dependentsOf: (tenant: string) => ReadonlySet<Uid>
-  /** The keys that name a tenant, the oldest first. */
-  readonly keysOf: (tenant: string) => readonly ApiKeyResource[]
+  /** The templates or keys that name a tenant, the oldest first. */
+  readonly oldestFirst: (kind: Dependent['kind'], tenant: string) => readonly Dependent[]
 }
+
+type Dependent = ApiKeyResource | TemplateResource
 
 /** Opens without resources. */
 export function openRelations(): Relations {
@@ -23,20 +25,21 @@ export function openRelations(): Relations {
   const named = new Map<string, Uid>()
   const tenantsOfPlan = openMultimap<string, Uid>()
   const dependents = openMultimap<string, Uid>()
-  const keys = new Map<string, ApiKeyResource[]>()
+  const sorted = new Map<string, Dependent[]>()
   const index = (resource: Resource, verb: 'add' | 'delete') => {
     const { uid } = resource.metadata
     if (resource.kind === 'Tenant') tenantsOfPlan[verb](resource.spec.planRef.name, uid)
-    if (resource.kind === 'Template' || resource.kind === 'ApiKey') dependents[verb](resource.spec.tenantRef.name, uid)
-    if (resource.kind === 'ApiKey') indexKey(resource, verb)
+    if (resource.kind !== 'Template' && resource.kind !== 'ApiKey') return
+    dependents[verb](resource.spec.tenantRef.name, uid)
+    indexByAge(resource, verb)
   }
-  const indexKey = (resource: ApiKeyResource, verb: 'add' | 'delete') => {
-    const { name } = resource.spec.tenantRef
-    const own = keys.get(name) ?? []
+  const indexByAge = (resource: Dependent, verb: 'add' | 'delete') => {
+    const name = `${resource.kind} ${resource.spec.tenantRef.name}`
+    const own = sorted.get(name) ?? []
     if (verb === 'add') own.splice(insertionIndex(own, resource), 0, resource)
     else own.splice(own.indexOf(resource), 1)
-    if (own.length === 0) keys.delete(name)
-    else keys.set(name, own)
+    if (own.length === 0) sorted.delete(name)
+    else sorted.set(name, own)
   }
   return {
     resourceOf: (uid) => resources.get(uid),
@@ -61,7 +64,7 @@ export function openRelations(): Relations {
     },
     tenantsOf: tenantsOfPlan.get,
     dependentsOf: dependents.get,
-    keysOf: (tenant) => keys.get(tenant) ?? [],
+    oldestFirst: (kind, tenant) => sorted.get(`${kind} ${tenant}`) ?? [],
   }
 }
 

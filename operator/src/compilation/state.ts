@@ -1,7 +1,14 @@
 /** The memory of a compilation: the resources and their compile results. */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
-import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/tenant.ts'
+
+import type {
+  ApiKeyResource,
+  PlanResource,
+  TemplateResource,
+  TenantResource,
+  Uid,
+} from '@platen/contract/domain/resource.ts'
+import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/domain/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { requestedHashes } from '@platen/settings/compile/api-key.ts'
 import type { CompileInput, Previous } from '@platen/settings/compile/compile.ts'
 import { qualifiedCodeOf, requestedCodeOf } from '@platen/settings/compile/template.ts'
@@ -10,9 +17,16 @@ import { type CompiledKind, openCompiledKind } from './compiled-kind.ts'
 import { openRelations, type Relations } from './relation.ts'
 
 /** Facts besides the resources. The maps may change. The caller then reports the resources concerned as changes. */
-export type Facts = Pick<
+type Facts = Pick<
   CompileInput,
-  'configMaps' | 'foundKeys' | 'webhookSecrets' | 'accountRefusals' | 'reseal' | 'areSecretsReadable' | 'checks'
+  | 'configMaps'
+  | 'prepared'
+  | 'foundKeys'
+  | 'webhookSecrets'
+  | 'accountRefusals'
+  | 'reseal'
+  | 'areSecretsReadable'
+  | 'checks'
 >
 
 export interface CompilationOptions extends Pick<CompileInput, 'defaults' | 'serviceBucket'> {
@@ -27,8 +41,8 @@ export interface CompilationState extends Omit<CompilationOptions, 'previous'> {
   readonly tenants: CompiledKind<TenantResource, Tenant>
   readonly templates: CompiledKind<TemplateResource, Template>
   readonly apiKeys: CompiledKind<ApiKeyResource, readonly ApiKey[]>
-  /** The ApiKeys within the limit of their tenant, by the name of the tenant. */
-  readonly allowedKeys: Map<string, ReadonlySet<Uid>>
+  /** The templates and ApiKeys within the limits of their tenant, by kind and name of the tenant. */
+  readonly allowed: Map<string, ReadonlySet<Uid>>
   /** When the settings of a resource change without a change of the resource. */
   readonly dueAt: Map<Uid, Instant>
 }
@@ -39,7 +53,7 @@ export function openCompilationState({ previous, ...options }: CompilationOption
   return {
     ...options,
     relations: openRelations(),
-    allowedKeys: new Map(),
+    allowed: new Map(),
     dueAt: new Map(),
     plans: openCompiledKind({ previous: previous.plans, exclusiveNamesOf: () => [] }),
     tenants: openCompiledKind({

@@ -3,9 +3,10 @@
  * Tenants that are being deleted nor the erasures they ordered. A Tenant that took their account at once would be shown what is being
  * erased, and its own renders would be erased with it.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { TenantResource, Uid } from '@platen/contract/resource.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
+
+import type { TenantResource, Uid } from '@platen/contract/domain/resource.ts'
+import type { Tenant } from '@platen/contract/domain/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { byAge } from '@platen/settings/compile/compile-result.ts'
 import { type Finding, fails } from '@platen/settings/compile/condition.ts'
 import { accountErased, accountTaken } from '@platen/settings/compile/tenant/account.ts'
@@ -13,7 +14,7 @@ import { type ErasureOrderStore, erasureEndsAt } from '@platen/settings/publish/
 import type { ResourceView } from '../reconcile/resource-view.ts'
 import { ACCOUNT_RETRY_MS } from './limit.ts'
 
-export interface AccountCheckOptions {
+interface AccountCheckOptions {
   readonly ports: ErasureOrderStore
   /** All resources, including those that are being deleted. */
   readonly views: () => readonly ResourceView[]

@@ -1,8 +1,8 @@
 /** Prepares an ApiKey for compiling: finds its key, in the Secret `secretName` or in its spec. */
-import { keyIdOf, parseKeyHash } from '@platen/contract/api-key.ts'
-import { parseInstant } from '@platen/contract/instant.ts'
-import { type ApiKeyResource, type Uid } from '@platen/contract/resource.ts'
-import type { ApiKeyStatus } from '@platen/contract/schema/resource.ts'
+import { keyIdOf, parseKeyHash } from '@platen/contract/domain/api-key.ts'
+import type { ApiKeyResource, Uid } from '@platen/contract/domain/resource.ts'
+import type { ApiKeyStatus } from '@platen/contract/domain/resource-spec.ts'
+import { parseInstant } from '@platen/lib/instant.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import type { KindHandler } from '../reconcile/kind-handler.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
@@ -10,7 +10,7 @@ import type { StatusFields } from '../reconcile/status.ts'
 import { reconcileKeySecret, type SecretPorts } from '../secret/reconcile-key-secret.ts'
 import { isUpToDate, type SecretTracker } from './secret-tracker.ts'
 
-export interface ApiKeyHandlerOptions {
+interface ApiKeyHandlerOptions {
   readonly ports: SecretPorts
   /** Read by the compilation. */
   readonly foundKeys: Map<Uid, FoundKey>

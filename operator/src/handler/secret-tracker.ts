@@ -1,14 +1,15 @@
 /** The state of every Secret when it was last reconciled. The audit compares with it to find Secrets that somebody changed. */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { Resource } from '@platen/contract/resource.ts'
+
+import type { Resource } from '@platen/contract/domain/resource.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Log } from '@platen/lib/log.ts'
 import type { Warning } from '../reconcile/event.ts'
 import { FINALIZER, keyOfResource, type ResourceView } from '../reconcile/resource-view.ts'
 import { isConditionTrue, type Status } from '../reconcile/status.ts'
 import type { Unread } from '../secret/audit.ts'
 import type { ObservedSecret, ReconciledSecret } from '../secret/update-secret.ts'
 
-export interface SecretTrackerOptions {
+interface SecretTrackerOptions {
   readonly log: Log
   /** Called after a Secret that somebody had changed was repaired. */
   readonly onRepair: () => void

@@ -3,31 +3,30 @@
  * store. So nothing is published that a renderer cannot read. A template that no tenant accepts is not prepared. A running check blocks
  * no worker: workers reconcile other resources meanwhile.
  */
-import type { Instant } from '@platen/contract/brand.ts'
+
+import type { TemplateResource, Uid } from '@platen/contract/domain/resource.ts'
+import type { TemplateStatus } from '@platen/contract/domain/resource-spec.ts'
+import type { CheckFault, TemplateChecker } from '@platen/contract/domain/template-check.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { TemplateResource, Uid } from '@platen/contract/resource.ts'
-import type { TemplateStatus } from '@platen/contract/schema/resource.ts'
-import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { digestOf } from '@platen/settings/compile/digest.ts'
-import { type ConfigMapContent, configMapNamesOf } from '@platen/settings/compile/source.ts'
-import { checkRequestsOf, sampleOf } from '@platen/settings/compile/template.ts'
-import type { CheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
+import { type ConfigMapContent, type ConfigMaps, configMapKeysOf } from '@platen/settings/compile/source.ts'
+import { checkRequestsOf, digestSource, type PreparedSource, sampleOf } from '@platen/settings/compile/template.ts'
 import { storeSources } from '@platen/settings/publish/store-source.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { isRecord, parseKey } from '../cluster/object.ts'
-import { pathOf } from '../cluster/path.ts'
 import { openMultimap } from '../compilation/conflict-index.ts'
 import type { Prepared } from '../reconcile/kind-handler.ts'
 import { keyOfResource } from '../reconcile/resource-view.ts'
 import { isConditionTrue } from '../reconcile/status.ts'
 import { CHECK_AGAIN_MS } from './limit.ts'
 
-export interface TemplateSourceOptions {
-  readonly client: Pick<ClusterClient, 'get'>
+interface TemplateSourceOptions {
+  readonly client: Pick<ClusterClient, 'readConfigMap'>
   /** The current resource version of a ConfigMap, by `namespace/name`. Undefined when there is none. */
   readonly versionOf: (configMap: string) => string | undefined
-  readonly checks: CheckScheduler
+  readonly checker: TemplateChecker
   /** Tells whether the tenant that the template names accepts it. Only then is it checked and stored. */
   readonly isAccepted: (resource: TemplateResource) => boolean
   /** Called when a check has a result. The template must then be prepared again. */
@@ -39,7 +38,7 @@ export interface TemplateSourceOptions {
 
 export class TemplateSources implements Disposable {
   readonly #options: TemplateSourceOptions
-  readonly #configMapUsers = openUsageIndex<string>((name) => this.configMaps.delete(name))
+  readonly #configMapUsers = openUsageIndex<string>(() => undefined)
   /** A result is dropped with the last template that uses it. */
   readonly #checkUsers = openUsageIndex<Uid>((key) => {
     this.checks.delete(key)
@@ -54,8 +53,8 @@ export class TemplateSources implements Disposable {
   readonly #running = new Map<Uid, RunningCheck>()
   /** Templates that were not prepared because no tenant accepted them. */
   readonly #unaccepted = new Set<Uid>()
-  /** Read by the compilation. */
-  readonly configMaps = new Map<string, FetchedConfigMap>()
+  /** Read by the compilation. Digests only: the sources themselves are in the artifact store, or are read again. */
+  readonly prepared = new Map<Uid, ReadSource>()
   /** Read by the compilation. */
   readonly checks = new Map<string, readonly CheckFault[]>()
 
@@ -70,8 +69,8 @@ export class TemplateSources implements Disposable {
 
   /** Trusts a status that says the template is sound, if it uses no ConfigMap. Does not wait. */
   restore(resource: TemplateResource, status: TemplateStatus): void {
-    if (configMapNamesOf(resource).length > 0 || !isSound(resource, status)) return
-    for (const [key, { source }] of checkRequestsOf([resource], this.configMaps))
+    if (configMapKeysOf(resource).size > 0 || !isSound(resource, status)) return
+    for (const [key, { source }] of checkRequestsOf([resource], NO_CONFIG_MAPS))
       if (digestOf(source) === status.digest) this.#storeFaults(resource.metadata.uid, key, [])
   }
 
@@ -86,18 +85,20 @@ export class TemplateSources implements Disposable {
    */
   async prepare(resource: TemplateResource, status: TemplateStatus, signal: AbortSignal): Promise<Prepared> {
     const { uid } = resource.metadata
-    this.#configMapUsers.set(keyOfResource(resource), configMapNamesOf(resource))
+    this.#configMapUsers.set(keyOfResource(resource), [...configMapKeysOf(resource).keys()])
     // At start it is unknown which tenant accepts which template. But a template that was checked was accepted.
     if (!isSound(resource, status) && !this.#options.isAccepted(resource)) {
       this.#unaccepted.add(uid)
       return {}
     }
     this.#unaccepted.delete(uid)
-    for (const configMap of configMapNamesOf(resource)) await this.#fetch(configMap, signal)
-    const [check] = checkRequestsOf([resource], this.configMaps)
-    this.#cancelCheck(uid, check?.[0])
-    if (check === undefined) return {}
-    const [key, request] = check
+    const known = this.#unchanged(resource)
+    if (known !== undefined) return known
+    const { versions, digested, request } = await this.#read(resource, signal)
+    const key = 'checkKey' in digested ? digested.checkKey : undefined
+    this.prepared.set(uid, { ...digested, versions, generation: resource.metadata.generation })
+    this.#cancelCheck(uid, key)
+    if (key === undefined || request === undefined) return {}
     const { source, assets } = request
     const digest = digestOf(source)
     const answer = this.#running.get(uid)?.faults
@@ -106,7 +107,7 @@ export class TemplateSources implements Disposable {
     const isUnknown = answer === undefined && isDue
     const isRestored = isUnknown && isSound(resource, status) && status.digest === digest
     if (isUnknown && !isRestored) {
-      this.#startCheck(resource, key, request)
+      this.#startCheck(resource, key)
       return { isPending: true }
     }
     const faults = isRestored ? [] : (answer ?? this.checks.get(key) ?? [])
@@ -123,22 +124,44 @@ export class TemplateSources implements Disposable {
     return retryAt === undefined || isRestored ? {} : { retryAt }
   }
 
-  #startCheck(resource: TemplateResource, key: string, request: CheckRequest): void {
+  /** The answer of the last time, if neither the template nor a ConfigMap has changed since, and no check is running or due. */
+  #unchanged(resource: TemplateResource): Prepared | undefined {
+    const { uid, generation } = resource.metadata
+    const before = this.prepared.get(uid)
+    const versions = this.#versionsOf(resource)
+    if (versions.length === 0 || before?.generation !== generation || this.#running.has(uid)) return undefined
+    if (versions.some((version, at) => version === undefined || version !== before.versions[at])) return undefined
+    if (!('checkKey' in before)) return {}
+    return this.#checkUsers.of(before.checkKey).has(uid) && !this.#inconclusive.has(before.checkKey) ? {} : undefined
+  }
+
+  #versionsOf(resource: TemplateResource): readonly (string | undefined)[] {
+    return Array.from(configMapKeysOf(resource).keys(), this.#options.versionOf)
+  }
+
+  #startCheck(resource: TemplateResource, key: string): void {
     const { uid } = resource.metadata
     if (this.#running.has(uid)) return
     const running = { key, canceled: new AbortController() }
     this.#running.set(uid, running)
-    // Rejects when the check is canceled.
-    this.#runCheck(resource, { asked: running, request }, running.canceled.signal).catch(() => undefined)
+    this.#runCheck(resource, running, running.canceled.signal).catch(() => {
+      if (running.canceled.signal.aborted) return
+      // Its sources were away or have changed, so they are read again.
+      this.#running.delete(uid)
+      this.#options.onCheckDone(resource)
+    })
   }
 
-  async #runCheck(
-    resource: TemplateResource,
-    { asked: running, request }: { readonly asked: RunningCheck; readonly request: CheckRequest },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { checks, clock, onCheckDone } = this.#options
-    const { faults, isFinal } = await checks.check(resource.spec.tenantRef.name, request, signal)
+  async #runCheck(resource: TemplateResource, running: RunningCheck, signal: AbortSignal): Promise<void> {
+    const { checker, clock, onCheckDone } = this.#options
+    // Read when its turn has come: thousands of templates may wait for theirs.
+    const readRequest = async () => {
+      const { digested, request } = await this.#read(resource, signal)
+      if (request === undefined || !('checkKey' in digested) || digested.checkKey !== running.key)
+        throw new Error('the sources have changed')
+      return request
+    }
+    const { faults, isFinal } = await checker.check(resource.spec.tenantRef.name, readRequest, signal)
     signal.throwIfAborted()
     running.faults = faults
     if (isFinal) this.#inconclusive.delete(running.key)
@@ -165,6 +188,7 @@ export class TemplateSources implements Disposable {
     this.#cancelCheck(uid)
     this.#unaccepted.delete(uid)
     this.#configMapUsers.set(keyOfResource(resource), [])
+    this.prepared.delete(uid)
     this.#checkUsers.set(uid, [])
   }
 
@@ -173,25 +197,33 @@ export class TemplateSources implements Disposable {
     this.#checkUsers.set(uid, [key])
   }
 
-  async #fetch(configMap: string, signal: AbortSignal): Promise<void> {
-    const version = this.#options.versionOf(configMap)
-    if (version !== undefined && this.configMaps.get(configMap)?.resourceVersion === version) return
-    const place = { group: '', version: 'v1', plural: 'configmaps', ...parseKey(configMap) }
-    const object = await this.#options.client.get(pathOf(place), signal)
-    if (object === undefined) {
-      this.configMaps.delete(configMap)
-      return
+  /** Reads the sources of a template. The caller keeps them no longer than it needs them. */
+  async #read(resource: TemplateResource, signal: AbortSignal) {
+    const configMaps = new Map<string, ConfigMapContent>()
+    const versions: (string | undefined)[] = []
+    for (const [name, keys] of configMapKeysOf(resource)) {
+      const { namespace = '', name: own } = parseKey(name)
+      const object = await this.#options.client.readConfigMap({ namespace, name: own }, signal)
+      versions.push(object?.metadata.resourceVersion)
+      if (object === undefined) continue
+      const { data, binaryData } = object
+      configMaps.set(name, { data: textsOf(data, keys), binaryData: textsOf(binaryData, keys) })
     }
-    const { data, binaryData, metadata } = object
-    // The API server accepts only strings in them.
-    const texts = (value: unknown) => (isRecord(value) ? (value as Readonly<Record<string, string>>) : {})
-    const { resourceVersion } = metadata
-    this.configMaps.set(configMap, { data: texts(data), binaryData: texts(binaryData), resourceVersion })
+    return { versions, ...digestSource(resource, configMaps) }
   }
 }
 
-interface FetchedConfigMap extends ConfigMapContent {
-  readonly resourceVersion: string
+const NO_CONFIG_MAPS: ConfigMaps = new Map()
+
+/** The named texts. The API server accepts only strings in them. */
+function textsOf(values: unknown, keys: ReadonlySet<string>): Readonly<Record<string, string>> {
+  const texts = isRecord(values) ? (values as Readonly<Record<string, string>>) : {}
+  return Object.fromEntries(Object.entries(texts).filter(([key]) => keys.has(key)))
+}
+
+type ReadSource = PreparedSource & {
+  /** The resource versions of its ConfigMaps when they were read. */
+  readonly versions: readonly (string | undefined)[]
 }
 
 interface RunningCheck {

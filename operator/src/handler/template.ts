@@ -1,5 +1,5 @@
 /** Prepares a Template for compiling; see `template-source.ts`. */
-import type { TemplateResource } from '@platen/contract/resource.ts'
+import type { TemplateResource } from '@platen/contract/domain/resource.ts'
 import type { KindHandler } from '../reconcile/kind-handler.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
 import type { TemplateSources } from './template-source.ts'

@@ -1,8 +1,9 @@
 /** Prepares a Tenant for compiling: finds the secret that signs its webhooks. Orders the erasure of its renders when it is deleted. */
-import type { Instant } from '@platen/contract/brand.ts'
-import { type TenantResource, type Uid } from '@platen/contract/resource.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
-import { signingSecretsOf } from '@platen/contract/webhook-secret.ts'
+
+import type { TenantResource, Uid } from '@platen/contract/domain/resource.ts'
+import type { Tenant } from '@platen/contract/domain/tenant.ts'
+import { signingSecretsOf } from '@platen/contract/domain/webhook-secret.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { type FoundSecret, storageOf } from '@platen/settings/compile/tenant.ts'
 import { type ErasureOrderStore, orderErasure } from '@platen/settings/publish/order-erasure.ts'
 import type { KindHandler } from '../reconcile/kind-handler.ts'
@@ -11,7 +12,7 @@ import { reconcileWebhookSecret, type WebhookSecretPorts } from '../secret/recon
 import type { AccountCheck } from './account.ts'
 import { isUpToDate, type SecretTracker } from './secret-tracker.ts'
 
-export interface TenantHandlerOptions {
+interface TenantHandlerOptions {
   readonly ports: WebhookSecretPorts & ErasureOrderStore
   /** Read by the compilation. */
   readonly webhookSecrets: Map<Uid, FoundSecret>

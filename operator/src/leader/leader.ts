@@ -1,23 +1,22 @@
 /** The work of the operator that holds the lease: it publishes the declared resources and repairs what others change. */
 import { once } from 'node:events'
-import { DIRECTORY_REPAIR_MS } from '@platen/contract/limit.ts'
+import { DIRECTORY_REPAIR_MS } from '@platen/contract/domain/limit.ts'
+import type { Uid } from '@platen/contract/domain/resource.ts'
+import type { TemplateChecker } from '@platen/contract/domain/template-check.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
+import { resealWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { Uid } from '@platen/contract/resource.ts'
-import type { SealKeyReport, SealKeys } from '@platen/contract/seal.ts'
-import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
-import { resealWebhookSecret } from '@platen/contract/webhook-secret.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
+import type { SealKeyReport, SealKeys } from '@platen/lib/seal.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import type { Finding } from '@platen/settings/compile/condition.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
-import { openCheckScheduler } from '@platen/settings/publish/check-scheduler.ts'
-import type { PublishCheck } from '@platen/settings/publish/run-check.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { type Compilation, openCompilation } from '../compilation/compilation.ts'
 import { AccountCheck } from '../handler/account.ts'
@@ -30,7 +29,7 @@ import { WorkQueue } from '../queue/work-queue.ts'
 import { runWorkers } from '../queue/worker.ts'
 import { openEvents } from '../reconcile/event.ts'
 import type { KindHandler } from '../reconcile/kind-handler.ts'
-import { PUBLISH_RETRY_MS, RECONCILE_WORKERS, RECONCILE_WORKERS_OF_ONE_KIND } from '../reconcile/limit.ts'
+import { PUBLISH_RETRY_MS, RECONCILE_WORKERS } from '../reconcile/limit.ts'
 import { type Enforcement, Propagation } from '../reconcile/propagation.ts'
 import { Publication, type PublicationOptions } from '../reconcile/publication.ts'
 import { Reconciler } from '../reconcile/reconciler.ts'
@@ -44,6 +43,9 @@ import { DIRECTORY_AUDIT_MS, RECONCILE_DRAIN_MS } from './limit.ts'
 import { previousSettings } from './recovery.ts'
 import { openSealKeyWatch, type SealKeyWatch } from './seal-key.ts'
 import { openUsageReader } from './usage.ts'
+
+/** Concurrent reconciles of one kind. When one kind is slow, the other kinds still have workers. */
+const RECONCILE_WORKERS_OF_ONE_KIND = (RECONCILE_WORKERS * 3) / 4
 
 /** The publisher, which holds the epoch of the lease. */
 export type Publisher = PublicationOptions['publisher'] & {
@@ -61,7 +63,7 @@ export interface LeaderPorts {
   readonly readSealKeyReports: (signal: AbortSignal) => Promise<readonly SealKeyReport[]>
   readonly artifacts: ArtifactStore
   readonly limiter: Pick<Limiter, 'usage'>
-  readonly check: PublishCheck
+  readonly checker: TemplateChecker
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
@@ -86,7 +88,7 @@ export interface LeaderSettings {
 /** Receives the changes of the resource cache. */
 export type Subscriber = Pick<Reconciler, 'onChange'> & { readonly onConfigMapChange: (name: string) => void }
 
-export interface LeaderOptions extends LeaderSettings {
+interface LeaderOptions extends LeaderSettings {
   readonly ports: LeaderPorts
   readonly resources: ResourceCache
   /** Sets the subscriber, which then receives every change. */
@@ -179,16 +181,15 @@ function buildLeader(options: LeaderOptions, seal: SealKeyWatch) {
     ...ports,
     versionOf: resources.versionOf,
     serviceBucket,
-    checks: openCheckScheduler(ports),
     isAccepted: (template) => compilation.accepts(template),
     onCheckDone: (template) => reconciler.markDirty(keyOfResource(template)),
   })
-  const { configMaps, checks } = sources
+  const { prepared, checks } = sources
   // The name of a key is its hash, so it is safe to log.
   const published = publisher.published((kind, name) => log.error({ kind, name }, 'published entry unreadable'))
   const reseal = (sealed: string, incarnation: string) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys() })
   const compilation: Compilation = openCompilation({
-    facts: { ...found, configMaps, checks, reseal, areSecretsReadable: seal.isReadable },
+    facts: { ...found, configMaps: new Map(), prepared, checks, reseal, areSecretsReadable: seal.isReadable },
     previous: previousSettings({ views: resources.all(), published, serviceBucket }),
     serviceBucket,
     defaults: DEFAULT_LIMITS,

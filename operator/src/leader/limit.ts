@@ -35,9 +35,3 @@ export const USAGE_CONFIRMED_EVERY_MS = 24 * 3600 * SECOND_MS
  */
 export const ERASURE_POLL_MS_MIN = 5 * SECOND_MS
 export const ERASURE_POLL_MS_MAX = 600 * SECOND_MS
-
-/** Erasures that are looked at together. Each waits for one request to the artifact store. */
-export const ERASURE_WORKERS = 4
-
-/** Longest wait before a finished Erasure is looked at again. A timer cannot be longer than 24 days. */
-export const ERASURE_IDLE_MS_MAX = 24 * 3600 * SECOND_MS

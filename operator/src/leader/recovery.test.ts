@@ -1,12 +1,12 @@
-import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { Resource } from '@platen/contract/resource.ts'
+import type { Resource } from '@platen/contract/domain/resource.ts'
 import {
   DEFAULT_LIMITS,
   type Template,
   type TemplateCode,
   type TemplateDigest,
   type TenantId,
-} from '@platen/contract/tenant.ts'
+} from '@platen/contract/domain/tenant.ts'
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { expect, test } from 'vitest'
 import { aTemplateResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { packStatus } from '../reconcile/packed-status.ts'

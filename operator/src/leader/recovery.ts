@@ -1,7 +1,6 @@
 /** Finds the settings in force when an operator starts, from Redis and from the statuses. Pure. */
-import { tenantSpecDefaults } from '@platen/contract/crd/tenant.ts'
-import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { Resource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
+import { tenantSpecDefaults } from '@platen/contract/domain/crd/tenant.ts'
+import type { Resource, TemplateResource, TenantResource, Uid } from '@platen/contract/domain/resource.ts'
 import {
   DEFAULT_LIMITS,
   type Limits,
@@ -9,7 +8,8 @@ import {
   type TemplateDigest,
   type Tenant,
   type TenantId,
-} from '@platen/contract/tenant.ts'
+} from '@platen/contract/domain/tenant.ts'
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import { codeOf } from '@platen/settings/compile/source.ts'
 import { settingsOf } from '@platen/settings/compile/template.ts'
 import { storageOf } from '@platen/settings/compile/tenant.ts'

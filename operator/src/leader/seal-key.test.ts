@@ -1,8 +1,8 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
+import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/lib/seal.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { SEAL_KEYS_CHECK_MS } from './limit.ts'
 import { openSealKeyWatch } from './seal-key.ts'
 

@@ -3,13 +3,13 @@
  * report, which open the secrets. If they do not have a key in common, webhooks wait, and every tenant says so.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/lib/seal.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { SEAL_KEYS_CHECK_MS } from './limit.ts'
 
-export interface SealKeyWatchOptions {
+interface SealKeyWatchOptions {
   /** The present keys of the operator. */
   readonly sealKeys: () => SealKeys
   /** Reads the reports of all events processes. Throws `Unavailable`. */

@@ -1,10 +1,10 @@
 /** The operator. It reads all resources from the start, and reconciles while it holds the lease. */
-import { raceAbort } from '@platen/contract/race.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import { acquireLease, type HeldLease } from '../cluster/lease.ts'
 import { openResourceCache, type ResourceCache } from '../reconcile/resource-cache.ts'
 import { type LeaderPorts, type LeaderSettings, type Publisher, runLeader, type Subscriber } from './leader.ts'
 
-export interface OperatorOptions {
+interface OperatorOptions {
   readonly ports: Omit<LeaderPorts, 'publisher'>
   readonly settings: LeaderSettings
   /** Acquires the right to publish with an epoch. */
@@ -13,7 +13,7 @@ export interface OperatorOptions {
   readonly readEpoch: (signal: AbortSignal) => Promise<number>
 }
 
-export interface Operator extends AsyncDisposable {
+interface Operator extends AsyncDisposable {
   readonly resources: Pick<ResourceCache, 'keyExpiries'>
   /** True when all resources have been read. Only then can this process take over at once. */
   readonly isReady: () => boolean
@@ -78,11 +78,14 @@ function leaseGuardedClient(client: LeaderPorts['client'], { isHeld, lost }: Hel
       return call(...given)
     }
   }
-  const { create, replace, apply, mergePatch, remove } = client
+  const { createLease, replaceLease, createSecret, patchSecret, createEvent, apply, mergePatch, remove } = client
   return {
     ...client,
-    create: guarded(create),
-    replace: guarded(replace),
+    createLease: guarded(createLease),
+    replaceLease: guarded(replaceLease),
+    createSecret: guarded(createSecret),
+    patchSecret: guarded(patchSecret),
+    createEvent: guarded(createEvent),
     apply: guarded(apply),
     mergePatch: guarded(mergePatch),
     remove: guarded(remove),

@@ -3,15 +3,16 @@
  * the API server notices. It writes no status itself: the reconciler writes the figures with the rest of a status, so the two never
  * overwrite each other. The last figures are in the statuses, so a new leader continues with them.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import { monthOf } from '@platen/contract/domain/render.ts'
+import type { Resource, Uid } from '@platen/contract/domain/resource.ts'
+import type { TenantStatus } from '@platen/contract/domain/resource-spec.ts'
+import type { Tenant } from '@platen/contract/domain/tenant.ts'
 import type { Limiter, Usage } from '@platen/contract/port/limiter.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { monthOf } from '@platen/contract/render.ts'
-import type { Resource, Uid } from '@platen/contract/resource.ts'
-import type { TenantStatus } from '@platen/contract/schema/resource.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { unpackStatus } from '../reconcile/packed-status.ts'
 import type { ResourceCache } from '../reconcile/resource-cache.ts'
 import { keyOfResource } from '../reconcile/resource-view.ts'
@@ -25,7 +26,7 @@ import {
   USAGE_STEP,
 } from './limit.ts'
 
-export interface UsageOptions {
+interface UsageOptions {
   readonly resources: Pick<ResourceCache, 'all'>
   /** The settings of a tenant in force. */
   readonly inForce: (uid: Uid) => Tenant | undefined
@@ -36,7 +37,7 @@ export interface UsageOptions {
   readonly log: Log
 }
 
-export interface UsageReader {
+interface UsageReader {
   /** Returns the figures that the status of a tenant must show. Undefined if there are none. */
   readonly usageOf: (uid: Uid) => TenantUsage | undefined
   /** Reads round after round. Rejects with the signal's reason when it aborts. */

@@ -1,5 +1,5 @@
 /** The limits of the work queue, each with its unit and the reason for its value. */
-import type { BackOff } from '@platen/contract/back-off.ts'
+import type { BackOff } from '@platen/lib/back-off.ts'
 
 const SECOND_MS = 1000
 

@@ -1,9 +1,9 @@
-import { type ManualClock, manualClock } from '@platen/adapters/memory/clock.ts'
-import { seededIds } from '@platen/adapters/memory/ids.ts'
 import type { Priority } from '@platen/contract/port/operator-meter.ts'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
+import { type ManualClock, manualClock } from '../../../test/fixture/memory/clock.ts'
+import { seededIds } from '../../../test/fixture/memory/ids.ts'
 import { RECONCILE_BACK_OFF } from './limit.ts'
 import { WorkQueue, type WorkQueueOptions } from './work-queue.ts'
 

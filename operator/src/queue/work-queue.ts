@@ -6,11 +6,11 @@
  * No two workers have the same key at once, and no key is lost: after the last `add`, a full reconcile always starts later.
  */
 import assert from 'node:assert/strict'
-import { backOffMs, randomFraction } from '@platen/contract/back-off.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
 import type { ControllerMeter, Priority, WorkState } from '@platen/contract/port/operator-meter.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+import { backOffMs, randomFraction } from '@platen/lib/back-off.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import { RECONCILE_BACK_OFF } from './limit.ts'
 
 export interface WorkQueueOptions {

@@ -1,8 +1,9 @@
 /** Workers that reconcile one key after the other and retry failures. */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+
 import type { ControllerMeter } from '@platen/contract/port/operator-meter.ts'
-import { firstAborted } from '@platen/contract/race.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { firstAborted } from '@platen/lib/race.ts'
 import { RECONCILE_MS_MAX } from './limit.ts'
 import type { WorkQueue } from './work-queue.ts'
 

@@ -2,18 +2,18 @@
  * Kubernetes events, for `kubectl describe`. Records one when a resource becomes ready, stops being ready, or has a new reason for not
  * being ready. Records one also for a request that has no effect.
  */
-import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { Resource } from '@platen/contract/resource.ts'
+import type { CoreV1Event } from '@kubernetes/client-node'
+import type { Resource } from '@platen/contract/domain/resource.ts'
+import { canonicalJson, sha256 } from '@platen/lib/canonical-json.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
 import type { ClusterClient } from '../cluster/client.ts'
-import { pathOf } from '../cluster/path.ts'
 import { API_VERSION } from './resource-view.ts'
-import { kubernetesTime, type Status } from './status.ts'
+import type { Status } from './status.ts'
 
-export interface EventOptions {
-  readonly client: Pick<ClusterClient, 'create'>
+interface EventOptions {
+  readonly client: Pick<ClusterClient, 'createEvent'>
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
@@ -45,11 +45,9 @@ const CLUSTER_NAMESPACE = 'default'
 export function openEvents(options: EventOptions): Events {
   const { client, ids, log } = options
   const record = async (resource: Resource, event: EventFields, signal: AbortSignal) => {
-    const namespace = namespaceOf(resource)
-    const path = pathOf({ group: '', version: 'v1', plural: 'events', namespace })
     const { kind } = resource
     await client
-      .create(path, eventOf(resource, event, options), signal)
+      .createEvent(eventOf(resource, event, options), signal)
       .catch((err: unknown) => log.debug({ err, kind }, 'event not recorded'))
   }
   return {
@@ -79,9 +77,9 @@ function eventOf(
   resource: Resource,
   { id, ...fields }: EventFields,
   { clock, instance }: Pick<EventOptions, 'clock' | 'instance'>,
-): object {
+): CoreV1Event {
   const { kind, metadata } = resource
-  const at = kubernetesTime(clock.now())
+  const at = new Date(clock.now())
   return {
     apiVersion: 'v1',
     kind: 'Event',

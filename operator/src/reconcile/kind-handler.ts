@@ -1,5 +1,5 @@
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Resource } from '@platen/contract/resource.ts'
+import type { Resource } from '@platen/contract/domain/resource.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import type { Warning } from './event.ts'
 import type { ResourceView } from './resource-view.ts'
 import type { Status, StatusFields } from './status.ts'

@@ -3,9 +3,10 @@
  * fragment is stored as one character. Most of its conditions changed in the same second, so that time is stored once. Deflate would need
  * less memory in the end, but far more while it runs.
  */
-import type { Brand } from '@platen/contract/brand.ts'
-import { CONDITION_TYPES } from '@platen/contract/resource.ts'
-import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+
+import { CONDITION_TYPES } from '@platen/contract/domain/resource.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
+import type { Brand } from '@platen/lib/brand.ts'
 import type { Status } from './status.ts'
 
 /** Two packed statuses are equal if the statuses are equal, with their fields in the same order. */

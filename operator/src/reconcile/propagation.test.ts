@@ -1,6 +1,6 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
 import { SILENT } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { type Enforcement, Propagation } from './propagation.ts'
 
 const NONE: Enforcement = { all: 0, behind: 0, revision: 0, isCertain: false }

@@ -1,8 +1,15 @@
 /** Reads which revision every API process enforces, and notifies those that wait for a revision. Reads only while somebody waits. */
-import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { ENFORCED_POLL_MS, ENFORCED_POLL_MS_MAX } from './limit.ts'
+
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
+
+const SECOND_MS = 1000
+/**
+ * How often the operator reads which revision every process enforces, while a resource waits for one. The interval grows with the wait.
+ */
+const ENFORCED_POLL_MS = 25
+const ENFORCED_POLL_MS_MAX = SECOND_MS
 
 /** How far the processes are. Counts those that reported recently. */
 export interface Enforcement {
@@ -15,7 +22,7 @@ export interface Enforcement {
   readonly isCertain: boolean
 }
 
-export interface PropagationOptions {
+interface PropagationOptions {
   readonly readEnforced: (signal: AbortSignal) => Promise<Enforcement>
   /** Called once for each key that waited, when every process enforces its revision. */
   readonly onEnforced: (key: string) => void

@@ -2,16 +2,21 @@
  * The only path from resources to Redis. Changes that arrive while a revision is being published are compiled and published together as
  * the next revision. So a change waits for two calls at most, and ten thousand changes need few calls.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { type Notifier, openNotifier } from '@platen/contract/notifier.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import type { Uid } from '@platen/contract/domain/resource.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceFirst } from '@platen/contract/race.ts'
-import type { Uid } from '@platen/contract/resource.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
+import { raceFirst } from '@platen/lib/race.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { Compilation, ResourceChange } from '../compilation/compilation.ts'
-import { PUBLICATION_IDLE_MS_MAX, PUBLISH_RETRY_MS } from './limit.ts'
+import { PUBLISH_RETRY_MS } from './limit.ts'
+
+const SECOND_MS = 1000
+/** Longest wait of the publication before it checks the clock again. A timer cannot be longer than 24 days. */
+const PUBLICATION_IDLE_MS_MAX = 3600 * SECOND_MS
 
 export interface PublicationOptions {
   readonly compilation: Compilation

@@ -1,13 +1,13 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDirectory } from '@platen/adapters/memory/directory.ts'
-import { seededIds } from '@platen/adapters/memory/ids.ts'
+import type { Uid } from '@platen/contract/domain/resource.ts'
+import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { Uid } from '@platen/contract/resource.ts'
-import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER, SILENT } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
+import { seededIds } from '../../../test/fixture/memory/ids.ts'
 import { aKeyHash, anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { openCompilation } from '../compilation/compilation.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
@@ -84,7 +84,7 @@ async function reconciling() {
   const statuses: Status[] = []
   const client = {
     apply: async () => WRITTEN,
-    mergePatch: async (_path: string, patch: object) => {
+    mergePatch: async (_at: object, patch: object) => {
       statuses.push(Object(patch).status)
       return WRITTEN
     },

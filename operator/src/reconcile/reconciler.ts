@@ -4,13 +4,14 @@
  * Reconciles wait for the API server and for each other, publishing does not. So two changes are published before the reconcile: a new
  * spec of a tenant or key in force, and the removal of any resource. A key is revoked equally fast under any load.
  */
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { firstAborted } from '@platen/contract/race.ts'
-import type { Resource, Uid } from '@platen/contract/resource.ts'
-import type { Kind, TenantStatus } from '@platen/contract/schema/resource.ts'
+
+import type { Resource, Uid } from '@platen/contract/domain/resource.ts'
+import type { Kind, TenantStatus } from '@platen/contract/domain/resource-spec.ts'
+import { canonicalJson } from '@platen/lib/canonical-json.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
+import { firstAborted } from '@platen/lib/race.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { isNotFound } from '../cluster/error.ts'
 import type { Compilation } from '../compilation/compilation.ts'
@@ -18,7 +19,7 @@ import { RECONCILE_MS_MAX } from '../queue/limit.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
 import type { Events } from './event.ts'
 import type { KindHandler } from './kind-handler.ts'
-import { RECONCILE_WORKERS, REVOKED_MS_MAX, STATUS_COUNTS_DELAY_MS, STATUS_ENFORCED_WAIT_MS } from './limit.ts'
+import { RECONCILE_WORKERS, REVOKED_MS_MAX, STATUS_COUNTS_DELAY_MS } from './limit.ts'
 import { unpackStatus } from './packed-status.ts'
 import type { Propagation } from './propagation.ts'
 import type { InForceSince, Publication } from './publication.ts'
@@ -43,12 +44,17 @@ import {
   FINALIZER,
   hasSameSpec,
   keyOfResource,
+  locationOf,
   type ResourceView,
-  resourcePath,
 } from './resource-view.ts'
 import { mergePatchOf, type Progress, type StatusFields, statusOf } from './status.ts'
 
-export interface ReconcilerOptions {
+/**
+ * How long a status write waits for the resource to be enforced. Most resources are enforced within this time, so one write reports both.
+ */
+const STATUS_ENFORCED_WAIT_MS = 250
+
+interface ReconcilerOptions {
   readonly resources: Pick<ResourceCache, 'get' | 'all'>
   readonly compilation: Pick<Compilation, 'resultOf' | 'tenantsOf' | 'dependentsOf'>
   readonly publication: Pick<Publication, 'start' | 'isEmpty' | 'submit' | 'inForceSince'>
@@ -309,7 +315,7 @@ export class Reconciler {
     const written: WrittenStatus = { status }
     stage.report.written = written
     try {
-      const answer = await client.mergePatch(resourcePath(view.resource, 'status'), patch, signal)
+      const answer = await client.mergePatch(locationOf(view.resource, 'status'), patch, signal)
       written.resourceVersion = answer.metadata.resourceVersion
     } catch (error) {
       // The stored status is unknown now.
@@ -328,7 +334,7 @@ export class Reconciler {
       metadata: { ...identityOf(view.resource.metadata), ...metadata },
     }
     await this.#options.client
-      .apply(resourcePath(view.resource), { object, manager: FIELD_MANAGER }, signal)
+      .apply(locationOf(view.resource), { object, manager: FIELD_MANAGER }, signal)
       .catch((error: unknown) => {
         if (!isNotFound(error)) throw error
       })

@@ -1,16 +1,16 @@
 /** All resources, kept current. Holds the four kinds completely, and the names and resource versions of ConfigMaps. */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+
+import type { Kind } from '@platen/contract/domain/resource-spec.ts'
 import type { OperatorMeter, Priority } from '@platen/contract/port/operator-meter.ts'
-import type { Kind } from '@platen/contract/schema/resource.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
 import type { ObjectChange } from '../cluster/cache.ts'
 import type { ClusterClient } from '../cluster/client.ts'
 import { type Informer, openInformer } from '../cluster/informer.ts'
-import { pathOf } from '../cluster/path.ts'
 import {
-  collectionPath,
+  collectionOf,
   hasSameSpec,
   KINDS,
   keyOfResource,
@@ -18,7 +18,7 @@ import {
   readResourceView,
 } from './resource-view.ts'
 
-export interface ResourceCacheOptions {
+interface ResourceCacheOptions {
   readonly client: Pick<ClusterClient, 'list' | 'watch'>
   readonly onChange: (change: ViewChange) => void
   /** Called when a ConfigMap appears, changes or disappears, with its `namespace/name`. */
@@ -52,7 +52,7 @@ export interface ResourceCache extends AsyncDisposable {
 
 /** The kinds that are listed and watched. Erasures are no settings, so this cache does not have them. */
 export const FOLLOWED_KINDS: readonly string[] = [...KINDS, 'ConfigMap', 'Erasure']
-const CONFIG_MAPS = pathOf({ group: '', version: 'v1', plural: 'configmaps' })
+const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps' }
 
 export function openResourceCache(options: ResourceCacheOptions): ResourceCache {
   const { onChange, onConfigMap } = options
@@ -71,7 +71,7 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
       openInformer<ResourceView>({
         ...options,
         kind,
-        path: collectionPath(kind),
+        of: collectionOf(kind),
         read: (object, before) => readResourceView(kind, object, before),
         onChange: onObjectChange,
       }),
@@ -80,7 +80,7 @@ export function openResourceCache(options: ResourceCacheOptions): ResourceCache 
   const configMaps = openInformer<string>({
     ...options,
     kind: 'ConfigMap',
-    path: CONFIG_MAPS,
+    of: CONFIG_MAPS,
     metadataOnly: true,
     read: ({ metadata }) => metadata.resourceVersion,
     onChange: ({ key }) => onConfigMap(key),

@@ -1,7 +1,8 @@
 /** What the reconciler remembers of the resource under one key. */
-import type { Instant } from '@platen/contract/brand.ts'
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import type { Resource } from '@platen/contract/resource.ts'
+
+import type { Resource } from '@platen/contract/domain/resource.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { canonicalJson } from '@platen/lib/canonical-json.ts'
 import { unpackStatus } from './packed-status.ts'
 import type { InForceSince } from './publication.ts'
 import type { ResourceView } from './resource-view.ts'

@@ -1,10 +1,11 @@
 /** The four kinds as the API server has them: what was declared, and the last status. */
-import { type NamespacedMetadata, type Resource, type Uid } from '@platen/contract/resource.ts'
-import type { ApiKeySpec, Kind, PlanSpec, TemplateSpec, TenantSpec } from '@platen/contract/schema/resource.ts'
-import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
+import type { NamespacedMetadata, Resource, Uid } from '@platen/contract/domain/resource.ts'
+import type { ApiKeySpec, Kind, PlanSpec, TemplateSpec, TenantSpec } from '@platen/contract/domain/resource-spec.ts'
+import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/domain/resource-spec.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
+import type { CustomLocation } from '../cluster/client.ts'
 import { isRecord, type KubeObject } from '../cluster/object.ts'
-import { pathOf } from '../cluster/path.ts'
+import type { ObjectLocation } from '../cluster/path.ts'
 import { type PackedStatus, packStatus } from './packed-status.ts'
 
 const GROUP = 'platen.dev'
@@ -103,16 +104,16 @@ export function hasSameSpec(before: ResourceView, after: ResourceView): boolean 
   )
 }
 
-/** Returns the path of a kind in all namespaces. */
-export function collectionPath(kind: Kind): string {
-  return pathOf({ group: GROUP, version: VERSION, plural: PLURALS[kind] })
+/** Locates a kind in all namespaces. */
+export function collectionOf(kind: Kind): ObjectLocation {
+  return { group: GROUP, version: VERSION, plural: PLURALS[kind] }
 }
 
-/** Returns the path of one resource, or of its status. */
-export function resourcePath({ kind, metadata }: Resource, subresource?: 'status'): string {
+/** Locates one resource, or its status. */
+export function locationOf({ kind, metadata }: Resource, subresource?: 'status'): CustomLocation {
   const namespace = 'namespace' in metadata ? { namespace: metadata.namespace } : {}
   const part = subresource === undefined ? {} : { subresource }
-  return pathOf({ group: GROUP, version: VERSION, plural: PLURALS[kind], ...namespace, name: metadata.name, ...part })
+  return { ...collectionOf(kind), ...namespace, name: metadata.name, ...part }
 }
 
 /** Returns the key under which a resource is reconciled: `Template team-acme/invoice`. */

@@ -1,5 +1,5 @@
-import type { Condition } from '@platen/contract/resource.ts'
-import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
+import type { Condition } from '@platen/contract/domain/resource.ts'
+import { DEFAULT_LIMITS, type Tenant, type TenantId } from '@platen/contract/domain/tenant.ts'
 import { conditionsOf, fails, holds } from '@platen/settings/compile/condition.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,9 +1,15 @@
 /** Computes the status of a resource. Pure. */
-import type { Instant } from '@platen/contract/brand.ts'
-import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
-import { type Condition, type ConditionReason, type ConditionType, WAITING_REASONS } from '@platen/contract/resource.ts'
-import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@platen/contract/schema/resource.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
+
+import {
+  type Condition,
+  type ConditionReason,
+  type ConditionType,
+  WAITING_REASONS,
+} from '@platen/contract/domain/resource.ts'
+import type { ApiKeyStatus, PlanStatus, TemplateStatus, TenantStatus } from '@platen/contract/domain/resource-spec.ts'
+import type { Tenant } from '@platen/contract/domain/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { canonicalJson, sha256 } from '@platen/lib/canonical-json.ts'
 import { type Finding, fails, holds, toCondition } from '@platen/settings/compile/condition.ts'
 import { codeOf } from '@platen/settings/compile/source.ts'
 import { defaultEngineOf } from '@platen/settings/compile/template.ts'
@@ -22,7 +28,7 @@ export type Progress =
     }
   | { readonly step: 'published' | 'enforced'; readonly since: InForceSince; readonly enforced: Enforcement }
 
-export interface StatusInput {
+interface StatusInput {
   readonly result: AnyCompileResult
   readonly progress: Progress
   readonly statusFields: StatusFields

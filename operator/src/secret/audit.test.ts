@@ -1,5 +1,5 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { auditSecrets, type Unread } from './audit.ts'
 import { SECRET_AUDIT_READS_PER_SECOND_MAX } from './limit.ts'
 import type { ObservedSecret } from './update-secret.ts'

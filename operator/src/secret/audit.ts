@@ -2,7 +2,7 @@
  * Finds Secrets that somebody changed or removed. The operator does not watch Secrets, since the right to watch them includes the right
  * to read them all. So it reads each Secret that matters again, slowly, and finds every change within one round.
  */
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { SecretLocation } from './cluster-secret.ts'
 import { SECRET_AUDIT_READS_PER_SECOND_MAX } from './limit.ts'
 import type { ObservedSecret } from './update-secret.ts'
@@ -12,7 +12,7 @@ const PAUSE_MS = 1000 / SECRET_AUDIT_READS_PER_SECOND_MAX
 /** A Secret that this process has not read yet. The next reconcile reads it. */
 export type Unread = 'unread'
 
-export interface AuditOptions {
+interface AuditOptions {
   /** The Secrets as the last reconciles saw them, by the keys of their owners. May change at any time. */
   readonly observed: ReadonlyMap<string, ObservedSecret | Unread>
   /** Called when the Secret changed or was not read yet, so that it is reconciled again. Called in each round until that happened. */

@@ -1,4 +1,4 @@
-import type { Uid } from '@platen/contract/resource.ts'
+import type { Uid } from '@platen/contract/domain/resource.ts'
 import { describe, expect, test } from 'vitest'
 import type { KubeObject, OwnerReference } from '../cluster/object.ts'
 import { differencesBetween, newBody, type Owner, ownershipOf, patchBody, readClusterSecret } from './cluster-secret.ts'

@@ -1,6 +1,7 @@
 /** Secrets in the cluster: who owns one, how it differs from the wanted state, and the requests that change it. Pure. */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Uid } from '@platen/contract/resource.ts'
+
+import type { Uid } from '@platen/contract/domain/resource.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import type { KubeObject, OwnerReference } from '../cluster/object.ts'
 import type { Annotations } from './rotation.ts'
 
@@ -83,7 +84,7 @@ export function readClusterSecret({ metadata, ...fields }: KubeObject): ClusterS
  * Who owns a Secret. `own`: this resource. `orphan`: nobody, but we made it; a tool that restored it may have dropped the owner.
  * `predecessor`: an earlier resource with the same name. `taken`: somebody else.
  */
-export type Ownership = 'own' | 'orphan' | 'predecessor' | 'taken'
+type Ownership = 'own' | 'orphan' | 'predecessor' | 'taken'
 
 export function ownershipOf(secret: ClusterSecret, owner: Owner): Ownership {
   const controller = secret.owners.find((reference) => reference.controller === true)

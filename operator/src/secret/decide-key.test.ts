@@ -1,9 +1,9 @@
-import { seededIds } from '@platen/adapters/memory/ids.ts'
-import { hashOfKey, keyIdOf, newApiKey } from '@platen/contract/api-key.ts'
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Uid } from '@platen/contract/resource.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+import { hashOfKey, keyIdOf, newApiKey } from '@platen/contract/domain/api-key.ts'
+import type { Uid } from '@platen/contract/domain/resource.ts'
+import type { KeyHash } from '@platen/contract/domain/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
+import { seededIds } from '../../../test/fixture/memory/ids.ts'
 import { anApiKeyResource, aWrittenSecret } from '../../../test/fixture/resource.ts'
 import type { ClusterSecret } from './cluster-secret.ts'
 import { decideKey, type KeyDecision, type KeyInput, type KeyStatus } from './decide-key.ts'
@@ -16,7 +16,9 @@ const resource = anApiKeyResource({ spec: { secretName: 'ci-key', overlapHours: 
 const makeKey = () => newApiKey(BRAND, 'live', ids)
 
 function look(fields: Partial<KeyInput>): KeyInput {
-  return { resource, secret: undefined, status: {}, asked: undefined, now: 0, brand: BRAND, makeKey, ...fields }
+  const place = { namespace: resource.metadata.namespace, name: 'ci-key' }
+  const nothing = { secret: undefined, status: {}, asked: undefined, now: 0 }
+  return { resource, place, ...nothing, brand: BRAND, makeKey, ...fields }
 }
 
 function without(values: Readonly<Record<string, string>>, names: object): Readonly<Record<string, string>> {

@@ -3,13 +3,13 @@
  * the hashes are published, or not at all. The operator restarts from what etcd holds: the Secret and the status.
  */
 import assert from 'node:assert/strict'
-import { seededIds } from '@platen/adapters/memory/ids.ts'
-import { hashOfKey, keyIdOf, newApiKey } from '@platen/contract/api-key.ts'
-import type { Instant } from '@platen/contract/brand.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+import { hashOfKey, keyIdOf, newApiKey } from '@platen/contract/domain/api-key.ts'
+import type { KeyHash } from '@platen/contract/domain/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import type { FoundKey, KeysInForce } from '@platen/settings/compile/api-key.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { seededIds } from '../../../test/fixture/memory/ids.ts'
 import { anApiKeyResource, aWrittenSecret } from '../../../test/fixture/resource.ts'
 import type { ClusterSecret } from './cluster-secret.ts'
 import { decideKey, type KeyStatus } from './decide-key.ts'
@@ -129,6 +129,7 @@ function settle(world: World, until: Step): void {
   const resource = anApiKeyResource({ spec: { secretName: 'ci-key', overlapHours: world.overlapHours } })
   const verdict = decideKey({
     resource,
+    place: { namespace: resource.metadata.namespace, name: 'ci-key' },
     secret,
     status,
     asked: asked === undefined ? undefined : { at: asked, text: new Date(asked).toISOString() },

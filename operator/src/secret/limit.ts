@@ -3,9 +3,6 @@
 /** Served rotations that a Secret remembers, so that none is served twice. Nobody goes back further than this in a manifest. */
 export const SECRET_ROTATIONS_KEPT_MAX = 32
 
-/** Attempts to read and write a Secret when somebody else is faster. After them the reconcile fails and is retried. */
-export const SECRET_TRIES_MAX = 3
-
 /** Wait before asking again whether the Secrets of a namespace are granted. No event reports the grant, as no resource changes. */
 export const SECRETS_GRANT_RETRY_MS = 10_000
 

@@ -5,13 +5,13 @@
  */
 
 import assert from 'node:assert/strict'
-import { newApiKey } from '@platen/contract/api-key.ts'
-import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import { type ApiKeyResource } from '@platen/contract/resource.ts'
-import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
-import { ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
+import { newApiKey } from '@platen/contract/domain/api-key.ts'
+import { apiKeySpecDefaults } from '@platen/contract/domain/crd/api-key.ts'
+import type { ApiKeyResource } from '@platen/contract/domain/resource.ts'
+import { ROTATE_KEY_ANNOTATION } from '@platen/contract/domain/resource-spec.ts'
+import { ENVIRONMENT_VALUES } from '@platen/contract/domain/resource-value.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 import type { FoundKey } from '@platen/settings/compile/api-key.ts'
 import { decideKey, type KeyStatus, keepKey } from './decide-key.ts'
 import { SECRETS_GRANT_RETRY_MS } from './limit.ts'
@@ -27,7 +27,7 @@ export interface SecretPorts {
   readonly namespace: string
 }
 
-export interface KeySecretInput {
+interface KeySecretInput {
   /** An ApiKey with `secretName`. */
   readonly resource: ApiKeyResource
   /** The text of its rotation annotation. */
@@ -49,7 +49,7 @@ export async function reconcileKeySecret(
   const { asked, ignored } = readRotationRequest(rotation, ROTATE_KEY_ANNOTATION)
   const makeKey = () => newApiKey(brand, ENVIRONMENT_VALUES[environment], ids)
   const place = { namespace: resource.metadata.namespace, name: secretName }
-  const decisionInput = () => ({ resource, status, asked, now: clock.now(), brand, makeKey })
+  const decisionInput = () => ({ resource, place, status, asked, now: clock.now(), brand, makeKey })
   const { verdict, observed } = await updateSecret(
     { place, client },
     (secret) => decideKey({ ...decisionInput(), secret }),

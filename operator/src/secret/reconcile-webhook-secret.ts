@@ -2,15 +2,15 @@
  * Reconciles the webhook secret of a Tenant. Reads it from the Secret that `webhookSecretRef` names, or creates and rotates it in a
  * Secret of the operator's namespace. The guarantees of `reconcile-key-secret.ts` hold here too. The result is sealed.
  */
-import { type TenantResource } from '@platen/contract/resource.ts'
-import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
-import type { SealKeys } from '@platen/contract/seal.ts'
+import type { TenantResource } from '@platen/contract/domain/resource.ts'
+import { ROTATE_ANNOTATION } from '@platen/contract/domain/resource-spec.ts'
 import {
   newWebhookSecret,
   referencedSecret,
   sealWebhookSecret,
   type WebhookSecretReference,
-} from '@platen/contract/webhook-secret.ts'
+} from '@platen/contract/domain/webhook-secret.ts'
+import type { SealKeys } from '@platen/lib/seal.ts'
 import type { FoundSecret } from '@platen/settings/compile/tenant.ts'
 import type { KubeObject } from '../cluster/object.ts'
 import { decideWebhookSecret, type PlainSecret, type WebhookSecretStatus } from './decide-webhook-secret.ts'
@@ -23,7 +23,7 @@ export interface WebhookSecretPorts extends SecretPorts {
   readonly sealKeys: () => SealKeys
 }
 
-export interface WebhookSecretInput {
+interface WebhookSecretInput {
   readonly resource: TenantResource
   /** The text of its rotation annotation. */
   readonly rotation: string | undefined

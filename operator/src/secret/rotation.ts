@@ -2,8 +2,8 @@
  * Rotation requests. An annotation of the resource requests one with a time that was not requested before. The Secret records the
  * rotations it has served, in the same write that serves them. So no rotation is served twice, even if a process dies at any point. Pure.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { INSTANT_FORMAT, parseInstant } from '@platen/contract/instant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { INSTANT_FORMAT, parseInstant } from '@platen/lib/instant.ts'
 import { SECRET_ROTATIONS_KEPT_MAX } from './limit.ts'
 
 /** Annotation of a Secret: the rotations it has served, the last one at the end. */

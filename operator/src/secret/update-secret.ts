@@ -2,7 +2,6 @@
 import type { ClusterClient } from '../cluster/client.ts'
 import { ClusterError, isConflict, isNotFound } from '../cluster/error.ts'
 import type { KubeObject } from '../cluster/object.ts'
-import { pathOf } from '../cluster/path.ts'
 import {
   type ClusterSecret,
   newBody,
@@ -12,10 +11,12 @@ import {
   type SecretLocation,
   type WantedSecret,
 } from './cluster-secret.ts'
-import { SECRET_TRIES_MAX } from './limit.ts'
+
+/** Attempts to read and write a Secret when somebody else is faster. After them the reconcile fails and is retried. */
+const SECRET_TRIES_MAX = 3
 
 /** The methods of the client that Secrets need. No Secret is ever listed or watched. */
-export type SecretClient = Pick<ClusterClient, 'get' | 'create' | 'mergePatch'>
+export type SecretClient = Pick<ClusterClient, 'readSecret' | 'createSecret' | 'patchSecret'>
 
 /** A state of a Secret. The audit compares it with the current one. */
 export interface ObservedSecret {
@@ -30,11 +31,6 @@ export interface ReconciledSecret<Found, Status> extends Omit<SecretDecision<Fou
   readonly ignored?: string
   /** Read by the audit. */
   readonly observed: ObservedSecret
-}
-
-/** Returns the path of a Secret. Without a name, the path to create one. */
-export function pathOfSecret(place: Partial<SecretLocation>): string {
-  return pathOf({ group: '', version: 'v1', plural: 'secrets', ...place })
 }
 
 /** The operator may not read the Secrets of this namespace. */
@@ -60,12 +56,12 @@ export class SecretsNotGranted extends Error {
 
 /** Reads a Secret. Throws `SecretsNotGranted` when it may not be read. */
 export async function readSecret(
-  client: Pick<SecretClient, 'get'>,
+  client: Pick<SecretClient, 'readSecret'>,
   place: SecretLocation,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   try {
-    return await client.get(pathOfSecret(place), signal)
+    return await client.readSecret(place, signal)
   } catch (cause) {
     throw cause instanceof ClusterError && cause.status === 403 ? new SecretsNotGranted(place, { cause }) : cause
   }
@@ -101,7 +97,7 @@ export async function observeSecret(
   place: SecretLocation,
   signal: AbortSignal,
 ): Promise<ObservedSecret> {
-  return observedSecret(place, await client.get(pathOfSecret(place), signal))
+  return observedSecret(place, await client.readSecret(place, signal))
 }
 
 interface SecretWrite {
@@ -113,8 +109,8 @@ interface SecretWrite {
 
 function write({ place, client, current, wanted }: SecretWrite, signal: AbortSignal): Promise<KubeObject> {
   return current === undefined
-    ? client.create(pathOfSecret({ namespace: place.namespace }), newBody(place, wanted), signal)
-    : client.mergePatch(pathOfSecret(place), patchBody(current, wanted), signal)
+    ? client.createSecret(place.namespace, newBody(place, wanted), signal)
+    : client.patchSecret(place, patchBody(current, wanted), signal)
 }
 
 /** Returns what the audit remembers of a Secret. */

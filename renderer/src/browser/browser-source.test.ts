@@ -1,30 +1,35 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Browser } from 'puppeteer'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT, UNCOUNTED } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import { openBrowserSource } from './browser-source.ts'
-import type { Connection } from './connection.ts'
 import type { RunningBrowser } from './launch.ts'
-import { BROWSER_IDLE_MS_MAX, BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
+import { BROWSER_BUSY_MS_MAX, BROWSER_IDLE_MS_MAX, BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
 
-function aBrowser(ping: RunningBrowser['ping'] = async () => {}): RunningBrowser {
+function aBrowser(
+  ping: RunningBrowser['ping'] = async () => {},
+  activity: RunningBrowser['activity'] = () => 0,
+): RunningBrowser {
   const gone = new AbortController()
   return {
     // No test uses it.
-    connection: {} as Connection,
+    browser: {} as Browser,
+    budgetOf: () => ({ sessionId: '', renew() {} }),
     gone: gone.signal,
     exit: () => ({ exitCode: null, signal: gone.signal.aborted ? 'SIGKILL' : null }),
     kill: async () => gone.abort(new Error('killed')),
     ping,
+    activity,
     processes: async () => [],
     memoryBytes: async () => undefined,
   }
 }
 
 /** A browser source whose launches end as `outcomes` says; the last outcome repeats for ever. `launches` counts them. */
-function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) {
+function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute' | 'is busy')[]) {
   const clock = manualClock()
   const launched: RunningBrowser[] = []
   const lines: object[] = []
@@ -45,7 +50,9 @@ function aSupply(outcomes: readonly ('runs' | 'fails' | 'hangs' | 'is mute')[]) 
       launches += 1
       if (outcome === 'fails') throw new Error('no such file')
       if (outcome === 'hangs') await clock.sleep(1e9, signal)
-      const browser = outcome === 'is mute' ? aBrowser(() => new Promise(() => {})) : aBrowser()
+      const isMute = outcome === 'is mute' || outcome === 'is busy'
+      const activity = () => (outcome === 'is busy' ? clock.monotonic() : 0)
+      const browser = isMute ? aBrowser(() => new Promise(() => {}), activity) : aBrowser()
       launched.push(browser)
       return browser
     },
@@ -223,6 +230,15 @@ test('kills a browser that gives no sign of life, and launches another', async (
   await clock.advance(1000)
   expect(await supply.current(NEVER)).toBe(launched[1])
   expect(restarts).toEqual(['unresponsive'])
+})
+
+test('lets a browser live that works or sends before it answers, for a while', async () => {
+  const { supply, clock } = aSupply(['is busy', 'runs'])
+  const busy = await supply.current(NEVER)
+  await clock.advance(BROWSER_PING_EVERY_MS + BROWSER_BUSY_MS_MAX - 1)
+  expect(busy.gone.aborted).toBe(false)
+  await clock.advance(1)
+  expect(busy.gone.aborted).toBe(true)
 })
 
 test('kills a browser that retires, too, when it gives no sign of life any more', async () => {

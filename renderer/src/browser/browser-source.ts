@@ -3,15 +3,16 @@
  * dies is replaced at once. A browser that does not respond is killed. A browser that must retire is replaced only after the next one runs.
  * A browser that nobody needs is ended until somebody asks for one.
  */
-import { type BackOff, backOffMs } from '@platen/contract/back-off.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+import { type BackOff, backOffMs } from '@platen/lib/back-off.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import { type Availability, trackAvailability } from '../port/availability.ts'
 import type { RunningBrowser } from './launch.ts'
-import { BROWSER_IDLE_MS_MAX, BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
+import { BROWSER_BUSY_MS_MAX, BROWSER_IDLE_MS_MAX, BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
 
 /** It is available when a browser can take new pages, or was ended because nobody needs it. */
 export interface BrowserSource extends AsyncDisposable, Availability {
@@ -45,7 +46,7 @@ const LAUNCH_BACK_OFF: BackOff = { msMin: 100, msMax: 5_000 }
  */
 const ANSWER_STEP_MS = 1_000
 
-export interface BrowserSourcePorts {
+interface BrowserSourcePorts {
   /** Starts one browser. */
   readonly launch: (signal: AbortSignal) => Promise<RunningBrowser>
   /** How many documents a browser has printed, for the log. */
@@ -145,7 +146,7 @@ function openLaunches(launch: () => Promise<RunningBrowser>): Launches {
   }
 }
 
-export interface Rest {
+interface Rest {
   /** Somebody wants a page. */
   interrupt(): void
   /** That one needs it no longer. */
@@ -270,9 +271,15 @@ async function discardWhenUnresponsive(
   }
 }
 
+/**
+ * Waits for an answer as long as the browser works or sends: what a page made it do is before the ping, and that page has ended by now. One
+ * message of hundreds of megabytes keeps it silent for seconds.
+ */
 async function isResponsive(running: RunningBrowser, clock: Clock): Promise<boolean> {
   const answer = running.ping()
-  for (let waitedMs = 0; waitedMs < BROWSER_PING_MS_MAX; waitedMs += ANSWER_STEP_MS) {
+  let activity = running.activity()
+  let silentMs = 0
+  for (let waitedMs = 0; silentMs < BROWSER_PING_MS_MAX && waitedMs < BROWSER_BUSY_MS_MAX; waitedMs += ANSWER_STEP_MS) {
     const timedOut = clock.timeout(ANSWER_STEP_MS)
     try {
       await raceAbort(answer, timedOut)
@@ -280,6 +287,9 @@ async function isResponsive(running: RunningBrowser, clock: Clock): Promise<bool
     } catch {
       if (!timedOut.aborted) return false
     }
+    const now = running.activity()
+    silentMs = now === activity ? silentMs + ANSWER_STEP_MS : 0
+    activity = now
   }
   return false
 }

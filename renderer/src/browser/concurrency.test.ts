@@ -4,12 +4,13 @@
  */
 import { EventEmitter, once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
+import { type Browser, type Page, type PageEvents, EventEmitter as PuppeteerEmitter } from 'puppeteer'
+import { Cluster } from 'puppeteer-cluster'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { openPrintCluster } from './concurrency.ts'
-import type { Connection } from './connection.ts'
 import type { PrintDocument } from './document/load.ts'
 import { BrowserLost } from './launch.ts'
 import type { PrintedDocument, PrintPage } from './page.ts'
@@ -43,6 +44,8 @@ class FakePool extends EventEmitter implements PagePool {
   inUse = 0
   /** For each page that was taken: whether it had to be in a browser of its own. */
   readonly apart: boolean[] = []
+  /** For each page that was given back: whether its document succeeded. */
+  readonly sound: boolean[] = []
   acquire: PagePool['acquire'] = async ({ hasOwnBrowser }) => {
     this.inUse += 1
     this.apart.push(hasOwnBrowser)
@@ -50,21 +53,26 @@ class FakePool extends EventEmitter implements PagePool {
   }
   print: PrintPage['print'] = async () => PRINTED
 
-  async release(): Promise<void> {
+  release: PagePool['release'] = async (_page, isSound) => {
     this.inUse -= 1
+    this.sound.push(isSound)
   }
 
   page(): PrintPage {
     return {
       browser: {
-        connection: {} as Connection,
+        browser: {} as Browser,
+        budgetOf: () => ({ sessionId: '', renew() {} }),
         gone: NEVER,
         exit: () => ({ exitCode: null, signal: null }),
         kill: async () => {},
         ping: async () => {},
+        activity: () => 0,
         processes: async () => [],
         memoryBytes: async () => undefined,
       },
+      // What the cluster uses of it.
+      page: new PuppeteerEmitter<PageEvents>() as Page,
       gone: NEVER,
       print: (...request) => this.print(...request),
       clear: async () => {},
@@ -217,7 +225,7 @@ test('a cluster that is closed with jobs waiting begins none of them (it launche
   expect([pool.apart.length, pool.inUse]).toEqual([SLOTS, 0])
 })
 
-test('a job that the cluster itself abandons leaves no page in use when its work ends', async () => {
+test('a job that the cluster itself abandons ends with its page (it went on beside the next one)', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const pool = new FakePool()
@@ -227,9 +235,59 @@ test('a job that the cluster itself abandons leaves no page in use when its work
   const printing = expect(print()).rejects.toThrow('Timeout')
   await vi.advanceTimersByTimeAsync(2 ** 31 - 1)
   await printing
-  expect(pool.inUse).toBe(1)
+  expect([pool.inUse, pool.sound]).toEqual([0, [false]])
   held.resolve(PRINTED)
-  while (pool.inUse > 0) await setImmediate()
+  await expectAllSlots(pool, print)
+  await close()
+})
+
+test('documents that are queued together each print on the page that was taken for them', async () => {
+  const pool = new FakePool()
+  const cluster = await openPrintCluster(pool, SLOTS)
+  const tenants = ['a', 'b', 'c', 'd', 'e'] as TenantId[]
+  // The first page is the last to come, and one document gets none.
+  const first = Promise.withResolvers<void>()
+  pool.acquire = async ({ tenant }) => {
+    if (tenant === 'a') await first.promise
+    if (tenant === 'c') throw new ServiceError('render_crashed', 'no browser could be started')
+    if (tenant === 'e') first.resolve()
+    const print: PrintPage['print'] = async ({ title }) => ({ ...PRINTED, pdf: Buffer.from(`${title} for ${tenant}`) })
+    return { ...pool.page(), print }
+  }
+  const outcomes = tenants.map((title) =>
+    cluster.print(title, { ...DOCUMENT, title }, NEVER).then(
+      ({ pdf }) => Buffer.from(pdf).toString(),
+      ({ code }: ServiceError) => code,
+    ),
+  )
+  expect(await Promise.all(outcomes)).toEqual(['a for a', 'b for b', 'render_crashed', 'd for d', 'e for e'])
+  await cluster[Symbol.asyncDispose]()
+})
+
+test('documents that get no page leave their jobs to the next ones, and none to the queue', async () => {
+  const execute = vi.spyOn(Cluster.prototype, 'execute')
+  onTestFinished(() => execute.mockRestore())
+  const pool = new FakePool()
+  const { acquire } = pool
+  const { print, close } = await aCluster(pool)
+  pool.acquire = () => Promise.reject(new ServiceError('render_crashed', 'no browser could be started'))
+  for (let round = 0; round < 2; round += 1) {
+    const outcomes = await Promise.allSettled(Array.from({ length: SLOTS * 3 }, () => print()))
+    expect(outcomes.map(({ status }) => status)).toEqual(Array.from({ length: SLOTS * 3 }, () => 'rejected'))
+    expect(execute).toHaveBeenCalledTimes(SLOTS * 3)
+  }
+  Object.assign(pool, { acquire })
+  await expectAllSlots(pool, print)
+  await close()
+})
+
+test('a page that prints many documents is given back as sound, and without listeners of those that ended', async () => {
+  const pool = new FakePool()
+  const { print, close } = await aCluster(pool)
+  const page = pool.page()
+  pool.acquire = async () => page
+  for (let round = 0; round < 3; round += 1) await print()
+  expect([page.page.listenerCount('error'), pool.sound]).toEqual([0, [true, true, true]])
   await close()
 })
 

@@ -1,55 +1,100 @@
 /**
- * The slots of the html engine, on puppeteer-cluster: its workers are the slots, and its queue holds the documents that wait for one. Two
- * parts of it are replaced ([decision 24](../../../docs/decisions/0024-puppeteer-cluster-is-the-queue-of-slots.md)):
+ * The slots of the html engine, on puppeteer-cluster: its workers are the slots, and a concurrency class of ours gives each of its jobs a
+ * page of the pool ([decision 24](../../../docs/decisions/0024-puppeteer-cluster-is-the-queue-of-slots.md)).
  *
- * - Its concurrency classes lose a slot or block the whole cluster in three cases: a browser does not start, a context takes more than 5 s,
- *   or a relaunch fails. Ours cannot fail: a slot is available at once and never needs repair. Failures happen inside the job, and its
- *   caller sees them.
- * - It starts at most one job every ten milliseconds, which is as long as a document takes. Here it starts each job at once.
+ * - The cluster's own classes lose a slot or block the whole cluster in three cases: a browser does not start, a context takes more than 5 s,
+ *   or a relaunch fails. Ours never fails: if a document gets no page, its caller is told, and the slot takes the next document.
+ * - The cluster does not tell its class which job the page is for. So a job belongs to no document. It prints the document for which its page
+ *   was taken, and that document's caller gets what becomes of the job.
+ * - The cluster starts at most one job every ten milliseconds, which is as long as a document takes. Here it starts each job at once. This
+ *   needs the only patch.
  */
-import type { TenantId } from '@platen/contract/tenant.ts'
+import assert from 'node:assert/strict'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import type { Page } from 'puppeteer'
 import type { Cluster, ClusterOptions } from 'puppeteer-cluster'
 import type { PrintDocument } from './document/load.ts'
 import { BrowserLost } from './launch.ts'
-import type { PrintedDocument } from './page.ts'
+import type { PrintedDocument, PrintPage } from './page.ts'
 import type { PagePool, PageRequest } from './pool.ts'
 
 /** Closing it ends no print and no browser. */
-export interface PrintCluster extends AsyncDisposable {
+interface PrintCluster extends AsyncDisposable {
   /**
    * Prints when a slot is free, first come, first served, on a page that only this tenant's documents have used. A document with scripts
    * gets a page of its own.
    *
-   * If a document loses its browser, it begins again at once, but only once, in a browser of its own. So another document can cost it only
-   * time, and a second failure is known to be its own.
+   * If a document loses its browser, it begins again, but only once, in a browser of its own. So another document can cost it only time, and
+   * a second failure is known to be its own.
    *
    * Otherwise like `PrintPage.print`, but never throws `BrowserLost`. Resolves or rejects when the slot can print again, also after an abort.
    */
   print(tenant: TenantId, document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument>
 }
 
-/** The longest possible timer. The cluster's own timeout would end a job but not its work. The signal of a print ends both. */
+/** The longest possible timer. The signal of each document has a deadline. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /** Opens a cluster that prints `slots` documents at a time on the pages of a pool. */
 export async function openPrintCluster(pool: PagePool, slots: number): Promise<PrintCluster> {
   // Loaded here, because a process without this engine does not need it.
   const { Cluster } = await import('puppeteer-cluster')
+  const waiting = openWaiting(pool)
+  const printing = new Map<Page, Printing>()
   const cluster = await Cluster.launch({
-    concurrency: SlotConcurrency as unknown as ConcurrencyClass,
+    concurrency: concurrencyOf(async () => {
+      const taken = await waiting.take()
+      const { page } = taken.page
+      printing.set(page, taken)
+      return {
+        resources: { page },
+        async close() {
+          printing.delete(page)
+          await pool.release(taken.page, taken.isSound)
+        },
+      }
+    }),
     maxConcurrency: slots,
     timeout: NO_TIMEOUT_MS,
     // The pool launches the browsers.
     puppeteer: {},
   })
   startJobsAtOnce(cluster)
+
+  function queueJob(): void {
+    const job: Promise<PrintedDocument> = cluster.execute(async ({ page }: { readonly page: Page }) => {
+      // The cluster listens for a crash, once more for each job. A print ends with the crash, and knows its cause.
+      page.removeAllListeners('error')
+      const taken = printing.get(page)
+      assert(taken !== undefined, 'a job has a page that was taken for a document')
+      const { document, signal, settle } = taken.print
+      settle(job)
+      const printed = await taken.page.print(document, signal)
+      taken.isSound = true
+      return printed
+    })
+  }
+
+  function print(request: PageRequest, document: PrintDocument, signal: AbortSignal): Promise<PrintedDocument> {
+    const { promise, resolve: settle, reject: fail } = Promise.withResolvers<PrintedDocument>()
+    if (waiting.add({ request, document, signal, settle, fail })) queueJob()
+    return promise
+  }
+
   return {
-    print: (tenant, document, signal) =>
-      cluster.execute(async () => {
-        signal.throwIfAborted()
-        return await printDocument(pool, { tenant, document, signal })
-      }),
+    async print(tenant, document, signal) {
+      const request = { tenant, hasOwnPage: document.isScripted }
+      try {
+        return await print({ ...request, hasOwnBrowser: false }, document, signal)
+      } catch (error) {
+        if (!(error instanceof BrowserLost)) throw error
+      }
+      try {
+        return await print({ ...request, hasOwnBrowser: true }, document, signal)
+      } catch (error) {
+        throw error instanceof BrowserLost ? error.failure : error
+      }
+    },
     [Symbol.asyncDispose]: () => cluster.close(),
   }
 }
@@ -61,59 +106,77 @@ function startJobsAtOnce(cluster: Cluster): void {
   internals.work = () => internals.doWork()
 }
 
-type ConcurrencyClass = Exclude<ClusterOptions['concurrency'], number>
-/** The methods that the cluster calls. */
-type Concurrency = Pick<InstanceType<ConcurrencyClass>, 'init' | 'workerInstance' | 'close'>
-
-/** The cluster only calls `on` of a page, for crashes, which it logs. A crash also ends the print. */
-const NO_PAGE = { on: () => {} } as unknown as Page
-
-/**
- * Gives each job a slot and no page: the job takes the right one from the pool. The cluster's type requires its own base class, which stores
- * two arguments that we do not need, and does nothing else.
- */
-class SlotConcurrency implements Concurrency {
-  async init() {}
-
-  async workerInstance() {
-    return {
-      jobInstance: async () => ({ resources: { page: NO_PAGE }, close: async () => {} }),
-      close: async () => {},
-      repair: async () => {},
-    }
-  }
-
-  async close() {}
-}
-
+/** A document that has no page yet. */
 interface Print {
-  readonly tenant: TenantId
+  readonly request: PageRequest
   readonly document: PrintDocument
   readonly signal: AbortSignal
+  /** Gives its caller what becomes of the job that prints it. */
+  readonly settle: (job: Promise<PrintedDocument>) => void
+  /** Tells its caller why it gets no page. */
+  readonly fail: (reason: unknown) => void
 }
 
-async function printDocument(pool: PagePool, print: Print): Promise<PrintedDocument> {
-  const request = { tenant: print.tenant, hasOwnPage: print.document.isScripted }
-  try {
-    return await printOn(pool, { ...request, hasOwnBrowser: false }, print)
-  } catch (error) {
-    if (!(error instanceof BrowserLost)) throw error
-  }
-  try {
-    return await printOn(pool, { ...request, hasOwnBrowser: true }, print)
-  } catch (error) {
-    throw error instanceof BrowserLost ? error.failure : error
+interface Printing {
+  readonly print: Print
+  readonly page: PrintPage
+  isSound: boolean
+}
+
+/** Documents without a page. */
+interface Waiting {
+  /** Adds a document. Returns whether the cluster needs one more job. */
+  add(print: Print): boolean
+  /** Waits for the next document that gets a page. Never rejects. */
+  take(): Promise<Printing>
+}
+
+function openWaiting(pool: PagePool): Waiting {
+  const prints: Print[] = []
+  /** Jobs that found no document. */
+  const idle: ((print: Print) => void)[] = []
+  /** Jobs without a page, queued ones included, minus documents without one. A document that gets no page leaves its job to the next one. */
+  let spareJobs = 0
+
+  const next = async () => prints.shift() ?? (await new Promise<Print>((resolve) => idle.push(resolve)))
+  return {
+    add(print) {
+      const give = idle.shift()
+      if (give === undefined) prints.push(print)
+      else give(print)
+      if (spareJobs === 0) return true
+      spareJobs -= 1
+      return false
+    },
+    async take() {
+      for (;;) {
+        const print = await next()
+        try {
+          print.signal.throwIfAborted()
+          return { print, page: await pool.acquire(print.request, print.signal), isSound: false }
+        } catch (error) {
+          spareJobs += 1
+          print.fail(error)
+        }
+      }
+    },
   }
 }
 
-async function printOn(pool: PagePool, request: PageRequest, { document, signal }: Print): Promise<PrintedDocument> {
-  const page = await pool.acquire(request, signal)
-  let isSound = false
-  try {
-    const printed = await page.print(document, signal)
-    isSound = true
-    return printed
-  } finally {
-    await pool.release(page, isSound)
+type ConcurrencyClass = Exclude<ClusterOptions['concurrency'], number>
+type Concurrency = Pick<InstanceType<ConcurrencyClass>, 'init' | 'workerInstance' | 'close'>
+type JobInstance = Awaited<ReturnType<Concurrency['workerInstance']>>['jobInstance']
+
+function concurrencyOf(jobInstance: JobInstance): ConcurrencyClass {
+  class PoolConcurrency implements Concurrency {
+    async init() {}
+
+    async workerInstance() {
+      return { jobInstance, close: async () => {}, repair: async () => {} }
+    }
+
+    async close() {}
   }
+  // The library does not export its base class, which stores two arguments that we do not need, and does nothing else.
+  return PoolConcurrency as unknown as ConcurrencyClass
 }

@@ -1,21 +1,25 @@
 /**
- * One Chromium process: how it starts, how we know that it has exited, and how everything of it is removed.
+ * One Chromium process: how it starts, how we know that it has exited, and how everything of it is removed. puppeteer starts it and speaks
+ * to it, over a transport of ours that bounds what pages send.
  *
  * We control it through a pipe, never a socket, so nobody else on the machine can reach it. If this process is killed without time to clean
  * up, the pipe closes and Chromium exits by itself.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import { type Connection, openConnection } from './connection.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { launch, type Process } from '@puppeteer/browsers'
+import { type Browser, type CDPSession, connect, defaultArgs } from 'puppeteer'
 import { BROWSER_LAUNCH_MS_MAX } from './limit.ts'
+import type { PageBudget } from './message-reader.ts'
+import { openPipeTransport, type PipeTransport } from './transport.ts'
 
 /** A document has lost its browser or must leave it. Another document in that browser may be the cause. */
 export class BrowserLost extends Error {
@@ -30,7 +34,9 @@ export class BrowserLost extends Error {
 }
 
 export interface RunningBrowser {
-  readonly connection: Connection
+  readonly browser: Browser
+  /** What the page of a session may make the browser send. */
+  budgetOf(session: CDPSession): PageBudget
   /** Aborts when the process has exited or is being killed. The reason is a `BrowserLost` with `render_crashed`. */
   readonly gone: AbortSignal
   /** How its process exited, once it has: by itself with a code, or by a signal. */
@@ -39,13 +45,15 @@ export interface RunningBrowser {
   kill(): Promise<void>
   /** Resolves when the browser has responded. Rejects when it has exited. Stays pending while it hangs. */
   ping(): Promise<void>
+  /** Grows while it works or sends. Then it lives, though the answer to a ping has to wait. */
+  activity(): number
   /** Resolves and rejects as `ping` does. */
   processes(): Promise<readonly BrowserProcess[]>
   /** The private memory of all its processes together. Undefined without /proc. */
   memoryBytes(): Promise<number | undefined>
 }
 
-export interface BrowserProcess {
+interface BrowserProcess {
   readonly id: number
   /** `renderer` for the process of a page. */
   readonly type: string
@@ -54,60 +62,34 @@ export interface BrowserProcess {
 export interface LaunchSettings {
   readonly clock: Clock
   readonly executablePath: string
+  /** From `chromiumFlags`. */
+  readonly flags: readonly string[]
   /** The folder in which each browser gets its own profile folder. */
   readonly profileDir: string
   readonly fontConfigFile: string
-  /** False runs Chromium without its own sandbox. Needed as root or without user namespaces. */
-  readonly isSandboxed: boolean
 }
 
 const PROFILE_PREFIX = 'browser-'
 
 /**
- * What puppeteer 25 starts Chromium with, for browsers that programs use: nothing in it that talks to Google, asks, or rests. Its flags for
- * tags and an outline are left out: they cost half the CPU of a long document, and 25 times the bytes.
+ * What puppeteer gives Chromium and we do not. Tags and an outline cost half the CPU of a long document, and 25 times the bytes. Without
+ * Chromium's limit on navigations, one page keeps the process of all pages busy. And each of our pages has a context of its own; the one of
+ * the start would be a process that nobody uses.
  */
-const AUTOMATION_FLAGS = [
-  '--allow-pre-commit-input',
-  '--disable-background-timer-throttling',
-  '--disable-backgrounding-occluded-windows',
-  '--disable-breakpad',
-  '--disable-client-side-phishing-detection',
-  '--disable-component-extensions-with-background-pages',
-  '--disable-crash-reporter',
-  '--disable-default-apps',
-  '--disable-dev-shm-usage',
-  '--disable-features=Translate,AcceptCHFrame,MediaRouter,OptimizationHints,WebUIReloadButton,WebUIOmniboxPopup,WebUIOmniboxAimPopup,ProcessPerSiteUpToMainFrameThreshold,IsolateSandboxedIframes',
-  '--disable-hang-monitor',
-  '--disable-infobars',
+const UNWANTED = [
+  '--export-tagged-pdf',
+  '--generate-pdf-document-outline',
   '--disable-ipc-flooding-protection',
-  '--disable-popup-blocking',
-  '--disable-prompt-on-repost',
-  '--disable-renderer-backgrounding',
-  '--disable-search-engine-choice-screen',
-  '--disable-sync',
-  '--enable-automation',
-  '--enable-features=PdfOopif',
-  '--force-color-profile=srgb',
-  '--hide-scrollbars',
-  '--metrics-recording-only',
-  '--mute-audio',
-  '--no-first-run',
-  '--password-store=basic',
-  '--use-mock-keychain',
+  'about:blank',
 ]
 
 const FLAGS = [
-  ...AUTOMATION_FLAGS,
-  // The flag that both headless shell and the full browser accept.
-  '--headless',
-  '--remote-debugging-pipe',
+  '--no-startup-window',
   // No name and no address resolves. Interception in the page fails each request before that. This covers what interception does not see:
   // preconnect, WebSockets, and TURN over TCP.
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--no-proxy-server',
   '--disable-quic',
-  '--disable-background-networking',
   '--disable-component-update',
   '--disable-domain-reliability',
   '--no-pings',
@@ -120,14 +102,19 @@ const FLAGS = [
   // After a collection, the heap of a page may grow to five times what lives. By default it is less, and a document of hundreds of rows,
   // whose layout is part of that heap, is searched for garbage again and again while nearly all of it lives.
   '--js-flags=--max-old-space-size=4096 --heap-growing-percent=400',
-  // Each of our pages has a context of its own. The one of the start would be a process that nobody uses.
-  '--no-startup-window',
   '--disable-gpu',
-  '--disable-extensions',
   // Hinting moves glyphs to the pixels of a screen that nobody sees.
   '--font-render-hinting=none',
   '--lang=en-US',
 ]
+
+/** The arguments of each browser. `isSandboxed: false` runs Chromium without its own sandbox: needed as root or without user namespaces. */
+export async function chromiumFlags({ isSandboxed }: { readonly isSandboxed: boolean }): Promise<readonly string[]> {
+  const args = [...FLAGS, ...(isSandboxed ? [] : ['--no-sandbox'])]
+  // The flag for headless shell is one that the full browser accepts, too.
+  const flags = await defaultArgs({ headless: 'shell', args })
+  return flags.filter((flag) => !UNWANTED.includes(flag))
+}
 
 /**
  * Starts a browser. Its process begins before this returns, as the caller may be busy afterwards. If it does not start, rejects with the
@@ -136,58 +123,54 @@ const FLAGS = [
 export async function launchBrowser(settings: LaunchSettings, signal: AbortSignal): Promise<RunningBrowser> {
   const profile = mkdtempSync(join(settings.profileDir, PROFILE_PREFIX))
   const ended = AbortSignal.any([signal, settings.clock.timeout(BROWSER_LAUNCH_MS_MAX)])
-  const child = await spawnChromium(settings, profile).catch(async (error: unknown) => {
+  const started = startChromium(settings, profile)
+  const { nodeProcess } = started
+  try {
+    await once(nodeProcess, 'spawn')
+  } catch (error) {
+    // Nothing runs: this removes its listeners.
+    started.kill()
     await removeProfile(profile)
     throw error
-  })
-  const lastWords = lastWordsOf(child)
-  const running = watchBrowser(child, profile)
+  }
+  const running = watchBrowser(nodeProcess, profile)
   try {
-    await raceAbort(running.ping(), ended)
-    return running
+    const browser = await raceAbort(running.connect(), ended)
+    // From now on it is where Chromium copies the consoles of pages to. It goes on without a reader.
+    for (const stream of nodeProcess.stdio.slice(0, 3)) stream?.destroy()
+    return browser
   } catch (cause) {
     await running.kill()
     ended.throwIfAborted()
-    const { exitCode, signal: killedBy } = running.exit()
-    throw new Error(`Chromium ended before it answered (${exitCode ?? killedBy}): ${lastWords()}`, { cause })
+    const { exitCode, signalCode } = nodeProcess
+    const lastWords = started.getRecentLogs().slice(-LAST_LINES_MAX).join('\n').slice(-LAST_WORDS_CHARS_MAX)
+    throw new Error(`Chromium ended before it answered (${exitCode ?? signalCode}): ${lastWords}`, { cause })
   }
 }
 
-/** Starts the process, as the leader of a group. Rejects if the system cannot start it. */
-async function spawnChromium(settings: LaunchSettings, profile: string): Promise<ChildProcess> {
-  const { args, env } = commandOf(settings, profile)
-  const child = spawn(settings.executablePath, args, {
-    env,
-    detached: true,
-    // It reads commands from the fourth, and writes to the fifth.
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+/**
+ * Starts the process, as the leader of a group. Not by puppeteer's own `launch`: its transport takes messages of any size, and a browser that
+ * does not start leaves nothing that tells why.
+ */
+function startChromium({ executablePath, flags, fontConfigFile }: LaunchSettings, profile: string): Process {
+  return launch({
+    executablePath,
+    args: [...flags, '--remote-debugging-pipe', `--user-data-dir=${profile}`],
+    pipe: true,
+    env: environmentOf(fontConfigFile, profile),
+    // Who drains decides when a browser ends.
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
   })
-  await once(child, 'spawn')
-  return child
 }
 
-/** The arguments and the environment of a browser with this profile folder. */
-export function commandOf(
-  { fontConfigFile, isSandboxed }: Pick<LaunchSettings, 'fontConfigFile' | 'isSandboxed'>,
-  profile: string,
-): { readonly args: string[]; readonly env: Record<string, string> } {
-  return {
-    args: [...FLAGS, ...(isSandboxed ? [] : ['--no-sandbox']), `--user-data-dir=${profile}`],
-    // Nothing of our own environment. Chromium must not see its secrets, and no time zone or language may change a document.
-    env: { FONTCONFIG_FILE: fontConfigFile, HOME: profile, TMPDIR: profile, LANG: 'C.UTF-8', TZ: 'UTC' },
-  }
+/** Nothing of our own environment. Chromium must not see its secrets, and no time zone or language may change a document. */
+export function environmentOf(fontConfigFile: string, profile: string): Record<string, string> {
+  return { FONTCONFIG_FILE: fontConfigFile, HOME: profile, TMPDIR: profile, LANG: 'C.UTF-8', TZ: 'UTC' }
 }
 
-/** Reads what the process says of its errors, so that it never waits for a reader. The returned function returns the last of it. */
-function lastWordsOf({ stderr }: ChildProcess): () => string {
-  let words = ''
-  stderr?.setEncoding('utf8').on('data', (text: string) => {
-    words = (words + text).slice(-LAST_WORDS_CHARS_MAX)
-  })
-  return () => words.trim()
-}
-
-/** A dozen lines. */
+const LAST_LINES_MAX = 12
 const LAST_WORDS_CHARS_MAX = 2000
 
 /** Removes what browsers of an earlier process left in `profileDir`. Creates the folder if there is none. */
@@ -197,35 +180,72 @@ export async function removeStaleProfiles(profileDir: string): Promise<void> {
   await Promise.all(stale.map((name) => removeProfile(join(profileDir, name))))
 }
 
-function watchBrowser(child: ChildProcess, profile: string): RunningBrowser {
+/** Watches a process that has begun. Everything of it ends when its pipe closes. */
+function watchBrowser(
+  child: ChildProcess,
+  profile: string,
+): Pick<RunningBrowser, 'kill'> & { connect(): Promise<RunningBrowser> } {
   const { pid } = child
   assert(pid !== undefined, 'a process that was started has an id')
-  const connection = openConnection(pipeOf(child))
+  const transport = openPipeTransport(pipeOf(child))
   const exited = once(child, 'exit')
   const gone = new AbortController()
   let killing: Promise<void> | undefined
   const kill = () => {
     killing ??= (async () => {
       gone.abort(new BrowserLost(new ServiceError('render_crashed', 'the browser ended while it rendered')))
-      // The whole group, because renderers outlive a browser that was killed alone. Also when its leader is dead: the group id stays theirs
-      // while they live.
+      // The whole group, because renderers outlive a browser that was killed alone. Also when its leader is dead, where puppeteer kills
+      // nothing: the group id stays theirs while they live.
       killGroup(pid)
       await exited
       await removeProfile(profile)
     })()
     return killing
   }
-  connection.closed.addEventListener('abort', () => void kill())
   return {
-    connection,
-    gone: gone.signal,
-    exit: () => ({ exitCode: child.exitCode, signal: child.signalCode }),
     kill,
-    async ping() {
-      await connection.send('Browser.getVersion')
+    async connect() {
+      const browser = await connect({
+        transport,
+        // Pages have the size of their window, no page has a network, and deadlines are the caller's.
+        defaultViewport: null,
+        networkEnabled: false,
+        issuesEnabled: false,
+        protocolTimeout: 0,
+      })
+      browser.once('disconnected', () => void kill())
+      const session = await browser.target().createCDPSession()
+      return { ...runningBrowser({ browser, session, transport, child, pid }), gone: gone.signal, kill }
     },
+  }
+}
+
+interface BrowserParts {
+  readonly browser: Browser
+  /** With the browser itself. */
+  readonly session: CDPSession
+  readonly transport: PipeTransport
+  readonly child: ChildProcess
+  readonly pid: number
+}
+
+function runningBrowser({
+  browser,
+  session,
+  transport,
+  child,
+  pid,
+}: BrowserParts): Omit<RunningBrowser, 'gone' | 'kill'> {
+  return {
+    browser,
+    budgetOf: (page) => transport.budgetOf(page.id()),
+    exit: () => ({ exitCode: child.exitCode, signal: child.signalCode }),
+    async ping() {
+      await session.send('Browser.getVersion')
+    },
+    activity: () => transport.bytesRead() + Math.floor(cpuTicksOf(pid) / WORKING_TICKS),
     async processes() {
-      const { processInfo } = await connection.send('SystemInfo.getProcessInfo')
+      const { processInfo } = await session.send('SystemInfo.getProcessInfo')
       return processInfo
     },
     memoryBytes: () => memoryOfGroup(pid),
@@ -249,6 +269,22 @@ async function memoryOfGroup(leader: number): Promise<number | undefined> {
   if (members.length === 0) return undefined
   const kibs = members.map((status) => fieldOf(status, 'RssAnon') + fieldOf(status, 'RssShmem'))
   return kibs.reduce((sum, kib) => sum + kib, 0) * 1024
+}
+
+/** A browser that hangs takes a tick or two in a second. They have 10 ms. */
+const WORKING_TICKS = 5
+
+/** The processor time of the main process of a browser. 0 without /proc. */
+function cpuTicksOf(pid: number): number {
+  try {
+    // The name, in parentheses, may contain spaces.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return Number(fields[11]) + Number(fields[12])
+  } catch {
+    return 0
+  }
 }
 
 /** The first number of a line of /proc/<pid>/status. 0 if there is no such line, as for a dead process. */

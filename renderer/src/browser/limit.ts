@@ -11,12 +11,6 @@ const HOUR_MS = 3600 * SECOND_MS
  */
 export const PAGE_MEMORY_BYTES_MAX = 3072 * MIB
 
-/** Memory of each browser process without a page: usually 100 MiB, 600 with a thousand frames. Scripts can fill 2 GiB with blobs. */
-export const BROWSER_OWN_MEMORY_BYTES_MAX = 1024 * MIB
-
-/** Renders after which a browser is replaced. */
-export const BROWSER_RENDERS_MAX = 2000
-
 /** Age after which a browser is replaced, for the same reason as a thread's. */
 export const BROWSER_AGE_MS_MAX = 6 * HOUR_MS
 
@@ -39,20 +33,17 @@ export const BROWSER_LAUNCH_MS_MAX = 15 * SECOND_MS
 /** How often a browser is pinged. Renders in a hung browser cannot end, and most have more time than this. */
 export const BROWSER_PING_EVERY_MS = 2 * SECOND_MS
 
-/** How long a browser may take to answer a ping. It needs a millisecond, some seconds on an overloaded machine. */
+/** How long a browser may do nothing after a ping. It needs a millisecond, some seconds on an overloaded machine. */
 export const BROWSER_PING_MS_MAX = 5 * SECOND_MS
 
-/** Renders after which a warm page is replaced. A new page costs as much CPU as ten small documents. */
-export const PAGE_RENDERS_MAX = 1000
+/** How long it may do other things before it answers: what one page makes of work until it is ended takes it some seconds. */
+export const BROWSER_BUSY_MS_MAX = 20 * SECOND_MS
 
 /**
  * Characters of HTML after which a page is cleared. Chromium keeps the address of each image that a page has shown, and a `data:` URL is a
  * long one: a thousand documents with an image of 160 KB each made a page 160 MB larger.
  */
 export const PAGE_KEPT_CHARS_MAX = 8 * MIB
-
-/** How long the render thread or the browser may take to end or restart after a deadline. The slot works again within it. */
-export const SLOT_RECOVERY_MS_MAX = 2 * SECOND_MS
 
 /** Dialogs (`alert` and the like) of one document that are answered. A loop of them would keep this process as busy as the page. */
 export const PAGE_DIALOGS_MAX = 20
@@ -63,9 +54,8 @@ export const METADATA_CHARS_MAX = 1000
 /** What is told of one document for each kind of warning. Whoever mends these sees the next. */
 export const FINDINGS_MAX = 10
 
+/** Elements of one document that are looked at one by one: a table of some thousand rows. */
+export const ELEMENTS_LOOKED_AT_MAX = 50_000
+
 /** Characters of an address, a class or a text that a warning quotes. */
 export const QUOTE_CHARS_MAX = 200
-
-/** Exceptions, rejections and errors on the console of one document, and the characters of each. */
-export const REPORTS_MAX = FINDINGS_MAX
-export const REPORT_CHARS_MAX = 500

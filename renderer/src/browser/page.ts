@@ -8,29 +8,46 @@
  * keeps of it counts.
  */
 import assert from 'node:assert/strict'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { firstAborted, raceAbort } from '@platen/contract/race.ts'
-import { CommandRefused, type Session, SessionClosed } from './connection.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { firstAborted, raceAbort } from '@platen/lib/race.ts'
+import { type BrowserContext, type CDPSession, type Page, ProtocolError } from 'puppeteer'
+import type { StyleAnswer } from '../template/html/lint/ignored.ts'
 import { type Finding, findingsOf } from './document/finding.ts'
+import { openCutFinder, shrinkage } from './document/fit.ts'
 import { type Inspection, load, nextLoad, type PrintDocument } from './document/load.ts'
 import type { PageMemory } from './document/memory.ts'
 import { printNumbered } from './document/numbered.ts'
 import { answerRequests, type Requests } from './document/request.ts'
-import { shrinkage } from './document/shrinkage.ts'
+import { mayMove } from './document/script/still-script.ts'
+import { styleScript } from './document/script/style-script.ts'
 import { isSmall } from './document/small.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
-import { PAGE_DIALOGS_MAX, PAGE_KEPT_CHARS_MAX, SLOT_RECOVERY_MS_MAX } from './limit.ts'
+import { PAGE_DIALOGS_MAX, PAGE_KEPT_CHARS_MAX } from './limit.ts'
+import { EVENT_BYTES_MAX, EVENTS_MAX, type PageBudget } from './message-reader.ts'
+
+const SECOND_MS = 1000
+/** How long the render thread or the browser may take to end or restart after a deadline. The slot works again within it. */
+const SLOT_RECOVERY_MS_MAX = 2 * SECOND_MS
+
+/**
+ * Frames that a document may make in a browser that it shares. Each costs the process of all pages some 3 ms, so a document with more begins
+ * again in a browser of its own. Chromium itself makes no more than a thousand at a time.
+ */
+const SHARED_FRAMES_MAX = 32
 
 /** The PDF of a document, and the facts found in it. `printMs` is without the time to load it. */
 export type PrintedDocument = Inspection & {
   readonly pdf: Uint8Array
   readonly findings: readonly Finding[]
+  /** The answer to its `styleQuestions`. */
+  readonly styles?: StyleAnswer | undefined
   readonly printMs: number
 }
 
 export interface PrintPage {
   readonly browser: RunningBrowser
+  readonly page: Page
   /** Aborts when this page can print no more: it crashed, was closed, or the browser exited. */
   readonly gone: AbortSignal
   /**
@@ -60,6 +77,8 @@ const OVER = 'the document has ended'
 interface PagePorts {
   readonly clock: Clock
   readonly memory: PageMemory
+  /** Whether documents of others may run in the browser. */
+  readonly isShared: boolean
 }
 
 /** Opens a page in its own context. Throws `BrowserLost` if the browser cannot open one or has exited. */
@@ -73,29 +92,32 @@ export async function openPage(running: RunningBrowser, ports: PagePorts): Promi
 }
 
 async function open(running: RunningBrowser, ports: PagePorts): Promise<PrintPage> {
-  const { connection } = running
-  const { browserContextId } = await connection.send('Target.createBrowserContext')
+  const context = await running.browser.createBrowserContext()
   // In a window that is minimized: see `openWindow`.
-  const target = { url: 'about:blank', windowState: 'minimized', browserContextId } as const
-  const { targetId } = await connection.send('Target.createTarget', target)
-  const session = await connection.attach(targetId)
+  const page = await context.newPage({ type: 'window', windowBounds: { windowState: 'minimized' } })
+  const session = await page.createCDPSession()
   const gone = new AbortController()
   running.gone.addEventListener('abort', () => gone.abort(running.gone.reason), { signal: gone.signal })
   session.once('Inspector.targetCrashed', () => gone.abort(ports.memory.causeOfCrash()))
-  return printPage({ ...ports, running, browserContextId, session, ...(await prepare(session)), gone })
+  const budget = running.budgetOf(session)
+  budget.onspent = (method) => {
+    gone.abort(tooManyEvents(method))
+    // The browser then drops what the page sends to this session, before it has made a message of it.
+    session.detach().catch(() => undefined)
+  }
+  return printPage({ ...ports, running, context, page, session, budget, ...(await prepare(page, session)), gone })
 }
 
-async function prepare(session: Session): Promise<Pick<PageParts, 'frameId' | 'windowId'>> {
-  const [{ frameTree }, { windowId }] = await Promise.all([
+async function prepare(page: Page, session: CDPSession): Promise<Pick<PageParts, 'frameId' | 'windowId'>> {
+  const [{ frameTree }, windowId] = await Promise.all([
     session.send('Page.getFrameTree'),
-    session.send('Browser.getWindowForTarget'),
+    page.windowId(),
     session.send('Inspector.enable'),
-    session.send('Page.enable'),
-    session.send('Emulation.setScriptExecutionDisabled', { value: true }),
+    page.setJavaScriptEnabled(false),
     // Then fonts that only the print style uses load with the document, and not too late.
-    session.send('Emulation.setEmulatedMedia', { media: 'print' }),
+    page.emulateMediaType('print'),
     // Without a network, a policy could only forbid the document's own parts and ours. It would also outlive its document.
-    session.send('Page.setBypassCSP', { enabled: true }),
+    page.setBypassCSP(true),
     session.send('Fetch.enable'),
     // V8 collects garbage for the first time when its heap has grown by 60 MiB, and keeps most of that. After a collection while the page is
     // empty, it never lets the heap grow that far.
@@ -106,19 +128,23 @@ async function prepare(session: Session): Promise<Pick<PageParts, 'frameId' | 'w
 
 interface PageParts extends PagePorts {
   readonly running: RunningBrowser
-  readonly browserContextId: string
-  readonly session: Session
+  readonly context: BrowserContext
+  readonly page: Page
+  /** For the commands of documents, which puppeteer's page has no methods for. */
+  readonly session: CDPSession
+  readonly budget: PageBudget
   readonly frameId: string
-  readonly windowId: number
+  readonly windowId: string
   readonly gone: AbortController
 }
 
 function printPage(parts: PageParts): PrintPage {
-  const { running, browserContextId, session, gone, clock, memory } = parts
+  const { running, context, page, session, gone, clock, memory } = parts
   const documents = openDocuments(parts)
   let closing: Promise<boolean> | undefined
   return {
     browser: running,
+    page,
     gone: gone.signal,
     async print(document, signal) {
       using first = firstAborted([signal, gone.signal])
@@ -133,9 +159,13 @@ function printPage(parts: PageParts): PrintPage {
       } catch (error) {
         // In a crashed page, other errors may arrive before the crash does, and they mean nothing. So ask the page: a crashed page never
         // answers.
-        if (error instanceof CommandRefused)
+        if (error instanceof ProtocolError && !session.detached)
           await raceAbort(session.send('Page.getFrameTree'), ended).catch(() => undefined)
-        throw toServiceError(error, ended, document.isScripted && !running.connection.closed.aborted)
+        throw toServiceError(error, {
+          ended,
+          isClosed: session.detached,
+          mayCloseItself: document.isScripted && running.browser.connected,
+        })
       } finally {
         over.abort(OVER)
       }
@@ -144,7 +174,7 @@ function printPage(parts: PageParts): PrintPage {
     close() {
       gone.abort(new ServiceError('render_crashed', 'the page was closed while it rendered'))
       const over = AbortSignal.any([running.gone, clock.timeout(CLOSE_MS_MAX)])
-      closing ??= raceAbort(running.connection.send('Target.disposeBrowserContext', { browserContextId }), over).then(
+      closing ??= raceAbort(context.close(), over).then(
         () => true,
         () => running.gone.aborted,
       )
@@ -158,23 +188,26 @@ function openDocuments(parts: PageParts): {
   printNext(document: PrintDocument, ended: AbortSignal): Promise<PrintedDocument>
   clear(): Promise<void>
 } {
-  const { session, gone, clock } = parts
+  const { session, budget, gone, clock } = parts
   const requests = answerRequests(parts, (fault) => gone.abort(fault))
+  const frames = countFrames(parts)
   const showWindow = openWindow(parts)
   let isNew = true
   let hasTraces = false
   let keptChars = 0
 
   async function begin(document: PrintDocument, ended: AbortSignal): Promise<void> {
-    if (requests.holdsOther(document)) await clearPage(session, requests)
+    if (requests.holdsOther(document)) await clearPage(parts, requests)
     if (document.isScripted) {
       assert(isNew, 'scripts run on a page no document has been on')
       await Promise.all([setIntl(session, document), enableScripts(parts)])
     }
-    await showWindow(mayMove(document))
+    await showWindow(needsFrames(document))
     isNew = false
     hasTraces = leavesTraces(document.html)
     keptChars += document.html.length
+    budget.renew()
+    frames.beginDocument()
     requests.beginDocument(document, ended)
   }
 
@@ -182,20 +215,53 @@ function openDocuments(parts: PageParts): {
     async printNext(document, ended) {
       await begin(document, ended)
       const loaded = await load(parts, document, ended)
-      // Send both at once, so that Chromium inspects the document and prints it with nothing in between.
+      // Send all at once, so that Chromium inspects the document and prints it with nothing in between.
       const loadedAt = clock.monotonic()
+      const cuts = openCutFinder(document, loaded)
+      const early = cuts.beforePrint()
       const printing = printNumbered(session, { ...document, ...loaded, isSmall: isSmall(document) })
-      const [inspection, { pdf, findings: lost }] = await Promise.all([loaded.inspect(), printing])
-      const findings = [...findingsOf(inspection, requests.refused()), ...lost]
+      const { styleQuestions } = document
+      const asking = styleQuestions === undefined ? undefined : loaded.run<StyleAnswer>(styleScript(styleQuestions))
+      const [inspection, { pdf, findings: lost }, cut, styles] = await Promise.all([
+        loaded.inspect(),
+        printing,
+        early,
+        asking,
+      ])
       const shrunk = await shrinkage(session, loaded, pdf)
-      if (shrunk !== undefined) findings.push(shrunk)
-      return { ...inspection, pdf, findings, printMs: clock.monotonic() - loadedAt }
+      const findings = [
+        // A link whose page is not known is told of once.
+        ...findingsOf(inspection, requests).filter(
+          ({ code, address = '' }) => lost.length === 0 || code !== 'link_broken' || !address.startsWith('#'),
+        ),
+        ...lost,
+        ...(shrunk === undefined ? [] : [shrunk]),
+        ...cut,
+        ...(await cuts.afterPrint(session)),
+      ]
+      return { ...inspection, pdf, findings, styles, printMs: clock.monotonic() - loadedAt }
     },
     async clear() {
       if (!hasTraces && keptChars <= PAGE_KEPT_CHARS_MAX) return
-      await clearPage(session, requests)
+      await clearPage(parts, requests)
       hasTraces = false
       keptChars = 0
+    },
+  }
+}
+
+/** Takes a document that makes many frames out of its browser, also if it removes them again: most of their cost is to make them. */
+function countFrames({ page, isShared, gone }: PageParts): { beginDocument(): void } {
+  let frames = 0
+  page.on('frameattached', () => {
+    frames += 1
+    if (!isShared || frames <= SHARED_FRAMES_MAX) return
+    const reason = `the document makes more than ${SHARED_FRAMES_MAX} frames in a browser that it shares`
+    gone.abort(new BrowserLost(new ServiceError('template_error', reason)))
+  })
+  return {
+    beginDocument() {
+      frames = 0
     },
   }
 }
@@ -204,28 +270,24 @@ function openDocuments(parts: PageParts): {
  * Returns a function that shows the window of a page, or minimizes it. In a minimized window Chromium draws no frames: they are for a screen,
  * and cost a quarter of what a small document costs. The first state is minimized.
  */
-function openWindow({ session, windowId }: PageParts): (isShown: boolean) => Promise<void> {
+function openWindow({ running, windowId }: PageParts): (isShown: boolean) => Promise<void> {
   let wasShown = false
   return async (isShown) => {
     if (isShown === wasShown) return
     wasShown = isShown
-    const windowState = isShown ? 'normal' : 'minimized'
-    await session.send('Browser.setWindowBounds', { windowId, bounds: { windowState } })
+    await running.browser.setWindowBounds(windowId, { windowState: isShown ? 'normal' : 'minimized' })
   }
 }
 
-/** Whether anything in a document may move. Where no frames are drawn, it would stay as it is at its beginning. */
-function mayMove({ html, isScripted, remote }: PrintDocument): boolean {
+/** Whether frames are drawn for a document. Without them, what moves would not reach its end. */
+function needsFrames({ html, isScripted, remote }: PrintDocument): boolean {
   // Style sheets of hosts are not read here.
-  return isScripted || remote !== undefined || MOVES.test(html)
+  return isScripted || remote !== undefined || mayMove(html)
 }
 
-/** Linear in the length of the HTML, which is untrusted. */
-const MOVES = /animat|transition|<(?:set|marquee|video|audio)\b/i
-
 /** Clears the page and its cache. */
-async function clearPage(session: Session, requests: Requests): Promise<void> {
-  const loaded = nextLoad(session)
+async function clearPage({ page, session }: PageParts, requests: Requests): Promise<void> {
+  const loaded = nextLoad(page)
   await session.send('Page.navigate', { url: 'about:blank' })
   await loaded
   requests.forget()
@@ -235,35 +297,42 @@ async function clearPage(session: Session, requests: Requests): Promise<void> {
  * Lets the scripts of the next document run. Ends the page if they navigate away, close it, or open dialogs without end. The flags in
  * `launch.ts` prevent new pages and network access.
  */
-async function enableScripts({ running, session, frameId, gone }: PageParts): Promise<void> {
+async function enableScripts({ page, session, frameId, gone }: PageParts): Promise<void> {
   const end = (did: string) => gone.abort(new ServiceError('template_error', `the page’s JavaScript ${did}`))
   let dialogs = 0
-  session.on('Page.javascriptDialogOpening', () => {
+  page.on('dialog', (dialog) => {
     dialogs += 1
     if (dialogs > PAGE_DIALOGS_MAX) end(`opened more than ${PAGE_DIALOGS_MAX} dialogs`)
-    else session.send('Page.handleJavaScriptDialog', { accept: false }).catch(() => undefined)
+    else dialog.dismiss().catch(() => undefined)
   })
   session.on('Page.frameRequestedNavigation', (request) => {
     if (request.frameId === frameId) end('navigated away from the document')
   })
-  session.closed.addEventListener('abort', () => {
-    // A page also closes when its browser exits.
-    if (!running.connection.closed.aborted) gone.abort(closedItself())
-  })
-  await Promise.all([
-    // Without it V8 places an exception where it was thrown, and not where it was made.
-    session.send('Runtime.enable'),
-    session.send('Emulation.setScriptExecutionDisabled', { value: false }),
-  ])
+  page.once('close', () => gone.abort(closedItself()))
+  await Promise.all([session.send('Page.enable'), page.setJavaScriptEnabled(true)])
 }
 
 /** The page serves no other document, so this need not be undone. */
-async function setIntl(session: Session, { locale, options }: PrintDocument): Promise<void> {
+async function setIntl(session: CDPSession, { locale, options }: PrintDocument): Promise<void> {
   const { time_zone: timezoneId } = options
   await Promise.all([
     locale !== undefined && session.send('Emulation.setLocaleOverride', { locale }),
     timezoneId !== undefined && session.send('Emulation.setTimezoneOverride', { timezoneId }),
   ])
+}
+
+/** What the author of a document can change. */
+function tooManyEvents(method: string): ServiceError {
+  const [, domain = ''] = /^(\w+)\./.exec(method) ?? []
+  const what = EVENT_SOURCES[domain] ?? method
+  const limits = `${EVENTS_MAX} times, or ${EVENT_BYTES_MAX / 2 ** 20} MiB`
+  return new ServiceError('template_error', `the document keeps the browser busy with ${what}: more than ${limits}`)
+}
+
+const EVENT_SOURCES: Readonly<Record<string, string>> = {
+  Fetch: 'requests that it sends',
+  Page: 'frames, their names, addresses and dialogs',
+  Target: 'its workers',
 }
 
 function closedItself(): ServiceError {
@@ -281,16 +350,19 @@ function leavesTraces(html: string): boolean {
 }
 
 /** Translates an error into the catalog. */
-function toServiceError(error: unknown, ended: AbortSignal, mayCloseItself: boolean): unknown {
+function toServiceError(
+  error: unknown,
+  {
+    ended,
+    isClosed,
+    mayCloseItself,
+  }: { readonly ended: AbortSignal; readonly isClosed: boolean; readonly mayCloseItself: boolean },
+): unknown {
   if (ended.aborted) return ended.reason
+  if (!(error instanceof ProtocolError)) return error
   // A crash would have ended the page before this.
-  if (error instanceof SessionClosed && mayCloseItself) return closedItself()
-  if (error instanceof SessionClosed) {
-    return new ServiceError('render_crashed', 'the page ended while it rendered', { cause: error })
-  }
-  if (error instanceof CommandRefused) {
-    const reason = `Chromium could not print the document: ${error.message}`
-    return new ServiceError('template_error', reason, { cause: error })
-  }
-  return error
+  if (isClosed && mayCloseItself) return closedItself()
+  if (isClosed) return new ServiceError('render_crashed', 'the page ended while it rendered', { cause: error })
+  const reason = `Chromium could not print the document: ${error.originalMessage}`
+  return new ServiceError('template_error', reason, { cause: error })
 }

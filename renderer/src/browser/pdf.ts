@@ -1,6 +1,6 @@
 /** Reads and repairs what we need in a PDF from Chromium, without parsing more than necessary. Pure. */
 import { constants, inflateSync } from 'node:zlib'
-import type { Instant } from '@platen/contract/brand.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { arrayOf, type Dictionary, referenceOf } from '../pdf/syntax.ts'
 import { openUpdate, type PdfUpdate } from '../pdf/update.ts'
 

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
+import type { Browser, Page } from 'puppeteer'
 import { expect, test } from 'vitest'
 import { NEVER, SILENT, UNCOUNTED } from '../../../test/fixture/build.ts'
-import type { Connection } from './connection.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import type { RunningBrowser } from './launch.ts'
 import * as limit from './limit.ts'
 import type { PrintPage } from './page.ts'
@@ -92,11 +92,13 @@ function aBrowser(memoryBytes: RunningBrowser['memoryBytes']): RunningBrowser {
   const gone = new AbortController()
   return {
     // No test uses it.
-    connection: {} as Connection,
+    browser: {} as Browser,
+    budgetOf: () => ({ sessionId: '', renew() {} }),
     gone: gone.signal,
     exit: () => ({ exitCode: null, signal: null }),
     kill: async () => gone.abort(),
     ping: async () => {},
+    activity: () => 0,
     processes: async () => [],
     memoryBytes,
   }
@@ -106,6 +108,8 @@ function aPage(browser: RunningBrowser, closing: { isInTime: boolean }): PrintPa
   const gone = new AbortController()
   return {
     browser,
+    // No test uses it.
+    page: {} as Page,
     gone: AbortSignal.any([gone.signal, browser.gone]),
     print: () => Promise.reject(new Error('nobody prints here')),
     clear: async () => {},

@@ -5,22 +5,21 @@
  * never used again.
  */
 import assert from 'node:assert/strict'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import { type BrowserSource, openRest } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'
-import {
-  BROWSER_AGE_MS_MAX,
-  BROWSER_KEPT_MIB_MAX,
-  BROWSER_MEMORY_CHECK_EVERY_MS,
-  BROWSER_RENDERS_MAX,
-  PAGE_KEPT_MIB_MAX,
-  PAGE_RENDERS_MAX,
-} from './limit.ts'
+import { BROWSER_AGE_MS_MAX, BROWSER_KEPT_MIB_MAX, BROWSER_MEMORY_CHECK_EVERY_MS, PAGE_KEPT_MIB_MAX } from './limit.ts'
 import type { PrintPage } from './page.ts'
+
+/** Renders after which a warm page is replaced. A new page costs as much CPU as ten small documents. */
+const PAGE_RENDERS_MAX = 1000
+
+/** Renders after which a browser is replaced. */
+const BROWSER_RENDERS_MAX = 2000
 
 /** Who the page is for. */
 export interface PageRequest {
@@ -52,7 +51,7 @@ interface PoolPorts {
   readonly source: BrowserSource
   readonly usageOf: UsageOf
   /** Opens a page in its own context. */
-  readonly open: (browser: RunningBrowser) => Promise<PrintPage>
+  readonly open: (browser: RunningBrowser, isShared: boolean) => Promise<PrintPage>
   readonly clock: Clock
   readonly log: Log
   readonly meter: EngineMeter
@@ -234,7 +233,7 @@ interface BrowserUsage {
 
 const MIB = 1024 * 1024
 
-export type UsageOf = (browser: RunningBrowser) => BrowserUsage
+type UsageOf = (browser: RunningBrowser) => BrowserUsage
 
 /** Returns the usage record of a browser, and creates it on first use. */
 export function openUsages(clock: Clock): UsageOf {
@@ -306,10 +305,10 @@ function openBrowserLifecycle(
   const { source, usageOf, open, clock } = ports
   const retirement = openRetirement(ports, options.onRetired)
 
-  async function openIn(browser: RunningBrowser): Promise<PrintPage> {
+  async function openIn(browser: RunningBrowser, isShared = true): Promise<PrintPage> {
     usageOf(browser).pages += 1
     try {
-      return await open(browser)
+      return await open(browser, isShared)
     } catch (error) {
       await retirement.discard(browser, 'it could not open a page')
       await retirement.pageClosed(browser)
@@ -331,7 +330,7 @@ function openBrowserLifecycle(
       const browser = await source.launchDedicated(signal)
       // Set this first, so that nobody else gets a page of this browser.
       Object.assign(usageOf(browser), { isRetiring: true, isRetired: true })
-      const opening = openIn(browser)
+      const opening = openIn(browser, false)
       try {
         return await raceAbort(opening, signal)
       } catch (error) {

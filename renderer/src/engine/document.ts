@@ -2,33 +2,37 @@
  * Makes one react_pdf document, from source to bytes. It loads react-pdf, so only render threads may use it: layout blocks its thread, and
  * some layouts never end.
  */
-import assert from 'node:assert/strict'
-import type { Json } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { type Cache, openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
-import type { Asset, TemplateDigest } from '@platen/contract/tenant.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Asset, TemplateDigest } from '@platen/contract/domain/tenant.ts'
+import type { Json } from '@platen/lib/brand.ts'
+import { type Cache, openLruCache, tenantPart } from '@platen/lib/lru-cache.ts'
 import layOut from '@react-pdf/layout'
 import { PDF_PAGES_MAX } from '../limit.ts'
 import { finishPdf } from '../pdf/finish.ts'
 import type { Rendering, RenderWork } from '../port/engine.ts'
 import { startPhaseTimer } from '../port/phase.ts'
+import { openLiterals } from '../template/absent-value.ts'
 import type { FontFace } from '../template/asset/font/default-fonts.ts'
 import { remoteImagesOf, requireFetched } from '../template/asset/remote-images.ts'
 import { keptImages, openImages } from '../template/element/image.ts'
 import { EndlessPagination, openPaginationGuard } from '../template/element/pagination/pagination-guard.ts'
 import { type Translation, translate } from '../template/elements.ts'
 import type { Evaluate } from '../template/evaluate.ts'
-import { type Program, transpile } from '../template/tsx/transpile.ts'
+import { type Program, TEMPLATE_FILE, transpile } from '../template/tsx/transpile.ts'
 import { drawPdf } from './layout/drawing.ts'
 import { type FontReader, openFontStore } from './layout/font-store.ts'
-import { openLiterals } from './layout/inspect/absent-value.ts'
 import { type InspectedLayout, inspectLayout } from './layout/inspect/inspect-layout.ts'
 import type { LayoutNode } from './layout/inspect/layout-node.ts'
 import { openIgnoredStyles } from './layout/inspect/warning-list.ts'
-import { type Instance, instancesOf } from './layout/instance.ts'
-import { wantsPlain } from './layout/pagination/plain.ts'
+import { type Instance, instanceOf } from './layout/instance.ts'
+import { isIncomplete, needsPlain, wantsPlain } from './layout/pagination/plain.ts'
+import { expectedPages, paddingFault, type RoomFault, roomFault, unwrapped } from './layout/pagination/room.ts'
+import { strandedSection } from './layout/pagination/stranded.ts'
 import { openTotals, type PageCounts, type Totals } from './layout/pagination/totals.ts'
-import { forgetDocument } from './layout/step/document-map.ts'
+
+/** Sections of a document that are moved to the next page because only their head had room. Each is one more layout. */
+const HEADS_MOVED_MAX = 10
 
 /** Transpiled templates that a thread keeps. A tenant with many renders uses one or two. */
 const PROGRAMS_MAX = 32
@@ -59,8 +63,7 @@ export async function openDocumentRenderer(
     const timer = startPhaseTimer(monotonic)
     const ownPrograms = tenantPart(programs, tenant)
     const program = ownPrograms.get(digest) ?? ownPrograms.set(digest, transpile(template.reactPdf))
-    using _forgotten = { [Symbol.dispose]: forgetDocument }
-    using own = fonts.register(template.fonts ?? [], { assets, tenant, locale: template.locale })
+    using own = await fonts.register(template.fonts ?? [], { assets, tenant, locale: template.locale })
     const { nodes, call } = await evaluate(program, {
       data: new TextDecoder().decode(data),
       options,
@@ -78,7 +81,7 @@ export async function openDocumentRenderer(
       isTranslated = true
       requireFetched(remote)
     }
-    const layingOut = layOutTree(
+    const layingOut = layOutWithHeads(
       { nodes, translation, onTranslated, fonts: fonts.reader },
       tenantPart(counts, tenant),
       digest,
@@ -110,24 +113,77 @@ interface Tree {
   readonly fonts: FontReader
 }
 
+/**
+ * Lays a document out, and again for each section whose head stands alone at the end of a page: it then begins the next page. What is before
+ * the section stays where it is.
+ */
+async function layOutWithHeads(tree: Tree, counts: Cache<PageCounts>, digest: TemplateDigest): Promise<LayoutNode> {
+  const breaks = new Set<number>()
+  for (;;) {
+    const layout = await layOutTree({ ...tree, translation: { ...tree.translation, breaks } }, counts, digest)
+    const section = strandedSection(layout)
+    if (section === undefined || breaks.has(section) || breaks.size === HEADS_MOVED_MAX) return layout
+    breaks.add(section)
+  }
+}
+
 /** Lays a document out with the pagination that suits it. */
 async function layOutTree(tree: Tree, counts: Cache<PageCounts>, digest: TemplateDigest): Promise<LayoutNode> {
   const fast = await layOutFast(tree, counts.get(digest))
+  if (fast === undefined || isIncomplete(fast.layout)) return await layOutOnlyPlain(tree)
   counts.set(digest, fast.counts)
   refuseTooManyPages(fast.layout)
-  if (!wantsPlain(fast.layout)) return fast.layout
-  const translation = { ...tree.translation, paginationGuard: openPaginationGuard(pagesOf(fast.layout)) }
-  const plain = await unlessEndless(() => layOutOnce({ ...tree, translation }))
-  if (plain !== undefined) refuseTooManyPages(plain)
-  return plain ?? fast.layout
+  const wantsIt = wantsPlain(fast.layout, (tree.translation.breaks?.size ?? 0) > 0)
+  return (wantsIt && (await layOutPlain(tree, pagesOf(fast.layout)))) || fast.layout
 }
 
-/** Uses the fast pagination. Guesses that the document has as many pages as the last one of its template. */
-async function layOutFast(tree: Tree, guess: PageCounts = [1]): Promise<FastLayout> {
+/** Lays out a document for which the fast pagination is no help. Throws an error that names the cause if it has no end. */
+async function layOutOnlyPlain(tree: Tree): Promise<LayoutNode> {
+  const natural = await layOutNodesOf(tree, unwrapped)
+  const fault = paddingFault(natural)
+  if (fault !== undefined) throw unfit(fault, tree)
+  const layout = await layOutPlain(tree, Math.min(PDF_PAGES_MAX, expectedPages(natural)))
+  if (layout === undefined) throw unfit(roomFault(natural), tree)
+  return layout
+}
+
+/** Uses react-pdf's own pagination. Undefined if that makes many more pages than expected, and so has no end. */
+async function layOutPlain(tree: Tree, pagesExpected: number): Promise<LayoutNode | undefined> {
+  try {
+    const layout = await layOutNodesOf(tree, (document) => document, pagesExpected)
+    refuseTooManyPages(layout)
+    return layout
+  } catch (error) {
+    if (error instanceof ServiceError && error.cause instanceof EndlessPagination) return undefined
+    throw error
+  }
+}
+
+async function layOutNodesOf(
+  tree: Tree,
+  change: (document: Instance) => Instance,
+  pagesExpected = PDF_PAGES_MAX,
+): Promise<LayoutNode> {
+  const translation = { ...tree.translation, paginationGuard: openPaginationGuard(pagesExpected) }
+  return await withLayoutError(() => layOutNodes(change(translatedOf({ ...tree, translation })), tree.fonts))
+}
+
+/** The error for content that its pages have no room for. */
+function unfit({ message, source }: RoomFault, { translation: { find } }: Tree): ServiceError {
+  const place = source === undefined ? undefined : find?.(source)
+  return new ServiceError('template_error', `${place ?? TEMPLATE_FILE}: the document cannot be laid out: ${message}`)
+}
+
+/**
+ * Uses the fast pagination. Guesses that the document has as many pages as the last one of its template. Undefined for a document that only
+ * the plain one can lay out.
+ */
+async function layOutFast(tree: Tree, guess: PageCounts = [1]): Promise<FastLayout | undefined> {
   const guessed = openTotals(guess)
   try {
     return await layOutWithTotals(guessed, tree)
   } catch (error) {
+    if (!(error instanceof ServiceError)) return undefined
     // A function of the template may have failed because of the guessed totals.
     if (!guessed.wereGuessesUsed()) throw error
     return await layOutWithTotals(openTotals(undefined), tree)
@@ -139,21 +195,12 @@ interface FastLayout {
   readonly counts: PageCounts
 }
 
-async function layOutWithTotals(totals: Totals, tree: Tree): Promise<FastLayout> {
-  const { translation } = tree
+async function layOutWithTotals(totals: Totals, tree: Tree): Promise<FastLayout | undefined> {
+  const { translation, fonts } = tree
   const call: Translation['call'] = (id, page) => translation.call(id, totals.withTotals(page))
-  const layout = await layOutOnce({ ...tree, translation: { ...translation, call } }, totals)
-  return { layout, counts: totals.counts }
-}
-
-/** Runs react-pdf's own pagination. Returns undefined if that does not end. */
-async function unlessEndless(action: () => Promise<LayoutNode>): Promise<LayoutNode | undefined> {
-  try {
-    return await action()
-  } catch (error) {
-    if (error instanceof ServiceError && error.cause instanceof EndlessPagination) return undefined
-    throw error
-  }
+  const document = translatedOf({ ...tree, translation: { ...translation, call } })
+  if (needsPlain(document)) return undefined
+  return { layout: await layOutNodes(totals.track(document), fonts), counts: totals.counts }
 }
 
 /** Fails for a file that passed all our checks and that react-pdf still cannot read as an image. */
@@ -180,11 +227,10 @@ function pagesOf({ children }: LayoutNode): number {
   return children?.length ?? 0
 }
 
-async function layOutOnce({ nodes, translation, onTranslated, fonts }: Tree, totals?: Totals): Promise<LayoutNode> {
-  const [document] = instancesOf(translate(nodes, translation))
+function translatedOf({ nodes, translation, onTranslated }: Tree): Instance {
+  const document = translate(nodes, translation)
   onTranslated()
-  assert(document !== undefined, 'an element of a document is one')
-  return await withLayoutError(() => layOutNodes(totals?.track(document) ?? document, fonts))
+  return instanceOf(document)
 }
 
 /** With our types for parameters and result: react-pdf's own types are larger and do not include fonts. */
@@ -197,9 +243,6 @@ async function withLayoutError<T>(action: () => Promise<T>): Promise<T> {
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const hint = reason.includes('leaves no room') ? '; paddings and fixed elements take all of it' : ''
-    throw new ServiceError('template_error', `template.tsx: the document cannot be laid out: ${reason}${hint}`, {
-      cause,
-    })
+    throw new ServiceError('template_error', `${TEMPLATE_FILE}: the document cannot be laid out: ${reason}`, { cause })
   }
 }

@@ -5,18 +5,19 @@
  * caller gets the result of a render at once; the slot is released when it is free again.
  */
 import { join } from 'node:path'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
-import { firstAborted, raceAbort } from '@platen/contract/race.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { firstAborted, raceAbort } from '@platen/lib/race.ts'
 import { openBrowserSource } from '../browser/browser-source.ts'
 import { openPrintCluster } from '../browser/concurrency.ts'
 import type { PrintDocument, RemoteSource } from '../browser/document/load.ts'
 import { openPageMemory } from '../browser/document/memory.ts'
+import { openStyleAnswers } from '../browser/document/style-answers.ts'
 import { warningsOf } from '../browser/document/warning.ts'
 import { writeFontConfig } from '../browser/font-config.ts'
-import { launchBrowser, removeStaleProfiles } from '../browser/launch.ts'
+import { chromiumFlags, launchBrowser, removeStaleProfiles } from '../browser/launch.ts'
 import { openPage, type PrintedDocument } from '../browser/page.ts'
 import { openPagePool, openUsages } from '../browser/pool.ts'
 import { finishPdf, type Metadata } from '../pdf/finish.ts'
@@ -54,10 +55,10 @@ const WARM_PAGES_PER_SLOT = 2
 /** Opens the engine and begins to start Chromium, without waiting for it. If Chromium does not start, logs it and tries again. */
 export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<RenderEngine> {
   const { slots, faces = defaultFaces(), remote = NO_REMOTE_FILES, clock, log, meter } = settings
-  const profiles = await openProfiles(settings.profileDir, faces)
+  const [profiles, flags] = await Promise.all([openProfiles(settings.profileDir, faces), chromiumFlags(settings)])
   const usageOf = openUsages(clock)
   const source = openBrowserSource({
-    launch: (signal) => meter.launching(() => launchBrowser({ ...settings, ...profiles }, signal), signal),
+    launch: (signal) => meter.launching(() => launchBrowser({ ...settings, ...profiles, flags }, signal), signal),
     rendersOf: (browser) => usageOf(browser).renders,
     clock,
     log,
@@ -67,16 +68,19 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
   const closing = new AbortController()
   const ports = { source, usageOf, clock, log, meter, closing: closing.signal }
   const pool = openPagePool(
-    { ...ports, open: (browser) => openPage(browser, { clock, memory }) },
+    { ...ports, open: (browser, isShared) => openPage(browser, { clock, memory, isShared }) },
     { ...settings, warmPagesMax: slots * WARM_PAGES_PER_SLOT },
   )
   const cluster = await openPrintCluster(pool, slots)
+  const askStyles = openStyleAnswers()
 
   async function fillAndPrint(work: RenderWork, signal: AbortSignal): Promise<Rendering> {
     const begunAt = clock.monotonic()
     const filled = await remote.runWithFiles(work, (each) => settings.fill(each, signal), signal)
     const filledAt = clock.monotonic()
-    const printed = await cluster.print(work.tenant, documentOf(work, filled, remote), signal)
+    const styles = askStyles(work.tenant, filled.html, filled.linted.questions)
+    const document = documentOf(work, { ...filled, styleQuestions: styles.questions }, remote)
+    const printed = await cluster.print(work.tenant, document, signal)
     const printedAt = clock.monotonic()
     const pdf = finishPdf(printed.pdf, { metadata: metadataOf(work, printed), isSandbox: work.isSandbox })
     const endedAt = clock.monotonic()
@@ -88,7 +92,12 @@ export async function openHtmlEngine(settings: HtmlEngineSettings): Promise<Rend
     return {
       pdf,
       pages: pageCountOf(printed.pdf),
-      warnings: [...warningsOf(work, filled, { ...printed, faces }), ...filled.absent],
+      warnings: [
+        ...warningsOf(work, filled, { ...printed, faces }),
+        ...filled.absent,
+        ...filled.linted.warnings,
+        ...styles.warningsOf(printed.styles),
+      ],
       phases,
     }
   }
@@ -120,7 +129,11 @@ async function openProfiles(folder: string | Promise<string>, faces: readonly Fo
   return { profileDir, fontConfigFile }
 }
 
-function documentOf(work: RenderWork, filled: ScannedHtml, files: RemoteFiles): PrintDocument {
+function documentOf(
+  work: RenderWork,
+  filled: ScannedHtml & Pick<PrintDocument, 'styleQuestions'>,
+  files: RemoteFiles,
+): PrintDocument {
   const isScripted = work.javascriptEnabled && work.template.html?.javascript === true
   const { name: title, locale, allowedHosts = [] } = work.template
   const remote: RemoteSource = {

@@ -1,5 +1,5 @@
 /** Limits of the engines, each with its unit and the reason for its value. */
-import type { BackOff } from '@platen/contract/back-off.ts'
+import type { BackOff } from '@platen/lib/back-off.ts'
 
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * SECOND_MS
@@ -15,9 +15,6 @@ export const PLAIN_LAYOUT_NODES_MAX = 8000
 /** Heap and buffers of one render thread, in MiB as V8 counts them. Unpacking an image with the most pixels takes three quarters of it. */
 export const RENDER_THREAD_HEAP_MIB_MAX = 1024
 
-/** Renders after which a render thread is replaced. The first four hundred are slower, as V8 compiles. Memory and age may come first. */
-export const RENDER_THREAD_RENDERS_MAX = 10_000
-
 /** Age after which a render thread is replaced: growth too slow to notice otherwise starts over four times a day. */
 export const RENDER_THREAD_AGE_MS_MAX = 6 * HOUR_MS
 
@@ -32,9 +29,6 @@ export const RENDER_THREAD_KEPT_MIB_MAX = 384
  * Nearly all documents take less, and a spare takes 80 MiB.
  */
 export const SPARE_AFTER_MS = SECOND_MS
-
-/** How long an html template may wait to be filled before a second thread starts for it: most are filled in a few milliseconds. */
-export const FILL_PATIENCE_MS = 20
 
 /**
  * How long a task may wait for a busy thread before the last thread of an engine starts: the one more than there are cores, for sync renders.
@@ -54,15 +48,6 @@ export const LOW_NICENESS = 5
  */
 export const RENDER_THREAD_IDLE_MS = 60 * SECOND_MS
 
-/**
- * Heap of a thread for new objects. V8 fills a third of it at a time. A document leaves little behind of what it allocates: with room for a
- * document, V8 rarely moves its objects. Twice as much made documents of 10 to 800 rows no quicker, and threads 50 to 80 MiB larger. Half of
- * it took a tenth more CPU for 800 rows.
- */
-export const YOUNG_GENERATION_MIB = 24
-/** The same of a thread that makes no documents. A check is in no hurry, and filling an html template allocates little. */
-export const SMALL_YOUNG_GENERATION_MIB = 12
-
 /** Wait before restarting a thread that died before it was ready. */
 export const RESTART_BACK_OFF: BackOff = { msMin: 100, msMax: 10 * SECOND_MS }
 
@@ -79,12 +64,36 @@ export const WARM_UP_AFTER_MS = SECOND_MS
 export const HEAP_CHECK_MS = 100
 export const HEAP_HEADROOM_MIB = 1023
 
+/** Publish checks at once, one per tenant. Each has a thread of its own, of a hundred MiB. */
+export const CHECKS_AT_ONCE = 2
+
+/**
+ * CPU of one publish check, however busy the machine is. The largest source with types takes 2 s, and an endless loop is ended after 4 s. With
+ * it, a start with four templates that hang is over within a minute.
+ */
+export const CHECK_CPU_MS_MAX = 6 * SECOND_MS
+
+/**
+ * How long a publish check may take from its turn on, including the wait for a thread. On a machine so busy that a check has not got its CPU
+ * by then, it has no answer, and is repeated.
+ */
+export const CHECK_MS_MAX = 30 * SECOND_MS
+
+/** How long a tenant waits for its next publish check after one without an answer. The next may have none, too. */
+export const CHECK_BACK_OFF: BackOff = { msMin: 2 * SECOND_MS, msMax: 600 * SECOND_MS }
+
+/**
+ * How long a check may wait for a busy thread before a second one starts: a check that hangs delays others no longer. A start takes half of
+ * this, and a check some hundredths of a second.
+ */
+export const CHECK_PATIENCE_MS = 2 * SECOND_MS
+
+/** How long idle threads of the publish check are kept. Starting them takes half a second, as long as a few checks. */
+export const CHECK_THREADS_IDLE_MS = 10 * SECOND_MS
+
 /** Concurrent fetches of one tenant; a browser opens six connections to a host. With more, this service could be used to attack others. */
 export const EGRESS_AT_ONCE_MAX = 8
 
 /** Fetched files that one renderer process caches (LRU), and for how long. Images change rarely, and a change shows after this time. */
 export const EGRESS_CACHE_BYTES_MAX = 64 * MIB
 export const EGRESS_CACHE_MS = 10 * 60 * SECOND_MS
-
-/** How often a document is started with the files it has: for most files, for those only layout shows, and for page numbers that move. */
-export const EGRESS_ROUNDS_MAX = 5

@@ -1,23 +1,26 @@
 /** Opens the engines of one process: the threads they share, and a browser if there is one. */
-import type { LargeFont } from '@platen/contract/large-font.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { LargeFont } from '@platen/contract/domain/large-font.ts'
+import type { CheckFault, CheckRequest } from '@platen/contract/domain/template-check.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
-import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { findChromium } from '../browser/executable.ts'
 import { BROWSER_IDLE_MS_MAX } from '../browser/limit.ts'
 import { availabilityOfAll } from '../port/availability.ts'
 import type { RenderEngine } from '../port/engine.ts'
 import { defaultFaces, type FontFace } from '../template/asset/font/default-fonts.ts'
 import { withMemory } from '../template/asset/font/shared-font.ts'
-import { type HtmlEngineSettings, openHtmlEngine } from './html.ts'
-import { FILL_PATIENCE_MS, LAST_THREAD_PATIENCE_MS } from './limit.ts'
+import type { HtmlEngineSettings } from './html.ts'
+import { LAST_THREAD_PATIENCE_MS } from './limit.ts'
 import { openReactPdfEngine } from './react-pdf.ts'
 import { openRemoteFiles, type RemoteFiles } from './remote-files.ts'
 import type { TaskKind } from './thread/message.ts'
 import { spawnThreadFor } from './thread/start.ts'
 import { openThreadPool, type ThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
+
+/** How long an html template may wait to be filled before a second thread starts for it: most are filled in a few milliseconds. */
+const FILL_PATIENCE_MS = 20
 
 export interface EnginesOptions {
   /** Renders at the same time, per engine. */
@@ -139,6 +142,8 @@ async function openHtml(
   if (!isSandboxed) log.warn({}, 'chromium sandbox disabled, running as root')
   const fill: HtmlEngineSettings['fill'] = (work, signal) => pool.run({ kind: 'fill', work }, signal)
   const parts = { executablePath, faces, slots, fill, remote, clock, profileDir, isSandboxed, log, meter }
+  // Loaded here with puppeteer, because a process without this engine does not need them.
+  const { openHtmlEngine } = await import('./html.ts')
   const engine = await openHtmlEngine(parts)
   return { ...engine, ...availabilityOfAll([pool, engine]) }
 }

@@ -3,7 +3,7 @@ import type { RenderEngine, RenderWork } from '../port/engine.ts'
 import { NO_REMOTE_FILES, type RemoteFiles } from './remote-files.ts'
 import type { ThreadPool } from './thread-pool.ts'
 
-export interface ReactPdfEngineSettings {
+interface ReactPdfEngineSettings {
   readonly pool: ThreadPool
   /** At most the pool's size. */
   readonly slots: number

@@ -3,19 +3,23 @@
  * bytes that are fetched here, in the process that runs no code of a tenant. A cached file belongs to one version of one template of one
  * tenant. No other template gets it, even for the same URL.
  */
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
-import { openLruCache } from '@platen/contract/lru-cache.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { AssetDigest } from '@platen/contract/domain/tenant.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import type { AssetDigest } from '@platen/contract/tenant.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { openFairSemaphore } from '@platen/lib/fair-semaphore.ts'
+import { openLruCache } from '@platen/lib/lru-cache.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
 import type { RemoteFile } from '../template/asset/remote-images.ts'
 import { FilesNeeded } from '../template/asset/remote-images.ts'
-import { EGRESS_AT_ONCE_MAX, EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS, EGRESS_ROUNDS_MAX } from './limit.ts'
+import { EGRESS_AT_ONCE_MAX, EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS } from './limit.ts'
+
+/** How often a document is started with the files it has: for most files, for those only layout shows, and for page numbers that move. */
+const EGRESS_ROUNDS_MAX = 5
 
 export interface RemoteFiles {
   /** Fetches one file. Rejects with the signal's reason. Throws `asset_unavailable` as `Egress.get` does. */

@@ -1,6 +1,6 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { FakeThread } from '../../../test/fixture/render/fake-thread.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { SYNC_PAUSE_MS_MAX } from '../worker/limit.ts'

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import type { CheckRequest } from '@platen/contract/template-check.ts'
+import type { CheckRequest } from '@platen/contract/domain/template-check.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { FakeThread } from '../../../test/fixture/render/fake-thread.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import type { RenderWork } from '../port/engine.ts'
@@ -14,8 +14,8 @@ import {
   SPARE_AFTER_MS,
   WARM_UP_AFTER_MS,
 } from './limit.ts'
-import { type RenderTask } from './thread/message.ts'
-import { type PoolWorker } from './thread/start.ts'
+import type { RenderTask } from './thread/message.ts'
+import type { PoolWorker } from './thread/start.ts'
 import { openThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
 
 // No test reads the work.

@@ -4,20 +4,21 @@
  * be ended. Those that have long been idle end, but for the last. A thread becomes worn by its renders, memory or age. It is replaced
  * between two tasks, after its successor is ready, one thread at a time.
  */
-import { backOffMs } from '@platen/contract/back-off.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/renderer-meter.ts'
+import { backOffMs } from '@platen/lib/back-off.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
 import type { ConsoleLine } from '../port/engine.ts'
 import { SYNC_PAUSE_MS_MAX } from '../worker/limit.ts'
 import {
+  CHECK_CPU_MS_MAX,
   HEAP_CHECK_MS,
   RENDER_THREAD_AGE_MS_MAX,
   RENDER_THREAD_HEAP_MIB_MAX,
   RENDER_THREAD_IDLE_MS,
   RENDER_THREAD_KEPT_MIB_MAX,
-  RENDER_THREAD_RENDERS_MAX,
   RESTART_BACK_OFF,
   WARM_UP_AFTER_MS,
 } from './limit.ts'
@@ -25,6 +26,7 @@ import {
   errorOf,
   exitError,
   isOutOfMemory,
+  outOfCpu,
   outOfMemory,
   type RenderTask,
   type TaskKind,
@@ -45,12 +47,15 @@ import {
   unneededThreads,
 } from './thread/state.ts'
 
+/** Renders after which a render thread is replaced. The first four hundred are slower, as V8 compiles. Memory and age may come first. */
+const RENDER_THREAD_RENDERS_MAX = 10_000
+
 /** It is available when a thread is ready, busy or not, or when the last one has ended because nobody needed it. */
 export interface ThreadPool extends AsyncDisposable, Availability {
   /**
    * Runs a task in a thread of its own, when one of `size` is free. When `signal` aborts, rejects at once with its reason and terminates
    * the thread. Throws `FilesNeeded`. Throws `ServiceError` with the failure of the task. Throws `template_error` if the task needed more
-   * memory than a thread has, and `render_crashed` if the thread died.
+   * memory than a thread has, or was a check that needed more CPU than one may, and `render_crashed` if the thread died.
    */
   run<Kind extends TaskKind>(
     task: Extract<RenderTask, { kind: Kind }>,
@@ -67,14 +72,19 @@ export interface ThreadPoolOptions {
   readonly patienceMs?: number
   /** The same before the last one of `size` starts. Absent means as before all others. */
   readonly lastPatienceMs?: number
-  /** How long all threads may be idle before the last one ends, too. The next task waits for a start. Absent means that it stays. */
+  /**
+   * How long all threads may be idle before the last one ends, too. The next task waits for a start. No other thread stays idle for longer.
+   * Absent means that the last one stays.
+   */
   readonly restMs?: number
   /** When the first thread starts, if no task needs one before. Absent means at once. */
-  readonly startsAfter?: Promise<unknown>
+  readonly startsAfter?: Promise<unknown> | 'first task'
   /** Tasks after which a thread is replaced. Absent means `RENDER_THREAD_RENDERS_MAX`. */
   readonly rendersMax?: number
   /** Heap and buffers of a thread. Absent means `RENDER_THREAD_HEAP_MIB_MAX`. */
   readonly heapMibMax?: number
+  /** CPU of one publish check. Absent means `CHECK_CPU_MS_MAX`. */
+  readonly checkCpuMsMax?: number
   /** Starts a thread that speaks the protocol of `thread/render-thread.ts`. Absent means that file, for tasks of every kind. */
   readonly spawn?: Spawn
   /** Absent means that nobody counts. */
@@ -92,6 +102,7 @@ const DEFAULTS = {
   restMs: Number.POSITIVE_INFINITY,
   rendersMax: RENDER_THREAD_RENDERS_MAX,
   heapMibMax: RENDER_THREAD_HEAP_MIB_MAX,
+  checkCpuMsMax: CHECK_CPU_MS_MAX,
 }
 
 class RenderThreadPool implements ThreadPool {
@@ -167,8 +178,9 @@ class RenderThreadPool implements ThreadPool {
   }
 
   /** Until then the pool is available without a thread, as after its last one ended. */
-  async #rest(end: Promise<unknown>): Promise<void> {
+  async #rest(end: Promise<unknown> | 'first task'): Promise<void> {
     this.#availability.markAvailable()
+    if (end === 'first task') return
     await end
     if (this.#threads.size === 0 && this.#restartsPending === 0) this.#start()
   }
@@ -203,7 +215,7 @@ class RenderThreadPool implements ThreadPool {
       thread.job = job
       thread.usedAt = now
       thread.worker.postMessage(job.task, [])
-      void this.#limitMemory(thread, job)
+      void this.#limitUse(thread, job)
     }
     if (sinceSyncMs < SYNC_PAUSE_MS_MAX && this.#waiting.length > 0)
       void this.#dispatchAfterSync(SYNC_PAUSE_MS_MAX - sinceSyncMs)
@@ -282,9 +294,11 @@ class RenderThreadPool implements ThreadPool {
   }
 
   async #endIdle(): Promise<void> {
+    const { restMs } = this.#options
+    const idleMs = Math.min(RENDER_THREAD_IDLE_MS, restMs)
     while (!this.#closing.signal.aborted) {
-      await this.#clock.sleep(RENDER_THREAD_IDLE_MS / 4, this.#closing.signal).catch(() => undefined)
-      const unneeded = unneededThreads([...this.#threads], this.#clock.monotonic(), this.#options.restMs)
+      await this.#clock.sleep(idleMs / 4, this.#closing.signal).catch(() => undefined)
+      const unneeded = unneededThreads([...this.#threads], { now: this.#clock.monotonic(), idleMs, restMs })
       for (const thread of unneeded) this.#terminate(thread)
       // A pool at rest starts a thread when it needs one.
       if (unneeded.length > 0) this.#availability.markAvailable()
@@ -309,10 +323,12 @@ class RenderThreadPool implements ThreadPool {
   }
 
   /**
-   * Ends a job whose thread exceeds its memory limit. V8's own limit is the last resort: a thread that reaches it inside one large
-   * allocation crashes the whole process.
+   * Ends a job whose thread exceeds its memory limit, and a check that exceeds its CPU. V8's own limit of memory is the last resort: a thread
+   * that reaches it inside one large allocation crashes the whole process.
    */
-  async #limitMemory(thread: Thread, job: Job): Promise<void> {
+  async #limitUse(thread: Thread, job: Job): Promise<void> {
+    const { heapMibMax, checkCpuMsMax } = this.#options
+    let cpuBefore: number | undefined
     while (thread.job === job && this.#threads.has(thread)) {
       await this.#clock.sleep(HEAP_CHECK_MS, this.#closing.signal).catch(() => undefined)
       if (thread.job !== job) return
@@ -321,10 +337,15 @@ class RenderThreadPool implements ThreadPool {
       const heap = await thread.worker.getHeapStatistics().catch(() => undefined)
       if (thread.job !== job || heap === undefined) continue
       // Unpacked images and the memory of QuickJS are buffers. V8 counts them separately from its heap and does not limit them.
-      if (heap.used_heap_size + heap.external_memory <= this.#options.heapMibMax * MIB) continue
-      job.reject(outOfMemory(this.#options.heapMibMax))
-      thread.job = undefined
-      this.#replace(thread, 'memory')
+      if (heap.used_heap_size + heap.external_memory > heapMibMax * MIB) {
+        job.reject(outOfMemory(heapMibMax))
+        thread.job = undefined
+        return this.#replace(thread, 'memory')
+      }
+      const cpu = job.task.kind === 'check' ? await cpuMsOf(thread) : undefined
+      cpuBefore ??= cpu
+      if (cpu !== undefined && cpuBefore !== undefined && cpu - cpuBefore > checkCpuMsMax)
+        this.#cancel(job, outOfCpu(checkCpuMsMax))
     }
   }
 
@@ -386,4 +407,10 @@ class RenderThreadPool implements ThreadPool {
     this.#threads.delete(thread)
     if (![...this.#threads].some(({ isReady }) => isReady)) this.#availability.markUnavailable()
   }
+}
+
+/** CPU that the thread has used since its start. Undefined when it has just exited. */
+async function cpuMsOf({ worker }: Thread): Promise<number | undefined> {
+  const used = await worker.cpuUsage().catch(() => undefined)
+  return used && (used.user + used.system) / 1000
 }

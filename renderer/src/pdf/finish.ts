@@ -15,7 +15,7 @@ export interface Metadata {
   readonly language?: string
 }
 
-export interface PdfAdditions {
+interface PdfAdditions {
   readonly metadata?: Metadata
   readonly isSandbox: boolean
 }

@@ -1,6 +1,6 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
+import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { availabilityOfAll, ENGINE_START_MS_MAX, trackAvailability } from './availability.ts'
 
 test('what needs two things is as well as the worse of them', async () => {

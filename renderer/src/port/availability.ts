@@ -1,6 +1,6 @@
 /** Says whether a browser or a thread is available now. Both are started again whenever they end. */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 
 const SECOND_MS = 1000
 

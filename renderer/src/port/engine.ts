@@ -1,9 +1,10 @@
 /** The interface of a rendering engine. `react-pdf.ts` and `html.ts` implement it, `worker.ts` uses it. */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import type { Engine, RenderOptions } from '@platen/contract/render-options.ts'
-import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
-import type { Warning } from '@platen/contract/warning.ts'
+
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import type { Engine, RenderOptions } from '@platen/contract/domain/render-options.ts'
+import type { Asset, TemplateDigest, TemplateSource, TenantId } from '@platen/contract/domain/tenant.ts'
+import type { Warning } from '@platen/contract/domain/warning.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import type { Availability } from './availability.ts'
 import type { Phase } from './phase.ts'
 

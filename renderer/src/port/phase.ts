@@ -9,7 +9,7 @@ export interface Phase {
   readonly durationMs: number
 }
 
-export interface PhaseTimer {
+interface PhaseTimer {
   /** Ends a phase: it lasted since the last one, or since the timer was started. */
   end(name: Phase['name']): void
   /** The phases that have ended, in order. */

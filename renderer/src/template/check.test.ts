@@ -1,5 +1,5 @@
-import type { CheckRequest } from '@platen/contract/template-check.ts'
-import type { TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
+import type { CheckRequest } from '@platen/contract/domain/template-check.ts'
+import type { TemplateCode, TemplateSource } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aFont, anAsset, aPng } from '../../../test/fixture/asset.ts'
 import { openTemplateCheck } from './check.ts'
@@ -219,4 +219,41 @@ test('holds the document, its header and its footer against a closed schema, als
   ]
   const faults = await check({ source: aSource({ html }), assets: [], sampleData: ROWS, variablesSchema })
   expect(faults).toEqual(messages.map((message) => ({ engine: 'html', message })))
+})
+
+test('reports what Liquid does not know or leaves out, with its place, whether or not the source parses', async () => {
+  const misread = (template: string, header = '') =>
+    check({ source: aSource({ html: { ...HTML, template, header } }), assets: [], sampleData: ROWS })
+  expect(await misread('<p>\n{{ a if b else "-" }}', '{% for row in rows | reverse %}{% endfor %}')).toEqual([
+    {
+      engine: 'html',
+      message: 'template.html:2:6: {{ a if b else "-" }}: write {% if b %}{{ a }}{% else %}{{ "-" }}{% endif %}',
+    },
+    {
+      engine: 'html',
+      message:
+        'header.html:1:20: {% for row in rows | reverse %}: a loop takes no filter: write {% assign x = rows | reverse %} before it',
+    },
+  ])
+  expect(await misread('{% if status = "paid" %}{% endif %}')).toEqual([
+    { engine: 'html', message: 'template.html:1:14: {% if status = "paid" %}: write == to compare' },
+  ])
+})
+
+test('a wrong literal of a filter is one fault, with sample data and without', async () => {
+  const template = '{{ total | divided_by: count }}{{ total | number: "de", 999 }}'
+  const source = aSource({ html: { template, javascript: false } })
+  const message = 'template.html:1:32: {{ total | number: "de", 999 }}: the digits must be a whole number from 0 to 100'
+  for (const sampleData of ['{"total":1,"count":2}', undefined])
+    expect(await check({ source, assets: [], ...(sampleData !== undefined && { sampleData }) })).toEqual([
+      { engine: 'html', message },
+    ])
+})
+
+test('nothing is divided by a value that there is not, without sample data', async () => {
+  const source = aSource({ html: { template: '{{ total | divided_by: count }}', javascript: false } })
+  expect(await check({ source, assets: [] })).toEqual([])
+  expect(await check({ source, assets: [], sampleData: '{"total":1,"count":0}' })).toEqual([
+    { engine: 'html', message: expect.stringMatching(/the value is divided by 0/) },
+  ])
 })

@@ -6,22 +6,25 @@
  * A hostile component can block its thread where no count of steps reaches it (`indexOf` on a length of a billion). So a check of a
  * tenant's template must run in a thread that can be terminated: `check` is a task of the render threads.
  */
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/domain/limit.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import type { CheckFault, CheckRequest } from '@platen/contract/domain/template-check.ts'
+import type { TemplateDigest, TemplateSource, TenantId } from '@platen/contract/domain/tenant.ts'
 import { variablesSchemaFault } from '@platen/contract/schema/variable/variables-schema.ts'
-import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
-import type { TemplateDigest, TemplateSource, TenantId } from '@platen/contract/tenant.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import type { RenderWork } from '../port/engine.ts'
 import type { Families } from './asset/fonts.ts'
 import { remoteImagesOf } from './asset/remote-images.ts'
 import { keptImages, openImages } from './element/image.ts'
 import { translate } from './elements.ts'
 import { type Evaluate, openSandbox } from './evaluate.ts'
-import { fillHtml, type ParsedSource, parseHtml } from './html/fill.ts'
+import { fillHtml, isRefusedValue, type ParsedSource, parseHtml } from './html/fill.ts'
+import { ignoredStyles } from './html/lint/ignored.ts'
 import { openLiquidCheck } from './html/liquid/faults.ts'
+import { syntaxFaults } from './html/liquid/syntax.ts'
 import { SANDBOX_CHECK_INTERRUPTS_MAX } from './limit.ts'
 import { transpile } from './tsx/transpile.ts'
 import type { CheckTypes } from './tsx/type-check.ts'
@@ -44,11 +47,14 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
     const found = check.source.reactPdf === undefined ? [] : await typesOf(check, check.source.reactPdf)
     // A source that is wrong need not run.
     const isSound = found.every(({ isWarning }) => isWarning === true)
+    const filled = await faultsOf('html', () => checkHtml(check))
     return [
       ...found,
       ...(isSound ? await faultsOf('react_pdf', () => checkReactPdf(evaluate, check)) : []),
-      ...(await faultsOf('html', () => checkHtml(check))),
-      ...liquidFaults(check),
+      ...filled,
+      // What is wrong in a literal is found both ways.
+      ...liquidFaults(check).filter(({ message }) => filled.every((fault) => fault.message !== message)),
+      ...(await lintHtml(check)),
     ]
   }
 }
@@ -57,7 +63,7 @@ export function openTemplateCheck(evaluate: Evaluate): CheckTemplate {
 async function faultsOfAssets({ source, assets }: CheckRequest): Promise<readonly string[]> {
   if (assets.length === 0 && source.fonts === undefined) return []
   const { assetFaults } = await import('./asset/asset.ts')
-  return assetFaults(source, assets)
+  return await assetFaults(source, assets)
 }
 
 /** What the types of a component show. The compiler is loaded here, because only threads with such a check need it. */
@@ -119,12 +125,13 @@ function liquidFaults({ source, variablesSchema }: CheckRequest): readonly Check
   if (source.html === undefined) return []
   // `schemaFault` has made sure of it.
   const faultsIn = openLiquidCheck(JSON.parse(variablesSchema) as JsonObject)
-  return parsedOf(source).flatMap(({ name, templates }) =>
-    faultsIn(templates).map(({ position, message }) => ({
+  return parsedOf(source).flatMap(({ name, text, templates }) => {
+    const misread = syntaxFaults(text)
+    return (misread.length > 0 ? misread : faultsIn(templates)).map(({ position, message }) => ({
       engine: 'html' as const,
       message: `${name}:${position.join(':')}: ${message}`.slice(0, FAILURE_MESSAGE_CHARS_MAX),
-    })),
-  )
+    }))
+  })
 }
 
 function parsedOf(source: TemplateSource): readonly ParsedSource[] {
@@ -136,6 +143,25 @@ function parsedOf(source: TemplateSource): readonly ParsedSource[] {
   }
 }
 
+/**
+ * Warns of styles, fonts and tags. The dictionary of CSS answers here, so who can print the document asks Chromium, and shows this only
+ * if that fails.
+ */
+async function lintHtml({ source, isWarned = false }: CheckRequest): Promise<readonly CheckFault[]> {
+  if (!isWarned || source.html === undefined) return []
+  const [{ linted, lintSources }, { answerByDictionary }] = await Promise.all([
+    import('./html/lint/lint.ts'),
+    import('./html/lint/lexer.ts'),
+  ])
+  const { warnings, questions } = linted(lintSources(source), [])
+  return [...warnings, ...ignoredStyles(questions, answerByDictionary(questions))].map(({ code, place, message }) => ({
+    engine: 'html',
+    message: (place === undefined ? message : `${place}: ${message}`).slice(0, FAILURE_MESSAGE_CHARS_MAX),
+    isWarning: true,
+    code,
+  }))
+}
+
 function checkHtml({ source, assets, sampleData }: CheckRequest): void {
   if (source.html === undefined) return
   // Filling uses only the source, data and options of its work. There is no render here, so its ids are empty.
@@ -143,5 +169,10 @@ function checkHtml({ source, assets, sampleData }: CheckRequest): void {
   const data = new TextEncoder().encode(sampleData ?? '{}')
   const asked = { data, options: source.options, date: 0, javascriptEnabled: false, isSandbox: false }
   const work: RenderWork = { ...ids, ...asked, template: source, assets }
-  fillHtml(work)
+  try {
+    fillHtml(work)
+  } catch (error) {
+    // Without sample data every value is absent, and nothing can be divided by it. What the source has wrong is found without data.
+    if (sampleData !== undefined || !isRefusedValue(error)) throw error
+  }
 }

@@ -5,20 +5,31 @@
  * function or an address for react-pdf: no prototype, no path or URL to read from, no event. The translation also applies the render's
  * options to every page, adds font fallbacks, and places fixed elements where the fast pagination needs them.
  */
-import { isJsonObject, type Json } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { RenderOptions } from '@platen/contract/render-options.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
-import type { TemplateSource } from '@platen/contract/tenant.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { RenderOptions } from '@platen/contract/domain/render-options.ts'
+import type { TemplateSource } from '@platen/contract/domain/tenant.ts'
+import type { WarningCode } from '@platen/contract/domain/warning.ts'
+import { isJsonObject, type Json } from '@platen/lib/brand.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import { createElement, type ReactElement, type ReactNode } from 'react'
 import { DEFAULT_FAMILY } from './asset/font/default-fonts.ts'
 import { type Families, plainText, withFallback } from './asset/fonts.ts'
 import { type Direction, directed } from './element/direction.ts'
-import { drawingOf, pixelImageOf, type ReadImage } from './element/image.ts'
+import { type EffectPlace, elementWords, openUndrawn, propWithoutEffect, stylesDrawn } from './element/effect.ts'
+import { drawingOf, hasNoAddress, pixelImageOf, type ReadImage } from './element/image.ts'
 import { lineHeightOf } from './element/line-height.ts'
 import type { Node } from './element/node.ts'
-import { documentProps, pageProps } from './element/page.ts'
-import { beginsWithBreak, footerOf, sizedStyle } from './element/pagination/fixed.ts'
+import { documentProps, isGrowing, pageProps } from './element/page.ts'
+import {
+  beginsWithBreak,
+  footerOf,
+  hasContent,
+  hasHead,
+  isDynamicHead,
+  lastOf,
+  sizedStyle,
+} from './element/pagination/fixed.ts'
 import {
   DYNAMIC_MARK,
   FOOTER_MARK,
@@ -27,8 +38,10 @@ import {
   type LayoutPage,
   overlayOf,
   PAGE_GROUP_MARK,
+  type PageGroup,
   pageLayoutOf,
   pinnedFirst,
+  SECTION_MARK,
   SOURCE_LINE,
 } from './element/pagination/page-layout.ts'
 import {
@@ -39,11 +52,12 @@ import {
   REFUSED_PROPS,
   TEXT_PARENTS,
 } from './element/primitive.ts'
-import { type Faults, gradientZeros, openStyles, type Props, propValue } from './element/prop.ts'
+import { brokenLink, type Faults, gradientZeros, openStyles, type Props, propValue } from './element/prop.ts'
 import { figureElement } from './figure/element.ts'
 import { isFigureName } from './figure/figures.ts'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from './limit.ts'
 import { type ElementPosition, type Program, TEMPLATE_FILE } from './tsx/transpile.ts'
+import { type WrappingStyle, wrappingOf, wrappingStyleOf } from './wrapping.ts'
 
 export interface Translation {
   /** The render's page options, and the template whose metadata goes into the document. */
@@ -53,8 +67,8 @@ export interface Translation {
   readonly families: Families
   /** Whether the document is only checked. See `PropScope`. */
   readonly isCheck?: boolean
-  /** Told of each style whose value react-pdf ignores, and of its position. */
-  readonly onIgnored?: (source: ElementPosition | undefined, message: string) => void
+  /** Told of each style that has no effect, of what else is not drawn, and of their positions. */
+  readonly onIgnored?: (source: ElementPosition | undefined, message: string, code?: WarningCode) => void
   /** Runs a `render` function of the tree. Called during layout. */
   readonly call: (id: number, page: PageNumbers) => Json
   /** Finds the position of an element in the source. */
@@ -64,6 +78,8 @@ export interface Translation {
    * engine.
    */
   readonly paginationGuard?: () => ReactElement
+  /** Numbers of sections that must begin a page. See `SECTION_MARK`. */
+  readonly breaks?: ReadonlySet<number>
 }
 
 /** The arguments that react-pdf passes to a `render` function. The totals are missing in the first pass of layout. */
@@ -82,25 +98,29 @@ export function translate(nodes: Json, translation: Translation): ReactElement<P
     throw faults('the component must return exactly one <Document>')
   }
   const family = withFallback([DEFAULT_FAMILY], translation.families)
-  const outside = { isDrawing: false, isWithinText: false, direction: 'ltr' } as const
+  const outside = { isDrawing: false, isWithinText: false, direction: 'ltr', wrapping: {} } as const
   const spot: ElementContext = { parentKind: 'root', depth: 0, faults, family, ...outside }
   return elementOf(root, spot, {
     ...translation,
     budget: { left: ELEMENTS_MAX },
+    sections: { count: 0 },
     flow: { isMoved: false },
     checkStyle: openStyles(),
+    undrawn: openUndrawn(),
   })
 }
 
 interface TranslationContext extends Translation {
   readonly budget: { left: number }
+  readonly sections: { count: number }
   readonly checkStyle: ReturnType<typeof openStyles>
+  readonly undrawn: ReturnType<typeof openUndrawn>
   /** State of the page: whether a child of its flow was moved from its place. */
   readonly flow: { isMoved: boolean }
   /** Set while the repeating parts of a page are made for one page. `render` functions then run at once. */
   readonly page?: PageNumbers
-  /** True inside the result of a `render` function. */
-  readonly isLate?: boolean
+  /** The page that a `render` function makes elements for. react-pdf calls no function within them. */
+  readonly latePage?: PageNumbers
 }
 
 interface ElementContext {
@@ -113,12 +133,16 @@ interface ElementContext {
   readonly isDrawing: boolean
   /** Whether its text is part of another text. */
   readonly isWithinText: boolean
+  /** How lines wrap here. react-pdf hands on only the styles that it knows. */
+  readonly wrapping: WrappingStyle
   /** The direction of text here. */
   readonly direction: Direction
   /** The line height that applies here. react-pdf may have lost it. */
   readonly lineHeight?: string | undefined
   /** Props that we add to the element itself. */
   readonly mark?: Props
+  /** Whether it keeps its height where the page has too little. */
+  readonly isRigid?: boolean
 }
 
 function translateAll(
@@ -161,7 +185,8 @@ function spendElement({ faults }: Pick<ElementContext, 'faults'>, { budget }: Tr
   if (budget.left < 0) throw faults(`the document has more than ${ELEMENTS_MAX} elements`)
 }
 
-function elementOf(node: Node, spot: ElementContext, context: TranslationContext): ReactElement<Props> {
+function elementOf(given: Node, spot: ElementContext, context: TranslationContext): ReactElement<Props> {
+  const node = withoutAbsentImage(given, spot, context)
   const { type } = node
   const faults = faultsOf(node, context)
   if (isFigureName(type))
@@ -173,15 +198,21 @@ function elementOf(node: Node, spot: ElementContext, context: TranslationContext
   if (primitive === undefined)
     throw faults(`<${type}> is not an element here${suggestion(type, Object.keys(PRIMITIVES))}`)
   if (!primitive.within.includes(spot.parentKind)) throw faults(`<${type}> cannot be ${PARENT_NAMES[spot.parentKind]}`)
-  const props = { ...propsOf(node, primitive, { faults, context }), ...spot.mark }
+  const props = { ...propsOf(node, primitive, { faults, context, place: placeOf(spot) }), ...spot.mark }
   if (node.line !== undefined && HAVE_BOXES.includes(spot.parentKind)) props[SOURCE_LINE] = node.line
   Object.assign(props, drawingProps(props, primitive, spot))
   const { content, direction, style } = directed(node, props, { ...spot, isInline: isInline(spot) })
   if (style !== undefined) props['style'] = style
   if (context.page !== undefined) props['style'] = sizedStyle(primitive.tag, props)
-  const isLate = context.isLate === true || context.page !== undefined
+  const isHead = isDynamicHead(node)
+  if ((isHead || spot.isRigid === true) && primitive.tag === 'VIEW')
+    props['style'] = { flexShrink: HARDLY, ...styleOf(props) }
+  const isLate = context.latePage !== undefined || context.page !== undefined
   if (isLate && primitive.tag === 'TEXT' && spot.parentKind !== 'text' && spot.parentKind !== 'svg')
     props['style'] = { ...(spot.lineHeight === undefined ? {} : { lineHeight: spot.lineHeight }), ...styleOf(props) }
+  if (primitive.tag === 'DOCUMENT') Object.assign(props, documentProps(props, context.template))
+  const wrapping = wrappingStyleOf(props, spot.wrapping)
+  if (primitive.tag === 'TEXT') props['hyphenationCallback'] = wrappingOf(wrapping)
   const inner: ElementContext = {
     parentKind: primitive.holds ?? spot.parentKind,
     depth: spot.depth + 1,
@@ -189,24 +220,69 @@ function elementOf(node: Node, spot: ElementContext, context: TranslationContext
     family: familyOf(props) ?? spot.family,
     isDrawing: spot.isDrawing || primitive.tag === 'SVG',
     isWithinText: isInline(spot),
+    wrapping,
     direction,
     lineHeight: lineHeightOf(styleOf(props)) ?? spot.lineHeight,
+    isRigid: isHead,
   }
   if (primitive.holds === undefined && node.children.length > 0) throw faults(`<${type}> takes no children`)
-  if (primitive.tag === 'DOCUMENT') Object.assign(props, documentProps(props, context.template))
+  warnOfStacking(node, context)
   if (primitive.tag === 'PAGE') {
     Object.assign(props, pageProps(props, { ...context, faults, family: spot.family }), {
       experimentalPagination: context.paginationGuard === undefined,
-      [PAGE_GROUP_MARK]: {},
+      [PAGE_GROUP_MARK]: { hasContent: hasContent(node.children) } satisfies PageGroup,
     })
+    if (context.paginationGuard === undefined && isGrowing(props)) props['wrap'] = false
     return createElement(primitive.tag, { ...props, ...pageContentOf(node, props, { inner, context }) })
   }
-  return createElement(primitive.tag, { ...props, ...contentOf(content, primitive, { spot, inner, context }) })
+  if (inner.parentKind === 'flow' && hasHead(node.children)) Object.assign(props, sectionProps(context))
+  // Of a set without fields react-pdf never ends the document.
+  const tag = primitive.tag === 'FIELD_SET' && !mayHoldField(node) ? PRIMITIVES.View.tag : primitive.tag
+  return createElement(tag, { ...props, ...contentOf(content, primitive, { spot, inner, context }) })
 }
+
+/** In place of an image without an address, what is left of it: its box, and what is in it. */
+function withoutAbsentImage(node: Node, spot: ElementContext, { onIgnored }: TranslationContext): Node {
+  if (!['Image', 'ImageBackground'].includes(node.type) || !hasNoAddress(node.props)) return node
+  const { src: _src, source: _source, cache: _cache, imageStyle: _style, ...props } = node.props
+  onIgnored?.(positionOf(node, 'src'), `<${node.type} src>: it has no address, so nothing is drawn`, 'image_absent')
+  const others = node.line === undefined ? {} : { line: node.line }
+  if (spot.parentKind === 'text') return { type: 'Text', props: {}, children: [], ...others }
+  return { ...node, type: 'View', props }
+}
+
+function mayHoldField({ children, render }: Node): boolean {
+  if (render !== undefined) return true
+  return children.some((child) => typeof child !== 'string' && (FIELDS.includes(child.type) || mayHoldField(child)))
+}
+
+const FIELDS = ['TextInput', 'Select', 'List', 'Checkbox']
+
+/** Siblings are stacked among each other only. What overlapping ones look like is seen after their layout. */
+function warnOfStacking({ children: [only, ...others] }: Node, { onIgnored }: TranslationContext): void {
+  if (others.length > 0 || only === undefined || typeof only === 'string') return
+  if (!Number(lastOf(only.props['style'], 'zIndex') ?? 0)) return
+  const reason = 'the style zIndex has no effect, because the element has no siblings'
+  onIgnored?.(positionOf(only, 'style'), `<${only.type} style>: ${reason}`)
+}
+
+/** Numbers a section, in the order of the source, so that it is found again after layout. */
+function sectionProps({ sections, breaks }: TranslationContext): Props {
+  sections.count += 1
+  return { [SECTION_MARK]: sections.count, ...(breaks?.has(sections.count) === true && { break: true }) }
+}
+
+/** react-pdf takes a `flexShrink` of 0 for 1. */
+const HARDLY = 1e-6
 
 /** Whether the element is a part of a paragraph. */
 function isInline(spot: ElementContext): boolean {
   return spot.isWithinText || spot.parentKind === 'text'
+}
+
+/** Where the styles of an element apply. */
+function placeOf(spot: ElementContext): EffectPlace {
+  return { isDrawing: spot.isDrawing, isInline: isInline(spot) }
 }
 
 /** What is in these has a box of its own. */
@@ -237,9 +313,10 @@ const PARENT_NAMES: Readonly<Record<ParentKind, string>> = {
 function propsOf(
   node: Node,
   primitive: Primitive,
-  { faults, context }: { faults: Faults; context: TranslationContext },
+  { faults, context, place }: { faults: Faults; context: TranslationContext; place: EffectPlace },
 ): Props {
   const props: Props = {}
+  const element = { drawn: stylesDrawn(primitive, place), of: elementWords(node.type, place) }
   for (const [name, value] of Object.entries(node.props)) {
     if (value === null) continue
     const kind = Object.hasOwn(primitive.props, name) ? primitive.props[name] : undefined
@@ -253,13 +330,20 @@ function propsOf(
       continue
     }
     const scope = { faults: named, families: context.families, isCheck: context.isCheck === true }
+    const ignore = (fault: string) => context.onIgnored?.(positionOf(node, name), `<${node.type} ${name}>: ${fault}`)
     if (kind !== 'style') {
       props[name] = propValue(kind, value, scope)
+      const fault = propWithoutEffect(primitive, name, { value, isDrawing: place.isDrawing })
+      if (fault !== undefined) ignore(fault)
+      const broken = kind === 'link' ? brokenLink(value) : undefined
+      if (broken !== undefined)
+        context.onIgnored?.(positionOf(node, name), `<${node.type} ${name}>: ${broken}`, 'link_broken')
       continue
     }
     const { style, ignored } = context.checkStyle(value, scope)
     props[name] = style
-    for (const fault of ignored) context.onIgnored?.(positionOf(node, name), `<${node.type} ${name}>: ${fault}`)
+    for (const fault of ignored) ignore(fault)
+    for (const fault of context.undrawn(style, name === 'style' ? element : NOTHING_DRAWN)) ignore(fault)
   }
   if (primitive.tag.endsWith('_GRADIENT')) Object.assign(props, gradientZeros(props))
   const { required } = primitive
@@ -269,6 +353,9 @@ function propsOf(
   if (primitive.tag === 'IMAGE' || primitive.tag === 'IMAGE_BACKGROUND') props['cache'] = false
   return props
 }
+
+/** react-pdf reads `imageStyle`, and no more. */
+const NOTHING_DRAWN = { drawn: new Set<string>(), of: 'the image of <ImageBackground>' }
 
 function isString(child: Node | string): child is string {
   return typeof child === 'string'
@@ -285,12 +372,14 @@ function contentOf(
     if (!DYNAMIC.includes(primitive.tag)) throw inner.faults(`<${node.type} render>: there is no such prop`, 'render')
     const draw = (page: PageNumbers) => {
       const nodes = listOf(context.call(render, numbersOf(page)), inner.depth, inner.faults)
-      const late = translateAll(nodes, inner, { ...context, budget: { left: ELEMENTS_MAX }, isLate: true })
+      const late = translateAll(nodes, inner, { ...context, budget: { left: ELEMENTS_MAX }, latePage: page })
       const { lineHeight } = inner
       const isText = primitive.tag === 'TEXT' && lineHeight !== undefined
       return isText ? createElement('TEXT', { style: { lineHeight } } as Props, ...late) : late
     }
-    return context.page === undefined ? { render: draw, [DYNAMIC_MARK]: true } : { children: draw(context.page) }
+    if (context.page !== undefined) return { children: draw(context.page) }
+    const { latePage } = context
+    return { ...(latePage === undefined ? { render: draw } : { children: draw(latePage) }), [DYNAMIC_MARK]: true }
   }
   // react-pdf shows only the first text of a note, so join them.
   if (primitive.tag === 'NOTE' && node.children.every(isString))
@@ -299,7 +388,8 @@ function contentOf(
     inner.parentKind === 'flow' ? flowOf(node.children, inner, context) : translateAll(node.children, inner, context)
   // react-pdf also wraps the text of a link, but not if it first meets the link during pagination.
   const isLooseText = primitive.tag === 'LINK' && spot.parentKind !== 'text' && node.children.every(isString)
-  return { children: isLooseText ? createElement('TEXT', { children }) : children }
+  if (!isLooseText) return { children }
+  return { children: createElement('TEXT', { hyphenationCallback: wrappingOf(inner.wrapping), children } as Props) }
 }
 
 const DYNAMIC = ['VIEW', 'TEXT', 'LINK']
@@ -378,7 +468,14 @@ function listOf(nodes: Json | undefined, depth: number, faults: Faults): readonl
   if (depth > ELEMENT_DEPTH_MAX && nodes.length > 0) {
     throw faults(`elements are nested more than ${ELEMENT_DEPTH_MAX} deep`)
   }
-  return nodes.map((node: Json) => (typeof node === 'string' ? node : nodeOf(node, depth, faults)))
+  return nodes
+    .map((node: Json) => (typeof node === 'string' ? node : nodeOf(node, depth, faults)))
+    .filter((node) => !isHidden(node))
+}
+
+/** Left out here, because react-pdf takes only the room of such an element, and draws its texts over others. */
+function isHidden(node: Node | string): boolean {
+  return typeof node !== 'string' && lastOf(node.props['style'], 'display') === 'none'
 }
 
 function nodeOf(node: Json, depth: number, faults: Faults): Node {

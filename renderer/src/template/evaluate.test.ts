@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
-import type { RenderOptions } from '@platen/contract/render-options.ts'
+import type { RenderOptions } from '@platen/contract/domain/render-options.ts'
+import type { Json, JsonObject } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
 import { type Evaluation, type EvaluationInput, openSandbox } from './evaluate.ts'
 import { transpile } from './tsx/transpile.ts'
@@ -141,6 +141,46 @@ describe('a template that is wrong', () => {
       code: 'template_error',
       message: expect.stringContaining(message),
     })
+  })
+
+  test.for([
+    ['data.x.foo()', 'data.x.foo is not a function'],
+    ['data.x?.foo(1)', 'data.x?.foo is not a function'],
+    ['data.x\n  .foo(1)', 'data.x.foo is not a function'],
+    ['data.list.map((each: any) => each.total())', 'each.total is not a function'],
+    ['data.list[0].total()', 'data.list[0].total is not a function'],
+    ['[1].map(data.x)', 'what map gets is not a function'],
+    ["new (Intl as any).DurationFormat('en')", 'Intl.DurationFormat is not available'],
+    ["(globalThis as any).btoa('x')", 'globalThis.btoa is not available'],
+    ['structuredClone({})', "'structuredClone' is not defined"],
+    ["new URL('https://example.com')", "'URL' is not defined"],
+    ["data['a b']()", 'not a function'],
+  ] as const)('is told what is missing: %s', async ([expression, message]) => {
+    const source = `export default ({ data }: any) =>\n  ${expression}`
+    const failed = run(source, { data: '{"x":{},"list":[{}]}' })
+    await expect(failed).rejects.toThrow(/^template\.tsx:[23]:\d+: (?:Type|Reference)Error: /)
+    await expect(failed).rejects.toThrow(message)
+  })
+
+  test.for([
+    ["{ message: 'x'.repeat(2e7), name: 'y' }", /^template\.tsx: y: \(a text of more than 100000 characters\)$/],
+    ["{ message: 'x'.repeat(90000), name: 'y' }", /^template\.tsx: y: x{900,990}$/],
+    ["{ message: { toString: () => 'x'.repeat(2e7) } }", /^template\.tsx: Error: \(an object\)$/],
+    [
+      "{ isFault: true, message: 'a', wrong: 'b', known: 'c', rest: 'x'.repeat(2e7) }",
+      /^template\.tsx: a\(a text of more/,
+    ],
+    ["{ isFault: true, message: 'a', wrong: 'b', known: { toString: () => 'x'.repeat(2e7) } }", /^template\.tsx: a/],
+    ["{ isFault: true, message: 'a', line: '9'.repeat(90) }", /^template\.tsx: a$/],
+    ["'x'.repeat(2e7)", /^template\.tsx: Error: \(a text of more/],
+    ['7n ** 100000n', /^template\.tsx: Error: \(a bigint\)$/],
+    ['() => 1', /^template\.tsx: Error: \(a function\)$/],
+    [
+      "Object.assign(new TypeError('not a function'), { stack: 'at template.tsx:99999999:1' })",
+      /TypeError: not a function$/,
+    ],
+  ] as const)('is told of what it throws, read no further than it is short: %s', async ([thrown, message]) => {
+    await expect(run(`export default () => { throw ${thrown} }`)).rejects.toThrow(message)
   })
 
   test.for([

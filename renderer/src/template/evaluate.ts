@@ -8,11 +8,11 @@
  */
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
-import type { RenderOptions } from '@platen/contract/render-options.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/domain/limit.ts'
+import type { RenderOptions } from '@platen/contract/domain/render-options.ts'
+import type { Json } from '@platen/lib/brand.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 import type { ConsoleLine } from '../port/engine.ts'
 import {
@@ -146,9 +146,11 @@ function openTemplateRuntime(machine: Machine): TemplateRuntime {
   }
 }
 
+const MODULE_HEAD = '(require, module, exports) => {'
+
 /** On the first line of the template, so that its lines keep their numbers. */
 function moduleOf({ code }: Program): string {
-  return `(require, module, exports) => {${code}\n}`
+  return `${MODULE_HEAD}${code}\n}`
 }
 
 /** A template that is not run again writes what it wrote. */
@@ -168,8 +170,11 @@ function propsOf(data: string, options: RenderOptions): string {
   return `{"data":${data},"options":${JSON.stringify(options)}}`
 }
 
-/** The length of a text, without reading the text. */
+/**
+ * The length of a text, without reading the text. Anything else may say any length, and be made a text of another: it has an infinite one.
+ */
 function charsOf(context: QuickJSContext, text: QuickJSHandle): number {
+  if (context.typeof(text) !== 'string') return Number.POSITIVE_INFINITY
   return context.getNumber(context.getProp(text, 'length'))
 }
 
@@ -197,6 +202,7 @@ function formatted(context: QuickJSContext, question: QuickJSHandle, format: (qu
  * interrupted. So we count the values first, in a loop, which can be.
  */
 function treeOf(context: QuickJSContext, answer: QuickJSHandle): Json {
+  if (context.typeof(answer) !== 'string') throw templateError(NO_TREE)
   if (charsOf(context, answer) > SANDBOX_TREE_CHARS_MAX) throw templateError(TOO_LARGE)
   const json = context.getString(answer)
   if (holdsMoreValues(json, TREE_VALUES_MAX)) throw templateError(TOO_MANY)
@@ -204,12 +210,14 @@ function treeOf(context: QuickJSContext, answer: QuickJSHandle): Json {
     // JSON.parse only returns Json.
     return JSON.parse(json) as Json
   } catch (cause) {
-    throw new ServiceError('template_error', `${TEMPLATE_FILE}: the component returned no element tree`, { cause })
+    throw templateError(NO_TREE, cause)
   }
 }
 
 /** QuickJS asks after this many branches whether to continue. */
 const BRANCHES_PER_INTERRUPT = 10_000
+
+const NO_TREE = `${TEMPLATE_FILE}: the component returned no element tree`
 
 const TOO_LARGE = `${TEMPLATE_FILE}: the element tree is larger than ${SANDBOX_TREE_CHARS_MAX / 2 ** 20} MiB`
 
@@ -235,20 +243,60 @@ function faultOf({ machine, program }: Sandbox, error: QuickJSHandle): ServiceEr
   // QuickJS throws null if there is no memory for an error.
   if (isNull && machine.hasRunOut()) return internalFault('out of memory')
   try {
-    const read = (key: string): string => context.getString(context.getProp(error, key))
     const isObject = !isNull && context.typeof(error) === 'object'
-    const message = isObject ? read('message') : context.getString(error)
+    const read = (key: string) => shortTextOf(context, context.getProp(error, key))
+    const message = isObject ? read('message') : shortTextOf(context, error)
     const name = isObject ? read('name') : 'Error'
     if (name === 'InternalError') return internalFault(message)
     const stack = isObject ? read('stack') : ''
     if (isObject && read('isFault') === 'true') return faultOfShim(program, { message, stack, read })
     // Code may throw a value that is not an error.
     const kind = name === 'undefined' ? 'Error' : name
-    return templateError(`${placeOf(program, stack)}: ${kind}: ${message}`)
+    return templateError(`${placeOf(program, stack)}: ${kind}: ${namedCall(program, message, stack)}`)
   } catch (cause) {
     return templateError(`${TEMPLATE_FILE}: the template threw something that cannot be read`, cause)
   }
 }
+
+/** A property of an error. What is thrown need not be one, and may be of any size: it is read only if it is short. */
+function shortTextOf(context: QuickJSContext, value: QuickJSHandle): string {
+  const kind = context.typeof(value)
+  if (kind === 'string')
+    return charsOf(context, value) > THROWN_CHARS_MAX
+      ? `(a text of more than ${THROWN_CHARS_MAX} characters)`
+      : context.getString(value)
+  // The text of an object is made by its own code, and that of a large bigint takes long. Those of others are a word.
+  if (kind === 'object') return context.eq(value, context.null) ? 'null' : '(an object)'
+  return kind === 'bigint' ? '(a bigint)' : kind === 'function' ? '(a function)' : context.getString(value)
+}
+
+/** Far more than is shown. */
+const THROWN_CHARS_MAX = 100_000
+
+/** QuickJS does not say what is not a function. Its position is that of the bracket after the name. */
+function namedCall({ code }: Program, message: string, stack: string): string {
+  if (message !== 'not a function') return message
+  const [, native] = /^\s*at (\S{1,50}) \(native\)/.exec(stack) ?? []
+  if (native !== undefined) return `what ${native} gets is not a function`
+  const [, line, column] = /^[^\n]*template\.tsx:(\d+):(\d+)/.exec(stack) ?? []
+  if (line === undefined || column === undefined) return message
+  const lines = code.split('\n').slice(Math.max(0, Number(line) - CALLEE_LINES), Number(line))
+  const last = lines.pop() ?? ''
+  // A type in the source leaves brackets: `(Intl as any).Segmenter`.
+  const before = `${lines.join('\n')}\n${last.slice(0, Number(column) - (line === '1' ? MODULE_HEAD.length : 0) - 1)}`
+    .slice(-CALLEE_CHARS)
+    .replaceAll(/\(\s*([\w$.]+)\s*\)/g, '$1')
+  const [callee = ''] = /[\w$]+(?:\s*\??\.\s*[\w$]+|\[[\w$'"]{1,40}\])*$/.exec(before) ?? []
+  const name = callee.replaceAll(/\s+/g, '')
+  if (name === '') return message
+  return BUILTIN_OBJECT.test(name) ? `${name} is not available` : `${name} is not a function`
+}
+
+const CALLEE_LINES = 5
+const CALLEE_CHARS = 300
+
+const BUILTIN_OBJECT =
+  /^(?:Intl|globalThis|Object|Array|Math|JSON|String|Number|BigInt|Date|Promise|Reflect|Map|Set|console)\./
 
 interface ShimFault {
   readonly message: string
@@ -263,7 +311,7 @@ function faultOfShim(program: Program, { message, stack, read }: ShimFault): Ser
     return value === 'undefined' ? undefined : value
   })
   const place =
-    line !== undefined && /^\d+$/.test(line)
+    line !== undefined && /^\d{1,7}$/.test(line)
       ? program.find({ line: Number(line), element, prop })
       : placeOf(program, stack)
   if (wrong === undefined) return templateError(`${place}: ${message}`)

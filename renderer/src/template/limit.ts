@@ -10,20 +10,8 @@ export const ELEMENTS_MAX = 200_000
 /** HTML after Liquid has filled it. */
 export const HTML_BYTES_MAX = 20 * MIB
 
-/** Memory Liquid may allocate for one template, as LiquidJS counts it (characters and elements): three passes over the largest HTML. */
-export const LIQUID_ALLOCATIONS_MAX = 64 * MIB
-
 /** Time Liquid may take for one template. Sensible ones need less. It is below the default deadline, so that the error names a line. */
 export const LIQUID_MS_MAX = 20 * SECOND_MS
-
-/**
- * Characters of the sources whose parsed form a thread keeps: two dozen usual templates. What is parsed may take two hundred times as much,
- * which is a twentieth of the memory that a thread may have.
- */
-export const LIQUID_KEPT_CHARS_MAX = 256 * KIB
-
-/** What the shortest template counts as: its filters and their formats take some hundred kilobytes. So at most 32 are kept. */
-export const LIQUID_CHARS_MIN = 8 * KIB
 
 /** Memory of one template evaluation in QuickJS, including its own megabyte: ten times what a document of ten thousand rows takes. */
 export const SANDBOX_MEMORY_BYTES_MAX = 256 * MIB
@@ -55,11 +43,11 @@ export const IMAGE_PIXELS_MAX = 25_000_000
  */
 export const FONT_COVERAGE_CHARS_MAX = 512 * KIB
 
-/** Fonts of templates whose characters a render thread caches, a megabyte each at most. */
-export const FONT_COVERAGES_MAX = 32
-
 /** Unpacked size of a font. The largest, Chinese and Japanese, have about 20 MB. A packed megabyte of zeros could be gigabytes. */
 export const FONT_BYTES_MAX = 32 * MIB
 
 /** Characters a `missing_glyph` warning names: enough to know the script, few enough to read. */
 export const MISSING_GLYPHS_NAMED_MAX = 10
+
+/** Characters of filled HTML that are read for faults of its styles and tags: 5000 rows of an invoice, in a tenth of a second. */
+export const LINT_CHARS_MAX = MIB

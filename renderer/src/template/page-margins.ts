@@ -1,6 +1,6 @@
 /** Checks whether a page has space between its margins. Pure. */
-import { PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
-import type { Sides } from '@platen/contract/render-options.ts'
+import { PAGE_SIDE_PT_MIN } from '@platen/contract/domain/limit.ts'
+import type { Sides } from '@platen/contract/domain/render-options.ts'
 
 /** A page and its margins in points. Absent margins are 0. */
 interface Page {

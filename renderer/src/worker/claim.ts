@@ -1,10 +1,14 @@
 /** Claims a render, renews the claim until the work under it has ended, and releases it if the work was left unfinished. */
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
 import type { Claim, ClaimResult, Lease } from '@platen/contract/port/render-ledger.ts'
-import { throwUnlessAborted } from '@platen/contract/race.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
-import { CANCELED_POLL_MS, CLAIM_LEASE_MS, CLAIM_RELEASE_MS_MAX, CLAIM_RENEW_MS } from './limit.ts'
+import { throwUnlessAborted } from '@platen/lib/race.ts'
+import { CANCELED_POLL_MS, CLAIM_LEASE_MS, CLAIM_RENEW_MS } from './limit.ts'
 import type { Worker } from './port.ts'
+
+const SECOND_MS = 1000
+/** How long a stopping renderer may take to release a claim. Otherwise the claim expires by itself, only later. */
+const CLAIM_RELEASE_MS_MAX = SECOND_MS
 
 /** Claims the render as soon as the engine can begin it. Counts the attempt. */
 export async function claimRender(worker: Worker, record: RenderRecord): Promise<ClaimResult> {

@@ -1,5 +1,5 @@
-import { ServiceError } from '@platen/contract/error.ts'
-import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/domain/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { classifyError, type Interruptions } from './classify-error.ts'
 

@@ -1,7 +1,7 @@
 /** Decides what the end of an attempt means: failed for good, try again, or no longer ours. Pure. */
-import { FAILURES, isFailureCode, ServiceError } from '@platen/contract/error.ts'
-import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
-import { CANCELED, type Failure } from '@platen/contract/render.ts'
+import { FAILURES, isFailureCode, ServiceError } from '@platen/contract/domain/error.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/domain/limit.ts'
+import { CANCELED, type Failure } from '@platen/contract/domain/render.ts'
 
 export type Verdict =
   | { readonly kind: 'failed'; readonly error: Failure }

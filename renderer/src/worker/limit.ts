@@ -16,14 +16,8 @@ export const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3
  */
 export const CANCELED_POLL_MS = SECOND_MS / 2
 
-/** Bytes of assets that one renderer process caches (LRU). */
-export const ASSET_CACHE_BYTES_MAX = 128 * MIB
-
 /** How often a render that another renderer holds is checked. When it is released, a sync caller is still waiting for it. */
 export const HELD_POLL_MS_MAX = SECOND_MS
-
-/** How many such renders wait without a slot: those in progress in a few renderers whose partitions were reassigned. */
-export const DEFERRED_RENDERS_MAX = 256
 
 /** Sync renders that a worker buffers to serve tenants in turn: more than arrive while one waits. A record is some KiB, at most 200. */
 export const SYNC_BUFFERED_MAX = 256
@@ -35,9 +29,6 @@ export const SYNC_BUFFERED_MAX = 256
  * times that alone, not 1.6.
  */
 export const SYNC_PAUSE_MS_MAX = 20
-
-/** How long a stopping renderer may take to release a claim. Otherwise the claim expires by itself, only later. */
-export const CLAIM_RELEASE_MS_MAX = SECOND_MS
 
 /** Longest wait of a slot before it retries a step it depends on. Keeps the delay short after a store is back. */
 export const STORE_RETRY_MS_MAX = 2 * SECOND_MS

@@ -1,18 +1,18 @@
 /** The ports of a worker, and which of their calls are repeated while a port is unavailable. */
-import type { EventKey } from '@platen/contract/event.ts'
+import type { EventKey } from '@platen/contract/domain/event.ts'
+import type { Lane } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import type { Limiter } from '@platen/contract/port/limiter.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { QueuedRender, RenderQueue } from '@platen/contract/port/render-queue.ts'
 import type { RendererMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { ReplyChannel } from '@platen/contract/port/reply-channel.ts'
-import type { Tracer } from '@platen/contract/port/tracer.ts'
-import type { Lane } from '@platen/contract/render.ts'
-import { retrying } from '@platen/contract/retry.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { retrying } from '@platen/lib/retry.ts'
+import type { Tracer } from '@platen/lib/tracer.ts'
 import type { RenderEngine } from '../port/engine.ts'
 import { STORE_RETRY_MS_MAX } from './limit.ts'
 import type { DeferredRenders } from './without-slot/deferred-renders.ts'
@@ -38,8 +38,6 @@ export interface WorkerSettings {
   /** The bucket of manifests and templates. */
   readonly serviceBucket: string
   readonly eventKey: () => EventKey
-  /** The format that manifests are written in; absent = the default. */
-  readonly format?: number
   /** The lanes that it takes renders from. Absent means all. */
   readonly lanes?: readonly Lane[]
 }
@@ -88,7 +86,7 @@ export function retryingPorts(
     events: retrying(ports.events, ['append'], { ...whileServing, dependency: 'event log' }),
     limiter: retrying(ports.limiter, ['confirm', 'complete'], { ...policy, dependency: 'limiter' }),
     retryingRender: (queued?: QueuedRender) =>
-      queued && retrying(queued, ['done', 'deadLetter', 'setAside'], { ...whileServing, dependency: 'render queue' }),
+      queued && retrying(queued, ['done', 'deadLetter'], { ...whileServing, dependency: 'render queue' }),
   }
 }
 

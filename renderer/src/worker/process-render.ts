@@ -10,14 +10,10 @@
  * So if a process dies between two stages, the next one finishes the render, once. A claim counts the attempt before the work begins. So a
  * render that kills its renderer ends as `render_crashed` and is not tried for ever.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { NewerFormat } from '@platen/contract/format.ts'
-import { QUEUE_AGE_MS_MAX } from '@platen/contract/limit.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import type { ClaimResult } from '@platen/contract/port/render-ledger.ts'
-import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
-import { inSpan, type Span } from '@platen/contract/port/tracer.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+
+import { NewerFormat } from '@platen/contract/domain/format.ts'
+import { QUEUE_AGE_MS_MAX } from '@platen/contract/domain/limit.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import {
   CANCELED,
   type Failure,
@@ -29,12 +25,17 @@ import {
   renderPrefix,
   UnreadableManifest,
   withTrace,
-} from '@platen/contract/render.ts'
-import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/span-attributes.ts'
-import { warningCodesOf, warningCountOf } from '@platen/contract/warning.ts'
+} from '@platen/contract/domain/render.ts'
+import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/domain/span-attributes.ts'
+import { warningCodesOf, warningCountOf } from '@platen/contract/domain/warning.ts'
+import type { ClaimResult } from '@platen/contract/port/render-ledger.ts'
+import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { inSpan, type Span } from '@platen/lib/tracer.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { claimRender, renewClaim } from './claim.ts'
 import { crashed, DEFECT, EXPIRED, SUSPENDED } from './classify-error.ts'
-import { type Worker } from './port.ts'
+import type { Worker } from './port.ts'
 import {
   findManifest,
   publishOutcome,
@@ -53,8 +54,6 @@ type Ending =
   | { readonly kind: 'crashed'; readonly manifest: Manifest }
   /** It has ended, and its manifest is damaged. */
   | { readonly kind: 'unreadable'; readonly error: UnreadableManifest }
-  /** It has ended, and its manifest is of a newer format. */
-  | { readonly kind: 'newer'; readonly error: NewerFormat }
   /** Another renderer has claimed it until `until`, unless it renews its claim. */
   | { readonly kind: 'deferred'; readonly until: Instant }
 
@@ -156,7 +155,7 @@ function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure 
   return tenant?.incarnation === record.account && tenant.suspended ? SUSPENDED : undefined
 }
 
-/** A defect of ours ends the render it hits, so that the render is not tried for ever. */
+/** A defect of ours ends the render it hits, so that the render is not tried for ever. A render whose manifest is of a newer format has ended. */
 async function failByDefect(worker: Worker, record: RenderRecord, error: unknown): Promise<Ending> {
   if (worker.drain.aborted || error instanceof UnreadableManifest || error instanceof NewerFormat) throw error
   worker.log.error({ ...logFieldsOf(record), err: error }, 'render failed by a defect')
@@ -188,7 +187,6 @@ function endingOf(manifest: Manifest): Ending {
 
 function unreadableOrThrow(error: unknown): Ending {
   if (error instanceof UnreadableManifest) return { kind: 'unreadable', error }
-  if (error instanceof NewerFormat) return { kind: 'newer', error }
   throw error
 }
 
@@ -200,8 +198,6 @@ function finish(worker: Worker, queued: QueuedRender, ending: Ending): Promise<v
       return acknowledge(worker, queued, ending)
     case 'unreadable':
       return deadLetterUnreadable(worker, queued, ending.error)
-    case 'newer':
-      return queued.setAside(ending.error, worker.forceStop)
     case 'deferred':
       return worker.deferred.add(queued, ending.until)
   }
@@ -272,7 +268,7 @@ function logOutcome({ log }: Worker, record: RenderRecord, { attempt, outcome }:
   else log.info({ ...warned, bytes: outcome.pdf.bytes, pages: outcome.pages }, 'render succeeded')
 }
 
-/** A drain leaves the render to others. Anything else is a defect. */
+/** A drain leaves the render to others, and a manifest of a newer format to a newer version. Anything else is a defect. */
 function logUnfinished({ drain, forceStop, log }: Worker, record: RenderRecord, err: unknown): void {
   const isLeft = [drain, forceStop].some(({ aborted, reason }) => aborted && err === reason)
   if (isLeft) log.info(logFieldsOf(record), 'render handed over')

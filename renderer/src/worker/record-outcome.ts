@@ -1,11 +1,7 @@
 /** The stages that end a render: the reply to its caller, its PDF, its manifest, and what is published of it. */
 import assert from 'node:assert/strict'
-import { eventIdOf, eventOf } from '@platen/contract/event.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import type { Reply } from '@platen/contract/port/reply-channel.ts'
-import { inSpan } from '@platen/contract/port/tracer.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { firstAborted } from '@platen/contract/race.ts'
+import { eventIdOf, eventOf } from '@platen/contract/domain/event.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import {
   type ArtifactAddress,
   CANCELED,
@@ -19,9 +15,13 @@ import {
   type Outcome,
   pdfKey,
   type RenderRecord,
-} from '@platen/contract/render.ts'
-import { messagingAttributes } from '@platen/contract/span-attributes.ts'
-import { warningCountOf, warningsIn } from '@platen/contract/warning.ts'
+} from '@platen/contract/domain/render.ts'
+import { messagingAttributes } from '@platen/contract/domain/span-attributes.ts'
+import { warningCountOf, warningsIn } from '@platen/contract/domain/warning.ts'
+import type { Reply } from '@platen/contract/port/reply-channel.ts'
+import { firstAborted } from '@platen/lib/race.ts'
+import { inSpan } from '@platen/lib/tracer.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { STORE_UNAVAILABLE } from './classify-error.ts'
 import { beforeDeadline, type Worker } from './port.ts'
 import type { RenderResult } from './render.ts'
@@ -79,7 +79,7 @@ export async function recordOutcome(
   const { source, artifacts, settings, forceStop } = worker
   let manifest = manifestOf(await source.withRequest(record, forceStop), attempt, outcome)
   manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
-  const encoded = encodeManifest(manifest, settings.format)
+  const encoded = encodeManifest(manifest)
   if (!(await artifacts.create(manifestAddress(record.id, settings.serviceBucket), encoded, forceStop))) {
     manifest = await requireManifest(worker, record)
     const pdf = pdfOf(outcome)
@@ -104,7 +104,7 @@ async function completeCancellation(worker: Worker, record: RenderRecord, { outc
   let manifest = manifestOf(await source.withRequest(record, forceStop), 1, outcome)
   manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
   const address = manifestAddress(record.id, settings.serviceBucket)
-  await artifacts.put(address, encodeManifest(manifest, settings.format), forceStop)
+  await artifacts.put(address, encodeManifest(manifest), forceStop)
   countEnded(worker, record, manifest)
   await replyToCaller(worker, record, { kind: 'failed', error: CANCELED, durationMs: 0 })
   return manifest
@@ -129,8 +129,8 @@ export async function publishOutcome(worker: Worker, record: RenderRecord, found
   return manifest
 }
 
-function appendEvent({ events, settings, tracer, forceStop }: Worker, manifest: Manifest): Promise<void> {
-  const event = eventOf(manifest, settings.eventKey())
+function appendEvent({ events, tracer, forceStop }: Worker, manifest: Manifest): Promise<void> {
+  const event = eventOf(manifest)
   const attributes = messagingAttributes(EVENTS, 'send', event.id)
   const sending = { kind: 'producer', parent: manifest.render.trace, attributes } as const
   return inSpan(tracer, [`send ${EVENTS}`, sending], () => events.append(event, forceStop))

@@ -1,12 +1,13 @@
 /** Runs the engine once, under the render's deadline and a claim. */
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
-import { logFieldsOf } from '@platen/contract/log-fields.ts'
-import type { Span } from '@platen/contract/port/tracer.ts'
-import { firstAborted } from '@platen/contract/race.ts'
-import type { Failure, RenderRecord } from '@platen/contract/render.ts'
-import { documentWarnings, type Warned, warnedOf } from '@platen/contract/warning.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { PDF_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
+import type { Failure, RenderRecord } from '@platen/contract/domain/render.ts'
+import { documentWarnings, type Warned, warnedOf } from '@platen/contract/domain/warning.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import { firstAborted } from '@platen/lib/race.ts'
+import type { Span } from '@platen/lib/tracer.ts'
 import type { Rendering } from '../port/engine.ts'
 import type { ClaimRenewal } from './claim.ts'
 import { classifyError, STORE_UNAVAILABLE, type Verdict } from './classify-error.ts'
@@ -27,7 +28,7 @@ export type RenderResult =
 type Document = Pick<Rendering, 'pdf' | 'pages'> & Warned
 
 /** Why an attempt has no result: the renderer crashed, or the claim was lost. */
-export type Interrupted = Exclude<Verdict, { kind: 'failed' }>
+type Interrupted = Exclude<Verdict, { kind: 'failed' }>
 
 const NEVER = new AbortController().signal
 

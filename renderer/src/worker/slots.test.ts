@@ -1,4 +1,4 @@
-import { LANES, type Lane } from '@platen/contract/render.ts'
+import { LANES, type Lane } from '@platen/contract/domain/render.ts'
 import { describe, expect, test } from 'vitest'
 import { laneOrder, type SlotLoad, saturationOf, startableLanes, syncSlotsOf, turnAfter } from './slots.ts'
 

@@ -2,8 +2,8 @@
  * Decides which lane a free slot serves next: `sync` first, then `async` and `bulk` 4:1. Beside sync renders, a slot may pause between
  * two others; apart from that, it is never idle while a render waits that it may serve. Pure.
  */
-import { SYNC_SLOTS } from '@platen/contract/limit.ts'
-import type { Lane } from '@platen/contract/render.ts'
+import { SYNC_SLOTS } from '@platen/contract/domain/limit.ts'
+import type { Lane } from '@platen/contract/domain/render.ts'
 
 /** Async renders per bulk render while both lanes have renders. */
 export const ASYNC_PER_BULK = 4
@@ -37,7 +37,7 @@ export interface SlotCapacity {
   readonly isSyncSlotIdle: boolean
 }
 
-export interface AllSlots {
+interface AllSlots {
   readonly load: SlotLoad
   readonly slots: number
   /** The slots that are reserved for sync renders. */

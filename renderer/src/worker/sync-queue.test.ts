@@ -1,5 +1,5 @@
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
 import { expect, test } from 'vitest'
 import { aRecord } from '../../../test/fixture/build.ts'
 import { SYNC_BUFFERED_MAX } from './limit.ts'
@@ -9,7 +9,7 @@ import { openSyncQueue } from './sync-queue.ts'
 function aLane(tenants: string) {
   const lane = tenants.split('').map((tenant): QueuedRender => {
     const record = aRecord({ lane: 'sync', tenant: tenant as TenantId })
-    return { record, done: async () => undefined, deadLetter: async () => undefined, setAside: async () => undefined }
+    return { record, done: async () => undefined, deadLetter: async () => undefined }
   })
   const line = openSyncQueue(() => lane.shift())
   const take = (isLastSlot = false) => line.take(isLastSlot)

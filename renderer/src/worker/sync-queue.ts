@@ -3,8 +3,9 @@
  * into their deadline would block all others until their callers have left. Here a tenant is served again only after each other tenant. The
  * last free slot goes only to a tenant without a running sync render.
  */
+
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
 import { SYNC_BUFFERED_MAX } from './limit.ts'
 
 export interface SyncQueue {

@@ -1,11 +1,11 @@
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import { type ArtifactAddress, assetKey, templateKey } from '@platen/contract/render.ts'
-import { type RenderOptions } from '@platen/contract/render-options.ts'
-import { encodeRequest } from '@platen/contract/stored-request.ts'
-import type { AssetDigest, TemplateCode, TemplateDigest } from '@platen/contract/tenant.ts'
+import { type ArtifactAddress, assetKey, templateKey } from '@platen/contract/domain/render.ts'
+import type { RenderOptions } from '@platen/contract/domain/render-options.ts'
+import { encodeRequest } from '@platen/contract/domain/stored-request.ts'
+import type { AssetDigest, TemplateCode, TemplateDigest } from '@platen/contract/domain/tenant.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
 import { expect, test } from 'vitest'
 import { aRecord, NOON } from '../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
 import { openWorkSource } from './work-source.ts'
 
 const LOGO = Buffer.from('a logo')

@@ -3,17 +3,21 @@
  * everything that has a digest after reading it from the store. A damaged object is never rendered.
  */
 import assert from 'node:assert/strict'
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import { openLruCache } from '@platen/contract/lru-cache.ts'
+import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/domain/render.ts'
+import { decodeRequest, type StoredRequest, withRequest } from '@platen/contract/domain/stored-request.ts'
+import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/domain/tenant.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import { type ArtifactAddress, assetKey, type RenderRecord, templateKey } from '@platen/contract/render.ts'
-import { decodeRequest, type StoredRequest, withRequest } from '@platen/contract/stored-request.ts'
-import type { Asset, AssetReference, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import { openLruCache } from '@platen/lib/lru-cache.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
-import { ASSET_CACHE_BYTES_MAX } from './limit.ts'
 
-export interface WorkSource {
+const KIB = 1024
+const MIB = 1024 * KIB
+/** Bytes of assets that one renderer process caches (LRU). */
+const ASSET_CACHE_BYTES_MAX = 128 * MIB
+
+interface WorkSource {
   /** Throws `Unavailable` if the artifact store cannot be reached, and another error if a stored object is not what was put there. */
   workOf(record: RenderRecord, signal: AbortSignal): Promise<RenderWork>
   /**
@@ -25,7 +29,7 @@ export interface WorkSource {
   removeInput(record: RenderRecord, signal: AbortSignal): Promise<void>
 }
 
-type StoredData = Exclude<RenderRecord['data'], { inline: unknown }>
+type StoredData = Extract<RenderRecord['data'], { stored: unknown }>
 
 /** Templates in the cache. The least recently used goes first. With 128 KiB of source each, this is a few tens of MiB at most. */
 const TEMPLATES_MAX = 200
@@ -53,7 +57,7 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
   const requests = openStoredRequests(artifacts)
 
   async function dataOf({ data, requestData }: RenderRecord, signal: AbortSignal): Promise<Uint8Array> {
-    if ('inline' in data) return new TextEncoder().encode(JSON.stringify(data.inline))
+    if (!('stored' in data)) return new TextEncoder().encode('text' in data ? data.text : JSON.stringify(data.inline))
     if (requestData === undefined) return await readObject(artifacts, data.stored, signal)
     const request = await requests.get(data, signal)
     assert(request !== undefined, noObjectAt(data.stored))
@@ -84,7 +88,7 @@ export function openWorkSource(artifacts: ArtifactStore, serviceBucket: string):
       }
     },
     async withRequest(record, signal) {
-      if (record.requestData === undefined || 'inline' in record.data) return record
+      if (record.requestData === undefined || !('stored' in record.data)) return record
       const request = await requests.get(record.data, signal)
       return request === undefined ? record : withRequest(record, request)
     },

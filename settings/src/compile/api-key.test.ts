@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { ApiKeyResource, Resource } from '@platen/contract/resource.ts'
-import { API_KEYS_MAX, DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import type { ApiKeyResource, Resource } from '@platen/contract/domain/resource.ts'
+import { API_KEYS_MAX, DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { type Compiled, compile } from './compile.ts'

@@ -1,9 +1,10 @@
 /** Compiles ApiKeys to the keys that are accepted. */
-import type { Instant } from '@platen/contract/brand.ts'
-import { apiKeySpecDefaults } from '@platen/contract/crd/api-key.ts'
-import type { ApiKeyResource, Uid } from '@platen/contract/resource.ts'
-import { ENVIRONMENT_VALUES } from '@platen/contract/resource-value.ts'
-import { API_KEYS_MAX, type ApiKey, type KeyHash, type Tenant } from '@platen/contract/tenant.ts'
+
+import { apiKeySpecDefaults } from '@platen/contract/domain/crd/api-key.ts'
+import type { ApiKeyResource, TemplateResource, Uid } from '@platen/contract/domain/resource.ts'
+import { ENVIRONMENT_VALUES } from '@platen/contract/domain/resource-value.ts'
+import { API_KEYS_MAX, type ApiKey, type KeyHash, TEMPLATES_MAX, type Tenant } from '@platen/contract/domain/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import type { CompileResult, InForce } from './compile-result.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import {
@@ -35,7 +36,7 @@ export interface KeysInForce {
 }
 
 /** The key before the last rotation. */
-export interface ReplacedKey {
+interface ReplacedKey {
   readonly hash: KeyHash
   /** When its overlap ends. */
   readonly until: Instant
@@ -48,7 +49,7 @@ interface ApiKeyInput {
   /** The oldest first. */
   readonly apiKeys: readonly ApiKeyResource[]
   readonly tenants: TenantsByName
-  /** Whether the ApiKey is among the `keysWithinLimit` of its tenant. */
+  /** Whether the ApiKey is among the `withinLimit` of its tenant. */
   readonly isWithinLimit: (resource: ApiKeyResource) => boolean
   readonly foundKeys: FoundKeys
   readonly now: Instant
@@ -56,17 +57,21 @@ interface ApiKeyInput {
 }
 
 /**
- * The ApiKeys within the limit of their tenant: the oldest from its namespaces, as many as its limits allow, whether or not they compile.
- * So creating more never displaces a working one.
+ * The ApiKeys or templates within the limit of their tenant: the oldest from its namespaces, as many as it may have, whether or not they
+ * compile. So creating more never displaces a working one.
  */
-export function keysWithinLimit(tenant: TenantResult, oldestFirst: Iterable<ApiKeyResource>): ReadonlySet<Uid> {
-  const keys = new Set<Uid>()
-  const max = apiKeysMaxOf(tenant.settings)
+export function withinLimit(
+  tenant: TenantResult,
+  kind: 'ApiKey' | 'Template',
+  oldestFirst: Iterable<ApiKeyResource | TemplateResource>,
+): ReadonlySet<Uid> {
+  const allowed = new Set<Uid>()
+  const max = kind === 'Template' ? TEMPLATES_MAX : apiKeysMaxOf(tenant.settings)
   for (const resource of oldestFirst) {
-    if (keys.size === max) break
-    if (listsNamespaceOf(tenant, resource)) keys.add(resource.metadata.uid)
+    if (allowed.size === max) break
+    if (listsNamespaceOf(tenant, resource)) allowed.add(resource.metadata.uid)
   }
-  return keys
+  return allowed
 }
 
 function apiKeysMaxOf(tenant: Tenant | undefined): number {

@@ -1,5 +1,5 @@
 /** The result of compiling one resource. */
-import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
+import type { Condition, Resource, Uid } from '@platen/contract/domain/resource.ts'
 
 export interface CompileResult<Kind extends Resource, Settings> {
   readonly resource: Kind

@@ -1,6 +1,6 @@
-import type { ApiKeyResource, ConditionType, Resource } from '@platen/contract/resource.ts'
-import type { CheckFault } from '@platen/contract/template-check.ts'
-import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/tenant.ts'
+import type { ApiKeyResource, ConditionType, Resource } from '@platen/contract/domain/resource.ts'
+import type { CheckFault } from '@platen/contract/domain/template-check.ts'
+import { DEFAULT_LIMITS, type KeyHash, type TenantId } from '@platen/contract/domain/tenant.ts'
 import { assert, property, shuffledSubarray } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -3,8 +3,7 @@
  * cluster and a folder. Pure and total: a fault of a resource is reported in its conditions, affects no other resource, and leaves the last
  * good settings of that resource in force.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+
 import type {
   ApiKeyResource,
   PlanResource,
@@ -12,7 +11,7 @@ import type {
   TemplateResource,
   TenantResource,
   Uid,
-} from '@platen/contract/resource.ts'
+} from '@platen/contract/domain/resource.ts'
 import type {
   ApiKey,
   AssetDigest,
@@ -24,19 +23,23 @@ import type {
   TemplateSource,
   Tenant,
   TenantId,
-} from '@platen/contract/tenant.ts'
-import { type ApiKeyResult, compileApiKeys, type FoundKeys, keysWithinLimit } from './api-key.ts'
+} from '@platen/contract/domain/tenant.ts'
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { type ApiKeyResult, compileApiKeys, type FoundKeys, withinLimit } from './api-key.ts'
 import { byAge, type CompileResult, type CompileResults, type InForce, resultsByUid } from './compile-result.ts'
 import { canonicalJson } from './digest.ts'
 import type { ConfigMaps } from './source.ts'
-import { type CheckFaults, compileTemplates, type TemplateResult } from './template.ts'
-import { type AccountRefusals } from './tenant/account.ts'
+import { type CheckFaults, compileTemplates, type PreparedSource, type TemplateResult } from './template.ts'
+import type { AccountRefusals } from './tenant/account.ts'
 import { compilePlans, compileTenants, type FoundSecrets, type Reseal, type TenantResult } from './tenant.ts'
 
 export interface CompileInput {
   /** All resources, each kind and place once, in any order. */
   readonly resources: readonly Resource[]
   readonly configMaps: ConfigMaps
+  /** Sources that were read before; absent: none. */
+  readonly prepared?: ReadonlyMap<Uid, PreparedSource>
   readonly foundKeys: FoundKeys
   /** A tenant that is missing here keeps its secrets. */
   readonly webhookSecrets: FoundSecrets
@@ -93,16 +96,21 @@ export function compile(input: CompileInput): Compiled {
   const planResults = compilePlans({ plans, isInUse, defaults: input.defaults, previous: previous.plans })
   const tenantResults = compileTenants({ ...input, tenants, plans: planResults, previous: previous.tenants })
   const tenantsByName = new Map(tenantResults.map((tenant) => [tenant.resource.metadata.name, tenant]))
+  const allowed = [
+    ...allWithinLimit(tenantResults, 'Template', templates),
+    ...allWithinLimit(tenantResults, 'ApiKey', apiKeys),
+  ]
+  const allowedUids = new Set(allowed)
+  const isWithinLimit = ({ metadata }: Resource) => allowedUids.has(metadata.uid)
   const compiledTemplates = compileTemplates({
     ...input,
+    isWithinLimit,
     templates,
     tenants: tenantsByName,
     previous: previous.templates,
     previousSources: previous.sources,
     previousAssets: previous.assets,
   })
-  const keysWithinLimit = allKeysWithinLimit(tenantResults, apiKeys)
-  const isWithinLimit = ({ metadata }: ApiKeyResource) => keysWithinLimit.has(metadata.uid)
   const keyResults = compileApiKeys({
     ...input,
     apiKeys,
@@ -169,11 +177,13 @@ function sortedByKind(resources: readonly Resource[]) {
   }
 }
 
-function allKeysWithinLimit(tenants: readonly TenantResult[], apiKeys: readonly ApiKeyResource[]): ReadonlySet<Uid> {
-  const byTenant = Map.groupBy(apiKeys, ({ spec }) => spec.tenantRef.name)
-  return new Set(
-    tenants.flatMap((tenant) => [...keysWithinLimit(tenant, byTenant.get(tenant.resource.metadata.name) ?? [])]),
-  )
+function allWithinLimit(
+  tenants: readonly TenantResult[],
+  kind: 'ApiKey' | 'Template',
+  resources: readonly (ApiKeyResource | TemplateResource)[],
+): readonly Uid[] {
+  const byTenant = Map.groupBy(resources, ({ spec }) => spec.tenantRef.name)
+  return tenants.flatMap((tenant) => [...withinLimit(tenant, kind, byTenant.get(tenant.resource.metadata.name) ?? [])])
 }
 
 function tenantMap(outcomes: readonly TenantResult[]): ReadonlyMap<TenantId, Tenant> {

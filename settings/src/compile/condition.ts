@@ -1,6 +1,6 @@
 /** Conditions of a resource, and short functions to make them. */
-import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
-import type { Condition, ConditionReason, ConditionType, Resource } from '@platen/contract/resource.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/domain/limit.ts'
+import type { Condition, ConditionReason, ConditionType, Resource } from '@platen/contract/domain/resource.ts'
 
 /** A condition before it is tied to a generation. */
 export interface Finding {

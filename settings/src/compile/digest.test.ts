@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
+import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
 import { assert, jsonValue, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalJson, digestOf } from './digest.ts'

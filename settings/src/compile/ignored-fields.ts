@@ -2,10 +2,10 @@
  * Fields that are valid and stored but have no effect. They are reported, so that nobody finds out by accident. Remove a field here when it
  * gets an effect.
  */
-import { type ApiKeyResource, type Resource, type TenantResource } from '@platen/contract/resource.ts'
-import { ROTATE_POINTER } from '@platen/contract/schema/resource.ts'
+import type { ApiKeyResource, Resource, TenantResource } from '@platen/contract/domain/resource.ts'
+import { ROTATE_POINTER } from '@platen/contract/domain/resource-spec.ts'
 
-export interface IgnoredField {
+interface IgnoredField {
   /** JSON pointer into the manifest. */
   readonly path: string
   /** The rest of a sentence that begins with the field. */

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
 import { expect, test } from 'vitest'
 import { overlay } from './limit-layer.ts'
 

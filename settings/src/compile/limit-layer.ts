@@ -1,9 +1,9 @@
 /** The limits of a tenant: its plan overlaid with its overrides. */
-import type { PlanSpec } from '@platen/contract/schema/resource.ts'
-import type { LimitLayer, Limits } from '@platen/contract/tenant.ts'
+import type { PlanSpec } from '@platen/contract/domain/resource-spec.ts'
+import type { LimitLayer, Limits } from '@platen/contract/domain/tenant.ts'
 
 /** The limits, or which of them contradict each other, in words for their owner. */
-export type MergedLimits = { readonly limits: Limits } | { readonly contradiction: string }
+type MergedLimits = { readonly limits: Limits } | { readonly contradiction: string }
 
 export function limitLayerOf({ displayName: _displayName, ...layer }: PlanSpec): LimitLayer {
   return layer

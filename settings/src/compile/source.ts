@@ -1,12 +1,12 @@
 /** Collects the sources and assets of a template, inline or from ConfigMaps. */
 
-import { templateSpecDefaults } from '@platen/contract/crd/template.ts'
-import { isDeeperThan } from '@platen/contract/json-depth.ts'
-import { JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { TemplateResource } from '@platen/contract/resource.ts'
-import { FONT_STYLE_VALUES, renderOptionsOf } from '@platen/contract/resource-value.ts'
-import type { SourceSpec } from '@platen/contract/schema/resource.ts'
-import type { Asset, AssetDigest, TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
+import { templateSpecDefaults } from '@platen/contract/domain/crd/template.ts'
+import { JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import type { TemplateResource } from '@platen/contract/domain/resource.ts'
+import type { SourceSpec } from '@platen/contract/domain/resource-spec.ts'
+import { FONT_STYLE_VALUES, renderOptionsOf } from '@platen/contract/domain/resource-value.ts'
+import type { Asset, AssetDigest, TemplateCode, TemplateSource } from '@platen/contract/domain/tenant.ts'
+import { isDeeperThan } from '@platen/lib/json-depth.ts'
 import { type Finding, fails } from './condition.ts'
 import { sha256 } from './digest.ts'
 
@@ -25,12 +25,15 @@ export interface ConfigMapContent {
   readonly binaryData?: Readonly<Record<string, string>>
 }
 
-/** The ConfigMaps that a template refers to, as `namespace/name`, each once. */
-export function configMapNamesOf({ metadata, spec }: TemplateResource): readonly string[] {
+/** The ConfigMaps that a template refers to, as `namespace/name`, each once, with the keys that it names. */
+export function configMapKeysOf({ metadata, spec }: TemplateResource): ReadonlyMap<string, ReadonlySet<string>> {
   const { reactPdf, html, assets = [] } = spec
   const sources = [reactPdf?.source, html?.template, html?.header, html?.footer, ...assets]
-  const names = sources.flatMap((source) => source?.configMapKeyRef?.name ?? [])
-  return [...new Set(names)].map((name) => `${metadata.namespace}/${name}`)
+  const refs = Map.groupBy(
+    sources.flatMap((source) => source?.configMapKeyRef ?? []),
+    ({ name }) => `${metadata.namespace}/${name}`,
+  )
+  return new Map([...refs].map(([name, named]) => [name, new Set(named.map(({ key }) => key))]))
 }
 
 /** A template's own texts and files, from any place they were written. */

@@ -1,7 +1,7 @@
-import { SAMPLE_BYTES_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { ConditionType, TemplateResource } from '@platen/contract/resource.ts'
-import type { CheckFault } from '@platen/contract/template-check.ts'
-import { DEFAULT_LIMITS, type TemplateCode, type TenantId } from '@platen/contract/tenant.ts'
+import { SAMPLE_BYTES_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import { CONDITION_REASONS, type ConditionType, type TemplateResource } from '@platen/contract/domain/resource.ts'
+import type { CheckFault } from '@platen/contract/domain/template-check.ts'
+import { DEFAULT_LIMITS, TEMPLATES_MAX, type TemplateCode, type TenantId } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTemplateResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { type Compiled, compile } from './compile.ts'
@@ -333,4 +333,28 @@ test('a template that asks for page JavaScript its plan has not is ready, and sa
   const result = compile({ resources, checks, ...settings })
   expect(condition(result, template, 'Ready')).toMatchObject({ status: 'True' })
   expect(condition(result, template, 'EngineAllowed')).toMatchObject({ status: 'False', reason: 'JavaScriptNotInPlan' })
+})
+
+describe('of the templates of a tenant', () => {
+  const many = Array.from({ length: TEMPLATES_MAX + 2 }, (_, at) =>
+    aTemplateResource({ metadata: { name: `t-${at}`, createdAt: at }, spec: { reactPdf: inline('good') } }),
+  )
+  const [oldest] = many
+  const last = many.slice(-2) as [TemplateResource, TemplateResource]
+
+  test('the oldest are in force, as many as are allowed, and the others say why', () => {
+    const result = compiled(many.toReversed())
+    expect(published(result)).toHaveLength(TEMPLATES_MAX)
+    const message = `Tenant acme has ${TEMPLATES_MAX} older Templates, as many as are allowed: remove one of them`
+    for (const over of last)
+      expect(condition(result, over, 'Ready')).toMatchObject({ status: 'False', reason: 'TooManyTemplates', message })
+    expect(CONDITION_REASONS.TooManyTemplates).toContain(` ${TEMPLATES_MAX} older templates`)
+  })
+
+  test('one takes the place of another that goes', () => {
+    const without = many.filter((template) => template !== oldest)
+    const result = compiled(without, { previous: compiled(many) })
+    const ready = last.map((template) => condition(result, template, 'Ready')?.status)
+    expect([published(result).length, ready]).toEqual([TEMPLATES_MAX, ['True', 'False']])
+  })
 })

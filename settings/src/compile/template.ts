@@ -1,21 +1,23 @@
 /** Compiles templates to what the API lists and what renderers use. */
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { templateSpecDefaults } from '@platen/contract/crd/template.ts'
-import { SAMPLE_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
-import type { TemplateResource } from '@platen/contract/resource.ts'
-import { ENGINE_VALUES } from '@platen/contract/resource-value.ts'
-import type { TemplateSpec } from '@platen/contract/schema/resource.ts'
-import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
-import type {
-  Asset,
-  AssetDigest,
-  Template,
-  TemplateDigest,
-  TemplateSource,
-  Tenant,
-  TenantId,
-} from '@platen/contract/tenant.ts'
+
+import { templateSpecDefaults } from '@platen/contract/domain/crd/template.ts'
+import { SAMPLE_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import type { TemplateResource, Uid } from '@platen/contract/domain/resource.ts'
+import type { TemplateSpec } from '@platen/contract/domain/resource-spec.ts'
+import { ENGINE_VALUES } from '@platen/contract/domain/resource-value.ts'
+import type { CheckFault, CheckRequest } from '@platen/contract/domain/template-check.ts'
+import {
+  type Asset,
+  type AssetDigest,
+  TEMPLATES_MAX,
+  type Template,
+  type TemplateDigest,
+  type TemplateSource,
+  type Tenant,
+  type TenantId,
+} from '@platen/contract/domain/tenant.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import type { CompileResult, InForce } from './compile-result.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { canonicalJson, digestOf, sha256 } from './digest.ts'
@@ -34,12 +36,27 @@ export function checkRequestsOf(
 ): ReadonlyMap<string, CheckRequest> {
   const checks = new Map<string, CheckRequest>()
   for (const template of templates) {
-    const resolved = resolveSource(template, configMaps)
-    if (!('source' in resolved)) continue
-    const request = checkRequestOf(template, resolved)
-    checks.set(checkKeyOf(request), request)
+    const { digested, request } = digestSource(template, configMaps)
+    if ('checkKey' in digested && request !== undefined) checks.set(digested.checkKey, request)
   }
   return checks
+}
+
+/** All that compiling needs of sources and assets, so that nobody has to keep them. */
+type DigestedSource = { readonly digest: TemplateDigest; readonly checkKey: string } | { readonly refusal: Finding }
+
+/** The sources of one generation of a template. */
+export type PreparedSource = DigestedSource & { readonly generation: number }
+
+/** Finds the sources of a template and their digests. Without a request, they are refused. */
+export function digestSource(
+  template: TemplateResource,
+  configMaps: ConfigMaps,
+): { readonly digested: DigestedSource; readonly request?: CheckRequest } {
+  const resolved = resolveSource(template, configMaps)
+  if (!('source' in resolved)) return { digested: resolved }
+  const request = checkRequestOf(template, resolved)
+  return { digested: { digest: digestOf(resolved.source), checkKey: checkKeyOf(request) }, request }
 }
 
 function checkRequestOf(resource: TemplateResource, { source, assets }: ResolvedSource): CheckRequest {
@@ -57,7 +74,11 @@ interface TemplateInput {
   /** The oldest first. */
   readonly templates: readonly TemplateResource[]
   readonly tenants: TenantsByName
+  /** Whether the template is among the `withinLimit` of its tenant. */
+  readonly isWithinLimit: (resource: TemplateResource) => boolean
   readonly configMaps: ConfigMaps
+  /** Sources that were read before; these templates need no ConfigMaps. */
+  readonly prepared?: ReadonlyMap<Uid, PreparedSource>
   readonly checks: CheckFaults
   readonly previous: InForce<Template>
   readonly previousSources: ReadonlyMap<TemplateDigest, TemplateSource>
@@ -102,7 +123,7 @@ export function compileTemplates(input: TemplateInput): CompiledTemplates {
 }
 
 interface CompiledTemplate extends TemplateResult {
-  readonly resolved?: ResolvedSource
+  readonly resolved?: Pick<CheckRequest, 'source' | 'assets'>
   readonly lastGood?: Template
 }
 
@@ -129,13 +150,15 @@ function compileOrThrow(
 ): CompiledTemplate {
   const found = findTenant(resource, input.tenants)
   if ('refusal' in found) return { resource, conditions: conditionsOf(resource, { needed: [found.refusal] }) }
+  if (!input.isWithinLimit(resource))
+    return { resource, conditions: conditionsOf(resource, { needed: [tooManyTemplates(found.tenant)] }) }
   const accepted = requireUniqueCode(resource, codeOwners)
-  const resolved = resolveSource(resource, input.configMaps)
+  const { digested, request } = preparedSource(resource, input)
   const before = input.previous.get(resource.metadata.uid)?.settings
   const needed =
-    'source' in resolved
-      ? [accepted, holds('SourceResolved', 'SourceResolved'), checkFinding(resource, resolved, input.checks)]
-      : [accepted, resolved.refusal]
+    'digest' in digested
+      ? [accepted, holds('SourceResolved', 'SourceResolved'), checkFinding(digested.checkKey, input.checks)]
+      : [accepted, digested.refusal]
   const engines = enginesOf(resource)
   const engineAllowed = allowEngines(resource, found.tenant)
   // A template with another engine is ready anyway. The API answers 402 to requests for html.
@@ -144,9 +167,28 @@ function compileOrThrow(
     ? conditionsOf(resource, { needed: [...needed, engineAllowed] })
     : conditionsOf(resource, { needed, informational: [engineAllowed] })
   if (resource.spec.published === false) return { resource, conditions }
-  if ('source' in resolved && needed.every(({ isTrue }) => isTrue))
-    return { resource, conditions, resolved, settings: settingsOf(resource, digestOf(resolved.source)) }
+  if ('digest' in digested && needed.every(({ isTrue }) => isTrue))
+    return {
+      resource,
+      conditions,
+      ...(request && { resolved: request }),
+      settings: settingsOf(resource, digested.digest),
+    }
   return { resource, conditions, ...(before?.tenant === found.tenant.id && { lastGood: before }) }
+}
+
+function preparedSource(
+  resource: TemplateResource,
+  { prepared, configMaps }: TemplateInput,
+): ReturnType<typeof digestSource> {
+  const { uid, generation } = resource.metadata
+  const digested = prepared?.get(uid)
+  return digested?.generation === generation ? { digested } : digestSource(resource, configMaps)
+}
+
+function tooManyTemplates({ id }: Tenant): Finding {
+  const message = `Tenant ${id} has ${TEMPLATES_MAX} older Templates, as many as are allowed: remove one of them`
+  return fails('Accepted', 'TooManyTemplates', message)
 }
 
 function requireUniqueCode(resource: TemplateResource, owners: Map<string, TemplateResource>): Finding {
@@ -162,8 +204,8 @@ function requireUniqueCode(resource: TemplateResource, owners: Map<string, Templ
   return holds('Accepted', 'Accepted')
 }
 
-function checkFinding(resource: TemplateResource, resolved: ResolvedSource, checks: CheckFaults): Finding {
-  const answer = checks.get(checkKeyOf(checkRequestOf(resource, resolved)))
+function checkFinding(checkKey: string, checks: CheckFaults): Finding {
+  const answer = checks.get(checkKey)
   const faults = answer?.filter(({ isWarning }) => isWarning !== true)
   if (faults === undefined) return fails('Compiled', 'NotChecked', 'the template was not checked yet')
   const schemaFault = faults.find(({ engine }) => engine === undefined)

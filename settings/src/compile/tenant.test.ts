@@ -1,12 +1,12 @@
 /** The account of a tenant, and its webhooks: their targets and their secrets. */
-import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP, WEBHOOK_SECRETS_MAX } from '@platen/contract/limit.ts'
-import type { TenantResource, Uid } from '@platen/contract/resource.ts'
-import { DEFAULT_LIMITS, type TenantId, type WebhookSecret } from '@platen/contract/tenant.ts'
+import { WEBHOOK_SECRET_OVERLAP_MS as OVERLAP, WEBHOOK_SECRETS_MAX } from '@platen/contract/domain/limit.ts'
+import type { TenantResource, Uid } from '@platen/contract/domain/resource.ts'
+import { DEFAULT_LIMITS, type TenantId, type WebhookSecret } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
 import { type Compiled, type CompileInput, compile, type Previous } from './compile.ts'
 import { accountErased } from './tenant/account.ts'
-import { type FoundSecret, type Reseal } from './tenant.ts'
+import type { FoundSecret, Reseal } from './tenant.ts'
 
 const tenant = aTenantResource()
 const { uid } = tenant.metadata

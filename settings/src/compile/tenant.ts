@@ -1,20 +1,26 @@
 /** Compiles plans and tenants, and decides who may name a tenant. */
 
-import { BATCH_PREFIX } from '@platen/contract/batch.ts'
-import type { Instant } from '@platen/contract/brand.ts'
-import { tenantSpecDefaults } from '@platen/contract/crd/tenant.ts'
-import { ERASURE_PREFIX, LISTED_ERASURE_PREFIX } from '@platen/contract/erasure.ts'
-import { EXPIRY_PREFIX } from '@platen/contract/expiry.ts'
-import { IDEMPOTENCY_PREFIX } from '@platen/contract/idempotency.ts'
-import type { ApiKeyResource, PlanResource, TemplateResource, TenantResource, Uid } from '@platen/contract/resource.ts'
-import type { Limits, Tenant, TenantId, WebhookSecret } from '@platen/contract/tenant.ts'
-import { inForce, withCurrentSecret } from '@platen/contract/webhook-secret.ts'
+import { tenantSpecDefaults } from '@platen/contract/domain/crd/tenant.ts'
+import { ERASURE_PREFIX, LISTED_ERASURE_PREFIX } from '@platen/contract/domain/erasure.ts'
+import type {
+  ApiKeyResource,
+  PlanResource,
+  TemplateResource,
+  TenantResource,
+  Uid,
+} from '@platen/contract/domain/resource.ts'
+import type { Limits, Tenant, TenantId, WebhookSecret } from '@platen/contract/domain/tenant.ts'
+import { inForce, withCurrentSecret } from '@platen/contract/domain/webhook-secret.ts'
+import { BATCH_PREFIX } from '@platen/contract/stored/batch.ts'
+import { EXPIRY_PREFIX } from '@platen/contract/stored/expiry.ts'
+import { IDEMPOTENCY_PREFIX } from '@platen/contract/stored/idempotency.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import type { CompileResult, InForce } from './compile-result.ts'
 import { conditionsOf, type Finding, fails, holds, labelOf } from './condition.ts'
 import { limitLayerOf, overlay } from './limit-layer.ts'
 import { type AccountRefusals, accountIdChanged, refusedAccounts } from './tenant/account.ts'
 
-export type PlanResult = CompileResult<PlanResource, Limits>
+type PlanResult = CompileResult<PlanResource, Limits>
 export type TenantResult = CompileResult<TenantResource, Tenant>
 
 interface PlanInput {

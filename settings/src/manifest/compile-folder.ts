@@ -1,22 +1,23 @@
 /** Compiles the documents of a folder: runs the publish checks of their templates, then the same `compile` as in a cluster. */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { NAMESPACE_DEFAULT, type Resource } from '@platen/contract/resource.ts'
-import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+
+import { NAMESPACE_DEFAULT, type Resource } from '@platen/contract/domain/resource.ts'
+import type { CheckResult } from '@platen/contract/domain/template-check.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { FoundKeys } from '../compile/api-key.ts'
 import { type Compiled, compile, type Previous } from '../compile/compile.ts'
 import type { CompileResult } from '../compile/compile-result.ts'
 import type { ConfigMaps } from '../compile/source.ts'
 import { type CheckFaults, checkRequestsOf } from '../compile/template.ts'
-import { type AccountRefusals } from '../compile/tenant/account.ts'
+import type { AccountRefusals } from '../compile/tenant/account.ts'
 import type { FoundSecrets, Reseal } from '../compile/tenant.ts'
-import type { CheckResult } from '../publish/run-check.ts'
 import type { FolderChecks, WantedCheck } from './folder-checks.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
 /** Bucket of manifests, templates and, unless a tenant names another, PDFs. */
 export const SERVICE_BUCKET = 'platen'
 
-export interface FolderInput {
+interface FolderInput {
   readonly documents: readonly ManifestDocument[]
   /** The resources of the documents, with their identities. */
   readonly resources: readonly Resource[]
@@ -37,7 +38,7 @@ export interface FolderInput {
   readonly clock: Pick<Clock, 'now'>
 }
 
-export interface CompiledFolder {
+interface CompiledFolder {
   readonly compiled: Compiled
   /** All known answers about the folder. */
   readonly answers: CheckFaults

@@ -2,7 +2,7 @@
  * `deletionPolicy: Delete` in a folder of manifests. When a tenant is removed, its manifest is gone, and with it the policy. So the policy
  * is kept with the tenant's identity for as long as the tenant exists.
  */
-import type { Resource, TenantResource, Uid } from '@platen/contract/resource.ts'
+import type { Resource, TenantResource, Uid } from '@platen/contract/domain/resource.ts'
 import type { Previous } from '../compile/compile.ts'
 import { type Finding, labelOf } from '../compile/condition.ts'
 import { type AccountRefusals, accountErased } from '../compile/tenant/account.ts'

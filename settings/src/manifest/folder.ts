@@ -7,14 +7,20 @@ import { constants, watch } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { raceAbort } from '@platen/contract/race.ts'
 import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
 import { brokenChanges } from '@platen/contract/schema/resource/rule.ts'
-import { MANIFEST_DEBOUNCE_MS, MANIFEST_DEBOUNCES_MAX, MANIFEST_FILE_BYTES_MAX } from './limit.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { MANIFEST_FILE_BYTES_MAX } from './limit.ts'
 import type { ManifestDocument, ManifestFault, ParsedParts } from './text/parse.ts'
 import type { ReadAhead } from './text/read-ahead.ts'
+
+/** A folder that keeps changing is read anyway after this many such waits. */
+const MANIFEST_DEBOUNCES_MAX = 50
+
+/** How long a folder of manifests must stay unchanged before it is read. Editors and `git checkout` write in bursts. */
+const MANIFEST_DEBOUNCE_MS = 100
 
 interface FileState {
   /** SHA-256 of the bytes; absent for a file that could not be read. */
@@ -202,7 +208,7 @@ export interface FolderWatch extends Disposable {
   hasChanged(): boolean
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   /** Only files with such names count, and the folder itself; absent = all. */
   readonly isOfInterest?: (name: string) => boolean
   /** Whether the watch keeps the process alive. */

@@ -1,6 +1,6 @@
-import { seededIds } from '@platen/adapters/memory/ids.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { describe, expect, test } from 'vitest'
+import { seededIds } from '../../../test/fixture/memory/ids.ts'
 import { type Identities, identify } from './identity.ts'
 import { parseManifests } from './text/parse.ts'
 

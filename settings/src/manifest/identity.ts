@@ -3,12 +3,12 @@
  * kept in the data folder. So a tenant keeps its renders across restarts, and one created again under an old name sees nothing old.
  */
 import { join } from 'node:path'
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import { type Metadata, NAMESPACE_DEFAULT, type Resource, type Uid } from '@platen/contract/resource.ts'
-import { ROTATE_ANNOTATION } from '@platen/contract/schema/resource.ts'
+import { type Metadata, NAMESPACE_DEFAULT, type Resource, type Uid } from '@platen/contract/domain/resource.ts'
+import { ROTATE_ANNOTATION } from '@platen/contract/domain/resource-spec.ts'
+import type { Tenant } from '@platen/contract/domain/tenant.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 import { canonicalJson, sha256 } from '../compile/digest.ts'
 import { readText, writePrivateFile } from '../secrets.ts'
 import type { ManifestDocument } from './text/parse.ts'

@@ -1,18 +1,18 @@
 /**
  * The part of a folder's state that survives the process: the last documents and settings in force, and the templates that were found
  * sound. After a restart, a refused resource keeps its last good state, a change is compared with the previous state, and nobody waits for
- * finished checks. It is a cache; the folder is the truth. A damaged file or one of another version is ignored, and the overlaps of webhook
+ * finished checks. It is a cache; the folder is the truth. A damaged file or one of another form is ignored, and the overlaps of webhook
  * secrets end with it.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import type { Uid } from '@platen/contract/resource.ts'
+import type { Uid } from '@platen/contract/domain/resource.ts'
+import { type ApiKey, DEFAULT_LIMITS, type Limits, type Template, type Tenant } from '@platen/contract/domain/tenant.ts'
 import { type ReadResource, resourceSchemasDigest } from '@platen/contract/schema/resource/reader.ts'
 import { brokenRules } from '@platen/contract/schema/resource/rule.ts'
-import { type SealKeys, seal, unseal } from '@platen/contract/seal.ts'
-import { type ApiKey, DEFAULT_LIMITS, type Limits, type Template, type Tenant } from '@platen/contract/tenant.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import { type SealKeys, seal, unseal } from '@platen/lib/seal.ts'
 import { NO_PREVIOUS, type Previous } from '../compile/compile.ts'
 import type { CheckFaults } from '../compile/template.ts'
 import { readText, writePrivateFile } from '../secrets.ts'
@@ -20,7 +20,7 @@ import { type FolderState, folderFromDocuments } from './folder.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
 /** Increases with the stored form, including settings except their limits, and when a publish check covers more. */
-const VERSION = 5
+const VERSION = 1
 
 /** Increases when the same text is parsed to other documents. */
 const PARSER_VERSION = 1
@@ -28,12 +28,12 @@ const PARSER_VERSION = 1
 interface Kept {
   /** Without Secrets. */
   readonly documents: readonly ManifestDocument[]
-  /** The files that have nothing but these documents, with the SHA-256 of their bytes. Absent if an older version stored this. */
-  readonly files?: readonly FileDigest[]
-  /** `KeptSecrets`, sealed. Absent if an older version stored this. */
-  readonly secrets?: string
+  /** The files that have nothing but these documents, with the SHA-256 of their bytes. */
+  readonly files: readonly FileDigest[]
+  /** `KeptSecrets`, sealed. */
+  readonly secrets: string
   /** What read the documents. */
-  readonly reader?: string
+  readonly reader: string
   readonly plans: readonly (readonly [Uid, Limits])[]
   readonly tenants: readonly (readonly [Uid, Tenant])[]
   readonly templates: readonly (readonly [Uid, Template])[]
@@ -44,19 +44,19 @@ interface Kept {
 
 type FileDigest = readonly [name: string, digest: string]
 
-/** The Secrets, and the files that have one. An older version does not see them, and parses those files again. */
+/** The Secrets, and the files that have one. */
 interface KeptSecrets {
   readonly documents: readonly ManifestDocument[]
   readonly files: readonly FileDigest[]
 }
 
-export interface LastGood {
+interface LastGood {
   readonly folder: FolderState
   readonly previous: Previous
   readonly checks: CheckFaults
 }
 
-export interface LastGoodOptions {
+interface LastGoodOptions {
   readonly dataDir: string
   /** The first seals Secrets. */
   readonly sealKeys: SealKeys
@@ -77,7 +77,7 @@ export async function loadLastGood(
   const [digest, json = ''] = text.split('\n', 2)
   if (digest !== digestOf(json)) return 'damaged'
   // The digest shows that a version with this form wrote it.
-  const { secrets, files = [], reader, plans, tenants, templates, apiKeys, sound, ...kept } = JSON.parse(json) as Kept
+  const { secrets, files, reader, plans, tenants, templates, apiKeys, sound, ...kept } = JSON.parse(json) as Kept
   const sealed = unsealed(secrets, sealKeys)
   const documents = [...kept.documents, ...sealed.documents]
   const isSameReader = reader === readerDigest()
@@ -91,17 +91,14 @@ export async function loadLastGood(
       ...NO_PREVIOUS,
       plans: inForce(plans.map(([uid, limits]) => [uid, complete(limits)])),
       tenants: inForce(tenants.map(([uid, tenant]) => [uid, { ...tenant, limits: complete(tenant.limits) }])),
-      templates: inForce(templates.map(([uid, template]) => [uid, { ...TEMPLATE_DEFAULTS, ...template }])),
+      templates: inForce(templates),
       apiKeys: inForce(apiKeys),
     },
     checks: new Map(sound.map((key) => [key, []])),
   }
 }
 
-/** A version that stored the engine of a template only if the template named one may have stored these. */
-const TEMPLATE_DEFAULTS = { engine: 'react_pdf' } as const
-
-/** A version with fewer limits may have stored these. */
+/** Limits that were stored before there was one more. */
 function complete(limits: Limits): Limits {
   return { ...DEFAULT_LIMITS, ...limits }
 }
@@ -140,8 +137,8 @@ function parsedFiles({ files, faults }: FolderState): readonly FileDigest[] {
 const SEAL_NAME = 'last-good secrets'
 
 /** None if no key opens them: then their files are parsed again. */
-function unsealed(sealed: string | undefined, keys: SealKeys): KeptSecrets {
-  const json = sealed === undefined ? undefined : unseal(sealed, { name: SEAL_NAME, keys })
+function unsealed(sealed: string, keys: SealKeys): KeptSecrets {
+  const json = unseal(sealed, { name: SEAL_NAME, keys })
   // Only this module seals with this name.
   return json === undefined ? { documents: [], files: [] } : (JSON.parse(json) as KeptSecrets)
 }

@@ -10,18 +10,6 @@ export const MANIFEST_FILE_BYTES_MAX = 16 * MIB
 /** Documents in one manifest file: as many tenants as fit into its bytes, and no more empty ones than can be checked in seconds. */
 export const MANIFEST_DOCUMENTS_MAX = 100_000
 
-/** Values in one manifest document with its aliases expanded: far above any real one, and quick to walk. */
-export const MANIFEST_NODES_MAX = 1_000_000
-
-/** How often YAML aliases may multiply what they refer to: the default of `yaml`, which stops a billion laughs attack. */
-export const MANIFEST_ALIASES_MAX = 100
-
-/** How long a folder of manifests must stay unchanged before it is read. Editors and `git checkout` write in bursts. */
-export const MANIFEST_DEBOUNCE_MS = 100
-
-/** A folder that keeps changing is read anyway after this many such waits. */
-export const MANIFEST_DEBOUNCES_MAX = 50
-
 /** Wait before another try when a folder of manifests cannot be watched, or a change could not be published. */
 export const MANIFEST_RETRY_MS = SECOND_MS
 
@@ -31,9 +19,3 @@ export const MANIFEST_RETRY_MS = SECOND_MS
  */
 export const MANIFEST_CHECKS_FIRST_MS = 15 * SECOND_MS
 export const MANIFEST_CHECKS_LATER_MS = 250
-
-/** Rotations of one tenant's webhook secret that are remembered, so that none is made twice: more than anyone goes back in a manifest. */
-export const WEBHOOK_ROTATIONS_KEPT_MAX = 32
-
-/** Files of webhook secrets that are read or created at once: the disk flushes several as quickly as one. */
-export const WEBHOOK_SECRET_FILES_AT_ONCE = 32

@@ -1,7 +1,8 @@
 /** Logs the result of loading a folder. Only news is logged, so that one old fault does not fill the log. */
-import type { Log } from '@platen/contract/port/log.ts'
-import type { Condition, Resource, Uid } from '@platen/contract/resource.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
+
+import type { Condition, Resource, Uid } from '@platen/contract/domain/resource.ts'
+import type { Tenant } from '@platen/contract/domain/tenant.ts'
+import type { Log } from '@platen/lib/log.ts'
 import { type Compiled, type Previous, resultsOf } from '../compile/compile.ts'
 import type { CompileResult } from '../compile/compile-result.ts'
 import { labelOf } from '../compile/condition.ts'

@@ -6,12 +6,8 @@
 
 import { rename } from 'node:fs/promises'
 import { isErrno } from '@platen/adapters/fs/durable-folder.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import type { Resource, TenantResource, Uid } from '@platen/contract/resource.ts'
-import type { ResourceManifest } from '@platen/contract/schema/resource.ts'
-import type { SealKeys } from '@platen/contract/seal.ts'
+import type { Resource, TenantResource, Uid } from '@platen/contract/domain/resource.ts'
+import type { ResourceManifest } from '@platen/contract/domain/resource-spec.ts'
 import {
   newWebhookSecret,
   openWebhookSecret,
@@ -19,15 +15,24 @@ import {
   referencedSecret,
   sealWebhookSecret,
   type WebhookSecretReference,
-} from '@platen/contract/webhook-secret.ts'
+} from '@platen/contract/domain/webhook-secret.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
+import type { SealKeys } from '@platen/lib/seal.ts'
 import { labelOf } from '../compile/condition.ts'
 import type { FoundSecret, FoundSecrets } from '../compile/tenant.ts'
 import { loadOrCreateWebhookSecret, readWebhookSecret, replaceWebhookSecret, webhookSecretPath } from '../secrets.ts'
 import type { Identities } from './identity.ts'
-import { WEBHOOK_ROTATIONS_KEPT_MAX, WEBHOOK_SECRET_FILES_AT_ONCE } from './limit.ts'
 import type { ManifestDocument } from './text/parse.ts'
 
-export interface SecretOptions {
+/** Files of webhook secrets that are read or created at once: the disk flushes several as quickly as one. */
+const WEBHOOK_SECRET_FILES_AT_ONCE = 32
+
+/** Rotations of one tenant's webhook secret that are remembered, so that none is made twice: more than anyone goes back in a manifest. */
+const WEBHOOK_ROTATIONS_KEPT_MAX = 32
+
+interface SecretOptions {
   readonly dataDir: string
   /** Start of the prefix of generated secrets. */
   readonly brand: string
@@ -74,14 +79,14 @@ export async function setAsideSecretFiles(
   }
 }
 
-export interface FindSecretsInput {
+interface FindSecretsInput {
   readonly documents: readonly ManifestDocument[]
   /** The resources of the documents, with their identities. */
   readonly resources: readonly Resource[]
   readonly identities: Identities
 }
 
-export interface TenantSecrets {
+interface TenantSecrets {
   /** Of every tenant. */
   readonly found: FoundSecrets
   /** Without the new secrets that are in their files by now. */
@@ -89,7 +94,7 @@ export interface TenantSecrets {
 }
 
 /** Finds the secret of every tenant. No content of a manifest or a file makes it reject. */
-export type FindSecrets = (look: FindSecretsInput) => Promise<TenantSecrets>
+type FindSecrets = (look: FindSecretsInput) => Promise<TenantSecrets>
 
 /** Makes the finder. It reads each file once: a change by hand takes effect at the next start. */
 export function secretFinder(options: SecretOptions): FindSecrets {
@@ -168,7 +173,7 @@ function endRotations(identities: Identities, written: ReadonlySet<string>): Ide
 }
 
 /** The Secrets among the documents, by `Secret namespace/name`. */
-export type Secrets = ReadonlyMap<string, Extract<ResourceManifest, { kind: 'Secret' }>>
+type Secrets = ReadonlyMap<string, Extract<ResourceManifest, { kind: 'Secret' }>>
 
 /** All Secrets that `webhookSecretRef` may name. */
 export function secretsIn(documents: readonly ManifestDocument[]): Secrets {

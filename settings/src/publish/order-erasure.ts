@@ -1,8 +1,15 @@
 /** Orders the erasure of the renders of a removed tenant, as its `deletionPolicy: Delete` says. */
-import type { Instant } from '@platen/contract/brand.ts'
-import { decodeErasure, type ErasureOrder, encodeErasure, erasureKey, lastRoundAt } from '@platen/contract/erasure.ts'
+
+import {
+  decodeErasure,
+  type ErasureOrder,
+  encodeErasure,
+  erasureKey,
+  lastRoundAt,
+} from '@platen/contract/domain/erasure.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 
 export interface ErasureOrderStore {
   readonly artifacts: Pick<ArtifactStore, 'create' | 'get'>

@@ -1,7 +1,7 @@
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { type ArtifactAddress, assetKey, templateKey } from '@platen/contract/render.ts'
-import type { AssetDigest, TemplateCode, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
+import { type ArtifactAddress, assetKey, templateKey } from '@platen/contract/domain/render.ts'
+import type { AssetDigest, TemplateCode, TemplateDigest, TemplateSource } from '@platen/contract/domain/tenant.ts'
 import { expect, test } from 'vitest'
+import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
 import { storeSources } from './store-source.ts'
 
 // Validation assigns brands; these values are valid as written here.

@@ -2,12 +2,15 @@
  * Writes what renderers need of templates to the artifact store, before any of these templates is published. Everything is named by its
  * content, so it is written once, and writing it twice changes nothing.
  */
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
+
+import { assetKey, templateKey } from '@platen/contract/domain/render.ts'
+import type { AssetDigest, TemplateDigest, TemplateSource } from '@platen/contract/domain/tenant.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import { assetKey, templateKey } from '@platen/contract/render.ts'
-import type { AssetDigest, TemplateDigest, TemplateSource } from '@platen/contract/tenant.ts'
-import { SOURCES_STORED_AT_ONCE } from './limit.ts'
+import { canonicalJson } from '@platen/lib/canonical-json.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
+
+/** Assets and sources that are stored at once: the disk flushes several as quickly as one. */
+const SOURCES_STORED_AT_ONCE = 8
 
 export interface StoredSources {
   readonly sources: ReadonlyMap<TemplateDigest, TemplateSource>
@@ -15,7 +18,7 @@ export interface StoredSources {
   readonly assets: ReadonlyMap<AssetDigest, Uint8Array>
 }
 
-export interface SourceStore {
+interface SourceStore {
   readonly artifacts: ArtifactStore
   readonly serviceBucket: string
 }

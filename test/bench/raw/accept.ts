@@ -1,6 +1,7 @@
 /** The bare Fastify route that the service's async acceptance is measured against: it validates the same body, stores nothing, and answers 202. */
-import { LANGUAGE_TAG, TIME_ZONE } from '@platen/contract/intl.ts'
+
 import { renderRequestSchema } from '@platen/contract/schema/render-request.ts'
+import { LANGUAGE_TAG, TIME_ZONE } from '@platen/lib/intl.ts'
 import fastify from 'fastify'
 
 // The schema has unions of types, of which ajv's strict mode would warn.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
-import { commandOf } from '@platen/renderer/browser/launch.ts'
+import { chromiumFlags, environmentOf } from '@platen/renderer/browser/launch.ts'
 import { launch, type Page } from 'puppeteer'
 import { serve } from '../child.ts'
 import { filledHtml } from '../invoice.ts'
@@ -15,12 +15,13 @@ const executablePath = await findChromium({})
 if (executablePath === undefined) throw new Error('the benchmark needs Chromium: make test installs it')
 const profileDir = mkdtempSync(join(tmpdir(), 'platen-bench-'))
 const fontConfigFile = await writeFontConfig(join(profileDir, 'font'))
-const { args, env } = commandOf({ fontConfigFile, isSandboxed: process.getuid?.() !== 0 }, profileDir)
+const flags = await chromiumFlags({ isSandboxed: process.getuid?.() !== 0 })
 // With these flags the browser opens no page by itself.
 const browser = await launch({
   executablePath,
-  args,
-  env,
+  args: [...flags, `--user-data-dir=${profileDir}`],
+  env: environmentOf(fontConfigFile, profileDir),
+  pipe: true,
   ignoreDefaultArgs: true,
   defaultViewport: null,
   waitForInitialPage: false,

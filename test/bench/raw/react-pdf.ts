@@ -1,4 +1,4 @@
-/** react-pdf as its documentation has it: a component, `renderToBuffer`, nothing else. */
+/** react-pdf as its documentation has it: a component, `renderToBuffer`, nothing else. Argument: `fast` for its fast pagination. */
 import { createRequire } from 'node:module'
 import { compileFunction } from 'node:vm'
 import { renderToBuffer } from '@react-pdf/renderer'
@@ -8,7 +8,8 @@ import { serve } from '../child.ts'
 import { invoiceData, TSX } from '../invoice.ts'
 import { timed } from '../measure.ts'
 
-const { code } = transform(TSX, {
+const isFast = process.argv[2] === 'fast'
+const { code } = transform(isFast ? TSX.replace('<Page ', '<Page experimentalPagination ') : TSX, {
   transforms: ['typescript', 'jsx', 'imports'],
   jsxRuntime: 'automatic',
   production: true,

@@ -1,9 +1,9 @@
 /** What the spans of one render cost: not exported, not sampled, and exported to a collector that is away. */
 import { openTracer } from '@platen/adapters/otel/open-tracer.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { inSpan, NO_TRACER, type Tracer } from '@platen/contract/port/tracer.ts'
-import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/span-attributes.ts'
-import { readTraceContext, traceContextOf } from '@platen/contract/trace.ts'
+import { messagingAttributes, queueNameOf, renderAttributes } from '@platen/contract/domain/span-attributes.ts'
+import { readTraceContext, traceContextOf } from '@platen/lib/trace.ts'
+import { inSpan, NO_TRACER, type Tracer } from '@platen/lib/tracer.ts'
 import { aRecord, SILENT } from '../../fixture/build.ts'
 import type { Figure } from '../measure.ts'
 

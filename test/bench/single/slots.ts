@@ -3,10 +3,11 @@
  * browser runs: a document is a sleep as long as a small one takes, so a busy machine falls on all alike.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { TenantId } from '@platen/contract/tenant.ts'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import { openPrintCluster } from '@platen/renderer/browser/concurrency.ts'
 import type { PrintDocument } from '@platen/renderer/browser/document/load.ts'
 import type { PrintedDocument, PrintPage } from '@platen/renderer/browser/page.ts'
+import { EventEmitter, type Page, type PageEvents } from 'puppeteer'
 import { Cluster, type ClusterOptions } from 'puppeteer-cluster'
 import { NEVER } from '../../fixture/build.ts'
 import { type Contender, type Figure, quantile, race, timed } from '../measure.ts'
@@ -40,9 +41,15 @@ function contender(task: () => Promise<Uint8Array>, close = async () => {}): Con
 }
 
 async function onOurCluster(slotsCount: number): Promise<Contender> {
-  // Only `print` of the page is called.
-  const page = { print: async () => ({ pdf: await document() }) as PrintedDocument } as unknown as PrintPage
-  const cluster = await openPrintCluster({ acquire: async () => page, release: async () => {} }, slotsCount)
+  // The parts of a page that are used.
+  const page = (): Partial<PrintPage> => ({
+    page: new EventEmitter<PageEvents>() as Page,
+    print: async () => ({ pdf: await document() }) as PrintedDocument,
+  })
+  const cluster = await openPrintCluster(
+    { acquire: async () => page() as PrintPage, release: async () => {} },
+    slotsCount,
+  )
   const printed = { isScripted: false } as PrintDocument
   const print = async () => (await cluster.print('acme' as TenantId, printed, NEVER)).pdf
   return contender(print, async () => await cluster[Symbol.asyncDispose]())

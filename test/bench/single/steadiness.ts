@@ -1,7 +1,7 @@
 /** How much documents differ in how long they take: over a thousand of them, beside a crowd, and at the first of a template. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Engine } from '@platen/contract/render-options.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
 import { html, manifestOf, template, tsx } from '../../fixture/manifests.ts'
 import { poll } from '../../time/poll.ts'
 import { render, request } from '../../topology/service.ts'

@@ -5,16 +5,15 @@
  * SQLite, as the embedded service composes it, and in a cluster on Kafka, S3 and Redis.
  */
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
-import { parseCidrs } from '@platen/contract/address.ts'
-import { eventOf } from '@platen/contract/event.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import { NO_TRACER } from '@platen/contract/port/tracer.ts'
 import { runDispatcher } from '@platen/events/webhook/dispatcher.ts'
-import { aManifest, aRecord, aRenderId, aTenant } from '../../fixture/build.ts'
+import { parseCidrs } from '@platen/lib/address.ts'
+import { NO_TRACER } from '@platen/lib/tracer.ts'
+import { aManifest, anEvent, aRecord, aRenderId, aTenant } from '../../fixture/build.ts'
+import { memoryArtifactStore } from '../../fixture/memory/artifact-store.ts'
 import { at } from '../../topology/host.ts'
 import { serve } from '../child.ts'
 import { openClusterLogs, openEmbeddedLogs } from './logs.ts'
@@ -99,7 +98,7 @@ if (mode !== 'backlog') steady.use(run())
 async function append(url: string): Promise<string> {
   // As if it was accepted and had ended just now: ids are in the order of time, and its retention counts from there.
   const manifest = aManifest({ record: aRecord({ id: aRenderId(clock.now()), webhookUrl: url }) })
-  const event = eventOf({ ...manifest, outcome: { ...manifest.outcome, finishedAt: clock.now() } }, Buffer.alloc(32))
+  const event = anEvent({ ...manifest, outcome: { ...manifest.outcome, finishedAt: clock.now() } })
   begunAt.set(event.id, performance.now())
   // A signal of its own: thousands that listen to one are searched at each call.
   await logs.events.append(event, new AbortController().signal)

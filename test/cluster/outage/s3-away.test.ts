@@ -1,7 +1,7 @@
 /** S3 that is away, does not answer, or refuses: renders wait for it, and end as `internal` where it stays away for longer than they may take. */
 import { isDeepStrictEqual } from 'node:util'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
-import { monthOf } from '@platen/contract/render.ts'
+import { monthOf } from '@platen/contract/domain/render.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { poll } from '../../time/poll.ts'
 import { SERVICE_BUCKET } from '../../topology/cluster/cluster.ts'

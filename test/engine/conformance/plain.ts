@@ -90,7 +90,8 @@ export async function setUpFonts(): Promise<void> {
     // react-pdf's type of a font is built on that of a library without types.
     const font = source.data as FontFile | null
     if (font === null) continue
-    for (const codePoint of font.characterSet) {
+    // The first character of a glyph: the hyphen, and not the soft hyphen, which no reader shows.
+    for (const codePoint of font.characterSet.toReversed()) {
       const letters = Array.from(plainText(String.fromCodePoint(codePoint)), (letter) => letter.codePointAt(0) ?? 0)
       font.glyphForCodePoint(codePoint).codePoints = letters
     }

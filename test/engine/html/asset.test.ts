@@ -1,4 +1,4 @@
-import type { Asset } from '@platen/contract/tenant.ts'
+import type { Asset } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import {
   aDejaVuFont,
@@ -239,8 +239,11 @@ describe('a font of the template', () => {
     expect(fontsOf(pdf)).toEqual(['DejaVuSansMono'])
   })
 
-  test('fails the document when it cannot be read', async () => {
-    const broken = fonts({ family: 'Brand', file: regular.subarray(0, 5000) })
+  test.for([
+    ['cannot be read', regular.subarray(0, 5000)],
+    ['names a glyph that it does not have', aFontOf('x', 0xfff0)],
+  ] as const)('fails the document when it %s', async ([, file]) => {
+    const broken = fonts({ family: 'Brand', file })
     const message = 'the document: the font Brand could not be loaded'
     const failed = expect.objectContaining({ code: 'asset_unavailable', message })
     await expect(render('<p style="font-family: Brand">x', broken)).rejects.toEqual(failed)
@@ -264,6 +267,18 @@ describe('characters no font has', () => {
     ['common scripts and symbols', 'Zażółć Ελληνικά Привет € ✓ → “” ½ &nbsp;&shy;&#8203;&#x200d;\u{feff}', {}, []],
     ['a character', 'a𒀀b', {}, warned('𒀀 (U+12000)')],
     ['an entity', '&#x12000;&#73728;', {}, warned('𒀀 (U+12000)')],
+    [
+      'a letter whose glyph in the font of the template is empty',
+      '<p style="font-family: Blank">A<p>B',
+      fonts({ family: 'Blank', file: aFontOf(' AB', 3) }),
+      warned('A (U+0041)'),
+    ],
+    [
+      'a letter whose glyph is empty, after a family that may draw it, and in front of one',
+      '<p style="font-family: Arial, Blank">A<p style="font-family: Blank, Arial">B',
+      fonts({ family: 'Blank', file: aFontOf(' AB', 3) }),
+      warned('B (U+0042)'),
+    ],
     ['several', '𒀀𒀁𒀀𒀂', {}, warned('𒀀 (U+12000), 𒀁 (U+12001), 𒀂 (U+12002)')],
     ['text that is not shown', '<p hidden>𒀀</p><title>𒀀</title><b style="visibility: hidden">𒀀</b>', {}, []],
     [

@@ -1,27 +1,17 @@
 /** What becomes of documents beside others that take their browser from them: they come out, and no attempt of theirs is counted. */
-import { createHash } from 'node:crypto'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { RENDER_ATTEMPTS_MAX } from '@platen/contract/limit.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Manifest } from '@platen/contract/render.ts'
-import type { AssetDigest } from '@platen/contract/tenant.ts'
+import { RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
+import type { Manifest } from '@platen/contract/domain/render.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { BROWSER_PING_EVERY_MS } from '@platen/renderer/browser/limit.ts'
-import { NO_REMOTE_FILES, type RemoteFiles } from '@platen/renderer/engine/remote-files.ts'
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { runWorker } from '@platen/renderer/worker.ts'
 import { describe, expect, test, vi } from 'vitest'
-import { aSquare, RED } from '../../fixture/asset.ts'
 import { aRecord, NEVER, SILENT } from '../../fixture/build.ts'
 import { queueUp, WORKER_SETTINGS, workerPorts } from '../../fixture/render/work.ts'
 import { membersOf } from '../../soak/process-tree.ts'
+import { aHeldHost, HOST, heldBy, PATIENCE } from './held-host.ts'
 import { anEngine, aWork, browsersOf, textOf } from './html-fixture.ts'
-
-const HOST = 'files.test'
-/** A safety net: what is waited for are processes, which say nothing when they have come or gone. */
-const PATIENCE = { timeout: 60_000, interval: 50 }
-
-/** An image that its document waits for, and which holds it until it is given. */
-const heldBy = (name: string) => `<img src="https://${HOST}/${name}">`
 
 const VICTIM = heldBy('victim')
 const FRAMES = 1000
@@ -32,36 +22,6 @@ const FRAME_PAGE = Array.from({ length: FRAMES }, (_, at) =>
 ).join('')
 const BLOBS =
   'const kept = []; for (let at = 0; at < 96; at++) kept.push(new Blob([new Uint8Array(2 ** 24).fill(at)])); for (;;);'
-
-/** A host that gives each file when the test says so, and keeps count of who has asked. */
-function aHeldHost() {
-  const bytes = aSquare(RED)
-  const digest = createHash('sha256').update(bytes).digest('hex') as AssetDigest
-  const asked: string[] = []
-  const given = new Map<string, PromiseWithResolvers<void>>()
-  const gift = (name: string) => {
-    const known = given.get(name) ?? Promise.withResolvers<void>()
-    given.set(name, known)
-    return known
-  }
-  const remote: RemoteFiles = {
-    ...NO_REMOTE_FILES,
-    async fetch(_work, url) {
-      const name = url.slice(`https://${HOST}/`.length)
-      asked.push(name)
-      await gift(name).promise
-      return { name: url, digest, type: 'image/png', bytes }
-    },
-  }
-  const times = (name: string) => asked.filter((other) => other === name).length
-  return {
-    remote,
-    times,
-    give: (name: string) => gift(name).resolve(),
-    whenAsked: (name: string, count = 1) =>
-      vi.waitFor(() => expect(times(name)).toBeGreaterThanOrEqual(count), PATIENCE),
-  }
-}
 
 type Opened = Awaited<ReturnType<typeof anEngine>>
 

@@ -5,15 +5,20 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Session } from '@platen/renderer/browser/connection.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { PrintDocument } from '@platen/renderer/browser/document/load.ts'
 import { openPageMemory } from '@platen/renderer/browser/document/memory.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
-import { type LaunchSettings, launchBrowser, type RunningBrowser } from '@platen/renderer/browser/launch.ts'
+import {
+  chromiumFlags,
+  type LaunchSettings,
+  launchBrowser,
+  type RunningBrowser,
+} from '@platen/renderer/browser/launch.ts'
 import { BROWSER_LAUNCH_MS_MAX, PAGE_KEPT_CHARS_MAX } from '@platen/renderer/browser/limit.ts'
 import { openPage } from '@platen/renderer/browser/page.ts'
+import type { CDPSession } from 'puppeteer'
 import { describe, expect, test, vi } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { aFolder } from '../../fixture/lifetime.ts'
@@ -149,7 +154,7 @@ async function launchSettings(): Promise<LaunchSettings> {
     executablePath: (await findChromium({})) ?? '',
     profileDir,
     fontConfigFile: await writeFontConfig(profileDir),
-    isSandboxed: process.getuid?.() !== 0,
+    flags: await chromiumFlags({ isSandboxed: process.getuid?.() !== 0 }),
     clock: systemClock(),
   }
 }
@@ -169,9 +174,8 @@ test('a browser has begun when the call that starts it returns, whatever the cal
 test('a browser says how much memory it has, as long as it lives', async () => {
   const running = await aBrowser()
   const before = (await running.memoryBytes()) ?? 0
-  const { targetId } = await running.connection.send('Target.createTarget', { url: 'about:blank' })
-  const page = await running.connection.attach(targetId)
-  await page.send('Runtime.evaluate', { expression: `window.kept = new Uint8Array(${100 * MIB}).fill(1); 0` })
+  const page = await running.browser.newPage()
+  await page.evaluate(`window.kept = new Uint8Array(${100 * MIB}).fill(1); 0`)
   const grown = ((await running.memoryBytes()) ?? 0) - before
   await running.kill()
   expect(before).toBeGreaterThan(10 * MIB)
@@ -185,20 +189,16 @@ describe('a page', () => {
   const STILL = '<p>still'
 
   /** Prints on one page, and says after each document what `look` sees of the page. */
-  async function seen<Seen>(look: (page: Session) => Promise<Seen>, documents: readonly Partial<PrintDocument>[]) {
+  async function seen<Seen>(look: (page: CDPSession) => Promise<Seen>, documents: readonly Partial<PrintDocument>[]) {
     const clock = systemClock()
     const running = await aBrowser()
-    const page = await openPage(running, { clock, memory: openPageMemory(clock) })
-    const { targetInfos } = await running.connection.send('Target.getTargets')
-    // The page of the browser itself is in no context.
-    const { browserContextIds } = await running.connection.send('Target.getBrowserContexts')
-    const own = targetInfos.find(({ browserContextId = '' }) => browserContextIds.includes(browserContextId))
-    const session = own && (await running.connection.attach(own.targetId))
+    const page = await openPage(running, { clock, memory: openPageMemory(clock), isShared: true })
+    const session = await page.page.createCDPSession()
     const all: Seen[] = []
     for (const document of documents) {
       await page.print({ ...PLAIN, ...document }, NEVER)
       await page.clear()
-      if (session !== undefined) all.push(await look(session))
+      all.push(await look(session))
     }
     await running.kill()
     return all
@@ -208,7 +208,7 @@ describe('a page', () => {
   const remote = { allowedHosts: ['a.example'], fetch: () => Promise.reject(new Error()), cached: () => undefined }
 
   test('is in a minimized window, except for documents in which something may move', async () => {
-    const windowState = async (session: Session) =>
+    const windowState = async (session: CDPSession) =>
       (await session.send('Browser.getWindowForTarget')).bounds.windowState
     const documents = [
       { html: '<style>p { animation: fade 1s }</style><p>' },
@@ -227,7 +227,7 @@ describe('a page', () => {
   })
 
   test('is cleared when its documents were long together', async () => {
-    const text = async (session: Session) => {
+    const text = async (session: CDPSession) => {
       const expression = 'document.body.textContent'
       return (await session.send('Runtime.evaluate', { expression, returnByValue: true })).result.value
     }

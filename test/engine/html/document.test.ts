@@ -3,13 +3,13 @@ import { readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { RenderOptions } from '@platen/contract/render-options.ts'
+import type { RenderOptions } from '@platen/contract/domain/render-options.ts'
 import { nextLoad } from '@platen/renderer/browser/document/load.ts'
 import { print } from '@platen/renderer/browser/document/print.ts'
 import { SMALL_PAGES_MAX } from '@platen/renderer/browser/document/small.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
-import { launchBrowser } from '@platen/renderer/browser/launch.ts'
+import { chromiumFlags, launchBrowser } from '@platen/renderer/browser/launch.ts'
 import { describe, expect, test } from 'vitest'
 import { aPng } from '../../fixture/asset.ts'
 import { NEVER } from '../../fixture/build.ts'
@@ -60,21 +60,20 @@ describe('a document', () => {
 
   test('whose PDF is larger than was expected is printed all the same', async () => {
     const folder = temporaryFolder()
-    const isSandboxed = process.getuid?.() !== 0
+    const flags = await chromiumFlags({ isSandboxed: process.getuid?.() !== 0 })
     const fontConfigFile = await writeFontConfig(join(folder, 'font'))
     const executablePath = (await findChromium({})) ?? ''
-    const settings = { clock: systemClock(), executablePath, profileDir: folder, fontConfigFile, isSandboxed }
+    const settings = { clock: systemClock(), executablePath, profileDir: folder, fontConfigFile, flags }
     const browser = await launchBrowser(settings, NEVER)
-    const { targetId } = await browser.connection.send('Target.createTarget', { url: 'about:blank' })
-    const session = await browser.connection.attach(targetId)
+    const page = await browser.browser.newPage()
+    const session = await page.createCDPSession()
     const { frameTree } = await session.send('Page.getFrameTree')
     // Noise of 7 MB, which nothing compresses.
     const side = 1500
     const pixels = randomBytes(side * (1 + 3 * side)).map((byte, at) => (at % (1 + 3 * side) === 0 ? 0 : byte))
     const noise = aPng({ width: side, height: side, color: 2, pixels }).toString('base64')
     const html = `<img width="100" src="data:image/png;base64,${noise}">`
-    await session.send('Page.enable')
-    const loaded = nextLoad(session)
+    const loaded = nextLoad(page)
     await session.send('Page.setDocumentContent', { frameId: frameTree.frame.id, html })
     await loaded
     const pdf = await print(session, { date: 0, sides: { left: '0', right: '0' }, isSmall: true })

@@ -56,6 +56,26 @@ function aDocument(html: string, { allowedHosts = [HOST], ...parts }: WorkParts 
 const render = (html: string, parts?: Parameters<typeof aDocument>[1]) => opened.render(aDocument(html, parts))
 const SCRIPTED: WorkParts = { javascript: true, javascriptEnabled: true }
 
+test('names what is wrong with files of hosts, also when the page has them already', async () => {
+  const css =
+    '.fn { float: footnote } p::after { content: counter(page) } @page { @top-left { content: counter(page) } }'
+  host.answer('/a.css', giving(css, 'text/css'))
+  const png = Buffer.from(aSquare(RED))
+  host.answer('/cut.png', giving(png.subarray(0, png.length - 14)))
+  const html = `<link rel="stylesheet" href="${ORIGIN}/a.css"><img src="${ORIGIN}/cut.png"><p>x`
+  const messages = [
+    `style_ignored float: footnote: Chromium has no footnotes, so the text stands where it is written (${ORIGIN}/a.css)`,
+    `style_ignored counter(page): Chromium counts pages only in the boxes of the margin, such as @page { @bottom-right { … } }, and prints 0 here (${ORIGIN}/a.css)`,
+    `file_damaged an image of the document ends too early, so only its beginning is printed: ${ORIGIN}/cut.png`,
+  ]
+  for (const _ of ['first', 'again']) {
+    const { warnings } = await opened.engine.render(aWork(html, { tenant, template: { allowedHosts: [HOST] } }), NEVER)
+    expect(warnings.map(({ code, message }) => `${code} ${message}`).sort()).toEqual([...messages].sort())
+  }
+  const { warnings } = await opened.engine.render(aWork('x', { tenant, template: { allowedHosts: [HOST] } }), NEVER)
+  expect(warnings).toEqual([])
+})
+
 describe('a file of a listed host', () => {
   test.for<[string, string]>([
     ['an image', `<img src="${ORIGIN}/red.png" style="${SQUARE}">`],

@@ -67,7 +67,7 @@ function outputOf(pdf: Uint8Array, program: string, args: readonly string[]): Bu
   writeFileSync(file, pdf)
   try {
     const at = args.indexOf('FILE')
-    return execFileSync(program, at === -1 ? [...args, file] : args.with(at, file))
+    return execFileSync(program, at === -1 ? [...args, file] : args.with(at, file), { maxBuffer: 64 * 1024 * 1024 })
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -116,6 +116,12 @@ export function barsAt(pdf: Uint8Array, y: number): readonly number[] {
   const [header = ''] = /^P5\s+\d+\s+\d+\s+\d+\s/.exec(outputOf(pdf, 'pdftoppm', row).toString('latin1')) ?? []
   const dots = Array.from(outputOf(pdf, 'pdftoppm', row).subarray(header.length), (grey) => (grey < 128 ? '#' : ' '))
   return Array.from(dots.join('').matchAll(/#+/g), ([bar]) => bar.length)
+}
+
+/** Whether nothing is drawn on the first page of a PDF. */
+export function isBlank(pdf: Uint8Array): boolean {
+  const pixels = outputOf(pdf, 'pdftoppm', ['-r', '36', '-f', '1', '-l', '1'])
+  return pixels.subarray(pixels.indexOf('\n255\n') + 5).every((byte) => byte === 255)
 }
 
 /** Whether the first page of a PDF has a pixel that is not grey. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Asset } from '@platen/contract/tenant.ts'
+import type { Asset } from '@platen/contract/domain/tenant.ts'
 import { LOAD_MS_MAX } from '@platen/renderer/browser/document/load.ts'
 import { assetFaults } from '@platen/renderer/template/asset/asset.ts'
 import { describe, expect, test } from 'vitest'
@@ -60,6 +60,58 @@ describe('a script', () => {
     expect(textOf(await render(html))).toBe('1,234.5 0')
     const parts: WorkParts = { template: { locale: 'de-DE' }, options: { time_zone: 'Asia/Tokyo' } }
     expect(textOf(await render(html, parts))).toBe('1.234,5 9')
+  })
+
+  test('reads data that are printed by json, whatever they are', async () => {
+    const names = [
+      '</script><b>x',
+      '<!--<script>',
+      `"'\`\\`,
+      '\u2028\u2029',
+      ']]>',
+      '\ud800',
+      '&lt;',
+      '${1}',
+      '-->\n\r\0',
+    ]
+    const template = `<!doctype html><body data-names="{{ names | json }}"><script>const names = {{ names | json }}</script>
+      <script type="application/json" id="island">{{ names | json | raw }}</script>{% assign kept = names | json %}
+      <script>
+        const read = [names, JSON.parse(document.body.dataset.names), JSON.parse(island.textContent), {{ kept }}]
+        document.body.append(read.map((each) => encodeURIComponent(JSON.stringify(each)).length).join(' '), ' ', {{ names | json }}.length)
+        for (const each of read) document.body.append(' ', JSON.stringify(each) === JSON.stringify(names))
+        // The engine's own style element is not of the document.
+        document.body.append(' ', document.querySelectorAll(':not(style)').length)
+      </script>`
+    const { pdf, warnings } = await opened().engine.render(aWork(template, { ...SCRIPTED, data: { names } }), NEVER)
+    const length = encodeURIComponent(JSON.stringify(names)).length
+    const expected = `${[length, length, length, length].join(' ')} ${names.length} true true true true 6`
+    expect([textOf(pdf), warnings]).toEqual([expected, []])
+  })
+
+  test('finds no element and no attribute that came from data, whatever filters printed them', async () => {
+    const x = `<img src=x onerror=a> "><svg/onload=a>' onclick='a &lt;i&gt;\n</p><script>a</script><!--\n<b`
+    const filters = [
+      'escape',
+      'newline_to_br',
+      'strip_html',
+      'escape_once',
+      'upcase',
+      'truncate: 30',
+      'append: "<br>"',
+      'json',
+    ]
+    const chains = filters.flatMap((first) =>
+      filters.flatMap((then) => [`x | ${first} | ${then}`, `c | ${first} | ${then}`]),
+    )
+    const printed = chains.map((chain) => `<p title="{{ ${chain} }}">{{ ${chain} }}</p>`)
+    const template = `<!doctype html>{% capture c %}<i>{{ x }}</i>{{ x | newline_to_br }}{% endcapture %}<body>${printed.join('')}<script>
+      const found = new Set()
+      for (const element of document.body.querySelectorAll('*'))
+        found.add([element.localName, ...element.getAttributeNames()].join('.'))
+      document.body.textContent = Array.from(found).sort().join(' ')
+    </script>`
+    expect(textOf(await opened().render(aWork(template, { ...SCRIPTED, data: { x } })))).toBe('br i p.title script')
   })
 
   test('gives the document its title and metadata', async () => {
@@ -246,7 +298,7 @@ describe('a library that is an asset', () => {
     anAsset(name, readFileSync(new URL(`../../../node_modules/${file}`, import.meta.url)))
   const page = '<style>@page { margin: 0; size: 200pt 200pt } body { margin: 0 }</style>'
   const run = async (html: string, ...assets: Asset[]) => {
-    expect(assetFaults(scripted('').template, assets)).toEqual([])
+    expect(await assetFaults(scripted('').template, assets)).toEqual([])
     const { pdf, warnings } = await opened().engine.render(scripted(page + html, { assets }), NEVER)
     expect(warnings).toEqual([])
     return pdf

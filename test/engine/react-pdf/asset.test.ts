@@ -1,4 +1,4 @@
-import type { FontReference } from '@platen/contract/tenant.ts'
+import type { FontReference } from '@platen/contract/domain/tenant.ts'
 import type { Rendering } from '@platen/renderer/port/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { aDisc, aFont, aJpeg, anAsset, aPhoto, aPng, dataUrl } from '../../fixture/asset.ts'
@@ -312,6 +312,25 @@ describe('an SVG image', () => {
     expect(topRight).toEqual(top)
     expect(bottom[2]).toBeGreaterThan(200)
     expect(pixel(55, 2)).toEqual([255, 255, 255])
+  })
+
+  test.for([
+    ['without a fill', '<path d="M0 0H9V9H0Z"/>'],
+    ['with the current color', '<path d="M0 0H9V9H0Z" fill="currentColor"/>'],
+    [
+      'with a current color of its own',
+      '<g color="black"><path d="M0 0H9V9H0Z" color="#000" fill="currentColor"/></g>',
+    ],
+  ])('draws a shape %s in black', async ([, shape]) => {
+    const [one, other, blank] = await Promise.all(
+      [shape, '<path d="M0 0H9V9H0Z" fill="#000000"/>', ''].map(async (part) => {
+        const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" width="90" height="90">${part}</svg>`
+        const assets = [anAsset('a.svg', Buffer.from(svg))]
+        return pictureOf(await render({ document: aPage('<Image src="asset:a.svg" />'), assets }))
+      }),
+    )
+    expect(one).toEqual(other)
+    expect(one).not.toEqual(blank)
   })
 
   test.for([

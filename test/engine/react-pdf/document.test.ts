@@ -1,8 +1,9 @@
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { PDF_PAGES_MAX } from '@platen/renderer/limit.ts'
 import { PRIMITIVES } from '@platen/renderer/template/element/primitive.ts'
 import { describe, expect, test } from 'vitest'
 import { inspectPdf, occurrences } from '../../topology/oracle.ts'
+import { factsOf } from '../conformance/facts.ts'
 import { aReactPdfEngine, aWork, pagesOf, type WorkFields } from './react-pdf-fixture.ts'
 
 const engine = aReactPdfEngine()
@@ -301,7 +302,7 @@ describe('a layout that react-pdf by itself never ends', () => {
     [
       'a fixed footer higher than the page',
       '<Page><Text>word</Text><View fixed style={{ height: 900 }} /></Page>',
-      noRoom,
+      undefined,
     ],
     ['a padding as high as the page', '<Page style={{ paddingTop: 842 }}><Text>word</Text></Page>', noRoom],
     [
@@ -315,6 +316,91 @@ describe('a layout that react-pdf by itself never ends', () => {
     else await expect(render({ document })).rejects.toMatchObject(failure)
     expect((await inspectPdf(await render({}))).text).toContain('word')
   })
+})
+
+describe('a page that is a row', () => {
+  const row = (content: string, style = '') =>
+    `<Page size={[200, 300]} style={{ flexDirection: 'row', flexWrap: 'wrap', padding: 10${style} }}>${content}</Page>`
+
+  test.for([
+    [
+      'a margin',
+      row('<Text style={{ marginTop: 300 }}>word</Text>'),
+      /^template\.tsx:3:\d+: .* its margin, border and padding at the top take 300 points, and the page has room for 280$/,
+    ],
+    [
+      'letters',
+      row('<View><Text style={{ fontSize: 400 }}>a</Text></View>'),
+      /^template\.tsx:3:\d+: .* a line of its text is \d+(\.\d)? points high, and the page has room for 280$/,
+    ],
+    [
+      'fixed elements',
+      row('<View fixed style={{ height: 500, width: 180 }} /><Text>word</Text>'),
+      /^template\.tsx:3:\d+: .* its fixed elements take 500 of the 280 points between its paddings$/,
+    ],
+    ['paddings', row('<Text>word</Text>', ', paddingTop: 290'), /its paddings take 300 of its 300 points$/],
+  ] as const)('names the element whose %s fit on no page', async ([, document, message]) => {
+    const failure = { code: 'template_error', message: expect.stringMatching(message) }
+    await expect(render({ document })).rejects.toMatchObject(failure)
+  })
+
+  test('has all of a thousand labels', async () => {
+    const label = "<View key={at} style={{ width: '33%', height: 20 }}><Text>label-{at}-end</Text></View>"
+    const document = row(`{Array.from({ length: 1000 }, (_, at) => ${label})}`, ', fontSize: 6')
+    const { text, pages } = await inspectPdf(await render({ document }))
+    expect(text.match(/label-\d+-end/g)).toHaveLength(1000)
+    expect(pages).toBe(24)
+  })
+})
+
+describe('a head that repeats', () => {
+  const section = (name: string, rows: number) =>
+    `<View><View fixed wrap={false} style={{ height: 44 }}><Text>head-${name}</Text></View>
+      {Array.from({ length: ${rows} }, (_, at) => <Text key={at}>row-${name}</Text>)}</View>`
+  const page = (content: string) => `<Page size={[260, 360]} style={{ padding: 20, fontSize: 11 }}>${content}</Page>`
+
+  test.for([
+    ['on the page', (content: string) => page(content)],
+    ['in a box', (content: string) => page(`<View style={{ border: '1pt solid black' }}>${content}</View>`)],
+    ['in a box of a box', (content: string) => page(`<Text>title</Text><View><View>${content}</View></View>`)],
+  ] as const)('never stands alone at the end of a page: %s', async ([, around]) => {
+    for (const rows of [15, 17, 18, 19, 20, 21, 22, 40]) {
+      const content = `${section('a', rows)}${section('b', 30)}${section('c', rows)}${section('d', 3)}`
+      const { text } = await inspectPdf(await render({ document: around(content) }))
+      const pages = pagesOf(text)
+      for (const name of ['a', 'b', 'c', 'd']) {
+        const heads = pages.filter((words) => words.includes(`head-${name}`))
+        expect(heads.filter((words) => !words.includes(`row-${name}`))).toEqual([])
+      }
+      expect(text.match(/row-/g)).toHaveLength(2 * rows + 33)
+    }
+  })
+
+  test('stands where it is if its section begins the page', async () => {
+    const high = '<View wrap={false} style={{ height: 300 }}><Text>high</Text></View>'
+    const document = page(`<View><View fixed style={{ height: 44 }}><Text>head</Text></View>${high}</View>`)
+    expect((await inspectPdf(await render({ document }))).text).toMatch(/head[^]*high/)
+  })
+
+  test('keeps its height where a function makes it', async () => {
+    const head = 'pageNumber > 1 ? <View style={{ height: 40 }}><Text>head</Text></View> : null'
+    const document = page(
+      `<View fixed render={({ pageNumber }) => ${head}} /><View style={{ height: 80 }} /><Rows count={50} />`,
+    )
+    const { pages } = await factsOf(await render({ document }))
+    const tops = pages.slice(1).map(({ words }) => {
+      const rows = words.filter(({ text }) => text.startsWith('row-'))
+      return Math.round(Math.min(...rows.map(({ y }) => y)) - (words.find(({ text }) => text === 'head')?.y ?? 0))
+    })
+    expect(tops.length).toBeGreaterThan(1)
+    expect(new Set(tops).size).toBe(1)
+  })
+})
+
+test('what is made for each page and is higher than it takes nothing with it', async () => {
+  const numbers = '<Text style={{ height: 450 }}>above</Text><Text render={({ pageNumber }) => `on ${pageNumber}`} />'
+  const document = `<Page size="A6"><View wrap={false}>${numbers}</View><Text>after it</Text></Page>`
+  expect((await inspectPdf(await render({ document }))).text).toMatch(/on 1[^]*after it/)
 })
 
 describe('a failure', () => {
@@ -348,7 +434,7 @@ describe('a failure', () => {
       'of layout',
       { document: '<Page style={{ padding: 500 }}><Text>a</Text></Page>' },
       'template_error',
-      /^template\.tsx: the document cannot be laid out: .*leaves no room.*; paddings and fixed elements take all of it$/,
+      /^template\.tsx:3:\d+: the document cannot be laid out: .*leaves no room.*: its paddings take 1000 of its 841\.9 points$/,
     ],
   ] as const)('%s keeps its code and place on the way out of its thread', async ([, fields, code, message]) => {
     await expect(render(fields)).rejects.toMatchObject({

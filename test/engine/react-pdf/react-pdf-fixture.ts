@@ -26,7 +26,7 @@ export function aWork({ document = '<Page><Text>word</Text></Page>', source, ...
 }
 
 function moduleOf(document: string): string {
-  return `import { Document, Page, View, Text, Image, Link, Note, Svg, Rect, StyleSheet } from '@react-pdf/renderer'
+  return `import { Document, Page, View, Text, Image, Link, Note, Svg, Rect, G, Line, FieldSet, TextInput, ImageBackground, StyleSheet } from '@react-pdf/renderer'
 const Rows = ({ count }) => Array.from({ length: count }, (_, row) => <Text key={row} style={{ fontSize: 14 }}>row-{row}-end</Text>)
 export default ({ data, options }) => <Document>${document}</Document>`
 }

@@ -1,5 +1,5 @@
-import type { JsonObject } from '@platen/contract/brand.ts'
-import type { Warning } from '@platen/contract/warning.ts'
+import type { Warning } from '@platen/contract/domain/warning.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
 import { aDisc, anAsset, aPhoto } from '../../fixture/asset.ts'
 import { aReactPdfEngine, aWork } from './react-pdf-fixture.ts'
@@ -96,18 +96,24 @@ describe('text outside of its box', () => {
     ],
     [
       'upon the border of a box',
-      "<View style={{ border: 1, padding: 8 }}><Text style={{ position: 'absolute', top: -7 }}>Title</Text></View>",
+      "<View style={{ border: '1 solid black', padding: 8 }}><Text style={{ position: 'absolute', top: -7 }}>Title</Text></View>",
     ],
-    ['pulled out of its box', '<View style={{ border: 1 }}><Text style={{ marginLeft: -20 }}>Title</Text></View>'],
+    [
+      'pulled out of its box',
+      '<View style={{ border: "1 solid black" }}><Text style={{ marginLeft: -20 }}>Title</Text></View>',
+    ],
     [
       'in a box of no height',
       '<View style={{ height: 0 }}><View style={{ position: "absolute", width: 99 }}><Text>over</Text></View></View>',
     ],
     ['with lines closer than its letters', `<Text style={{ lineHeight: 0.7, width: 90 }}>${WORDS}</Text>`],
-    ['in a row that is as high as a line', '<View style={{ height: 15, border: 0.5 }}><Text>row</Text></View>'],
+    [
+      'in a row that is as high as a line',
+      '<View style={{ height: 15, border: "0.5 solid black" }}><Text>row</Text></View>',
+    ],
     [
       'from right to left',
-      "<View style={{ width: 90, border: 1 }}><Text style={{ direction: 'rtl' }}>שלום עולם, טקסט ארוך יותר</Text></View>",
+      "<View style={{ width: 90, border: '1 solid black' }}><Text style={{ direction: 'rtl' }}>שלום עולם, טקסט ארוך יותר</Text></View>",
     ],
     ['over many pages', `<Text>${WORDS.repeat(1500)}</Text>`],
     [
@@ -118,6 +124,10 @@ describe('text outside of its box', () => {
     expect(await warningsOf(aPage(content))).toEqual([])
   })
 })
+
+function lettersOf(props: string): string {
+  return `<Svg width={90} height={30}>\n<Text x={1} ${props} y={20}>letters</Text></Svg>`
+}
 
 function spaced(textAlign: string): string {
   const style = `{ textAlign: '${textAlign}', textIndent: 20, letterSpacing: 3, width: 120, border: '1 solid red' }`
@@ -143,16 +153,25 @@ describe('something over text', () => {
       `${under}<Image src="asset:photo.jpg" style={{ width: 60, height: 20, marginTop: -14 }} />`,
       'an image',
     ],
-    [
-      'text after one of a higher index, which react-pdf draws first',
-      `<Text style={{ zIndex: 2, marginBottom: -14 }}>Total 10.00</Text>${under}`,
-      '"Subtotal 12.00"',
-    ],
   ])('is reported of %s', async ([, content, covering]) => {
     const [warning, ...others] = await warningsOf(aPage(content ?? ''))
     expect(warning).toMatchObject({ code: 'text_overlap', message: expect.stringContaining('"Subtotal 12.00"') })
     expect(warning?.message.startsWith(`${covering} is drawn over "`)).toBe(true)
     expect(others).toEqual([])
+  })
+
+  test('is reported of text after one of a higher index, which react-pdf draws first, and so is the index', async () => {
+    const warnings = await warningsOf(
+      aPage(`<Text style={{ zIndex: 2, marginBottom: -14 }}>Total 10.00</Text>${under}`),
+    )
+    expect(warnings).toEqual([
+      expect.objectContaining({ code: 'style_ignored', place: 'template.tsx:4:7' }),
+      {
+        code: 'text_overlap',
+        place: expect.stringMatching(/^template\.tsx:4:/),
+        message: '"Subtotal 12.00" is drawn over "Total 10.00" on page 1',
+      },
+    ])
   })
 
   test.for([
@@ -197,7 +216,7 @@ describe('something over text', () => {
       Array.from(
         { length: 9 },
         (_, at) =>
-          `<View style={{ flexDirection: 'row', borderBottom: 1, backgroundColor: '${at % 2 ? '#eee' : '#fff'}' }}><Text style={{ width: 50, borderRight: 1 }}>gjpq</Text><Text>Ágy</Text></View>`,
+          `<View style={{ flexDirection: 'row', borderBottom: '1 solid black', backgroundColor: '${at % 2 ? '#eee' : '#fff'}' }}><Text style={{ width: 50, borderRight: '1 solid black' }}>gjpq</Text><Text>Ágy</Text></View>`,
       ).join(''),
     ],
     ['lines that touch by negative margins', `<Text>gjpqy</Text><Text style={{ marginTop: -5 }}>ÁÖÜH</Text>`],
@@ -279,6 +298,8 @@ describe('a value that was not there', () => {
       '<Text>{`to ${data.address}`}</Text>',
       '[object Object] is printed in "to [object Object]" on page 1',
     ],
+    ['a rate', '<Text>{`${1 / 0} per cent`}</Text>', 'Infinity is printed in "Infinity per cent" on page 1'],
+    ['a formatted rate', '<Text>{(1 / 0).toLocaleString()}</Text>', '∞ is printed on page 1'],
     ['a date', '<Text>{String(new Date(data.a))}</Text>', 'Invalid Date is printed on page 1'],
     [
       'a drawing',
@@ -368,5 +389,223 @@ describe('a style whose value has no effect', () => {
         ),
       },
     ])
+  })
+
+  test.for<readonly [string, string, string, RegExp]>([
+    [
+      'letters of a drawing in capitals',
+      lettersOf('style={{ textTransform: "uppercase" }}'),
+      '5:13',
+      /textTransform has no effect on <Text> in <Svg>$/,
+    ],
+    ['spaced letters of a drawing', lettersOf('style={{ letterSpacing: 6 }}'), '5:13', /letterSpacing has no effect/],
+    [
+      'underlined letters of a drawing',
+      lettersOf('style={{ textDecoration: "underline" }}'),
+      '5:13',
+      /textDecoration has no effect/,
+    ],
+    ['outlined letters of a drawing', lettersOf('stroke="black"'), '5:13', /^<Text stroke>: has no effect on letters$/],
+    [
+      'letters of a drawing without a filling',
+      lettersOf('fill="none"'),
+      '5:13',
+      /^<Text fill>: has no effect: react-pdf draws letters filled$/,
+    ],
+    [
+      'a hidden part of a drawing',
+      '<Svg width={90} height={30}>\n<Rect width={9} height={9} fill="red" visibility="hidden" /></Svg>',
+      '5:39',
+      /^<Rect visibility>: has no effect: leave the element out$/,
+    ],
+    [
+      'a font size of a drawing',
+      '<Svg width={90} height={30} style={{ fontSize: 9 }} />',
+      '4:29',
+      /fontSize has no effect on <Svg>$/,
+    ],
+    [
+      'a border of a width',
+      '<View style={{ border: 1, borderColor: "red" }} />',
+      '4:7',
+      /border draws no line: it must be a width, a style and a color such as 1 solid black$/,
+    ],
+    ['a border of a side', '<View style={{ borderBottom: 1 }} />', '4:7', /borderBottom draws no line/],
+    ['a border at the start', '<View style={{ borderStart: "1pt" }} />', '4:7', /borderStart draws no line/],
+    ['a border without a color', '<View style={{ borderTop: "1pt solid" }} />', '4:7', /borderTop draws no line/],
+    [
+      'a border of a width that begins with a point',
+      '<View style={{ border: ".5 solid red" }} />',
+      '4:7',
+      /border draws no line/,
+    ],
+    [
+      'a double border',
+      '<View style={{ border: "3pt double black" }} />',
+      '4:7',
+      /border draws a solid line: its style must be one of solid, dashed, dotted$/,
+    ],
+    [
+      'a border of a misspelt color',
+      '<View style={{ border: "3pt solid redd" }} />',
+      '4:7',
+      /border draws a black line: its color must be a color .*did you mean red/,
+    ],
+    [
+      'a side without its border',
+      '<View style={{ border: "1 solid red", borderTop: 0 }} />',
+      '4:7',
+      /borderTop has no effect: write borderTopWidth: 0$/,
+    ],
+    [
+      'the arrangement of a text',
+      '<Text style={{ justifyContent: "center" }}>a</Text>',
+      '4:7',
+      /justifyContent has no effect on <Text>$/,
+    ],
+    ['a gap in a text', '<Text style={{ gap: 4 }}>a</Text>', '4:7', /gap has no effect on <Text>$/],
+    [
+      'a box of a part of a text',
+      '<Text>a <Text style={{ padding: 4 }}>b</Text></Text>',
+      '4:15',
+      /padding has no effect on <Text> in <Text>$/,
+    ],
+    [
+      'lines of a box',
+      '<View style={{ maxLines: 1 }}><Text>a</Text></View>',
+      '4:7',
+      /maxLines has no effect on <View>: write it on its <Text>$/,
+    ],
+    [
+      'text of an image',
+      '<Image src="asset:photo.jpg" style={{ width: 9, fontSize: 9 }} />',
+      '4:30',
+      /fontSize has no effect on <Image>$/,
+    ],
+    ['the fit of a box', '<View style={{ objectFit: "cover" }} />', '4:7', /objectFit has no effect on <View>$/],
+    [
+      'text of a field',
+      '<TextInput name="a" style={{ color: "red" }} />',
+      '4:21',
+      /color has no effect on <TextInput>$/,
+    ],
+    [
+      'the image of a background',
+      '<ImageBackground src="asset:photo.jpg" imageStyle={{ opacity: 0.5 }} />',
+      '4:40',
+      /opacity has no effect on the image of <ImageBackground>$/,
+    ],
+    ['spaced words', '<Text style={{ wordSpacing: 4 }}>a b</Text>', '4:7', /wordSpacing has no effect on <Text>$/],
+    [
+      'a hidden text',
+      '<Text style={{ visibility: "hidden" }}>a</Text>',
+      '4:7',
+      /visibility has no effect on <Text>: leave the element out$/,
+    ],
+    [
+      'a line above a text',
+      '<Text style={{ textDecoration: "overline" }}>a</Text>',
+      '4:7',
+      /textDecoration must be one of none, underline, /,
+    ],
+    [
+      'a ratio of two numbers',
+      '<View style={{ aspectRatio: "16/9" }} />',
+      '4:7',
+      /aspectRatio must be a number such as 1.5$/,
+    ],
+    [
+      'a move by a part',
+      '<View style={{ transform: "translate(-50%, 0)" }} />',
+      '4:7',
+      /transform has % in translate, which is read as points: write a number$/,
+    ],
+    [
+      'a turn in space',
+      '<View style={{ transform: "rotateX(3deg)" }} />',
+      '4:7',
+      /transform has rotateX, which has no effect \(did you mean rotate\?\)$/,
+    ],
+    [
+      'a style for wide pages',
+      '<Text style={{ "@media min-width: 10": { gap: 4 } }}>a</Text>',
+      '4:7',
+      /gap has no effect on <Text>$/,
+    ],
+    [
+      'a place in the stack without siblings',
+      '<View><View style={{ zIndex: 3 }} /></View>',
+      '4:13',
+      /zIndex has no effect, because the element has no siblings$/,
+    ],
+    [
+      'a place in the stack',
+      '<View style={{ zIndex: 3, height: 20, marginBottom: -9, backgroundColor: "red" }} /><View style={{ height: 20, backgroundColor: "blue" }} />',
+      '4:7',
+      /zIndex puts nothing above: /,
+    ],
+  ])('is reported of %s', async ([, content, place, message]) => {
+    expect(await warningsOf(aPage(content))).toEqual([
+      { code: 'style_ignored', place: `template.tsx:${place}`, message: expect.stringMatching(message) },
+    ])
+  })
+
+  test.for([
+    [
+      'texts inherit from a box',
+      '<View style={{ fontSize: 9, color: "red", textAlign: "right", letterSpacing: 1 }}><Text>a</Text></View>',
+    ],
+    ['asks for nothing', '<Text style={{ gap: 0, visibility: "visible", wordSpacing: "normal" }}>a</Text>'],
+    ['has no line', '<View style={{ border: 0, borderTop: "none", borderRadius: 4 }} />'],
+    ['has no line on a side', '<View style={{ borderBottom: 0, padding: 2 }} />'],
+    ['stacks what does not overlap', '<View style={{ zIndex: 3, height: 9 }} /><View style={{ height: 9 }} />'],
+    [
+      'puts a box below',
+      '<View style={{ zIndex: -1, height: 20, marginBottom: -9 }} /><View style={{ height: 20 }} />',
+    ],
+    ['moves by points', '<View style={{ transform: "translate(10, 5pt) rotate(0.3rad) scale(1.5)" }} />'],
+    [
+      'belongs to a chart',
+      '<Svg viewBox="0 0 9 9" width={9} height={9}><G style={{ stroke: "red", strokeWidth: 1 }}><Line x1={0} y1={0} x2={9} y2={9} /></G><Text x={1} y={8} fill="red" textAnchor="end" style={{ fontSize: 3 }}>a</Text></Svg>',
+    ],
+  ] as const)('is not reported if it %s', async ([, content]) => {
+    expect(await warningsOf(aPage(content))).toEqual([])
+  })
+
+  test('does not keep what is hidden, nor the room of it', async () => {
+    const hidden =
+      '<View style={{ display: "none" }}><Text style={{ width: 1 }}>never seen</Text></View><Svg style={[{ display: "none" }]} />'
+    const bare = '<Text>a</Text>'
+    const work = (content: string) => aWork({ document: aPage(content) })
+    const [one, other] = await Promise.all(
+      [`${hidden}${bare}`, bare].map((content) => engine.render(work(content), AbortSignal.timeout(DEADLINE_MS))),
+    )
+    expect(one?.warnings).toEqual([])
+    expect(Buffer.from(one?.pdf ?? [])).toEqual(Buffer.from(other?.pdf ?? []))
+  })
+
+  test('does not keep a set of fields without a field from ending', async () => {
+    expect(await warningsOf(aPage('<FieldSet name="f"><Text>a</Text></FieldSet>'))).toEqual([])
+  })
+})
+
+describe('a blank page', () => {
+  const part = '<View break><Text>part</Text></View>'
+
+  test.for([
+    ['at the start', aPage(`${part}${part}`, 'size="A6"'), 'template.tsx:4:1'],
+    [
+      'with numbers',
+      aPage(`<Text fixed style={{ position: 'absolute', bottom: 9 }}>1</Text>\n${part}`, 'size="A6"'),
+      'template.tsx:5:1',
+    ],
+    ['of labels', aPage(part, 'size="A6" style={{ flexDirection: "row", flexWrap: "wrap" }}'), 'template.tsx:4:1'],
+  ] as const)('%s is warned of where its break is', async ([, document, place]) => {
+    const message = 'page 1 is blank, because break is on the first element'
+    expect(await warningsOf(document)).toEqual([{ code: 'page_blank', place, message }])
+  })
+
+  test('is none where a page has content before the break, or is meant to be blank', async () => {
+    expect(await warningsOf(`<Page /><Page size="A6"><Text>a</Text>${part}</Page>`)).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 /** Values that a JSON Schema of ours describes, and now and then one beside it. */
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import type { Json, JsonObject } from '@platen/lib/brand.ts'
 import * as fc from 'fast-check'
 import { json, number, text } from './json.ts'
 

@@ -1,5 +1,5 @@
 /** JSON values of every kind, with the names and texts that have broken something somewhere. */
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import type { Json, JsonObject } from '@platen/lib/brand.ts'
 import * as fc from 'fast-check'
 import { SECRET } from '../target.ts'
 

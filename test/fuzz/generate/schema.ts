@@ -1,5 +1,5 @@
 /** JSON Schemas, most of them good ones. */
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import type { Json, JsonObject } from '@platen/lib/brand.ts'
 import * as fc from 'fast-check'
 import { json, name, number, object, words } from './json.ts'
 

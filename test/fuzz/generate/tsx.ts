@@ -1,5 +1,5 @@
 /** Templates in TSX: trees of the primitives with props and styles of every kind, and data where literals could be. */
-import type { Json } from '@platen/contract/brand.ts'
+import type { Json } from '@platen/lib/brand.ts'
 import { PRIMITIVES, type Primitive, STYLES } from '@platen/renderer/template/element/primitive.ts'
 import * as fc from 'fast-check'
 import { name, number, text } from './json.ts'

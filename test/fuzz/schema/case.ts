@@ -1,9 +1,9 @@
 /** What compiling the costliest schemas there may be takes of a thread's CPU. */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { SCHEMA_BYTES_MAX } from '@platen/contract/limit.ts'
+import { SCHEMA_BYTES_MAX } from '@platen/contract/domain/limit.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import type { Figure } from '../../bench/measure.ts'
 import { COSTLY } from './costly.ts'
 

@@ -1,6 +1,6 @@
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { SCHEMA_WEIGHT_MAX } from '@platen/contract/limit.ts'
+import { SCHEMA_WEIGHT_MAX } from '@platen/contract/domain/limit.ts'
 import { compileVariablesSchema } from '@platen/contract/schema/variable/variables-schema.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
 import { COSTLY } from './costly.ts'
 

@@ -1,5 +1,5 @@
 /** Schemas that cost much to compile for what they weigh: each grows with a size, up to where it is refused. */
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import type { Json, JsonObject } from '@platen/lib/brand.ts'
 
 type Shape = (size: number) => JsonObject
 

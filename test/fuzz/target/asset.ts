@@ -1,8 +1,8 @@
 /** Fonts and images that are no longer what they were, as assets of a template in either engine. */
 import { readFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
-import type { Engine } from '@platen/contract/render-options.ts'
-import type { TemplateSource } from '@platen/contract/tenant.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import type { TemplateSource } from '@platen/contract/domain/tenant.ts'
 import * as fc from 'fast-check'
 import { aDisc, anAsset, aPhoto, aPng, RED_GIF, RED_JPEG, RED_WEBP } from '../../fixture/asset.ts'
 import { aRenderWork } from '../../fixture/render/work.ts'

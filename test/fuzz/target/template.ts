@@ -1,5 +1,5 @@
 /** Sources and data, in both engines. */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import * as fc from 'fast-check'
 import { aRenderWork } from '../../fixture/render/work.ts'
 import { html } from '../generate/html.ts'

@@ -1,9 +1,9 @@
 /** The corpus: attacks as YAML, each with how it is to end, read as work for an engine. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { JsonObject } from '@platen/contract/brand.ts'
-import type { FailureCode } from '@platen/contract/error.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
+import type { FailureCode } from '@platen/contract/domain/error.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { PRIMITIVES } from '@platen/renderer/template/element/primitive.ts'
 import { parse } from 'yaml'

@@ -1,6 +1,6 @@
 /** Images and fonts that claim, unpack to or ask for far more than their bytes: what `bomb` names in the corpus. */
 import { constants, deflateRawSync } from 'node:zlib'
-import type { Asset } from '@platen/contract/tenant.ts'
+import type { Asset } from '@platen/contract/domain/tenant.ts'
 import { readTables, writeSfnt } from '@platen/renderer/template/asset/font/sfnt.ts'
 import { aFont, anAsset, aPhoto, aPng, type PngFields } from '../../fixture/asset.ts'
 import { subroutines, substituting, words } from './bomb-table.ts'

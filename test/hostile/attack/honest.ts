@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { httpEgress } from '@platen/adapters/http/egress.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
 import { openEngines } from '@platen/renderer/engine/open-engines.ts'
 import { temporaryFolder } from '../../engine/html/html-fixture.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'

@@ -18,7 +18,7 @@ const CASES: readonly Case[] = [
   {
     mutant: {
       name: 'gives a tenant all of the async lane',
-      file: '/contract/src/limiter-state.ts',
+      file: '/contract/src/port/limiter-state.ts',
       find: "outstanding(account, engine) < limits.asyncFairShare ? 'async' : 'bulk'",
       replace: "'async'",
     },
@@ -49,7 +49,7 @@ const CASES: readonly Case[] = [
     mutant: {
       name: 'has no room for bodies by key',
       file: '/api/src/body/body-budget.ts',
-      find: 'if ((taken.get(key) ?? 0) + more > BODIES_OF_ONE_KEY_BYTES_MAX) throw tooMuch()',
+      find: 'if (taken.get(key) + more > BODIES_OF_ONE_KEY_BYTES_MAX) throw tooMuch()',
       replace: '',
     },
     attack: 'requests that never end',

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
-import { messageOf } from '@platen/contract/thrown.ts'
+import { messageOf } from '@platen/lib/thrown.ts'
 import { expect } from 'vitest'
 import {
   html,

@@ -2,7 +2,7 @@
  * What the service is without its guards: react-pdf and Chromium as they come. It shows that the canary sees what there is to
  * see, and that documents find what others left where a browser lets them.
  */
-import type { Engine } from '@platen/contract/render-options.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { Document, Image, Page as PdfPage, renderToBuffer } from '@react-pdf/renderer'
 import { type Browser, launch, type Page } from 'puppeteer'

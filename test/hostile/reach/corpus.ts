@@ -1,8 +1,8 @@
 /** The vectors of this folder as documents to render: see README.md for what a vector is made of. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { JsonObject } from '@platen/contract/brand.ts'
-import type { Engine } from '@platen/contract/render-options.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { parse } from 'yaml'
 import { aWork as anHtmlWork } from '../../engine/html/html-fixture.ts'

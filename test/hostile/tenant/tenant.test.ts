@@ -1,7 +1,7 @@
 /** Tenants share nothing: what one document leaves, no other finds. The pairs are data; this runs and judges them. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Asset, FontReference } from '@platen/contract/tenant.ts'
+import type { Asset, FontReference } from '@platen/contract/domain/tenant.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { aWork as anHtmlWork, colourAt, fontsOf, textOf, type WorkParts } from '../../engine/html/html-fixture.ts'

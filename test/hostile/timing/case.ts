@@ -1,7 +1,7 @@
 /** Does it take longer to refuse a signature of which more is right? Medians over many, each kind in turns. */
 import { createHmac } from 'node:crypto'
 import { resolveUrl, signUrl } from '@platen/adapters/fs/signed-url.ts'
-import { mintRenderId, RENDER_ID_RANDOM_BYTES, verifyRenderId } from '@platen/contract/render-id.ts'
+import { mintRenderId, RENDER_ID_RANDOM_BYTES, verifyRenderId } from '@platen/contract/domain/render-id.ts'
 import { verifyWebhook } from '../../../client/src/index.ts'
 import type { Figure } from '../../bench/measure.ts'
 import { quantile } from '../../bench/measure.ts'
@@ -41,7 +41,7 @@ export async function* timing(scale: number): AsyncGenerator<Figure> {
   const headers = { 'x-service-timestamp': timestamp, 'x-service-delivery': '01a2098e-e8f9-7871-99db-8b546100b1f4' }
   const verify = async (text: string) => {
     const sent = { ...headers, 'x-service-signature': `sha256=${text}` }
-    await verifyWebhook(body, sent, 'secret', { now: () => NOON }).catch(() => undefined)
+    await verifyWebhook(body, sent, 'secret', { scheme: 'service', now: () => NOON }).catch(() => undefined)
   }
   yield await figure('a webhook', forged(signature, 0), { rounds: Math.ceil(rounds / 10), refuse: verify })
 }

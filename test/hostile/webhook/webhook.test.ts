@@ -1,8 +1,8 @@
 /** No webhook URL leads where nobody allowed it. The vectors are data; this calls them, and sees where they have led. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cidrsOf } from '@platen/contract/address.ts'
-import { webhookUrlFault } from '@platen/contract/webhook-url.ts'
+import { webhookUrlFault } from '@platen/contract/domain/webhook-url.ts'
+import { cidrsOf } from '@platen/lib/address.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type HostileNetwork, openNetwork, SILENCE } from '../network/network.ts'

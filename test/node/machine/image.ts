@@ -1,13 +1,13 @@
 /**
- * Builds the images of a node: ours, from the published Dockerfiles, and the pause image of every pod. Without access to an image registry
- * it builds the base images itself, under the names in the Dockerfiles: Debian from its packages, Node from npm.
+ * Builds the images of a node: ours, from the published Dockerfile, and the pause image of every pod. Without access to an image registry
+ * it builds the base images itself, under the names in the Dockerfile: Debian from its packages, Node from npm.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT } from '../../architecture/source-tree.ts'
-import { stagesOf } from '../../image/dockerfile.ts'
+import { imageNamed } from '../../image/dockerfile.ts'
 
 export const TAG = 'test'
 /** Names as in `make images`. */
@@ -24,7 +24,7 @@ const PULL_MS_MAX = 60_000
 function buildImages(): void {
   const folder = mkdtempSync(join(tmpdir(), 'platen-images-'))
   try {
-    const [node = '', debian = ''] = stagesOf('api/Dockerfile').map(({ base }) => base)
+    const [node = '', debian = ''] = imageNamed('api').bases
     if (!has(debian)) makeDebian(debian, folder)
     if (!has(node)) makeNode(node, debian, folder)
     if (!has(PAUSE)) makePause(folder)

@@ -1,6 +1,6 @@
 /** What a sequence may declare, right and wrong. */
 import { createHash } from 'node:crypto'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+import type { KeyHash } from '@platen/contract/domain/tenant.ts'
 import type { KubeAnswer } from '../../topology/server/kube.ts'
 import type { Reference } from '../rig/resources.ts'
 import { TEAM } from '../rig/rig.ts'

@@ -9,18 +9,25 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { parseInstant } from '@platen/contract/instant.ts'
+import { templateKey } from '@platen/contract/domain/render.ts'
+import type { Uid } from '@platen/contract/domain/resource.ts'
+import type { CheckFault, CheckRequest } from '@platen/contract/domain/template-check.ts'
+import {
+  DEFAULT_LIMITS,
+  type KeyHash,
+  type Template,
+  type Tenant,
+  type TenantId,
+} from '@platen/contract/domain/tenant.ts'
+import { isWebhookSecret, sealWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import { templateKey } from '@platen/contract/render.ts'
-import type { Uid } from '@platen/contract/resource.ts'
-import type { SealKey } from '@platen/contract/seal.ts'
-import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
-import { DEFAULT_LIMITS, type KeyHash, type Template, type Tenant, type TenantId } from '@platen/contract/tenant.ts'
-import { isWebhookSecret, sealWebhookSecret } from '@platen/contract/webhook-secret.ts'
+import { canonicalJson } from '@platen/lib/canonical-json.ts'
+import { parseInstant } from '@platen/lib/instant.ts'
+import type { SealKey } from '@platen/lib/seal.ts'
 import type { KubeObject } from '@platen/operator/cluster/object.ts'
+import { pathOf } from '@platen/operator/cluster/path.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
-import { collectionPath, KINDS, type ResourceView, readResourceView } from '@platen/operator/reconcile/resource-view.ts'
+import { collectionOf, KINDS, type ResourceView, readResourceView } from '@platen/operator/reconcile/resource-view.ts'
 import type { FoundKey, FoundKeys } from '@platen/settings/compile/api-key.ts'
 import { compile, NO_PREVIOUS } from '@platen/settings/compile/compile.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
@@ -63,7 +70,9 @@ export async function faultsIn({ rig, sealKey }: ChaosRig, deeds = NOTHING_DONE)
     return (body['items'] ?? []) as readonly KubeObject[]
   }
   const lists = await Promise.all(
-    KINDS.map(async (kind) => (await objectsOf(collectionPath(kind))).map((object) => readResourceView(kind, object))),
+    KINDS.map(async (kind) =>
+      (await objectsOf(pathOf(collectionOf(kind)))).map((object) => readResourceView(kind, object)),
+    ),
   )
   const declared = lists.flat()
   const configMaps = new Map(

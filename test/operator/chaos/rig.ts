@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SealKey } from '@platen/contract/seal.ts'
+import type { SealKey } from '@platen/lib/seal.ts'
 import { Redis } from 'ioredis'
 import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
 import { OPERATOR_PERSONA, startInstalledKube } from '../../topology/cluster/kube.ts'

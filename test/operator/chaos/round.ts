@@ -1,6 +1,6 @@
 /** Rounds, in each of which a number of sequences go on at once while one thing breaks; and what came of them, in words. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+import type { KeyHash } from '@platen/contract/domain/tenant.ts'
 import { watchSignal } from '../../chaos/cluster/signal/watch.ts'
 import { seeded } from '../../run/form.ts'
 import type { Fault } from './fault.ts'

@@ -2,19 +2,18 @@
  * The Secrets of keys and webhook secrets: what people do to them, and whether each holds what is in force, or its owner
  * says that it does not.
  */
-import { hashOfKey } from '@platen/contract/api-key.ts'
-import { parseInstant } from '@platen/contract/instant.ts'
-import type { Resource } from '@platen/contract/resource.ts'
-import { isWebhookSecret } from '@platen/contract/webhook-secret.ts'
+import { hashOfKey } from '@platen/contract/domain/api-key.ts'
+import type { Resource } from '@platen/contract/domain/resource.ts'
+import { isWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
+import { parseInstant } from '@platen/lib/instant.ts'
 import { type KubeObject, keyOf } from '@platen/operator/cluster/object.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import type { ResourceView } from '@platen/operator/reconcile/resource-view.ts'
 import type { Status } from '@platen/operator/reconcile/status.ts'
-import { pathOfSecret } from '@platen/operator/secret/update-secret.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { OPERATOR_NAMESPACE } from '../../topology/cluster/kube.ts'
 import type { KubeApi } from '../../topology/server/kube.ts'
-import { decoded, mergingPatch } from '../rig/secret.ts'
+import { decoded, mergingPatch, pathOfSecret } from '../rig/secret.ts'
 import type { Chance } from './declaration.ts'
 
 /** What each holds, decoded, by `namespace/name`. */

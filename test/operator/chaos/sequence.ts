@@ -3,9 +3,9 @@
  * is wrong. What the API server refuses is refused, and what was lost with a connection was perhaps done: the judge goes by what etcd
  * holds.
  */
-import { parseKeyHash } from '@platen/contract/api-key.ts'
+import { parseKeyHash } from '@platen/contract/domain/api-key.ts'
+import type { KeyHash, TenantId } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { KeyHash, TenantId } from '@platen/contract/tenant.ts'
 import { type PackedStatus, unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import { labelOf } from '@platen/settings/compile/condition.ts'
 import { shuffled } from '../../run/form.ts'

@@ -1,11 +1,13 @@
 /** An informer under a test, with all that it notified, logged and counted. */
+
+import type { KubeConfig } from '@kubernetes/client-node'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Access } from '@platen/operator/cluster/access.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { ObjectChange } from '@platen/operator/cluster/cache.ts'
 import { openClusterClient } from '@platen/operator/cluster/client.ts'
 import { openInformer } from '@platen/operator/cluster/informer.ts'
 import { keyOf } from '@platen/operator/cluster/object.ts'
+import type { ObjectLocation } from '@platen/operator/cluster/path.ts'
 import { logTo } from '../../fixture/build.ts'
 import { hurriedClock } from '../../time/hurried-clock.ts'
 
@@ -28,9 +30,9 @@ export interface Followed extends AsyncDisposable {
 }
 
 export interface FollowedOptions {
-  readonly access: Access
-  readonly path: string
-  readonly idleMs?: number
+  readonly config: KubeConfig
+  readonly of: ObjectLocation
+  readonly metadataOnly?: boolean
   readonly clock?: Clock
   /** Throws at what cannot be read. */
   readonly check?: (spec: unknown) => void
@@ -38,7 +40,14 @@ export interface FollowedOptions {
   readonly hear?: (change: ObjectChange<Seen>) => void
 }
 
-export function follow({ access, path, idleMs, clock = hurriedClock(), check, hear }: FollowedOptions): Followed {
+export function follow({
+  config,
+  of,
+  metadataOnly = false,
+  clock = hurriedClock(),
+  check,
+  hear,
+}: FollowedOptions): Followed {
   const counts = { lists: 0, watches: 0, unread: 0 }
   const changes: ObjectChange<Seen>[] = []
   const notified = new Map<string, string>()
@@ -52,11 +61,12 @@ export function follow({ access, path, idleMs, clock = hurriedClock(), check, he
   const log = logTo(({ fields: { err }, message }) =>
     logged.push(`${message}: ${err instanceof Error ? err.message : ''}`),
   )
-  const client = openClusterClient({ access, clock, meter })
+  const client = openClusterClient({ config, clock, meter })
   const informer = openInformer<Seen>({
     client,
     kind: 'Note',
-    path,
+    of,
+    metadataOnly,
     read: ({ metadata, spec }) => {
       check?.(spec)
       return { name: keyOf(metadata), resourceVersion: metadata.resourceVersion }
@@ -67,7 +77,6 @@ export function follow({ access, path, idleMs, clock = hurriedClock(), check, he
       if (change.after === undefined) notified.delete(change.key)
       else notified.set(change.key, change.after.resourceVersion)
     },
-    ...(idleMs !== undefined && { idleMs }),
     clock,
     ids: systemIds(),
     log,

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { hurriedClock } from '../../time/hurried-clock.ts'
 import { poll } from '../../time/poll.ts'
 import { type Followed, type FollowedOptions, follow } from './followed.ts'
-import { aScriptedApi, EXPIRED, type Fault, PATH, type ScriptedApi, said, statusAnswer } from './scripted-api.ts'
+import { aScriptedApi, EXPIRED, type Fault, NOTES, type ScriptedApi, said, statusAnswer } from './scripted-api.ts'
 
 const WATCH_FAULTS: Readonly<Record<string, Fault>> = {
   'HTTP 500': statusAnswer(500, 'InternalError'),
@@ -48,7 +47,7 @@ beforeEach(async () => {
 
 /** Follows the scripted API server, and has all its objects. */
 async function followed(options: Partial<FollowedOptions> = {}): Promise<Followed> {
-  const informer = stack.use(follow({ access: api.access, path: PATH, ...options }))
+  const informer = stack.use(follow({ config: api.config, of: NOTES, ...options }))
   await informer.synced
   await poll(() => api.watching()).until((count) => count > 0)
   return informer
@@ -146,7 +145,7 @@ describe('an informer', () => {
 
   test('that is closed before it has all objects says so to who waits for them', async () => {
     api.next('list', () => undefined)
-    const informer = follow({ access: api.access, path: PATH })
+    const informer = follow({ config: api.config, of: NOTES })
     await poll(() => api.asked).until((asked) => asked.length > 0)
     await informer[Symbol.asyncDispose]()
     await expect(informer.synced).rejects.toThrow()
@@ -214,22 +213,32 @@ describe('a watch', () => {
     api.write('a', 1)
     // Whoever goes on with it is answered.
     api.next('watch', (response) => response.writeHead(200).flushHeaders())
-    const informer = stack.use(follow({ access: api.access, path: PATH, idleMs: 1100 }))
+    const hurried = hurriedClock()
+    const clock = { ...hurried, timeout: (ms: number) => hurried.timeout(ms / 20) }
+    const informer = stack.use(follow({ config: api.config, of: NOTES, clock }))
     await informer.synced
     api.write('b', 1)
     await isCurrent(informer)
     expect({ logged: informer.logged, asked: api.asked }).toEqual({ logged: [], asked: ['list', 'watch 2', 'watch 2'] })
   })
 
-  test('that is heard of now and then is not taken for dead', async () => {
-    const informer = await followed({ idleMs: 1500 })
-    for (let bookmarks = 0; bookmarks < 12; bookmarks++) {
-      await sleep(250)
-      api.bookmark()
-    }
+  test('that is not answered ends its connection when the informer is closed', async () => {
+    const ended = Promise.withResolvers<void>()
+    api.next('watch', (response) => void response.once('close', ended.resolve))
+    const informer = follow({ config: api.config, of: NOTES })
+    await informer.synced
+    await poll(() => api.asked.length).until((count) => count === 2)
+    await informer[Symbol.asyncDispose]()
+    await ended.promise
+  })
+
+  test('that is refused because its past is gone begins with a list', async () => {
     api.write('a', 1)
+    api.next('watch', statusAnswer(410, 'Expired'))
+    const informer = await followed()
+    api.write('b', 1)
     await isCurrent(informer)
-    expect(informer.counts.watches).toBe(1)
+    expect(api.asked).toEqual(['list', 'watch 2', 'list', 'watch 2'])
   })
 
   test('that has fallen too far behind begins with a list, which tells of what has vanished', async () => {
@@ -314,7 +323,7 @@ test('whatever happens, in whatever order: in the end all is here as a list woul
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
       await using scripted = await aScriptedApi()
-      await using informer = follow({ access: scripted.access, path: PATH })
+      await using informer = follow({ config: scripted.config, of: NOTES })
       await informer.synced
       let expiries = 0
       for (const step of steps) {

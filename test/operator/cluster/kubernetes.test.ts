@@ -1,8 +1,8 @@
 /** The informer and its client on a real API server, with a network between them that fails. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/client.ts'
+import { loadKubeConfig } from '@platen/operator/cluster/kubeconfig.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
@@ -13,6 +13,8 @@ import { type Followed, follow } from './followed.ts'
 
 const OBJECTS = 200
 const WRITERS = 4
+const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps' }
+const PLANS = { group: 'platen.dev', version: 'v1alpha1', plural: 'plans' }
 /** Of each writer between two writes: some hundred in a second are a stream, and leave the cores to others. */
 const PAUSE_MS = 20
 
@@ -31,28 +33,26 @@ let stack: AsyncDisposableStack
 /** Straight to the API server. */
 let client: ClusterClient
 let namespaces = 0
-let place: { group: string; version: string; plural: string; namespace: string }
-let path: string
+let namespace: string
 beforeEach(async () => {
   stack = new AsyncDisposableStack()
   proxy.disturb(undefined)
   proxy.towards(kube.port)
   const meter = { requested: () => undefined }
-  client = stack.use(
-    openClusterClient({ access: await loadAccess(await kube.kubeconfig(ADMIN)), clock: systemClock(), meter }),
-  )
-  const namespace = `team-${++namespaces}`
-  await client.create('/api/v1/namespaces', { metadata: { name: namespace } }, NEVER)
-  place = { group: '', version: 'v1', plural: 'configmaps', namespace }
-  path = pathOf(place)
+  const config = loadKubeConfig(await kube.kubeconfig(ADMIN))
+  client = stack.use(openClusterClient({ config, clock: systemClock(), meter }))
+  namespace = `team-${++namespaces}`
+  await kube.request({ method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: namespace } } })
   return () => stack.disposeAsync()
 })
 
-const at = (name: string) => pathOf({ ...place, name })
+const at = (name: string, where = namespace) => pathOf({ ...CONFIG_MAPS, namespace: where, name })
 
-function applied(name: string, text: string) {
-  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { text } }
-  return client.apply(at(name), { object, manager: 'test' }, NEVER)
+async function applied(name: string, text: string, where = namespace): Promise<void> {
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { text } }
+  const path = `${at(name, where)}?fieldManager=test&force=true`
+  const { status } = await kube.request({ method: 'PATCH', type: 'application/apply-patch+yaml', path, body })
+  expect([200, 201]).toContain(status)
 }
 
 function removed(name: string): Promise<unknown> {
@@ -60,16 +60,15 @@ function removed(name: string): Promise<unknown> {
 }
 
 /** Follows through the proxy. */
-async function followed(idleMs?: number): Promise<Followed> {
-  const access = await loadAccess(await kube.kubeconfig(ADMIN, `https://127.0.0.1:${proxy.port}`))
-  const clock = systemClock()
-  const informer = stack.use(follow({ access, path, clock, ...(idleMs !== undefined && { idleMs }) }))
+async function followed(clock = systemClock()): Promise<Followed> {
+  const config = loadKubeConfig(await kube.kubeconfig(ADMIN, `https://127.0.0.1:${proxy.port}`))
+  const informer = stack.use(follow({ config, of: CONFIG_MAPS, clock }))
   await informer.synced
   return informer
 }
 
 async function listed(): Promise<Readonly<Record<string, string>>> {
-  const { items } = await client.list(path, { limit: 0 }, NEVER)
+  const { items } = await client.list(CONFIG_MAPS, { limit: 0 }, NEVER)
   return Object.fromEntries(
     items.map(({ metadata: { namespace, name, resourceVersion } }) => [`${namespace}/${name}`, resourceVersion]),
   )
@@ -124,7 +123,8 @@ describe('an informer under a stream of writes', () => {
   })
 
   test('loses nothing to a network that stands still', async () => {
-    const informer = await followed(2000)
+    const clock = systemClock()
+    const informer = await followed({ ...clock, timeout: (ms) => clock.timeout(ms / 15) })
     const over = new AbortController()
     const written = writing(over.signal)
     await poll(() => informer.changes.length).until((count) => count > 10)
@@ -151,22 +151,32 @@ describe('an informer under a stream of writes', () => {
 
 describe('the API server', () => {
   test('says within a watch that what is asked for has been forgotten', async () => {
-    const options = { resourceVersion: '1', timeoutSeconds: 10, idleMs: 10_000 }
-    const watching = Array.fromAsync(client.watch(path, options, NEVER))
+    const watching = Array.fromAsync(client.watch(CONFIG_MAPS, { resourceVersion: '1', timeoutSeconds: 10 }, NEVER))
     await expect(watching).rejects.toMatchObject({ status: 410, reason: 'Expired' })
+  })
+
+  test('says before it ends a watch up to where it was complete', async () => {
+    const { resourceVersion } = await client.list(CONFIG_MAPS, { limit: 1 }, NEVER)
+    const own = { ...CONFIG_MAPS, namespace }
+    // The API server may send a bookmark of its own besides.
+    const types = new Set<string>()
+    for await (const { type } of client.watch(own, { resourceVersion, timeoutSeconds: 4 }, NEVER)) {
+      types.add(type)
+      // What happens elsewhere is not reported to this watch.
+      if (type === 'OPENED') await applied('a', 'content', 'default')
+    }
+    expect([...types]).toEqual(['OPENED', 'BOOKMARK'])
   })
 
   test('gives metadata alone to who asks for no more, in lists and in watches', async () => {
     await applied('a', 'content')
-    const page = await client.list(path, { limit: 10, metadataOnly: true }, NEVER)
-    expect(page.items.map(({ metadata, ...rest }) => [metadata.name, 'data' in rest])).toEqual([['a', false]])
+    const page = await client.list(CONFIG_MAPS, { limit: 0, metadataOnly: true }, NEVER)
+    const own = page.items.filter(({ metadata }) => metadata.namespace === namespace)
+    expect(own.map(({ metadata, ...rest }) => [metadata.name, 'data' in rest])).toEqual([['a', false]])
     await applied('b', 'content')
     const { resourceVersion } = page
-    for await (const event of client.watch(
-      path,
-      { resourceVersion, timeoutSeconds: 10, idleMs: 10_000, metadataOnly: true },
-      NEVER,
-    )) {
+    const options = { resourceVersion, timeoutSeconds: 10, metadataOnly: true }
+    for await (const event of client.watch(CONFIG_MAPS, options, NEVER)) {
       if (event.type === 'OPENED') continue
       expect(event).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'b' } } })
       expect('object' in event && 'data' in event.object).toBe(false)
@@ -175,18 +185,26 @@ describe('the API server', () => {
   })
 
   test('makes no new state of an apply that changes nothing, and refuses fields it does not know', async () => {
-    const first = await applied('a', 'content')
-    expect((await applied('a', 'content')).metadata.resourceVersion).toBe(first.metadata.resourceVersion)
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, daat: {} }
-    await expect(client.apply(at('a'), { object, manager: 'test' }, NEVER)).rejects.toMatchObject({ status: 500 })
+    await kube.apply(['crds/plan.yaml'])
+    const metadata = { name: namespace }
+    const object = { apiVersion: 'platen.dev/v1alpha1', kind: 'Plan', metadata, spec: { renderLimitMonthly: 7 } }
+    const apply = (wanted: object) =>
+      client.apply({ ...PLANS, ...metadata }, { object: wanted, manager: 'test' }, NEVER)
+    await apply(object)
+    // The second apply stores the defaults of the schema.
+    const first = await apply(object)
+    expect((await apply(object)).metadata.resourceVersion).toBe(first.metadata.resourceVersion)
+    await expect(apply({ ...object, spec: { renderLimitMontly: 7 } })).rejects.toMatchObject({ status: 500 })
   })
 
   test('refuses a write over a state that was not seen, and knows what is not there', async () => {
-    const seen = await applied('a', 'one')
-    await applied('a', 'two')
-    await expect(client.replace(at('a'), seen, NEVER)).rejects.toMatchObject({ status: 409, reason: 'Conflict' })
-    await removed('a')
-    expect(await client.get(at('a'), NEVER)).toBeUndefined()
-    await expect(client.get('/apis/platen.dev/v9/notes/a', NEVER)).rejects.toMatchObject({ status: 404 })
+    const lease = { metadata: { name: 'a' }, spec: { holderIdentity: 'one' } }
+    const place = { namespace, name: 'a' }
+    const seen = await client.createLease(namespace, lease, NEVER)
+    await client.replaceLease(place, { ...seen, spec: { holderIdentity: 'two' } }, NEVER)
+    await expect(client.replaceLease(place, seen, NEVER)).rejects.toMatchObject({ status: 409, reason: 'Conflict' })
+    expect(await client.readConfigMap({ namespace, name: 'a' }, NEVER)).toBeUndefined()
+    const unknown = { group: 'platen.dev', version: 'v9', plural: 'notes' }
+    await expect(client.list(unknown, { limit: 1 }, NEVER)).rejects.toMatchObject({ status: 404 })
   })
 })

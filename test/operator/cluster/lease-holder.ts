@@ -2,8 +2,8 @@
 import { setInterval } from 'node:timers/promises'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { openClusterClient } from '@platen/operator/cluster/client.ts'
+import { loadKubeConfig } from '@platen/operator/cluster/kubeconfig.ts'
 import { acquireLease } from '@platen/operator/cluster/lease.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 
@@ -13,7 +13,7 @@ const silent = () => undefined
 const clock = systemClock()
 const lease = await acquireLease(
   {
-    client: openClusterClient({ access: await loadAccess(kubeconfig), clock, meter: { requested: silent } }),
+    client: openClusterClient({ config: loadKubeConfig(kubeconfig), clock, meter: { requested: silent } }),
     namespace,
     name,
     identity: `process-${process.pid}`,

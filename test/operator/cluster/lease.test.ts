@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/client.ts'
+import { loadKubeConfig } from '@platen/operator/cluster/kubeconfig.ts'
 import { acquireLease, type HeldLease, type LeaseOptions } from '@platen/operator/cluster/lease.ts'
 import { LEASE_MS } from '@platen/operator/cluster/limit.ts'
 import { isRecord, type KubeObject } from '@platen/operator/cluster/object.ts'
@@ -28,7 +28,7 @@ let client: ClusterClient
 beforeAll(async () => {
   kube = await borrowKube()
   client = await clientAt(kube.url)
-  await client.create('/api/v1/namespaces', { metadata: { name: PLACE.namespace } }, NEVER)
+  await kube.request({ method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: PLACE.namespace } } })
 })
 afterAll(async () => {
   client?.[Symbol.dispose]()
@@ -36,8 +36,8 @@ afterAll(async () => {
 })
 
 async function clientAt(url: string): Promise<ClusterClient> {
-  const access = await loadAccess(await kube.kubeconfig(ADMIN, url))
-  return openClusterClient({ access, clock: systemClock(), meter: { requested: () => undefined } })
+  const config = loadKubeConfig(await kube.kubeconfig(ADMIN, url))
+  return openClusterClient({ config, clock: systemClock(), meter: { requested: () => undefined } })
 }
 
 /** Under the name of the lease, with all that it said of leading. */
@@ -59,7 +59,7 @@ function candidate(name: string, identity: string, more: Partial<LeaseOptions> =
 }
 
 async function lease(name: string): Promise<KubeObject> {
-  const found = await client.get(pathOf({ ...PLACE, name }), NEVER)
+  const found = await client.readLease({ ...PLACE, name }, NEVER)
   if (found === undefined) throw new Error(`there is no lease ${name}`)
   return found
 }
@@ -70,8 +70,10 @@ async function specOf(name: string): Promise<Readonly<Record<string, unknown>>> 
 }
 
 /** As somebody would by hand. */
-function edited(name: string, patch: object): Promise<KubeObject> {
-  return client.mergePatch(pathOf({ ...PLACE, name }), patch, NEVER)
+async function edited(name: string, patch: object): Promise<void> {
+  const how = { method: 'PATCH', type: 'application/merge-patch+json', body: patch }
+  const { status } = await kube.request({ ...how, path: pathOf({ ...PLACE, name }) })
+  expect(status).toBe(200)
 }
 
 async function removeLease(name: string): Promise<void> {
@@ -186,7 +188,7 @@ describe.concurrent('a lease', () => {
   test('that is deleted is made again by its holder, with the epoch it had', async () => {
     await using held = await candidate('deleted', 'one', { epochMin: async () => 7 }).acquire()
     await removeLease('deleted')
-    await poll(() => client.get(pathOf({ ...PLACE, name: 'deleted' }), NEVER)).until((found) => found !== undefined)
+    await poll(() => client.readLease({ ...PLACE, name: 'deleted' }, NEVER)).until((found) => found !== undefined)
     expect(await specOf('deleted')).toMatchObject({ holderIdentity: 'one', leaseTransitions: 7 })
     expect(held.isHeld()).toBe(true)
   })

@@ -5,15 +5,15 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Access } from '@platen/operator/cluster/access.ts'
+import { KubeConfig, type User } from '@kubernetes/client-node'
 
-export const PATH = '/apis/platen.dev/v1alpha1/notes'
+export const NOTES = { group: 'platen.dev', version: 'v1alpha1', plural: 'notes' }
 
 /** What a request is answered with instead. */
 export type Fault = (response: ServerResponse, request: IncomingMessage) => void
 
 export interface ScriptedApi extends AsyncDisposable {
-  readonly access: Access
+  readonly config: KubeConfig
   /** Makes an object or changes it; `spec` is anything. */
   write(name: string, spec: unknown): void
   remove(name: string): void
@@ -87,7 +87,7 @@ export async function aScriptedApi(): Promise<ScriptedApi> {
     await closed
   }
   return {
-    access: { server: `http://127.0.0.1:${port}`, authorize: async () => ({ headers: {} }) },
+    config: configOf(`http://127.0.0.1:${port}`),
     asked: state.asked,
     write: (name, spec) => state.write(name, spec),
     remove: (name) => state.remove(name),
@@ -117,6 +117,13 @@ export async function aScriptedApi(): Promise<ScriptedApi> {
       if (server.listening) await close()
     },
   }
+}
+
+/** client-node sends credentials in the clear only to who skips the check of certificates. */
+export function configOf(server: string, user: Omit<User, 'name'> = {}): KubeConfig {
+  const config = new KubeConfig()
+  config.loadFromClusterAndUser({ name: 'scripted', server, skipTLSVerify: true }, { name: 'test', ...user })
+  return config
 }
 
 class State {

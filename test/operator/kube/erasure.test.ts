@@ -1,8 +1,8 @@
 /** Erasures on a whole cluster: ordered at a real Kubernetes API, carried out by events processes, while processes and servers fail. */
 import { readdirSync } from 'node:fs'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
-import { hashOfKey } from '@platen/contract/api-key.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { hashOfKey } from '@platen/contract/domain/api-key.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ofTest } from '../../fixture/lifetime.ts'
 import { LETTER_TSX, liveOf, tsx, UNLIMITED } from '../../fixture/manifests.ts'

@@ -1,6 +1,6 @@
 /** Where the resources of a lane are, and what is declared of them. */
 import { createHash } from 'node:crypto'
-import { hashOfKey } from '@platen/contract/api-key.ts'
+import { hashOfKey } from '@platen/contract/domain/api-key.ts'
 import type { Reference } from '../rig/resources.ts'
 import { TEAM } from '../rig/rig.ts'
 import type { KeyModel, LaneModel, TemplateModel, TenantModel } from './model.ts'

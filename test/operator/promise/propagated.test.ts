@@ -4,13 +4,9 @@
  * removed without a finalizer no more is asked than is promised: a plan that is gone changes nothing, and a template that is gone is served
  * nowhere once something else is propagated. The seed is printed; `SEED=` makes the same changes again.
  */
-import { FORMAT } from '@platen/contract/format.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Mutant, mutantOptions } from '../../chaos/cluster/rig/mutant.ts'
-import { NEXT_FORMAT, NEXT_VERSION } from '../../chaos/cluster/rig/next-version.ts'
 import { IS_LONG, SEED, seeded } from '../../run/form.ts'
-import { poll } from '../../time/poll.ts'
-import type { Deployable } from '../../topology/cluster/cluster.ts'
 import { type FaultProxy, openFaultProxy } from '../../topology/proxy/fault-proxy.ts'
 import { freeTopicPrefix, kafkaOfRun, removeTopics } from '../../topology/run-server.ts'
 import { startRedis } from '../../topology/server/redis.ts'
@@ -41,9 +37,6 @@ let rig: Rig
 let resources: Resources
 let slow: FaultProxy
 let mutant: Mutant | undefined
-/** Those that start in the next version from now on, and the format that they then write; absent = the default. */
-const newer = new Set<Deployable>()
-let format: number | undefined
 
 beforeAll(async () => {
   slow = stack.use(await openFaultProxy('redis'))
@@ -59,12 +52,9 @@ beforeAll(async () => {
         kafka: { broker, topicPrefix },
         apis: PROCESSES,
         settingsOf(name, at) {
-          const written = format !== undefined && { PLATEN_FORMAT: `${format}` }
-          const version = newer.has(name) ? { ...mutantOptions(NEXT_VERSION), ...written } : {}
-          if (name === 'operator') return { ...mutantOptions(mutant), ...version }
+          if (name === 'operator') return mutantOptions(mutant)
           // That nobody renders is seen by nobody here, and every answer is wanted as it is.
           const own = {
-            ...version,
             PLATEN_ENGINES: 'react_pdf,html',
             PLATEN_ADDRESS_REFUSALS_PER_MINUTE: '1000000',
             PLATEN_KEY_REFUSALS_PER_MINUTE: '1000000',
@@ -88,43 +78,6 @@ test(`what is propagated no process is behind (seed ${SEED})`, { timeout: 600 * 
   expect([...result.changes.keys()]).toEqual(expect.arrayContaining(TO_BE_MADE))
 })
 
-/** Each begins where the one before has ended, as an upgrade and a rollback do. */
-test.for([
-  { step: 'a newer operator and older processes', runs: ['operator'], written: undefined },
-  {
-    step: 'a newer operator and newer processes, in the newer format',
-    runs: ['operator', 'api'],
-    written: NEXT_FORMAT,
-  },
-  { step: 'an older operator after that, and newer processes', runs: ['api'], written: undefined },
-  { step: 'an older operator and older processes', runs: [], written: undefined },
-] as const)(
-  'what is propagated no process is behind with $step',
-  { timeout: 600 * SECOND_MS },
-  async ({ runs, written }, { signal }) => {
-    await runInNextVersion(runs, written)
-    const name = `${runs.join('-') || 'none'}-newer`
-    const result = await tryLanes({ name, lanes: 1, changes: 3, lateMsMax: 0, random: seeded(SEED), signal })
-    expect(result.broken).toEqual([])
-  },
-)
-
-test('settings of a newer format change nothing in older processes, until an operator writes them in an older one', async ({
-  signal,
-}) => {
-  const lane = aLane({ name: 'too-early', rig, resources, wanted: [], random: seeded(SEED) })
-  await lane.begin(signal)
-  await runInNextVersion(['operator'], NEXT_FORMAT)
-  const reason = `the published settings are of format ${NEXT_FORMAT}, and this version reads formats up to ${FORMAT}`
-  const isReported = ({ status, text }: Readiness) => status === 200 && text.includes(reason)
-  await poll(readinessOfAll).until((all) => all.every(isReported))
-  expect(await behind(lane, 'no change')).toEqual([])
-  await runInNextVersion([], undefined)
-  await poll(readinessOfAll).until((all) => all.every(({ text }) => !text.includes(reason)))
-  await lane.change(signal)
-  expect(await behind(lane, 'a change')).toEqual([])
-})
-
 test('an operator that goes by the quickest process is found out', async ({ signal }) => {
   const [operator] = rig.cluster.processes('operator')
   mutant = {
@@ -139,37 +92,6 @@ test('an operator that goes by the quickest process is found out', async ({ sign
   const result = await tryLanes({ ...trial, random: seeded(SEED), signal })
   expect(result.broken).not.toEqual([])
 })
-
-/** Starts again what has another version than before, or is told to write another format: the operator before those that follow it. */
-async function runInNextVersion(runs: readonly Deployable[], written: number | undefined): Promise<void> {
-  const isChanged = (name: Deployable) =>
-    newer.has(name) !== runs.includes(name) || (written !== format && runs.includes(name))
-  const changed = (['operator', 'api'] as const).filter(isChanged)
-  newer.clear()
-  for (const name of runs) newer.add(name)
-  format = written
-  for (const name of changed) {
-    for (const each of rig.cluster.processes(name)) {
-      expect(await each.stop()).toBe(0)
-      await each.start()
-    }
-  }
-}
-
-interface Readiness {
-  readonly status: number
-  readonly text: string
-}
-
-/** What the API processes tell of themselves. */
-function readinessOfAll(): Promise<readonly Readiness[]> {
-  return Promise.all(
-    rig.cluster.processes('api').map(async ({ ports: [, probes] }) => {
-      const answer = await fetch(`http://127.0.0.1:${probes}/readyz`)
-      return { status: answer.status, text: await answer.text() }
-    }),
-  )
-}
 
 interface Trial {
   readonly name: string

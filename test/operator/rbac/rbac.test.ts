@@ -1,5 +1,5 @@
 /** Who may do what, by the roles in `rbac`, tried by real requests. None of them changes anything: they are dry runs. */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readText } from '../../architecture/source-tree.ts'
 import { poll } from '../../time/poll.ts'

@@ -1,7 +1,7 @@
 /** The roles of the operator against what it asks of an API server: everything it may is used, and everything it uses it may. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
+import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/domain/resource-spec.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { readText } from '../../architecture/source-tree.ts'

@@ -1,6 +1,6 @@
 /** What the statuses of ApiKeys say of whatever stands in their way, and which keys open the door meanwhile. */
 import { isDeepStrictEqual } from 'node:util'
-import { hashOfKey } from '@platen/contract/api-key.ts'
+import { hashOfKey } from '@platen/contract/domain/api-key.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { anApiKey, aPlan, aTenant, inNamespace, PLAN } from '../rig/resource.ts'
 import { countsOf, OTHERS, type Published, type Rig, startRig, TEAM } from '../rig/rig.ts'

@@ -1,6 +1,6 @@
 /** What the statuses of tenants say of whatever stands in the way of their settings, and what stays in force meanwhile. */
-import { ERASURE_PREFIX } from '@platen/contract/erasure.ts'
-import { DEFAULT_LIMITS } from '@platen/contract/tenant.ts'
+import { ERASURE_PREFIX } from '@platen/contract/domain/erasure.ts'
+import { DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { NEVER } from '../../fixture/build.ts'
 import { poll } from '../../time/poll.ts'

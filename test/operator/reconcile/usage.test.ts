@@ -1,7 +1,7 @@
 /** What the statuses of tenants say of their usage: of what is in Redis, beside all else that is written to them. */
 import { isDeepStrictEqual } from 'node:util'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
-import { monthOf } from '@platen/contract/render.ts'
+import { monthOf } from '@platen/contract/domain/render.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aManifest, aReservation, NEVER, recordOf } from '../../fixture/build.ts'
 import { poll } from '../../time/poll.ts'

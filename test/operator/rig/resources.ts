@@ -1,11 +1,11 @@
 /** Resources as people write them by the API itself, where hundreds of kubectl processes would take too long; and what is said of them. */
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { openNotifier } from '@platen/contract/notifier.ts'
-import type { Kind } from '@platen/contract/schema/resource.ts'
-import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/schema/resource.ts'
-import { loadAccess } from '@platen/operator/cluster/access.ts'
+import type { Kind } from '@platen/contract/domain/resource-spec.ts'
+import { ROTATE_ANNOTATION, ROTATE_KEY_ANNOTATION } from '@platen/contract/domain/resource-spec.ts'
+import { openNotifier } from '@platen/lib/notifier.ts'
 import { openClusterClient } from '@platen/operator/cluster/client.ts'
+import { loadKubeConfig } from '@platen/operator/cluster/kubeconfig.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
 import { unpackStatus } from '@platen/operator/reconcile/packed-status.ts'
 import { openResourceCache } from '@platen/operator/reconcile/resource-cache.ts'
@@ -59,7 +59,7 @@ export async function openResources(kube: KubeApi): Promise<Resources> {
   await using stack = new AsyncDisposableStack()
   const [clock, ids] = [systemClock(), systemIds()]
   const client = stack.use(
-    openClusterClient({ access: await loadAccess(await kube.kubeconfig(ADMIN)), clock, meter: METER }),
+    openClusterClient({ config: loadKubeConfig(await kube.kubeconfig(ADMIN)), clock, meter: METER }),
   )
   const waiting = new Set<() => void>()
   const onChange = () => {

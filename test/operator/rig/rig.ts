@@ -2,13 +2,13 @@
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { openRedisDirectory } from '@platen/adapters/redis/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
+import type { Condition, ConditionReason, ConditionType } from '@platen/contract/domain/resource.ts'
+import type { ApiKey, Template, Tenant } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { Condition, ConditionReason, ConditionType } from '@platen/contract/resource.ts'
-import type { ApiKey, Template, Tenant } from '@platen/contract/tenant.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { isRecord } from '@platen/operator/cluster/object.ts'
 import { pathOf } from '@platen/operator/cluster/path.ts'
-import { collectionPath, KINDS } from '@platen/operator/reconcile/resource-view.ts'
+import { collectionOf, KINDS } from '@platen/operator/reconcile/resource-view.ts'
 import { NEVER, SILENT } from '../../fixture/build.ts'
 import { poll } from '../../time/poll.ts'
 import type { Cluster } from '../../topology/cluster/cluster.ts'
@@ -142,7 +142,7 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
       return leader
     },
     async rested() {
-      const declared = await Promise.all(KINDS.map((kind) => kube.request({ path: collectionPath(kind) })))
+      const declared = await Promise.all(KINDS.map((kind) => kube.request({ path: pathOf(collectionOf(kind)) })))
       const all = declared.flatMap(({ body }) => body['items']).length
       const looks = () => Promise.all(cluster.processes('operator').map(countsOf))
       const isRested = (counts: Counts | undefined) => counts !== undefined && hasRested(counts, all)

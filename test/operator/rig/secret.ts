@@ -1,4 +1,10 @@
+import { pathOf } from '@platen/operator/cluster/path.ts'
 import type { KubeApi } from '../../topology/server/kube.ts'
+
+/** The path of a Secret, or without a name of all. */
+export function pathOfSecret(place: { readonly namespace?: string; readonly name?: string }): string {
+  return pathOf({ group: '', version: 'v1', plural: 'secrets', ...place })
+}
 
 /** What a Secret holds, decoded. Throws where there is none. */
 export async function readSecret(

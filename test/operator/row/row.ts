@@ -2,7 +2,7 @@
  * One line of the tables of manifests: what it is about, the spec, and where it is refused by the real API server and by the reader of
  * embedded mode.
  */
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
+import type { Json, JsonObject } from '@platen/lib/brand.ts'
 
 export interface Row {
   readonly about: string

@@ -1,5 +1,5 @@
 /** Templates that are taken, and Templates that are refused. */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { CONSTANT, many, type Row, refused, refusedFor, taken } from './row.ts'
 
 const tenantRef = { name: 'acme' }

@@ -3,8 +3,9 @@
  * the status that was written last. What is decided has a property of its own, which goes further (`key-life.test.ts`); this one is of
  * the writes.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
+
+import type { KeyHash } from '@platen/contract/domain/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import type { KeyStatus } from '@platen/operator/secret/decide-key.ts'
 import {
   type ReconciledKeySecret,
@@ -108,7 +109,7 @@ function dying(death: Death): SecretPorts {
       if (death === 'after the write') throw new Died()
       return answer
     }
-  const deadly = { get: client.get, create: dyingIn(client.create), mergePatch: dyingIn(client.mergePatch) }
+  const deadly = { ...client, createSecret: dyingIn(client.createSecret), patchSecret: dyingIn(client.patchSecret) }
   return { ...vault().ports, client: deadly }
 }
 

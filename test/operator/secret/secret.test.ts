@@ -1,6 +1,6 @@
-import { type Uid } from '@platen/contract/resource.ts'
-import type { TenantSpec } from '@platen/contract/schema/resource.ts'
-import { openWebhookSecret } from '@platen/contract/webhook-secret.ts'
+import type { Uid } from '@platen/contract/domain/resource.ts'
+import type { TenantSpec } from '@platen/contract/domain/resource-spec.ts'
+import { openWebhookSecret } from '@platen/contract/domain/webhook-secret.ts'
 import { auditSecrets } from '@platen/operator/secret/audit.ts'
 import type { KeyStatus } from '@platen/operator/secret/decide-key.ts'
 import {
@@ -48,13 +48,13 @@ function settle(asking: Asking, ports: SecretPorts = vault.ports): Promise<Recon
 function settleAtOnce(count: number, asking: Asking): Promise<readonly ReconciledKeySecret[]> {
   const { promise: allHaveLooked, resolve } = Promise.withResolvers<void>()
   let looks = 0
-  const get: SecretPorts['client']['get'] = async (path, ...rest) => {
-    const object = await vault.ports.client.get(path, ...rest)
+  const readSecret: SecretPorts['client']['readSecret'] = async (...place) => {
+    const object = await vault.ports.client.readSecret(...place)
     if (++looks === count) resolve()
     await allHaveLooked
     return object
   }
-  const ports = { ...vault.ports, client: { ...vault.ports.client, get } }
+  const ports = { ...vault.ports, client: { ...vault.ports.client, readSecret } }
   return Promise.all(Array.from({ length: count }, () => settle(asking, ports)))
 }
 

@@ -1,18 +1,18 @@
 /** The station of the operator that keeps Secrets, on a real API server, and the hands of everybody else in the same Secrets. */
-import { manualClock } from '@platen/adapters/memory/clock.ts'
+
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
-import { hashOfKey } from '@platen/contract/api-key.ts'
-import type { KeyHash } from '@platen/contract/tenant.ts'
-import { loadAccess } from '@platen/operator/cluster/access.ts'
+import { hashOfKey } from '@platen/contract/domain/api-key.ts'
+import type { KeyHash } from '@platen/contract/domain/tenant.ts'
 import { openClusterClient } from '@platen/operator/cluster/client.ts'
+import { loadKubeConfig } from '@platen/operator/cluster/kubeconfig.ts'
 import { isKubeObject, type KubeObject } from '@platen/operator/cluster/object.ts'
 import type { WebhookSecretPorts } from '@platen/operator/secret/reconcile-webhook-secret.ts'
-import { pathOfSecret } from '@platen/operator/secret/update-secret.ts'
+import { manualClock } from '../../fixture/memory/clock.ts'
 import { grantNamespace, OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../topology/cluster/kube.ts'
 import { borrowKube } from '../../topology/run-server.ts'
 import type { KubeApi, KubeRequest } from '../../topology/server/kube.ts'
-import { decoded, mergingPatch } from '../rig/secret.ts'
+import { decoded, mergingPatch, pathOfSecret } from '../rig/secret.ts'
 
 export const NAMESPACE = 'team-acme'
 
@@ -40,7 +40,7 @@ export async function openVault(): Promise<Vault> {
   await grantNamespace(kube, NAMESPACE)
   const client = stack.use(
     openClusterClient({
-      access: await loadAccess(await kube.kubeconfig(OPERATOR_PERSONA)),
+      config: loadKubeConfig(await kube.kubeconfig(OPERATOR_PERSONA)),
       clock: systemClock(),
       meter: { requested: () => undefined },
     }),

@@ -1,5 +1,5 @@
 /** The service itself: the embedded topology, which stores each PDF before it answers. */
-import type { Engine } from '@platen/contract/render-options.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
 import { startMeasured, syncRenders } from '../../bench/service.ts'
 import { type Peer, SLOTS } from '../peer.ts'
 

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { Engine } from '@platen/contract/render-options.ts'
+import type { Engine } from '@platen/contract/domain/render-options.ts'
 import { MAIN_THREAD_OPTIONS, MALLOC, RENDERING_OPTIONS } from '../embedded.ts'
 import { startKafka } from '../server/kafka.ts'
 import { type Place, type Recipe, type ServerProcess, startServer } from '../server/process.ts'
@@ -43,8 +43,6 @@ export interface ClusterOptions {
    * each start.
    */
   readonly settingsOf?: (name: Deployable, at: number) => Readonly<Record<string, string>>
-  /** The tree whose code a deployable runs, for another version. Default: this one. Called at each start. */
-  readonly treeOf?: (name: Deployable) => string
 }
 
 export interface Cluster extends AsyncDisposable {
@@ -172,17 +170,17 @@ function recipesOf(
   env: Readonly<Record<string, string>>,
 ): Readonly<Record<Deployable, readonly Recipe[]>> {
   const { apiPorts, engines, renderers = 1, events = 1, manifestsDir, dataDir, kube } = options
-  const { settingsOf = () => ({}), treeOf = () => ROOT } = options
+  const { settingsOf = () => ({}) } = options
   const counts = new Map<Deployable, number>()
   const deployable = (name: Deployable, own: Readonly<Record<string, string>>): Recipe => {
     const at = counts.get(name) ?? 0
     counts.set(name, at + 1)
-    return recipeOf(name, () => ({ tree: treeOf(name), env: { ...own, ...settingsOf(name, at) } }))
+    return recipeOf(name, () => ({ ...own, ...settingsOf(name, at) }))
   }
   const publish: Recipe = {
     name: 'publish',
     command: ({ folder }) =>
-      commandOf(treeOf('publish'), ['cli/src/main.ts', 'publish', manifestsDir, '--watch'], {
+      commandOf(['cli/src/main.ts', 'publish', manifestsDir, '--watch'], {
         ...env,
         ...settingsOf('publish', 0),
         PLATEN_DATA_DIR: dataDir,
@@ -207,22 +205,16 @@ function recipesOf(
   }
 }
 
-interface Version {
-  readonly tree: string
-  readonly env: Readonly<Record<string, string>>
-}
-
 /** A deployable with a port for probes and, if it has callers, a port for them. */
-function recipeOf(name: Deployable, version: () => Version): Recipe {
+function recipeOf(name: Deployable, settings: () => Readonly<Record<string, string>>): Recipe {
   const probesOf = ({ ports: [, probes] }: Place) => `${probes}`
   return {
     name,
     portsCount: 2,
     command(place) {
-      const { tree, env } = version()
-      const { path, args, ...started } = commandOf(tree, [`${name}/src/main.ts`], {
+      const { path, args, ...started } = commandOf([`${name}/src/main.ts`], {
         ...MALLOC,
-        ...env,
+        ...settings(),
         PLATEN_HOST: '127.0.0.1',
         ...(name === 'api' && { PLATEN_PORT: `${place.port}` }),
         PLATEN_METRICS_PORT: probesOf(place),
@@ -236,10 +228,10 @@ function recipeOf(name: Deployable, version: () => Version): Recipe {
   }
 }
 
-function commandOf(tree: string, [program = '', ...args]: readonly string[], env: Readonly<Record<string, string>>) {
+function commandOf([program = '', ...args]: readonly string[], env: Readonly<Record<string, string>>) {
   const inherited = Object.keys(process.env).filter(
     (name) => (name.startsWith('PLATEN_') && name !== 'PLATEN_CHROMIUM') || name === 'NODE_OPTIONS',
   )
   const cleared = Object.fromEntries(inherited.map((name) => [name, undefined]))
-  return { path: process.execPath, args: [join(tree, program), ...args], env: { ...cleared, ...env } }
+  return { path: process.execPath, args: [join(ROOT, program), ...args], env: { ...cleared, ...env } }
 }

@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { findBinary } from '../server/binary.ts'
 import { ADMIN, type KubeServer } from '../server/kube.ts'

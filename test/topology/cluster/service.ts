@@ -1,7 +1,7 @@
 /** The cluster topology for scenarios: one API process, an events process, and a renderer for each engine this machine can run. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
 import { manifests as fixtureManifests } from '../../fixture/manifests.ts'
 import { kafkaOfRun } from '../run-server.ts'
 import type { TestedService } from '../service.ts'

@@ -3,7 +3,7 @@ import { connectKafka } from '@platen/adapters/kafka/connect.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
-import { eventOf } from '@platen/contract/event.ts'
+import { eventIdOf, eventOf } from '@platen/contract/domain/event.ts'
 import { openStore } from '../server/s3.ts'
 import type { Stores } from '../service.ts'
 import type { Cluster } from './cluster.ts'
@@ -18,7 +18,7 @@ export async function openClusterStores(cluster: Cluster, signal: AbortSignal): 
   const owned = stack.move()
   return {
     artifacts,
-    report: (manifest) => events.append(eventOf(manifest, eventKey), signal),
+    report: (manifest) => events.append(eventOf({ ...manifest, eventId: eventIdOf(manifest, eventKey) }), signal),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -1,8 +1,8 @@
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { Message } from 'kafkajs'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../../test/fixture/build.ts'
-import { manualClock } from '../../memory/clock.ts'
+import { manualClock } from '../../../../test/fixture/memory/clock.ts'
 import { KAFKA_BATCH_BYTES_MAX, KAFKA_ENQUEUE_MS_MAX, KAFKA_SEND_MS_MAX, KAFKA_SENDS_MAX } from '../limit.ts'
 import { batchSends } from './batch.ts'
 

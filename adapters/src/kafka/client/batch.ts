@@ -3,17 +3,17 @@
  * next one. Nothing waits to fill a batch, so a single record is sent at once. A request costs broker and client far more than a
  * record.
  */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { Message } from 'kafkajs'
 import { KAFKA_BATCH_BYTES_MAX, KAFKA_ENQUEUE_MS_MAX, KAFKA_SEND_MS_MAX, KAFKA_SENDS_MAX } from '../limit.ts'
 
 /** Makes one request. Rejects with the error that the caller of `send` gets. */
-export type SendBatch = (topic: string, messages: readonly Message[]) => Promise<void>
+type SendBatch = (topic: string, messages: readonly Message[]) => Promise<void>
 
 /** Sends all given messages in one request, together with those of other callers if the size allows. */
-export type Send = (topic: string, messages: readonly Message[], signal: AbortSignal) => Promise<void>
+type Send = (topic: string, messages: readonly Message[], signal: AbortSignal) => Promise<void>
 
 interface PendingSend {
   readonly messages: readonly Message[]

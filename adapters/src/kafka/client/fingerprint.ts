@@ -29,7 +29,7 @@ export function witnessOf({ offset, key, timestamp }: Pick<KafkaMessage, 'offset
 }
 
 /** Looks for known records in a log while it is fetched. */
-export interface Search {
+interface Search {
   /** From here on the log must have these records. */
   begin(witnesses: readonly Witness[]): void
   /** Returns a record that the log does not have: it has another one in its place, or ends before it. */

@@ -1,7 +1,7 @@
 /** Gets access tokens by the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4), and keeps each until shortly before it expires. */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { readBounded } from '@platen/contract/read-bounded.ts'
-import { messageOf } from '@platen/contract/thrown.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { readBounded } from '@platen/lib/read-bounded.ts'
+import { messageOf } from '@platen/lib/thrown.ts'
 import { KAFKA_TOKEN_BYTES_MAX, KAFKA_TOKEN_MS_MAX } from '../limit.ts'
 
 export interface OauthClient {

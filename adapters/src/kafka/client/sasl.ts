@@ -1,15 +1,11 @@
 /**
- * Authenticates each new connection to a broker with the credentials of that moment. kafkajs itself keeps those that it was opened with,
- * and ends a consumer for good when they are refused. During a rotation, broker and process may know the new ones at different times; so a
- * process that was connected before tries again.
+ * Authenticates each new connection to a broker with the credentials of that moment: the mechanisms of kafkajs read the options when they
+ * authenticate. During a rotation, broker and process may know the new ones at different times. So a refusal passes by itself where the
+ * process was connected before: see `isTransient`.
  */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { messageOf } from '@platen/contract/thrown.ts'
-import kafkajs, { type Mechanism } from 'kafkajs'
-import oauthBearer from 'kafkajs/src/broker/saslAuthenticator/oauthBearer.js'
-import plain from 'kafkajs/src/broker/saslAuthenticator/plain.js'
-import scram256 from 'kafkajs/src/broker/saslAuthenticator/scram256.js'
-import scram512 from 'kafkajs/src/broker/saslAuthenticator/scram512.js'
+import type { Clock } from '@platen/lib/clock.ts'
+import { messageOf } from '@platen/lib/thrown.ts'
+import kafkajs, { type SASLOptions } from 'kafkajs'
 import { type OauthClient, oauthTokens } from './oauth-token.ts'
 
 export interface KafkaSasl {
@@ -21,40 +17,37 @@ export interface KafkaSasl {
   readonly oauth?: Pick<OauthClient, 'tokenUrl' | 'scope'> | undefined
 }
 
-const PROVIDERS = {
-  plain,
-  'scram-sha-256': scram256,
-  'scram-sha-512': scram512,
-  oauthbearer: oauthBearer,
-} as const
-
-export interface SaslOptions {
+interface SaslOptions {
   readonly mechanism: KafkaSasl['mechanism']
   /** Returns the credentials for the next connection. */
   readonly latest: () => KafkaSasl
   readonly clock: Clock
-  /** Is a refusal tried again? Else it ends the client. */
-  readonly isRetried: boolean
 }
 
-/** The option of kafkajs. One for each client. */
-export function saslOf({ mechanism, latest, clock, isRetried }: SaslOptions): Mechanism {
+/** The option of kafkajs. One for each client: kafkajs keeps something in it. */
+export function saslOf({ mechanism, latest, clock }: SaslOptions): SASLOptions {
+  if (mechanism !== 'oauthbearer')
+    return {
+      mechanism,
+      get username() {
+        return latest().username
+      },
+      get password() {
+        return latest().password
+      },
+    }
   const token = oauthTokens(clock)
-  const authenticationProvider: Mechanism['authenticationProvider'] = (broker) => ({
-    async authenticate() {
+  return {
+    mechanism,
+    async oauthBearerProvider() {
       const { username, password, oauth } = latest()
-      const oauthBearerProvider = async () => {
-        if (oauth === undefined) throw new TypeError('oauthbearer without a token endpoint')
-        return { value: await token({ ...oauth, clientId: username, clientSecret: password }) }
-      }
+      if (oauth === undefined) throw new TypeError('oauthbearer without a token endpoint')
       try {
-        await PROVIDERS[mechanism]({ username, password, oauthBearerProvider })(broker).authenticate()
+        return { value: await token({ ...oauth, clientId: username, clientSecret: password }) }
       } catch (cause) {
-        if (!isRetried) throw cause
-        // kafkajs retries this error, on another connection: `kafkajs-patches.ts` closes this one.
-        throw new kafkajs.KafkaJSConnectionError(messageOf(cause), { broker: `${broker.host}:${broker.port}` })
+        // kafkajs retries this error, on another connection.
+        throw new kafkajs.KafkaJSConnectionError(messageOf(cause))
       }
     },
-  })
-  return { mechanism, authenticationProvider }
+  }
 }

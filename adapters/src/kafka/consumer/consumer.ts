@@ -7,23 +7,23 @@
  * that offset are delivered again after a crash. Within one process no record is handed out twice at a time, even if a rebalance
  * fetches it again: see `watermark.ts`.
  */
-import { openNotifier } from '@platen/contract/notifier.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import { retryWhileUnavailable } from '@platen/contract/retry.ts'
-import { openSerialQueue } from '@platen/contract/serial-queue.ts'
+import { openNotifier } from '@platen/lib/notifier.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import { retryWhileUnavailable } from '@platen/lib/retry.ts'
+import { openSerialQueue } from '@platen/lib/serial-queue.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { Consumer, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
 import type { Witness } from '../client/fingerprint.ts'
 import { groupMember } from '../client/member.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
+import { retryTransient } from '../group.ts'
 import {
   KAFKA_BACK_OFF,
   KAFKA_COMMIT_EVERY_MS,
-  KAFKA_FETCH_WAIT_MS,
+  KAFKA_HEARTBEAT_MS,
   KAFKA_JOIN_MS_MAX,
-  KAFKA_PARTITIONS_AT_ONCE,
-  KAFKA_PAUSED_FETCH_WAIT_MS,
   KAFKA_REQUEST_MS_MAX,
+  KAFKA_SESSION_MS,
   KAFKA_SILENCE_MS_MAX,
 } from '../limit.ts'
 import { type Lag, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
@@ -31,6 +31,16 @@ import type { Position } from '../partition/watermark.ts'
 import { Assignment } from './assignment.ts'
 import type { ConsumedRecord, ConsumerSettings, GroupConsumer } from './group-consumer.ts'
 import { type PartitionStart, readStarts } from './start.ts'
+
+/** Partitions of a fetch that are received at a time: more than any of our topics has. */
+const KAFKA_PARTITIONS_AT_ONCE = 64
+
+/**
+ * How long the broker may hold a fetch that finds nothing. A resumed partition joins the next fetch, so this is its longest delay. Each
+ * fetch costs both sides a millisecond of CPU time, and a process has up to seven consumers. Not longer than half a heartbeat interval:
+ * heartbeats are sent between fetches. A consumer that leaves waits for its last fetch, too.
+ */
+const KAFKA_FETCH_WAIT_MS = KAFKA_HEARTBEAT_MS / 2
 
 /** Joins a group. Resolves when partitions are assigned, or none. Throws `Unavailable`, or rejects with the signal's reason. */
 export async function openConsumer(
@@ -60,7 +70,9 @@ class Member implements GroupConsumer {
   /** False between a crash and the restart, which begins with no partition paused. */
   #isRunning = false
   #isStarting = false
-  readonly #joined = Promise.withResolvers<void>()
+  #joined = Promise.withResolvers<void>()
+  /** When the group had its last sign, by the clock that kafkajs reads. */
+  #heartbeatAt = 0
   readonly #runCommit = openSerialQueue()
   /** Notified when a poll finds nothing. */
   readonly #drained = openNotifier()
@@ -75,6 +87,7 @@ class Member implements GroupConsumer {
       {
         group: settings.group,
         fetchWaitMs: KAFKA_FETCH_WAIT_MS,
+        onMissing: (place) => this.#onMissing(place),
         restarts: { clock: connection.clock, closing: this.#closing.signal },
       },
     )
@@ -82,19 +95,25 @@ class Member implements GroupConsumer {
 
   async join(signal: AbortSignal): Promise<void> {
     const { clock } = this.#connection
-    // The caller may have stopped waiting by then.
-    this.#joined.promise.catch(() => undefined)
     this.#listen()
     const deadline = clock.timeout(KAFKA_JOIN_MS_MAX)
-    this.#starting = this.#start()
-    const joining = this.#starting.then(() => this.#joined.promise)
-    await raceAbort(joining, AbortSignal.any([signal, deadline])).catch((cause: unknown) => {
+    const ended = AbortSignal.any([signal, deadline, this.#closing.signal])
+    const joining = retryTransient(this.#connection, () => this.#startAndJoin(), { signal: ended })
+    await raceAbort(joining, ended).catch((cause: unknown) => {
       signal.throwIfAborted()
       const { group } = this.#settings
       if (deadline.aborted) throw new Unavailable(`this process could not join the group ${group} in time`, { cause })
       return throwUnavailable(cause)
     })
     void this.#maintain()
+  }
+
+  async #startAndJoin(): Promise<void> {
+    this.#joined = Promise.withResolvers()
+    // The start may fail first.
+    this.#joined.promise.catch(() => undefined)
+    await this.#restart()
+    await this.#joined.promise
   }
 
   /** Resolves when it has joined, or when a failed attempt is being retried. */
@@ -182,7 +201,7 @@ class Member implements GroupConsumer {
   #listen(): void {
     const { events } = this.#consumer
     this.#consumer.on(events.FETCH_START, () => this.#touch())
-    this.#consumer.on(events.HEARTBEAT, () => this.#touch())
+    this.#consumer.on(events.HEARTBEAT, () => this.#onHeartbeat())
     this.#consumer.on(events.GROUP_JOIN, ({ payload }) => this.#onAssignment(payload.memberAssignment))
     this.#consumer.on(events.STOP, () => {
       this.#isRunning = false
@@ -195,9 +214,14 @@ class Member implements GroupConsumer {
     this.#lastActivityAt = this.#connection.clock.monotonic()
   }
 
+  #onHeartbeat(): void {
+    this.#touch()
+    this.#heartbeatAt = this.#connection.clock.now()
+  }
+
   /** Called after each rebalance. */
   #onAssignment(assignment: Readonly<Record<string, readonly number[]>>): void {
-    this.#touch()
+    this.#onHeartbeat()
     // While closing, it only joins in order to leave.
     if (this.#closing.signal.aborted) return
     this.#isRunning = true
@@ -218,10 +242,19 @@ class Member implements GroupConsumer {
   /** The broker may have another log than before. */
   #onReconnection(): void {
     if (!this.#isRunning || this.#closing.signal.aborted) return
-    for (const partition of this.#assignment.all()) {
-      if (this.#settings.isSeeking) this.seek(partition.topic, partition.partition, undefined)
-      else this.#await(partition)
-    }
+    for (const partition of this.#assignment.all()) this.#startAgain(partition)
+  }
+
+  /** The log lacks the next offset: retention has deleted it, or it is another log. */
+  #onMissing(place: Pick<Partition, 'topic' | 'partition'>): void {
+    const partition = this.#assignment.find(place)
+    if (partition !== undefined) this.#startAgain(partition)
+  }
+
+  /** Determines again where a partition starts. */
+  #startAgain(partition: Partition): void {
+    if (this.#settings.isSeeking) this.seek(partition.topic, partition.partition, undefined)
+    else this.#await(partition)
   }
 
   /** Fetches nothing of a partition until its start is known. */
@@ -295,7 +328,7 @@ class Member implements GroupConsumer {
    */
   async #waitForRoom(partition: Partition): Promise<void> {
     if (!partition.isFull()) return
-    const over = AbortSignal.any([this.#closing.signal, this.#connection.clock.timeout(KAFKA_PAUSED_FETCH_WAIT_MS)])
+    const over = AbortSignal.any([this.#closing.signal, this.#connection.clock.timeout(KAFKA_FETCH_WAIT_MS)])
     while (partition.isFull() && !over.aborted) await this.#drained.wait(over).catch(() => undefined)
   }
 
@@ -304,9 +337,8 @@ class Member implements GroupConsumer {
     const next = this.#assignment.nextOffset(partition)
     const isNext = next === Number(batch.fetchedOffset)
     if (isNext) this.#assignment.setNextOffset(partition, Number(batch.lastOffset()) + 1)
-    // Fetched before the seek, or the log has deleted that offset: the start must be determined again.
-    else if (next !== undefined && this.#settings.isSeeking) this.seek(batch.topic, batch.partition, undefined)
-    else if (next !== undefined) this.#await(partition)
+    // It was fetched before the seek.
+    else if (next !== undefined) this.#startAgain(partition)
     return isNext
   }
 
@@ -365,10 +397,29 @@ class Member implements GroupConsumer {
       await clock.sleep(KAFKA_COMMIT_EVERY_MS, signal).catch(() => undefined)
       if (signal.aborted) return
       // The next round retries. Uncommitted records are at worst delivered again.
-      await (this.#hasStopped ? this.#restart() : this.commit(signal)).catch((err: unknown) =>
+      await this.#maintainOnce(signal).catch((err: unknown) =>
         log.debug({ group: this.#settings.group, err }, 'consumer maintenance failed'),
       )
     }
+  }
+
+  async #maintainOnce(signal: AbortSignal): Promise<void> {
+    if (this.#isClockBehind()) {
+      const { group } = this.#settings
+      this.#connection.log.warn({ group }, 'clock was set back, joining again')
+      await this.#consumer.stop()
+      this.#hasStopped = true
+    }
+    if (this.#hasStopped) await this.#restart()
+    else await this.commit(signal)
+  }
+
+  /**
+   * kafkajs sends a heartbeat when the last one is long enough ago by the wall clock. If that was set back by an hour, it sends none for an
+   * hour, and the group gives the partitions to others. A consumer that is started again begins with the clock of then.
+   */
+  #isClockBehind(): boolean {
+    return this.#isRunning && this.#connection.clock.now() < this.#heartbeatAt - KAFKA_SESSION_MS / 2
   }
 
   async #commitPositions(): Promise<void> {
@@ -388,7 +439,7 @@ class Member implements GroupConsumer {
     this.#hasStopped = !isClosing
   }
 
-  /** Restarts after an error that kafkajs does not retry: brokers also report such errors while they start and stop. */
+  /** Starts, also after an error that kafkajs does not retry: brokers also report such errors while they start and stop. */
   async #restart(): Promise<void> {
     this.#hasStopped = false
     this.#starting = this.#start()

@@ -1,20 +1,22 @@
 /** Reads the event log from offsets that the reader chooses. Yields the buffered events of each partition as one batch with its offsets. */
 import { setImmediate } from 'node:timers/promises'
-import type { RenderEvent } from '@platen/contract/event.ts'
-import { type Notifier } from '@platen/contract/notifier.ts'
+import type { RenderEvent } from '@platen/contract/domain/event.ts'
 import type { EventBatch, ReplayStart } from '@platen/contract/port/event-log.ts'
-import { raceFirst } from '@platen/contract/race.ts'
-import { retryWhileUnavailable } from '@platen/contract/retry.ts'
-import type { Codec } from '@platen/contract/schema/codec.ts'
+import type { Codec } from '@platen/contract/stored/codec.ts'
+import type { Notifier } from '@platen/lib/notifier.ts'
+import { raceFirst } from '@platen/lib/race.ts'
+import { retryWhileUnavailable } from '@platen/lib/retry.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
-import { REPLAY_IDLE_MS } from '../limit.ts'
 import type { Position } from '../partition/watermark.ts'
 import type { ConsumedRecord, GroupConsumer } from './group-consumer.ts'
-import { isForAnotherReader, type SetAsideSender, setAsideRecord } from './set-aside.ts'
+import { leaveRecord } from './leave-record.ts'
 
-interface Replay extends SetAsideSender {
+const SECOND_MS = 1000
+/** Longest time before a partition without new events is passed to its reader, which then checks that its earlier results still exist. */
+const REPLAY_IDLE_MS = SECOND_MS
+
+interface Replay {
   readonly connection: KafkaConnection
-  readonly reader: string
   readonly topic: string
   readonly codec: Codec<RenderEvent>
   /** A consumer with `isSeeking`; `arrival` is notified when records arrive. */
@@ -27,37 +29,44 @@ interface Replay extends SetAsideSender {
 export async function* eventBatches(replay: Replay, signal: AbortSignal): AsyncGenerator<readonly EventBatch[]> {
   const { connection, consumer, arrival } = replay
   const { clock } = connection
-  /** Of each partition, the position after the last batch. */
-  const positions: Positions = new Map()
+  const progress: Progress = { positions: new Map(), waiting: new Set() }
   let idleDueAt = clock.monotonic() + REPLAY_IDLE_MS
   for (;;) {
     signal.throwIfAborted()
     if (consumer.awaitingSeek().length > 0) {
       const retry = { ...connection, dependency: 'kafka', operation: 'seek', signal }
-      await retryWhileUnavailable(() => seekPartitions(replay, positions), retry)
+      await retryWhileUnavailable(() => seekPartitions(replay, progress), retry)
     }
     const includesIdle = clock.monotonic() >= idleDueAt
     if (includesIdle) idleDueAt = clock.monotonic() + REPLAY_IDLE_MS
-    const buffered = takeBuffered(replay, positions, includesIdle)
-    if (buffered.length > 0) yield await inTurns(buffered, (each) => eventBatchOf(replay, each, signal))
+    const buffered = takeBuffered(replay, progress, includesIdle)
+    if (buffered.length > 0) yield await inTurns(buffered, (each) => eventBatchOf(replay, progress, each))
     else await raceFirst([(over) => arrival.wait(over), (over) => clock.sleep(REPLAY_IDLE_MS, over)], signal)
   }
 }
 
 /** Maps values one after the other, each in a turn of its own of the event loop, so that answers and other work need not wait for all. */
-async function inTurns<From, To>(values: readonly From[], map: (value: From) => Promise<To>): Promise<readonly To[]> {
+async function inTurns<From, To>(values: readonly From[], map: (value: From) => To): Promise<readonly To[]> {
   const mapped: To[] = []
   for (const value of values) {
     await setImmediate()
-    mapped.push(await map(value))
+    mapped.push(map(value))
   }
   return mapped
 }
 
-type Positions = Map<number, Position>
+interface Progress {
+  /** Of each partition, the position after the last batch. */
+  readonly positions: Map<number, Position>
+  /** The partitions whose next record is of a newer format. They wait until somebody reads them from another position. */
+  readonly waiting: Set<number>
+}
 
 /** Seeks each waiting partition to its start. Throws `Unavailable`; some partitions may then still wait. */
-async function seekPartitions({ connection, topic, consumer, begin }: Replay, positions: Positions): Promise<void> {
+async function seekPartitions(
+  { connection, topic, consumer, begin }: Replay,
+  { positions, waiting }: Progress,
+): Promise<void> {
   const admin = await connection.admin()
   const rangesNow = async () => {
     const offsets = await admin.fetchTopicOffsets(topic).catch(throwUnavailable)
@@ -79,57 +88,66 @@ async function seekPartitions({ connection, topic, consumer, begin }: Replay, po
     const position = { offset, fingerprint: offset === first ? undefined : fingerprint }
     consumer.seek(topic, partition, position)
     positions.set(partition, position)
+    waiting.delete(partition)
   })
   await Promise.all(placed)
 }
 
+interface BufferedRecords {
+  readonly partition: number
+  readonly from: Position
+  readonly records: readonly ConsumedRecord[]
+}
+
 /** Takes the buffered records. With `includesIdle`, also returns empty batches for partitions without records. */
-function takeBuffered(replay: Replay, positions: Positions, includesIdle: boolean): readonly BufferedRecords[] {
-  const { consumer, topic } = replay
-  const waiting = new Set(consumer.awaitingSeek().map(({ partition }) => partition))
-  const ours = consumer.lag().flatMap(({ partition }) => (waiting.has(partition) ? [] : [partition]))
-  const records = new Map<number, ConsumedRecord[]>(includesIdle ? ours.map((partition) => [partition, []]) : [])
+function takeBuffered(
+  { consumer, topic }: Replay,
+  { positions, waiting }: Progress,
+  includesIdle: boolean,
+): readonly BufferedRecords[] {
+  const unplaced = new Set(consumer.awaitingSeek().map(({ partition }) => partition))
+  const ours = consumer.lag().flatMap(({ partition }) => (unplaced.has(partition) ? [] : [partition]))
+  const taken = new Map<number, ConsumedRecord[]>(includesIdle ? ours.map((partition) => [partition, []]) : [])
   for (let record = consumer.poll(topic); record !== undefined; record = consumer.poll(topic)) {
-    const before = records.get(record.partition)
-    if (before === undefined) records.set(record.partition, [record])
+    if (waiting.has(record.partition)) continue
+    const before = taken.get(record.partition)
+    if (before === undefined) taken.set(record.partition, [record])
     else before.push(record)
   }
-  return [...records].flatMap(([partition, each]) => {
+  return [...taken].flatMap(([partition, records]) => {
     const from = positions.get(partition)
-    if (from === undefined) return []
-    const last = each.at(-1)
-    const to = last === undefined ? from : { offset: last.offset + 1, fingerprint: last.fingerprint }
-    positions.set(partition, to)
-    const { offset, fingerprint } = to
-    return [{ records: each, range: { partition, from: from.offset, to: offset, fingerprint } }]
+    return from === undefined ? [] : [{ partition, from, records }]
   })
 }
 
-interface BufferedRecords {
-  readonly records: readonly ConsumedRecord[]
-  readonly range: Pick<EventBatch, 'partition' | 'from' | 'to' | 'fingerprint'>
-}
-
-/** Decodes the events. Those of a newer format are set aside, so that nothing computed from the log stays without them. */
-async function eventBatchOf(
-  replay: Replay,
-  { records, range }: BufferedRecords,
-  signal: AbortSignal,
-): Promise<EventBatch> {
-  const { connection, consumer, topic, codec, reader } = replay
+/** Decodes the events, up to the first one of a newer format: nothing that is computed from the log may go on without it. */
+function eventBatchOf(
+  { connection, consumer, topic, codec }: Replay,
+  { positions, waiting }: Progress,
+  { partition, from, records }: BufferedRecords,
+): EventBatch {
   const events: RenderEvent[] = []
-  for (const record of records.filter((each) => !isForAnotherReader(each, reader))) {
+  const read: ConsumedRecord[] = []
+  for (const record of records) {
     const decoded = codec.decode(record.headers['v']?.toString(), record.value)
+    if ('newer' in decoded) {
+      leaveRecord(record, decoded.newer, connection.log)
+      waiting.add(partition)
+      break
+    }
     if ('value' in decoded) events.push(decoded.value)
-    if (!('newer' in decoded)) continue
-    const aside = { record, format: decoded.newer, reader }
-    const setAside = () => setAsideRecord(replay, aside, signal)
-    await retryWhileUnavailable(setAside, { ...connection, dependency: 'kafka', operation: 'setAside', signal })
+    read.push(record)
   }
+  const last = read.at(-1)
+  const to = last === undefined ? from : { offset: last.offset + 1, fingerprint: last.fingerprint }
+  positions.set(partition, to)
   return {
-    ...range,
+    partition,
+    from: from.offset,
+    to: to.offset,
+    fingerprint: to.fingerprint,
     events,
-    done: () => records.forEach((record) => record.done()),
-    rewind: () => consumer.seek(topic, range.partition, undefined),
+    done: () => read.forEach((record) => record.done()),
+    rewind: () => consumer.seek(topic, partition, undefined),
   }
 }

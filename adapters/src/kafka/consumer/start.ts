@@ -2,7 +2,7 @@
  * Where the partitions of a group start: at their committed offsets. Each offset is committed with the fingerprint of the record before
  * it, so that whoever starts there can tell whether the log still has what the offset counts.
  */
-import { raceAbort } from '@platen/contract/race.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import { storedFingerprint } from '../client/fingerprint.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
 import { partitionName } from '../partition/partition.ts'

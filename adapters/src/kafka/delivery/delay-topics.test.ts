@@ -1,7 +1,7 @@
-import type { RenderId } from '@platen/contract/render-id.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { SILENT } from '../../../../test/fixture/build.ts'
-import { manualClock } from '../../memory/clock.ts'
+import { manualClock } from '../../../../test/fixture/memory/clock.ts'
 import { type DelayPorts, DelayTopicConsumer, delayTopicFor, sendReminders } from './delay-topics.ts'
 
 test.for([

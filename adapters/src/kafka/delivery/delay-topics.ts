@@ -9,21 +9,29 @@
  *
  * A reminder is done in its old topic when it is durable in the new one. If the process is killed in between, it is in both.
  */
-import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
-import { openNotifier } from '@platen/contract/notifier.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { raceFirst } from '@platen/contract/race.ts'
-import { retryWhileUnavailable } from '@platen/contract/retry.ts'
+import { FORMAT } from '@platen/contract/domain/format.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { openNotifier } from '@platen/lib/notifier.ts'
+import { raceFirst } from '@platen/lib/race.ts'
+import { retryWhileUnavailable } from '@platen/lib/retry.ts'
 import type { KafkaConnection } from '../connect.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer/group-consumer.ts'
-import { setAsideRecord } from '../consumer/set-aside.ts'
+import { leaveRecord } from '../consumer/leave-record.ts'
 import { deadLetterRecord } from '../dead-letter.ts'
-import { WEBHOOK_DELAY_HELD_MAX, WEBHOOK_DELAY_SLACK_MS } from '../limit.ts'
 import { type Reminder, reminderReader, type Unread } from './reminder.ts'
 import { DELAY_TOPICS, type DelayTopic, DUE_TOPIC, WEBHOOK_DEAD_TOPIC } from './topic.ts'
 
+/**
+ * A wait that is shorter than a delay topic by at most this still uses that topic. Recording an attempt takes time, which must not move it
+ * to the next shorter one.
+ */
+const WEBHOOK_DELAY_SLACK_MS = 250
+
+/** Reminders of one delay topic that are held in memory, from its head on: enough that those due together are forwarded together. */
+const WEBHOOK_DELAY_HELD_MAX = 256
+
 /** The content of a reminder, without the fields that depend on the delay topic. */
-export interface NewReminder extends Omit<Reminder, 'version' | 'dueAt' | 'ripeAt'> {
+export interface NewReminder extends Omit<Reminder, 'dueAt' | 'ripeAt'> {
   /** Milliseconds until it is due; below 0 when overdue. A duration, as an instant would change with the clock. */
   readonly waitMs: number
 }
@@ -35,10 +43,6 @@ export interface ReminderSender {
   readonly prefix: string
   /** Called for each dead-lettered reminder, for a counter. */
   readonly deadLettered?: (() => void) | undefined
-  /** Called for each reminder that was set aside for a newer version, for a counter. */
-  readonly onSetAside?: (() => void) | undefined
-  /** The format that reminders are written in; absent = the default. */
-  readonly format?: number | undefined
 }
 
 /** Sends reminders to the topics in which they wait. Resolves when they are durable. */
@@ -47,7 +51,7 @@ export async function sendReminders(
   notices: readonly NewReminder[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { connection, clock, prefix, format = FORMAT_DEFAULT } = sender
+  const { connection, clock, prefix } = sender
   const now = clock.now()
   const byTopic = Map.groupBy(notices, ({ waitMs }) => delayTopicFor(waitMs))
   const sends = [...byTopic].map(([delayTopic, group]) => {
@@ -55,11 +59,10 @@ export async function sendReminders(
       const dueAt = now + Math.ceil(waitMs)
       const reminder: Reminder = {
         ...notice,
-        version: format,
         dueAt,
         ripeAt: Math.min(now + (delayTopic?.waitMs ?? 0), dueAt),
       }
-      return { key: notice.id, value: JSON.stringify(reminder) }
+      return { key: notice.id, value: JSON.stringify({ version: FORMAT, ...reminder }) }
     })
     return connection.send(prefix + (delayTopic?.topic ?? DUE_TOPIC), records, signal)
   })
@@ -67,19 +70,16 @@ export async function sendReminders(
 }
 
 /**
- * Removes a reminder that cannot be processed here, and marks its record as done: one of a newer format is set aside, any other is
- * dead-lettered. Throws `Unavailable`; the caller must then repeat it.
+ * Deals with a reminder that cannot be processed here. One of a newer format is left where it is. Any other is dead-lettered, and its record
+ * is done. Throws `Unavailable`; the caller must then repeat it.
  */
-export async function removeReminder(
+export async function dropReminder(
   sender: ReminderSender,
   { record, why }: { readonly record: ConsumedRecord; readonly why: Unread },
   signal: AbortSignal,
 ): Promise<void> {
-  if ('newer' in why) {
-    await setAsideRecord(sender, { record, format: why.newer }, signal)
-    return record.done()
-  }
   const { connection, prefix, deadLettered } = sender
+  if ('newer' in why) return leaveRecord(record, why.newer, connection.log)
   const { fault: reason } = why
   await deadLetterRecord(connection, { record, reason, deadTopic: prefix + WEBHOOK_DEAD_TOPIC }, signal)
   record.done()
@@ -153,7 +153,7 @@ export class DelayTopicConsumer {
         if (record === undefined) break
         const read = this.#read(record.value)
         if ('value' in read) this.#hold(read.value, record, delayTopic)
-        else await this.#retry(() => removeReminder(this.#ports, { record, why: read }, signal), signal)
+        else await this.#retry(() => dropReminder(this.#ports, { record, why: read }, signal), signal)
       }
     }
   }

@@ -6,21 +6,21 @@
  * Two processes can hold the same delivery in one case only: its partition went to the other process while the delivery was in hand
  * here, because a process joined or left. Both may then call the receiver, and the last write wins.
  */
-import type { Delivery } from '@platen/contract/delivery.ts'
+import type { Delivery } from '@platen/contract/domain/delivery.ts'
+import { NewerFormat } from '@platen/contract/domain/format.ts'
+import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
+import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
 import {
   type FirstAttemptLimits,
   firstAttemptLimits,
   ofFirstAttempt,
   openFirstAttempt,
-} from '@platen/contract/first-attempt.ts'
-import { NewerFormat } from '@platen/contract/format.ts'
-import { openNotifier } from '@platen/contract/notifier.ts'
-import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
-import type { DueDelivery } from '@platen/contract/port/delivery-log.ts'
+} from '@platen/contract/port/first-attempt.ts'
+import { openNotifier } from '@platen/lib/notifier.ts'
 import type { KafkaConnection } from '../connect.ts'
 import type { ConsumedRecord, GroupConsumer } from '../consumer/group-consumer.ts'
-import { DELIVERY_SHOWN_AGAIN_MS, FIRST_ATTEMPT_CHECKED_AFTER_MS, WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
-import { type NewReminder, type ReminderSender, removeReminder, sendReminders } from './delay-topics.ts'
+import { DELIVERY_SHOWN_AGAIN_MS, WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
+import { dropReminder, type NewReminder, type ReminderSender, sendReminders } from './delay-topics.ts'
 import { show } from './delivery-shown.ts'
 import { type AttemptRequest, type DeliveryStore, UnreadableObject } from './delivery-store.ts'
 import {
@@ -35,7 +35,14 @@ import {
 import { type AttemptRequestKey, type Reminder, reminderReader, type Unread } from './reminder.ts'
 import { DUE_TOPIC } from './topic.ts'
 
-export interface DeliveryConsumerPorts extends ReminderSender {
+const SECOND_MS = 1000
+/**
+ * When a delivery whose first attempt is under way is looked at by its reminder: if its process has died by then, another one makes the
+ * attempt. Longer than a call may take, and its record.
+ */
+const FIRST_ATTEMPT_CHECKED_AFTER_MS = 30 * SECOND_MS
+
+interface DeliveryConsumerPorts extends ReminderSender {
   readonly connection: Pick<KafkaConnection, 'send' | 'log' | 'clock'>
   readonly store: DeliveryStore
   /** Absent = nobody lists deliveries. */
@@ -155,7 +162,7 @@ export class DeliveryConsumer {
       if (record === undefined) return
       const read = this.#read(record.value)
       if (!('value' in read)) {
-        void this.#start(this.#remove(record, read))
+        void this.#start(this.#drop(record, read))
         continue
       }
       const held = { reminder: read.value, record }
@@ -202,7 +209,7 @@ export class DeliveryConsumer {
     } catch (cause) {
       const why = unreadOf(cause)
       if (why !== undefined) {
-        await this.#remove(held.record, why)
+        await this.#drop(held.record, why)
         this.#release(held)
         return undefined
       }
@@ -217,9 +224,9 @@ export class DeliveryConsumer {
     record.requeue()
   }
 
-  async #remove(record: ConsumedRecord, why: Unread): Promise<undefined> {
+  async #drop(record: ConsumedRecord, why: Unread): Promise<undefined> {
     try {
-      await removeReminder(this.#ports, { record, why }, neverAborted())
+      await dropReminder(this.#ports, { record, why }, neverAborted())
     } catch (cause) {
       this.#fail(record, cause)
     }
@@ -348,7 +355,7 @@ export function neverAborted(): AbortSignal {
 
 /** Why the stored objects of a delivery cannot be read; undefined for any other error. */
 function unreadOf(cause: unknown): Unread | undefined {
-  if (cause instanceof NewerFormat) return { newer: cause.format }
+  if (cause instanceof NewerFormat) return { newer: cause }
   return cause instanceof UnreadableObject ? { fault: cause.message } : undefined
 }
 

@@ -6,24 +6,22 @@
  * The object is written first, then the next reminder is sent, then the current one is done. If a process is killed, its reminder
  * remains. The next process continues from the object: it calls the receiver again only if the attempt was not written.
  *
- * A new delivery needs neither, if the process that schedules it also delivers: see `contract/src/first-attempt.ts`.
+ * A new delivery needs neither, if the process that schedules it also delivers: see `contract/src/port/first-attempt.ts`.
  *
  * Deliveries stay until `forget` is called when their render is removed.
  */
-import type { Delivery } from '@platen/contract/delivery.ts'
-import { openFirstAttempts } from '@platen/contract/first-attempt.ts'
-import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
-import { FIRST_ATTEMPT_MS_MAX, WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
+import type { Delivery } from '@platen/contract/domain/delivery.ts'
+import { FIRST_ATTEMPT_MS_MAX, WEBHOOK_DEFER_MS_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/domain/limit.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { openFirstAttempts } from '@platen/contract/port/first-attempt.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 import type { KafkaConnection } from '../connect.ts'
 import { openConsumer } from '../consumer/consumer.ts'
 import type { GroupConsumer } from '../consumer/group-consumer.ts'
-import { ANNOUNCED_LOOKS_MAX } from '../limit.ts'
 import type { Lag } from '../partition/partition.ts'
 import { type DelayPorts, DelayTopicConsumer, sendReminders } from './delay-topics.ts'
 import { DeliveryConsumer, neverAborted } from './delivery-consumer.ts'
@@ -31,6 +29,9 @@ import { showScheduled } from './delivery-shown.ts'
 import { type AttemptRequest, type DeliveryStore, deliveryStoreIn } from './delivery-store.ts'
 import { type Progress, recordOf } from './progress.ts'
 import { WEBHOOK_GROUP, WEBHOOK_TOPICS } from './topic.ts'
+
+/** How often a delivery is looked for that is known and not stored, before it counts as absent: its process may have died. */
+const ANNOUNCED_LOOKS_MAX = 10
 
 export interface DeliveryLogPorts {
   /** A connection to a Kafka in which `webhookTopics` are prepared. */
@@ -43,21 +44,17 @@ export interface DeliveryLogPorts {
   readonly list?: Pick<DeliveryListView, 'put' | 'add'>
 }
 
-export interface DeliveryLogSettings {
+interface DeliveryLogSettings {
   /** Prefix of topic and group names; see `TopicSettings`. */
   readonly prefix: string
   /** The service's own bucket. */
   readonly bucket: string
   /** Called for each dead-lettered reminder, for a counter. */
   readonly deadLettered?: (() => void) | undefined
-  /** Called for each reminder that was set aside for a newer version, for a counter. */
-  readonly onSetAside?: (() => void) | undefined
-  /** The format that reminders and objects are written in; absent = the default. */
-  readonly format?: number | undefined
 }
 
 /** The operations that need no membership of the group, for the API. */
-export interface DeliveryReader extends Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'> {
+interface DeliveryReader extends Pick<DeliveryLog, 'schedule' | 'find' | 'listByRender' | 'redeliver'> {
   /**
    * Removes the deliveries of a render, delivered or not. Safe to repeat. The progress of a delivery in hand may be written once more;
    * nobody then finds it by its id, unless it was at its first attempt.
@@ -75,14 +72,7 @@ export interface KafkaDeliveryLog extends DeliveryLog, DeliveryReader, AsyncDisp
 
 /** Makes a log for processes that make no attempts. */
 export function kafkaDeliveryReader(ports: DeliveryLogPorts, settings: DeliveryLogSettings): DeliveryReader {
-  return deliveryReaderOn(storeOf(ports, settings), ports, settings)
-}
-
-function storeOf(
-  { artifacts }: DeliveryLogPorts,
-  { bucket, format = FORMAT_DEFAULT }: DeliveryLogSettings,
-): DeliveryStore {
-  return deliveryStoreIn(artifacts, { bucket, format })
+  return deliveryReaderOn(deliveryStoreIn(ports.artifacts, settings), ports, settings)
 }
 
 function deliveryReaderOn(
@@ -149,7 +139,7 @@ export async function openKafkaDeliveryLog(
 ): Promise<KafkaDeliveryLog> {
   const { connection, clock } = ports
   const { prefix } = settings
-  const store = storeOf(ports, settings)
+  const store = deliveryStoreIn(ports.artifacts, settings)
   const delayPorts: DelayPorts = { ...settings, connection, clock }
   let consumer: GroupConsumer | undefined
   const poll: GroupConsumer['poll'] = (topic) => consumer?.poll(topic)
@@ -213,7 +203,7 @@ async function requestAttempt(
   const { render } = progress.delivery
   const now = clock.now()
   const nonce = Buffer.from(ids.random(NONCE_BYTES)).toString('hex')
-  const fresh: AttemptRequest = { version: FORMAT_DEFAULT, nonce, step: 0, dueAt: now }
+  const fresh: AttemptRequest = { nonce, step: 0, dueAt: now }
   const number = await store.requestAttempt(id, fresh, signal)
   if (number === undefined) {
     await remindOverdueRequests(store, { ...asking, render }, signal)
@@ -238,7 +228,7 @@ async function remindOverdueRequests(
     const known = await store.readRequest(id, number, signal)
     if (known === undefined || known.dueAt + WEBHOOK_DEFER_MS_MAX > now) continue
     const { nonce } = known
-    const again: AttemptRequest = { version: FORMAT_DEFAULT, nonce, step: known.step + 2, dueAt: now }
+    const again: AttemptRequest = { nonce, step: known.step + 2, dueAt: now }
     await store.writeRequest(id, number, { ask: again, signal })
     await sendReminders(asking, [{ id, render, waitMs: 0, step: again.step, ask: { number, nonce } }], signal)
   }

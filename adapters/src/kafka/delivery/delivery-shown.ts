@@ -1,9 +1,9 @@
 /** Shows a delivery in the list of deliveries. No delivery waits for the list. */
-import type { Delivery } from '@platen/contract/delivery.ts'
-import { listedDelivery } from '@platen/contract/listed-delivery.ts'
+import type { Delivery } from '@platen/contract/domain/delivery.ts'
+import type { IdScope } from '@platen/contract/domain/render-id.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { IdScope } from '@platen/contract/render-id.ts'
+import { listedDelivery } from '@platen/contract/port/listed-delivery.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { type Progress, recordOf } from './progress.ts'
 
 /** Shows a delivery as it is. Returns false if the list cannot be reached: then it has to be shown again. */

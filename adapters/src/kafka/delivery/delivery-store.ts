@@ -8,23 +8,22 @@
  * The artifact store can create an object only if none exists, and has no compare-and-set. So objects that several processes may write
  * at the same time are only created. A request for an attempt takes a free number, and there is one number per permitted request.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { DELIVERY_STATUSES, type Delivery } from '@platen/contract/delivery.ts'
-import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
-import { NewerFormat } from '@platen/contract/format.ts'
-import { WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
+
+import { DELIVERY_STATUSES, type Delivery } from '@platen/contract/domain/delivery.ts'
+import { encodeStored } from '@platen/contract/domain/format.ts'
+import { WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/domain/limit.ts'
+import type { ArtifactAddress } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { ArtifactAddress } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
 import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { openFairSemaphore } from '@platen/lib/fair-semaphore.ts'
 import { WEBHOOK_OBJECTS_AT_ONCE } from '../limit.ts'
 import { initialProgress, type Progress } from './progress.ts'
-import { COUNT, NAME, READABLE, readJson } from './reminder.ts'
+import { COUNT, NAME, readJson, VERSION } from './reminder.ts'
 
 /** A requested attempt. */
 export interface AttemptRequest {
-  /** See `Progress`. */
-  readonly version: number
   readonly nonce: string
   /** Grows with each deferral. */
   readonly step: number
@@ -58,26 +57,19 @@ export interface DeliveryStore {
 
 const ROOT = 'delivery'
 
-export interface DeliveryStoreOptions {
-  readonly bucket: string
-  /** The format that objects are written in. */
-  readonly format: number
-}
-
 /** The delivery store in a bucket. Its methods throw `Unavailable`, `UnreadableObject` and `NewerFormat`. */
-export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: DeliveryStoreOptions): DeliveryStore {
+export function deliveryStoreIn(store: ArtifactStore, { bucket }: { readonly bucket: string }): DeliveryStore {
   const artifacts = limitConcurrency(store)
   const progressFaults = compileValidator(PROGRESS_SCHEMA)
   const requestFaults = compileValidator(REQUEST_SCHEMA)
   const indexFaults = compileValidator(INDEX_SCHEMA)
-  const bytesOf = (value: object) => Buffer.from(JSON.stringify({ ...value, version: format }))
   const { indexAt, progressAt, requestAt } = addressesIn(bucket)
 
   async function get(address: ArtifactAddress, faultsOf: Validator, signal: AbortSignal): Promise<unknown> {
     const bytes = await artifacts.get(address, signal)
     if (bytes === undefined) return undefined
     const read = readJson(bytes, faultsOf)
-    if ('newer' in read) throw new NewerFormat(read.newer)
+    if ('newer' in read) throw read.newer
     if ('fault' in read) throw new UnreadableObject(`${address.key}: ${read.fault}`)
     return read.value
   }
@@ -88,7 +80,7 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
   const read: DeliveryStore['read'] = (id, render, signal) => progressIn(progressAt({ id, render }), signal)
 
   const announce: DeliveryStore['announce'] = ({ id, render }, signal) =>
-    artifacts.create(indexAt(id), bytesOf({ version: format, render }), signal)
+    artifacts.create(indexAt(id), encodeStored({ render }), signal)
 
   return {
     read,
@@ -96,10 +88,10 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
     async create(delivery, now, signal) {
       await Promise.all([
         announce(delivery, signal),
-        artifacts.create(progressAt(delivery), bytesOf(initialProgress(delivery, now)), signal),
+        artifacts.create(progressAt(delivery), encodeStored(initialProgress(delivery, now)), signal),
       ])
     },
-    write: (progress, signal) => artifacts.put(progressAt(progress.delivery), bytesOf(progress), signal),
+    write: (progress, signal) => artifacts.put(progressAt(progress.delivery), encodeStored(progress), signal),
     async find(id, signal) {
       const index = (await get(indexAt(id), indexFaults, signal)) as { readonly render: RenderId } | undefined
       return index && ((await read(id, index.render, signal)) ?? 'announced')
@@ -113,13 +105,13 @@ export function deliveryStoreIn(store: ArtifactStore, { bucket, format }: Delive
     },
     async requestAttempt(id, ask, signal) {
       for (let number = 0; number < WEBHOOK_REDELIVERIES_MAX; number++) {
-        if (await artifacts.create(requestAt(id, number), bytesOf(ask), signal)) return number
+        if (await artifacts.create(requestAt(id, number), encodeStored(ask), signal)) return number
       }
       return undefined
     },
     readRequest: async (id, number, signal) =>
       (await get(requestAt(id, number), requestFaults, signal)) as AttemptRequest | undefined,
-    writeRequest: (id, number, { ask, signal }) => artifacts.put(requestAt(id, number), bytesOf(ask), signal),
+    writeRequest: (id, number, { ask, signal }) => artifacts.put(requestAt(id, number), encodeStored(ask), signal),
     removeRequest: (id, number, signal) => artifacts.delete(requestAt(id, number), signal),
     async forget(render, signal) {
       for await (const address of artifacts.list(bucket, `${ROOT}/of/${render}/`, signal)) {
@@ -162,26 +154,38 @@ const TEXT = { type: 'string' } as const
 const INDEX_SCHEMA = {
   type: 'object',
   required: ['version', 'render'],
-  properties: { version: READABLE, render: NAME },
+  properties: { version: VERSION, render: NAME },
 }
 
 const REQUEST_SCHEMA = {
   type: 'object',
   required: ['version', 'nonce', 'step', 'dueAt'],
-  properties: { version: READABLE, nonce: NAME, step: COUNT, dueAt: COUNT, waitMs: COUNT },
+  properties: { version: VERSION, nonce: NAME, step: COUNT, dueAt: COUNT, waitMs: COUNT },
 }
 
 const DELIVERY_SCHEMA = {
   type: 'object',
-  required: ['id', 'type', 'render', 'tenant', 'account', 'environment', 'url', 'body', 'retriesMax', 'createdAt'],
-  properties: { id: NAME, render: NAME, url: TEXT, body: TEXT, retriesMax: COUNT, createdAt: COUNT },
+  required: [
+    'id',
+    'type',
+    'render',
+    'tenant',
+    'account',
+    'environment',
+    'url',
+    'body',
+    'retriesMax',
+    'createdAt',
+    'requestId',
+  ],
+  properties: { id: NAME, render: NAME, url: TEXT, body: TEXT, retriesMax: COUNT, createdAt: COUNT, requestId: TEXT },
 }
 
 const PROGRESS_SCHEMA = {
   type: 'object',
   required: ['version', 'delivery', 'status', 'step', 'attempts', 'made', 'answered'],
   properties: {
-    version: READABLE,
+    version: VERSION,
     delivery: DELIVERY_SCHEMA,
     status: { enum: DELIVERY_STATUSES },
     dueAt: COUNT,

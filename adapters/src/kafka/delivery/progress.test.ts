@@ -1,4 +1,4 @@
-import type { Delivery } from '@platen/contract/delivery.ts'
+import type { Delivery } from '@platen/contract/domain/delivery.ts'
 import { describe, expect, test } from 'vitest'
 import { afterAttempt, afterDeferral, initialProgress, recordOf, verdictOn } from './progress.ts'
 

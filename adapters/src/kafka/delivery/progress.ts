@@ -4,15 +4,13 @@
  * Each change of the schedule raises `step` by one. The object is written before the next reminder is sent. If the process dies in
  * between, only the reminder of the step before exists; such a reminder makes its consumer send the next one again.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
-import { FORMAT_DEFAULT } from '@platen/contract/format.ts'
-import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
+
+import type { Attempt, Delivery, DeliveryRecord, DeliveryStatus } from '@platen/contract/domain/delivery.ts'
+import { WEBHOOK_ATTEMPTS_KEPT_MAX, WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/domain/limit.ts'
 import type { NextStatus } from '@platen/contract/port/delivery-log.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 
 export interface Progress {
-  /** The format that it was written in; the store sets it at each write. */
-  readonly version: number
   readonly delivery: Delivery
   readonly status: DeliveryStatus
   /** Present while scheduled. */
@@ -32,7 +30,7 @@ export interface Progress {
 /** A new delivery, due at once. */
 export function initialProgress(delivery: Delivery, now: Instant): Progress {
   const nothing = { step: 0, attempts: 0, made: [], answered: [] }
-  return { version: FORMAT_DEFAULT, delivery, status: 'scheduled', dueAt: now, ...nothing }
+  return { delivery, status: 'scheduled', dueAt: now, ...nothing }
 }
 
 export interface MadeAttempt {
@@ -45,12 +43,11 @@ export interface MadeAttempt {
 
 /** Returns the progress after an attempt. */
 export function afterAttempt(progress: Progress, { attempt, next, nonce, now }: MadeAttempt): Progress {
-  const { version, delivery, step, attempts, made, answered } = progress
+  const { delivery, step, attempts, made, answered } = progress
   const isAsked = nonce !== undefined
   // A requested attempt leaves the schedule alone, unless its result schedules another one.
   const hasMoved = !isAsked || next?.status === 'scheduled'
   return {
-    version,
     delivery,
     ...(next === undefined ? statusOf(progress) : statusAfter(next, now)),
     step: hasMoved ? step + 1 : step,
@@ -60,7 +57,7 @@ export function afterAttempt(progress: Progress, { attempt, next, nonce, now }: 
   }
 }
 
-export interface Deferral {
+interface Deferral {
   readonly waitMs: number
   readonly reason?: string | undefined
   readonly now: Instant
@@ -84,7 +81,7 @@ export function recordOf(progress: Progress): DeliveryRecord {
 }
 
 /** The reaction to a reminder: give out the delivery, send the next reminder again, or ignore it. */
-export type Verdict = 'give' | 'remind' | 'forget'
+type Verdict = 'give' | 'remind' | 'forget'
 
 /** Decides on a reminder of step `reminded` while the progress is at `step`. */
 export function verdictOn(reminded: number, step: number): Verdict {

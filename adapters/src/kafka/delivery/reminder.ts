@@ -2,14 +2,13 @@
  * The records of the topics: which delivery to process, and when. The delivery store keeps everything else. So a reminder stays small
  * however many attempts there were, and a duplicate or late one is recognized as out of date.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { FORMAT, newerFormat } from '@platen/contract/format.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+
+import { FORMAT, type NewerFormat, newerFormat } from '@platen/contract/domain/format.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import { compileValidator, type Validator } from '@platen/contract/schema/validator.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 
 export interface Reminder {
-  /** The format that it was written in. */
-  readonly version: number
   /** Id of the delivery. */
   readonly id: string
   readonly render: RenderId
@@ -31,14 +30,14 @@ export interface AttemptRequestKey {
 /** A name that may be part of a key in the artifact store. */
 export const NAME = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' } as const
 export const COUNT = { type: 'integer', minimum: 0 } as const
-/** The formats that this version reads. */
-export const READABLE = { type: 'integer', minimum: 1, maximum: FORMAT } as const
+/** The formats that this version reads. Each record and object states its own. */
+export const VERSION = { type: 'integer', minimum: 1, maximum: FORMAT } as const
 
 const SCHEMA = {
   type: 'object',
   required: ['version', 'id', 'render', 'dueAt', 'ripeAt', 'step'],
   properties: {
-    version: READABLE,
+    version: VERSION,
     id: NAME,
     render: NAME,
     dueAt: COUNT,
@@ -49,9 +48,9 @@ const SCHEMA = {
 } as const
 
 /** Why something stored is not read: it is of a newer format, or something is wrong with it, which quotes nothing of it. */
-export type Unread = { readonly newer: number } | { readonly fault: string }
+export type Unread = { readonly newer: NewerFormat } | { readonly fault: string }
 
-export type ReadReminder = (value: Uint8Array | null) => { readonly value: Reminder } | Unread
+type ReadReminder = (value: Uint8Array | null) => { readonly value: Reminder } | Unread
 
 /** Makes a reader of reminders. */
 export function reminderReader(): ReadReminder {
@@ -63,7 +62,7 @@ export function reminderReader(): ReadReminder {
   }
 }
 
-/** Parses JSON and checks it with the validator. */
+/** Parses JSON, checks it with the validator, and returns it without its format. */
 export function readJson(bytes: Uint8Array, faultsOf: Validator): { readonly value: unknown } | Unread {
   let value: unknown
   try {
@@ -71,8 +70,10 @@ export function readJson(bytes: Uint8Array, faultsOf: Validator): { readonly val
   } catch {
     return { fault: 'it is not JSON' }
   }
-  const newer = newerFormat(typeof value === 'object' && value !== null && 'version' in value && value.version)
+  if (typeof value !== 'object' || value === null) return { fault: 'it is no object' }
+  const { version, ...content } = { version: undefined, ...value }
+  const newer = newerFormat(version)
   if (newer !== undefined) return { newer }
   const [fault] = faultsOf(value)
-  return fault === undefined ? { value } : { fault: `${fault.path || '/'} ${fault.message}` }
+  return fault === undefined ? { value: content } : { fault: `${fault.path || '/'} ${fault.message}` }
 }

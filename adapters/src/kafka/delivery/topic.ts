@@ -1,5 +1,5 @@
 /** The topics of webhook deliveries: one of due deliveries, one per wait, and one of dead letters. */
-import { DEAD_LETTERS_KEPT_MS, WEBHOOK_RETRY_MS } from '@platen/contract/limit.ts'
+import { DEAD_LETTERS_KEPT_MS, WEBHOOK_RETRY_MS } from '@platen/contract/domain/limit.ts'
 import { KAFKA_DEAD_BYTES_MAX, KAFKA_QUEUE_KEPT_MS } from '../limit.ts'
 import { deletedAfter, type Topic, type TopicSettings } from '../topic.ts'
 

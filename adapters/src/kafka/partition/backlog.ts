@@ -1,31 +1,34 @@
 /**
- * Reads from Kafka how many renders wait in each queue, and for how long, what readers of the event log and the dispatchers of webhooks
- * have left, and what was set aside for a newer version. Consumers only know the records that they have fetched, and without any consumer
- * nobody else would report the backlog.
+ * Reads from Kafka how many renders wait in each queue, and for how long, and what readers of the event log and the dispatchers of webhooks
+ * have left. Consumers only know the records that they have fetched, and without any consumer nobody else would report the backlog.
  */
-import type { Backlog, GroupBacklog, QueueBacklog } from '@platen/contract/backlog.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import { LANES } from '@platen/contract/render.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import type { Backlog, GroupBacklog, QueueBacklog } from '@platen/contract/domain/backlog.ts'
+import { LANES } from '@platen/contract/domain/render.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import type { Admin } from 'kafkajs'
 import type { KafkaConnection } from '../connect.ts'
-import { KAFKA_BACKLOG_EVERY_MS, KAFKA_QUEUE_KEPT_MS } from '../limit.ts'
-import { EVENT_TOPIC, NEWER_TOPIC, queueTopic, readerGroup } from '../topic.ts'
+import { KAFKA_QUEUE_KEPT_MS } from '../limit.ts'
+import { EVENT_TOPIC, queueTopic, readerGroup } from '../topic.ts'
+
+const SECOND_MS = 1000
+/** How often the queue backlog is measured: as often as metrics are scraped. */
+const KAFKA_BACKLOG_EVERY_MS = 15 * SECOND_MS
 
 /** Topics that a group reads, without the prefix. */
-export interface GroupTopics {
+interface GroupTopics {
   /** For people. */
   readonly name: string
   readonly group: string
   readonly topics: readonly string[]
 }
 
-export interface BacklogWatch extends AsyncDisposable {
+interface BacklogWatch extends AsyncDisposable {
   /** The last backlog read; undefined if that was too long ago. */
   last(): Backlog | undefined
 }
 
-export interface BacklogSettings {
+interface BacklogSettings {
   /** Prefix of topic and group names; see `TopicSettings`. */
   readonly prefix: string
   /** Names of the readers of the event log. */
@@ -85,7 +88,6 @@ export async function readBacklog(
     queues: await readQueues(connection, prefix),
     readers: await Promise.all(readers.map(leftByReader)),
     deliveries: await Promise.all(deliveries.map(leftIn)),
-    setAside: recordsOf(await waitingHeads(admin, prefix + NEWER_TOPIC, prefix + NEWER_TOPIC)),
   }
 }
 

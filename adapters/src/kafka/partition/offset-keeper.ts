@@ -2,8 +2,8 @@
  * Keeps the offsets of queues that no renderer reads. Brokers forget the committed offsets of a group without members. An autoscaler that
  * uses the lag would then count the whole log as waiting: a lane that was quiet for a week would get the maximum number of renderers.
  */
-import { LANES } from '@platen/contract/render.ts'
-import { ENGINES } from '@platen/contract/render-options.ts'
+import { LANES } from '@platen/contract/domain/render.ts'
+import { ENGINES } from '@platen/contract/domain/render-options.ts'
 import type { KafkaConnection } from '../connect.ts'
 import { renewOffsets } from '../group.ts'
 import { KAFKA_OFFSETS_RENEWED_EVERY_MS, KAFKA_PREPARE_MS_MAX } from '../limit.ts'

@@ -1,8 +1,9 @@
 /** The list of deliveries in memory, without a bound: for unit tests. */
-import { idRangeOf } from '@platen/contract/listed-render.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import type { IdScope, RenderId } from '@platen/contract/domain/render-id.ts'
 import type { DeliveryListView, DeliveryQuery, ListedDelivery } from '@platen/contract/port/delivery-list.ts'
-import type { IdScope, RenderId } from '@platen/contract/render-id.ts'
+import { idRangeOf } from '@platen/contract/port/listed-render.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 
 /** Makes an empty list. It never forgets that a delivery was removed. */
 export function memoryDeliveryList(clock: Clock): DeliveryListView {

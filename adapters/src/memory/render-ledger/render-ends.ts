@@ -1,5 +1,5 @@
 /** The ends of renders if the whole service is one process. */
-import { openEndWaiters } from '@platen/contract/end-waiters.ts'
+import { openEndWaiters } from '@platen/contract/port/end-waiters.ts'
 import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 

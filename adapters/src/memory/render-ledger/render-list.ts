@@ -1,9 +1,10 @@
 /** The list of renders in memory, without a bound: for unit tests. */
-import { idRangeOf } from '@platen/contract/listed-render.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import { canTransition, isTerminal, shownOf } from '@platen/contract/domain/render.ts'
+import type { IdScope, RenderId } from '@platen/contract/domain/render-id.ts'
+import { idRangeOf } from '@platen/contract/port/listed-render.ts'
 import type { ListedRender, RenderListView, RenderQuery } from '@platen/contract/port/render-list.ts'
-import { canTransition, isTerminal, shownOf } from '@platen/contract/render.ts'
-import type { IdScope, RenderId } from '@platen/contract/render-id.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 
 /** Makes an empty list. It never forgets that a render was removed. */
 export function memoryRenderList(clock: Clock): RenderListView {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { installedVersion } from '../../version.ts'
 import type { Metrics } from '../registry.ts'
 
-/** The folder of this package. The Dockerfiles write the commit into it. */
+/** The folder of this package. The Dockerfile writes the commit into it. */
 const PACKAGE = new URL('../../..', import.meta.url).pathname
 /** A commit of Git, with a mark if files were changed since. */
 const COMMIT = /^[0-9a-f]{7,64}(-dirty)?$/

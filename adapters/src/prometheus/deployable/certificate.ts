@@ -10,7 +10,7 @@ interface Certificates {
   readonly ca?: string | undefined
   readonly cert?: string | undefined
 }
-export type CertificatesOf = Partial<Record<(typeof PARTIES)[number], Certificates | undefined>>
+type CertificatesOf = Partial<Record<(typeof PARTIES)[number], Certificates | undefined>>
 
 /** Registers the gauge: one series for each party with files. Calls `latest` at each scrape. Call once per `metrics`. */
 export function gaugeCertificates(metrics: Metrics, latest: () => CertificatesOf): void {

@@ -11,7 +11,7 @@ const RESOLUTION_MS = 10
 /** At least two minutes, as samples are never closer than the resolution. Scrapers come once a minute or more often. */
 const SAMPLES_MIN = 120_000 / RESOLUTION_MS
 
-export interface EventLoopOptions {
+interface EventLoopOptions {
   /** Whether the metrics are scraped; else nothing is measured. */
   readonly isRead: boolean
   /** The minimum number of samples that the gauges cover; tests use fewer. */

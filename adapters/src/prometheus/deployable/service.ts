@@ -1,8 +1,8 @@
 /** Metrics of a running service: lost log lines, its clock, and whether it drains. */
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { Metrics } from '../registry.ts'
 
-export interface ServiceState {
+interface ServiceState {
   readonly log: { readonly droppedLines: () => number }
   readonly clock: Pick<Clock, 'now'>
   readonly isDraining: () => boolean

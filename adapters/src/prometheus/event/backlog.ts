@@ -1,5 +1,5 @@
 /** Metrics of what waits in Kafka. They also exist without any consumer. */
-import type { Backlog, QueueBacklog } from '@platen/contract/backlog.ts'
+import type { Backlog, QueueBacklog } from '@platen/contract/domain/backlog.ts'
 import { Gauge } from 'prom-client'
 import type { Metrics } from '../registry.ts'
 
@@ -44,11 +44,6 @@ export function gaugeBacklog({ registry }: Metrics, read: () => Backlog | undefi
       labels: ['waits_for'],
       seriesOf: ({ deliveries }) => deliveries.map(({ name, records }) => [{ waits_for: name }, records]),
     },
-  )
-  gauge(
-    'platen_set_aside_backlog_records',
-    'Records of a newer format that wait for an `events` process of a newer version',
-    { labels: [], seriesOf: ({ setAside }) => [[{}, setAside]] },
   )
 }
 

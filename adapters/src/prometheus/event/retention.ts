@@ -1,6 +1,7 @@
 /** Metrics of the removal of expired data. */
-import type { Clock } from '@platen/contract/port/clock.ts'
+
 import { REMOVED_KINDS, type RetentionMeter } from '@platen/contract/port/retention-meter.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { Metrics } from '../registry.ts'
 
 /** Registers the metrics. Call once per `metrics`. */

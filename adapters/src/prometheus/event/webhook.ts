@@ -1,5 +1,5 @@
 /** Metrics of webhooks. */
-import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '@platen/contract/delivery.ts'
+import { ATTEMPT_RESULTS, DELIVERY_STATUSES } from '@platen/contract/domain/delivery.ts'
 import {
   DEFERRAL_REASONS,
   HELD_STATES,

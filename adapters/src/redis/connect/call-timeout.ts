@@ -4,10 +4,10 @@
  * It also ends calls whose responses arrived while this process was paused.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 
-export interface CallTimeout extends Disposable {
+interface CallTimeout extends Disposable {
   /** Resolves or rejects as the call does, or rejects with `Unavailable` after the timeout. */
   bound<T>(call: Promise<T>): Promise<T>
   /** Rejects all calls under way. */

@@ -1,5 +1,5 @@
 /** Gathers what is to be done by calls of one turn of the event loop, so that one call does it for all of them. */
-import { raceAbort } from '@platen/contract/race.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 
 /** Items of one call: Redis is busy with them for one or two milliseconds. */
 const GATHERED_MAX = 100

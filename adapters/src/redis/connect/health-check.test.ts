@@ -1,6 +1,6 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect, test } from 'vitest'
+import { manualClock } from '../../../../test/fixture/memory/clock.ts'
 import { REDIS_HEALTH_CHECK_MS, REDIS_RECENTLY_DOWN_MS } from '../limit.ts'
 import { openCallTimeout } from './call-timeout.ts'
 import { openHealthCheck } from './health-check.ts'

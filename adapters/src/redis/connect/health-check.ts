@@ -3,8 +3,8 @@
  * result. So no caller must wait to find out. Failed calls are not counted: their number depends on the load, and there are none while
  * nobody calls.
  */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { REDIS_HEALTH_CHECK_MS, REDIS_RECENTLY_DOWN_MS } from '../limit.ts'
 import { afterPendingReads } from './call-timeout.ts'
 
@@ -17,7 +17,7 @@ export interface HealthCheck {
   watch(listener: (reason: Error | undefined) => void): Disposable
 }
 
-export interface HealthCheckOptions {
+interface HealthCheckOptions {
   /** Makes one check. */
   readonly ping: () => Promise<unknown>
   /** Maximum duration of a check, in milliseconds. */

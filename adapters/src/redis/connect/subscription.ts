@@ -1,6 +1,7 @@
 /** A subscription to one channel, on a connection of its own, as a subscribed one can do nothing else. It subscribes again by itself. */
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { raceAbort } from '@platen/contract/race.ts'
+
+import { raceAbort } from '@platen/lib/race.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { Cluster, Redis } from 'ioredis'
 import type { HealthCheck } from './health-check.ts'
 
@@ -19,7 +20,7 @@ interface Connection {
   openClient(signal: AbortSignal): Promise<Redis | Cluster>
 }
 
-export interface Subscription extends Disposable {
+interface Subscription extends Disposable {
   /** Are messages received now, and can all processes publish? */
   isReceiving(): boolean
 }

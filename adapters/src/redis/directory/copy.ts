@@ -1,12 +1,12 @@
 /** A process's copy of the settings. It follows the next revision by deltas, or loads it completely. */
-import { FORMAT, newerFormat } from '@platen/contract/format.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { Log } from '@platen/contract/port/log.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
 import type { RedisConnection } from '../connect.ts'
 import { DIRECTORY_LOADS_MAX, DIRECTORY_REGRESSION_MS } from '../limit.ts'
 import { type Delta, fieldsOf } from './delta.ts'
-import { type Meta, readDeltas, readMeta, scanFields } from './layout.ts'
+import { type Meta, readDeltas, readMeta, scanFields, unreadable } from './layout.ts'
 import { EMPTY, openSnapshotBuilder } from './snapshot-builder.ts'
 import { type Kind, valueReader } from './value.ts'
 
@@ -23,7 +23,7 @@ export interface DirectoryCopy {
   update(meta: Meta | undefined, signal: AbortSignal): Promise<string | undefined>
 }
 
-export interface CopyOptions {
+interface CopyOptions {
   readonly redis: RedisConnection
   readonly clock: Clock
   readonly log: Log
@@ -83,8 +83,8 @@ export function openCopy({ redis, clock, log }: CopyOptions): DirectoryCopy {
       for (let loads = 0, now = meta; loads < DIRECTORY_LOADS_MAX; loads++) {
         if (now === undefined) return 'nothing is published'
         if (now.revisionId === held?.revisionId) return undefined
-        if (newerFormat(now.schema) !== undefined)
-          return `the published settings are of format ${now.schema}, and this version reads formats up to ${FORMAT}`
+        const why = unreadable(now)
+        if (why !== undefined) return why
         if (isRegression(now))
           return `revision ${now.revision} is published, but this process already knows ${held?.revision}`
         if (await load(now, signal)) return undefined

@@ -16,7 +16,7 @@ export interface Delta {
 export type Changes = Readonly<Partial<Record<Kind, Readonly<Record<string, string | null>>>>>
 
 /** An entry as Redis returns it: its id, then names and values alternating. */
-export type LogEntry = readonly [entry: string, flat: readonly string[]]
+type LogEntry = readonly [entry: string, flat: readonly string[]]
 
 /** Parses an entry. Only the script writes entries. */
 export function deltaOf([entry, flat]: LogEntry): Delta {

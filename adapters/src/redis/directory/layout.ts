@@ -1,5 +1,6 @@
 /** The keys of the directory in Redis, and functions that read them. */
-import { raceAbort } from '@platen/contract/race.ts'
+import { newerFormat } from '@platen/contract/domain/format.ts'
+import { raceAbort } from '@platen/lib/race.ts'
 import type { RedisConnection } from '../connect.ts'
 import { DIRECTORY_FIELDS_PER_CALL } from '../limit.ts'
 import { openScript, type Script } from '../script.ts'
@@ -20,7 +21,7 @@ export function hashKey(kind: Kind, staged?: string): string {
 }
 
 /** What processes report: the API, which revision it enforces; those that sign webhooks, which seal keys they have. */
-export type Reports = 'readers' | 'seal-keys'
+type Reports = 'readers' | 'seal-keys'
 
 /** Opens the script on the directory's keys; directory.lua defines its requests. */
 export function directoryScript(redis: RedisConnection, reports: Reports = 'readers'): Script['run'] {
@@ -47,12 +48,18 @@ export async function readMeta(redis: RedisConnection, signal: AbortSignal): Pro
   return { schema: Number(schema), revision: Number(revision) || 0, revisionId, entry }
 }
 
+/** Returns why settings of this format are not read here, if they are not. */
+export function unreadable({ schema }: Pick<Meta, 'schema'>): string | undefined {
+  const newer = newerFormat(schema)
+  return newer && `the published settings cannot be read: ${newer.message}`
+}
+
 /** Reads the epoch: publishers with a lower one are refused. 0 = none is known, as after Redis was emptied. */
 export async function readEpoch(redis: RedisConnection, signal: AbortSignal): Promise<number> {
   return Number(await redis.call((client) => client.hget(META_KEY, 'epoch'), signal)) || 0
 }
 
-export interface Field {
+interface Field {
   readonly kind: Kind
   readonly name: string
   readonly text: string

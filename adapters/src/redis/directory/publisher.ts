@@ -2,18 +2,19 @@
  * The publisher of the directory in Redis. It never blocks Redis for long, and readers see each revision whole or not at all. Of several
  * publishers only the one with the highest epoch may write; the others get `Fenced`. Concurrent calls run one after the other.
  */
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { FORMAT_DEFAULT, newerFormat } from '@platen/contract/format.ts'
-import { PersistentMap } from '@platen/contract/persistent-map.ts'
+
+import { FORMAT } from '@platen/contract/domain/format.ts'
+import type { Limits, TenantId } from '@platen/contract/domain/tenant.ts'
 import type { DirectoryPublisher, DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import { openSerialQueue } from '@platen/contract/serial-queue.ts'
-import type { Limits, TenantId } from '@platen/contract/tenant.ts'
+import { canonicalJson } from '@platen/lib/canonical-json.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import { PersistentMap } from '@platen/lib/persistent-map.ts'
+import { openSerialQueue } from '@platen/lib/serial-queue.ts'
 import type { RedisConnection } from '../connect.ts'
 import { DIRECTORY_REPORT_KEPT_MS } from '../limit.ts'
 import { writeLimits } from '../limiter-settings.ts'
 import type { Script } from '../script.ts'
-import { directoryScript, readMeta, scanFields } from './layout.ts'
+import { directoryScript, readMeta, scanFields, unreadable } from './layout.ts'
 import { changesTo, findSuspects, type Suspects } from './publish/audit.ts'
 import { type Change, changesBetween, type Difference, differencesIn } from './publish/difference.ts'
 import { type Enforcement, enforcementOf } from './publish/known-revisions.ts'
@@ -22,13 +23,11 @@ import { openWriter, type Writer } from './publish/writer.ts'
 import { EMPTY, openSnapshotBuilder } from './snapshot-builder.ts'
 import { KINDS, type Kind, NO_VALUES, type Values, valueReader, valueWriter } from './value.ts'
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly redis: RedisConnection
   readonly ids: Ids
   /** Refused if a higher one has written; absent = the next one, which fences all earlier publishers. */
   readonly epoch?: number
-  /** The format that settings are written in; absent = the default. */
-  readonly format?: number
   /**
    * Called when a write found that Redis had lost the last revision, or held another one, and has written all settings again, as this
    * revision. Any method that writes may find that. Not called if the answer to that write was lost.
@@ -65,19 +64,20 @@ export interface RedisPublisher extends DirectoryPublisher {
 
 /**
  * Claims the right to publish. `publish` throws `Fenced`, and `RangeError` for a revision that is not above all published or attempted
- * ones. It also throws `Unavailable`: the revision may then be published or not, and the next `publish` or `repair` finds out.
+ * ones. It also throws `Unavailable`: the revision may then be published or not, and the next `publish` or `repair` finds out. Throws if the
+ * published settings are of a newer format, and claims nothing then.
  */
 export async function openRedisPublisher(
-  { redis, ids, epoch: asked, format = FORMAT_DEFAULT, onLost = () => undefined }: PublisherOptions,
+  { redis, ids, epoch: asked, onLost = () => undefined }: PublisherOptions,
   signal: AbortSignal,
 ): Promise<RedisPublisher> {
+  const why = unreadable((await readMeta(redis, signal)) ?? { schema: FORMAT })
+  if (why !== undefined) throw new Error(why)
   const script = directoryScript(redis)
   const { epoch, now } = await claim(script, asked, signal)
   // Nobody else writes from here on, so the batches that are read belong to one revision.
-  const stored = await readPublished(redis, signal)
-  // Settings of another format are replaced completely.
-  const found = stored.schema === format ? stored : { values: NO_VALUES, revision: stored.revision }
-  const writer = openWriter({ redis, ids, script, epoch, format, found, onLost, now })
+  const found = await readPublished(redis, signal)
+  const writer = openWriter({ redis, ids, script, epoch, found, onLost, now })
   const runSerially = openSerialQueue()
   const valuesOf = valueWriter(() => writer.last().values)
   const enforced = enforcementReader(script, { epoch, writer })
@@ -85,7 +85,7 @@ export async function openRedisPublisher(
     epoch,
     revision: () => writer.last().revision,
     nextRevision: () => writer.nextRevision(),
-    published: (onDamage) => settingsIn(writer.last() === found ? stored : writer.last(), onDamage),
+    published: (onDamage) => settingsIn(writer.last(), onDamage),
     differences: (snapshot) => differencesIn(changesBetween(writer.last().values, valuesOf(snapshot))),
     publish: (snapshot, publishSignal) =>
       runSerially(async () => {
@@ -109,7 +109,7 @@ export async function openRedisPublisher(
       }, repairSignal),
     async audit(auditSignal) {
       const suspects = await findSuspects(redis, () => writer.last().values, auditSignal)
-      return runSerially(() => repairSuspects(redis, { writer, suspects, format }, auditSignal), auditSignal)
+      return runSerially(() => repairSuspects(redis, { writer, suspects }, auditSignal), auditSignal)
     },
     enforced,
     async readers(readersSignal) {
@@ -128,14 +128,14 @@ function settingsIn({ values, revision }: Published, onDamage: (kind: Kind, name
 /** The second half of an audit: reads the suspects again and repairs them. */
 async function repairSuspects(
   redis: RedisConnection,
-  { writer, suspects, format }: { readonly writer: Writer; readonly suspects: Suspects; readonly format: number },
+  { writer, suspects }: { readonly writer: Writer; readonly suspects: Suspects },
   signal: AbortSignal,
 ): Promise<readonly Difference[]> {
   const stored = await writer.reclaim(signal)
   const { values, revisionId, revision } = writer.last()
   if (revisionId === undefined) return []
   const changes = await changesTo(values, { redis, suspects }, signal)
-  const isKnown = stored.mark === revisionId && stored.revision === revision && stored.schema === format
+  const isKnown = stored.mark === revisionId && stored.revision === revision && stored.schema === FORMAT
   if (isKnown && changes.length === 0) return []
   await writer.republish({ stored, changes }, signal)
   // A reader of an older revision id may have loaded a damaged value.
@@ -169,14 +169,10 @@ interface ReadersAnswer {
   readonly knownMs: number
 }
 
-/** Reads what is published, and its format. Settings of a newer format than this version reads count as none. */
-async function readPublished(
-  redis: RedisConnection,
-  signal: AbortSignal,
-): Promise<Published & { readonly schema?: number }> {
+/** Reads what is published. */
+async function readPublished(redis: RedisConnection, signal: AbortSignal): Promise<Published> {
   const meta = await readMeta(redis, signal)
   if (meta === undefined) return { values: NO_VALUES, revision: 0 }
-  if (newerFormat(meta.schema) !== undefined) return { values: NO_VALUES, revision: meta.revision }
   const found: Record<Kind, [string, string][]> = { tenants: [], keys: [], templates: [] }
   for await (const fields of scanFields(redis, signal))
     for (const { kind, name, text } of fields) found[kind].push([name, text])
@@ -185,7 +181,7 @@ async function readPublished(
     keys: PersistentMap.of(found.keys),
     templates: PersistentMap.of(found.templates),
   }
-  return { values, revision: meta.revision, revisionId: meta.revisionId, schema: meta.schema }
+  return { values, revision: meta.revision, revisionId: meta.revisionId }
 }
 
 /** Returns the changed limits, by account. */

@@ -2,14 +2,14 @@
  * Which seal keys the processes have that sign webhooks. Each of them reports the ids of its keys again and again, so that the operator
  * learns of one that cannot open what it seals. A report of a process that has gone expires by itself.
  */
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Log } from '@platen/contract/port/log.ts'
-import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/contract/seal.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Log } from '@platen/lib/log.ts'
+import { type SealKeyReport, type SealKeys, sealKeyId } from '@platen/lib/seal.ts'
 import type { RedisConnection } from '../connect.ts'
 import { DIRECTORY_REPORT_EVERY_MS, DIRECTORY_REPORT_KEPT_MS, DIRECTORY_WAIT_MS } from '../limit.ts'
 import { directoryScript } from './layout.ts'
 
-export interface SealKeyReporterOptions {
+interface SealKeyReporterOptions {
   readonly redis: RedisConnection
   readonly clock: Clock
   readonly log: Log

@@ -1,18 +1,19 @@
 /** Builds the next snapshot. The base snapshot stays unchanged for those who hold it. */
+
+import type { KeyHash, Template, TemplateCode, TenantId } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { KeyHash, Template, TemplateCode, TenantId } from '@platen/contract/tenant.ts'
 import type { Kind, ValueReader } from './value.ts'
 
 /** The empty snapshot, at revision 0. */
 export const EMPTY: DirectorySnapshot = { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() }
 
-export interface SnapshotBuilder {
+interface SnapshotBuilder {
   /** Sets a value; null removes the setting. A damaged value is reported, and the last good setting stays in force. */
   set(kind: Kind, name: string, text: string | null): void
   build(revision: number): DirectorySnapshot
 }
 
-export interface SnapshotBuilderOptions {
+interface SnapshotBuilderOptions {
   /** The initial content. */
   readonly base: DirectorySnapshot
   /** The source of settings whose new values are damaged. */

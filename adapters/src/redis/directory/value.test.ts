@@ -1,5 +1,5 @@
-import { PersistentMap } from '@platen/contract/persistent-map.ts'
-import type { Template, TemplateCode, TenantId } from '@platen/contract/tenant.ts'
+import type { Template, TemplateCode, TenantId } from '@platen/contract/domain/tenant.ts'
+import { PersistentMap } from '@platen/lib/persistent-map.ts'
 import { expect, test } from 'vitest'
 import { aTemplate, aTenant } from '../../../../test/fixture/build.ts'
 import { EMPTY } from './snapshot-builder.ts'

@@ -2,16 +2,11 @@
  * Converts settings to the values of Redis hashes and back. We wrote the values ourselves, and validate them all the same: one damaged
  * value must neither stop a process nor be served. Equal parts of thousands of tenants are in memory once.
  *
- * During a rollout the writer has another version than the reader, older or newer. So a missing field reads as its default, and an
- * unknown field is ignored. A publisher keeps a stored value if it reads as the value that it would write.
+ * During an upgrade the writer may have another version than the reader. So a missing field reads as its default, and an unknown field is
+ * ignored. A publisher keeps a stored value if it reads as the value that it would write.
  */
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { planSpecSchema } from '@platen/contract/crd/plan.ts'
-import { openLruCache } from '@platen/contract/lru-cache.ts'
-import { type MappedShards, PersistentMap } from '@platen/contract/persistent-map.ts'
-import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import { type Converter, compileConverter } from '@platen/contract/schema/validator.ts'
+
+import { planSpecSchema } from '@platen/contract/domain/crd/plan.ts'
 import {
   type ApiKey,
   DEFAULT_LIMITS,
@@ -22,7 +17,13 @@ import {
   type Tenant,
   type TenantId,
   type WebhookSecret,
-} from '@platen/contract/tenant.ts'
+} from '@platen/contract/domain/tenant.ts'
+import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import { type Converter, compileConverter } from '@platen/contract/schema/validator.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
+import { canonicalJson } from '@platen/lib/canonical-json.ts'
+import { openLruCache } from '@platen/lib/lru-cache.ts'
+import { type MappedShards, PersistentMap } from '@platen/lib/persistent-map.ts'
 
 export const KINDS = ['tenants', 'keys', 'templates'] as const
 export type Kind = (typeof KINDS)[number]
@@ -258,9 +259,16 @@ const KEY = object({ tenant: TEXT, environment: { enum: ['live', 'test'] }, susp
 const ENGINE = { enum: ['react_pdf', 'html'] }
 
 const TEMPLATE = object(
-  { name: TEXT, version: NUMBER, variablesSchema: TEXT, digest: DIGEST, engines: { type: 'array', items: ENGINE } },
-  { engine: { ...ENGINE, default: 'react_pdf' }, sample: DIGEST, strict: { const: true } } satisfies LaterFields<
+  {
+    name: TEXT,
+    version: NUMBER,
+    engine: ENGINE,
+    variablesSchema: TEXT,
+    digest: DIGEST,
+    engines: { type: 'array', items: ENGINE },
+  },
+  { sample: DIGEST, strict: { const: true } } satisfies LaterFields<
     Template,
-    'tenant' | 'code' | 'name' | 'version' | 'variablesSchema' | 'digest' | 'engines'
+    'tenant' | 'code' | 'name' | 'version' | 'engine' | 'variablesSchema' | 'digest' | 'engines'
   >,
 )

@@ -1,28 +1,18 @@
 -- The charges of one account in one month. Their sums and the charged renders are in one key, so they are lost together: after any loss,
 -- completing all renders again gives the same sums.
--- KEYS  4 the charges in the form of format 1      5 the same in that of format 2
+-- KEYS  4 the charges
 -- Fields: `units` (the sum of all), `count` (a name of this count; a count that begins after a loss has another name), sums by template and
 -- by day, `templates` (the codes of the counted ones: reading all fields would also read all charged renders), and the charged renders in
 -- buckets. A bucket is a string of entries of equal length. An entry is made of the last 15 characters of an id, which are random.
-local CHARGES, isOfFormat2 = KEYS[4], false
--- A month goes on in the form in which it began. A version that only knows format 1 begins it again in that form. Then only that key counts,
--- and all events are applied to it, because the audit finds that the other count has ended.
-if redis.call('EXISTS', KEYS[4]) == 0 and ((request.format or 1) > 1 or redis.call('EXISTS', KEYS[5]) == 1) then
-  CHARGES, isOfFormat2 = KEYS[5], true
-end
+local CHARGES = KEYS[4]
 
--- Of format 2: how many renders a bucket has on average, and the bytes of an entry.
+-- How many renders a bucket has on average, and the bytes of an entry.
 local BUCKET_RENDERS, ENTRY_BYTES = 64, 10
 
 -- Read and written once in a call, however many renders it charges, because a call of Redis takes longer than what it does.
 local units, count
 local bucketCount, renderCount, bucketPower = 1, 0, 1
 local entriesOf, placeOf, isChanged = {}, {}, {}
-
--- Format 1: 1024 buckets, each named by two characters of an id. They grow with the renders, and so does what a charge costs.
-local function placeByName(render)
-  return string.sub(render.id, 12, 13), string.sub(render.id, 14) .. ','
-end
 
 -- The lowest power of two that is not below a number of buckets.
 local function powerFor(number)
@@ -31,9 +21,9 @@ local function powerFor(number)
   return power
 end
 
--- Format 2: linear hashing. There are so many buckets that each has few renders, so a charge costs the same whatever the month has. The
+-- Linear hashing: there are so many buckets that each has few renders, so a charge costs the same whatever the month has. The
 -- caller made two numbers of the id: of the nine characters, and of the six after them, which tell the bucket.
-local function placeByNumber(render)
+local function placeOfRender(render)
   local high, low = render.tail[1], render.tail[2]
   local bucket = low % bucketPower
   if bucket >= bucketCount then bucket = low % (bucketPower / 2) end
@@ -46,9 +36,9 @@ local function readCharges(renders)
   units, count = tonumber(known[1] or 0), known[2]
   bucketCount, renderCount = tonumber(known[3] or 1), tonumber(known[4] or 0)
   bucketPower = powerFor(bucketCount)
-  local place, names = isOfFormat2 and placeByNumber or placeByName, {}
+  local names = {}
   for _, render in ipairs(renders) do
-    local bucket, entry = place(render)
+    local bucket, entry = placeOfRender(render)
     placeOf[render.id] = {bucket = bucket, entry = entry}
     if not entriesOf[bucket] then
       entriesOf[bucket] = ''
@@ -63,7 +53,7 @@ local function isCharged(id)
   local entries, entry = entriesOf[placeOf[id].bucket], placeOf[id].entry
   local at = string.find(entries, entry, 1, true)
   -- The end of one entry and the beginning of the next may look like an entry.
-  while at and at % #entry ~= 1 do at = string.find(entries, entry, at + 1, true) end
+  while at and at % ENTRY_BYTES ~= 1 do at = string.find(entries, entry, at + 1, true) end
   return at ~= nil
 end
 
@@ -137,11 +127,9 @@ local function writeCharges()
   writeSums()
   write('units', units)
   write('count', count)
-  if isOfFormat2 then
-    while renderCount > bucketCount * BUCKET_RENDERS do addBucket() end
-    write('buckets', bucketCount)
-    write('renders', renderCount)
-  end
+  while renderCount > bucketCount * BUCKET_RENDERS do addBucket() end
+  write('buckets', bucketCount)
+  write('renders', renderCount)
   for bucket in pairs(isChanged) do write(bucket, entriesOf[bucket]) end
   -- Lua passes some thousand arguments at most.
   for from = 1, #written, 1000 do

@@ -2,9 +2,10 @@
  * The ends of renders of several processes. The ledger publishes the id of each render that ends, on one channel that every API process
  * receives, whether it waits for that render or not. Nothing is stored: after a reconnection, everybody looks at the state.
  */
-import { openEndWaiters } from '@platen/contract/end-waiters.ts'
+
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import { openEndWaiters } from '@platen/contract/port/end-waiters.ts'
 import type { RenderEnds } from '@platen/contract/port/render-ends.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
 import { subscribe } from '../connect/subscription.ts'
 import type { RedisConnection } from '../connect.ts'
 

@@ -1,8 +1,8 @@
 /** The list of deliveries in Redis: kept as the list of renders is, and as complete as that. An entry has no URL and no answer. */
-import { DELIVERY_STATUSES, type DeliveryStatus } from '@platen/contract/delivery.ts'
-import { idRangeOf } from '@platen/contract/listed-render.ts'
+import { DELIVERY_STATUSES, type DeliveryStatus } from '@platen/contract/domain/delivery.ts'
+import type { IdScope, RenderId } from '@platen/contract/domain/render-id.ts'
 import type { DeliveryListView, DeliveryQuery, ListedDelivery } from '@platen/contract/port/delivery-list.ts'
-import type { IdScope, RenderId } from '@platen/contract/render-id.ts'
+import { idRangeOf } from '@platen/contract/port/listed-render.ts'
 import type { RedisConnection } from '../connect.ts'
 import { ID_CHARS, type ListFields, openRedisList, type RenderListOptions } from '../render-list.ts'
 

@@ -1,9 +1,12 @@
 /** Settings of Kafka. */
-import { KAFKA_EVENTS_KEPT_MS } from '@platen/contract/limit.ts'
+import { KAFKA_EVENTS_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import { anyText, BASE_URL, BOOLEAN, type Format, integer, matching, oneOf, parseHosts } from '../format.ts'
-import { KAFKA_EVENT_DAYS_MAX, KAFKA_EVENT_DAYS_MIN } from '../limit.ts'
 import { mapped, optional, setting, table } from '../setting.ts'
 import { tlsFaults, tlsSettings } from './tls.ts'
+
+/** Charges of a month are computed from its events, and the longest month has 31 days. Nothing here needs more than a year. */
+const KAFKA_EVENT_DAYS_MIN = 32
+const KAFKA_EVENT_DAYS_MAX = 400
 
 const PORT_DEFAULT = 9092
 const DAY_MS = 24 * 3600 * 1000

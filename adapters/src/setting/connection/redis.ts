@@ -1,5 +1,5 @@
 /** Settings of Redis. */
-import { REDIS_CALL_MS_MAX } from '@platen/contract/limit.ts'
+import { REDIS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
 import type { RedisLocation, RedisSettings } from '../../redis/connect.ts'
 import { anyText, type Format, parseHosts } from '../format.ts'
 import { mapped, optional, setting, table } from '../setting.ts'

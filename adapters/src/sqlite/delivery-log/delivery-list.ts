@@ -2,11 +2,11 @@
  * The list of deliveries in the database of the embedded service: the rows of the delivery log. A query reads at most one range of an index
  * for each status that it allows, and merges them.
  */
-import { DELIVERY_STATUSES } from '@platen/contract/delivery.ts'
-import { listedDelivery } from '@platen/contract/listed-delivery.ts'
-import { idRangeOf } from '@platen/contract/listed-render.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { DELIVERY_STATUSES } from '@platen/contract/domain/delivery.ts'
 import type { DeliveryList, DeliveryQuery } from '@platen/contract/port/delivery-list.ts'
+import { listedDelivery } from '@platen/contract/port/listed-delivery.ts'
+import { idRangeOf } from '@platen/contract/port/listed-render.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { Database } from '../database.ts'
 import { DELIVERY_COLUMNS, recordIn } from './delivery-row.ts'
 

@@ -1,5 +1,5 @@
 /** A row of the table of deliveries, as both the log and the list read it. */
-import type { DeliveryRecord, DeliveryStatus } from '@platen/contract/delivery.ts'
+import type { DeliveryRecord, DeliveryStatus } from '@platen/contract/domain/delivery.ts'
 import type { Row } from '../connection.ts'
 import { textIn } from '../database.ts'
 

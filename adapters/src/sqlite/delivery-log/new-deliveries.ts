@@ -2,8 +2,10 @@
  * New deliveries, which go to the consumer before they are stored. A receiver that answers at once costs one row, written with the result,
  * instead of a row that is written, taken and written again.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
+
+import type { Attempt, Delivery } from '@platen/contract/domain/delivery.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import type { DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
 import {
   type FirstAttempt,
   type FirstAttemptLimits,
@@ -11,10 +13,9 @@ import {
   ofFirstAttempt,
   openFirstAttempt,
   openFirstAttempts,
-} from '@platen/contract/first-attempt.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+} from '@platen/contract/port/first-attempt.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { Command } from '../connection.ts'
 import { type Database, textIn } from '../database.ts'
 
@@ -29,7 +30,7 @@ const RESULT = `INSERT INTO delivery (id, render, delivery, status, due_at, next
     calls = excluded.calls, taken = 0, next_at = iif(asked > 0, ?9, excluded.next_at)
   RETURNING next_at`
 
-export interface NewDeliveriesPorts {
+interface NewDeliveriesPorts {
   readonly database: Database
   /** The clock by which deliveries are due. */
   readonly clock: Clock

@@ -2,13 +2,14 @@
  * The list of renders in the database of the embedded service: the rows of the ledger. A query reads at most one range of an index for each
  * status and engine that it allows, and merges them. So its time does not depend on how many renders it leaves out.
  */
-import { idRangeOf } from '@platen/contract/listed-render.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import { type Manifest, type Metadata, type Outcome, type Shown, STATUSES } from '@platen/contract/domain/render.ts'
+import type { BatchId, IdScope, RenderId } from '@platen/contract/domain/render-id.ts'
+import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
+import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
+import { idRangeOf } from '@platen/contract/port/listed-render.ts'
 import type { ListedRender, ListedState, RenderList, RenderQuery } from '@platen/contract/port/render-list.ts'
-import { type Manifest, type Metadata, type Outcome, type Shown, STATUSES } from '@platen/contract/render.ts'
-import type { BatchId, IdScope, RenderId } from '@platen/contract/render-id.ts'
-import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import type { Row } from '../connection.ts'
 import { type Database, integerIn, textIn } from '../database.ts'
 
@@ -26,21 +27,18 @@ export function listValuesOf(
   return [scope, engine, reference ?? null, metadata === undefined ? null : JSON.stringify(metadata), batch ?? null]
 }
 
-/** The scope of ended renders that older versions listed nowhere, or took out of the list: their account is not known here. */
-const UNKNOWN_SCOPE = ''
-
 /** The scope of renders of an account that are in no list, or were taken out of it. */
 function unlistedScope(account: string): string {
   return `${account} unlisted`
 }
 
 /** Whether a render was taken out of the list, as a condition. */
-export const IS_UNLISTED = `(render.scope = '${UNKNOWN_SCOPE}' OR render.scope GLOB '* unlisted')`
+export const IS_UNLISTED = `render.scope GLOB '* unlisted'`
 
 /** The scopes that an ended render of this account may have. */
 export function scopesOf(account: string): string[] {
   const listed = (['live', 'test'] as const).map((environment) => scopeText({ incarnation: account, environment }))
-  return [...listed, unlistedScope(account), UNKNOWN_SCOPE]
+  return [...listed, unlistedScope(account)]
 }
 
 const COUNT = `SELECT status, count(*) AS renders FROM render INDEXED BY render_by_batch

@@ -2,20 +2,16 @@
  * Parses and validates request bodies in worker threads. A caller can make a body that takes seconds to parse or to validate. On the main
  * thread, all other callers would wait for that. Each tenant uses one thread at a time, so that it delays only itself.
  */
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
-import { openFairSemaphore } from '@platen/contract/fair-semaphore.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { Template, TenantId } from '@platen/contract/tenant.ts'
-import { threadEnv } from '@platen/contract/thread-env.ts'
+
+import { type ErrorDetail, ServiceError } from '@platen/contract/domain/error.ts'
+import type { Template, TenantId } from '@platen/contract/domain/tenant.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { openFairSemaphore } from '@platen/lib/fair-semaphore.ts'
+import { threadEnv } from '@platen/lib/thread-env.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { Piscina } from 'piscina'
-import {
-  BODY_CHECK_MS_MAX,
-  BODY_CHECK_THREADS,
-  BODY_CHECK_THREADS_IDLE_MS,
-  BODY_PARSED_INLINE_BYTES_MAX,
-} from '../limit.ts'
+import { BODY_CHECK_MS_MAX, BODY_PARSED_INLINE_BYTES_MAX } from '../limit.ts'
 import type { FitTask } from './fit.ts'
 import { type ParseBatchTask, type ParsedBatch, parseBatch } from './parse-batch.ts'
 import {
@@ -26,6 +22,14 @@ import {
   parseRequest,
   type RequestData,
 } from './parse-request.ts'
+
+const SECOND_MS = 1000
+/**
+ * Threads of an API process that parse bodies and validate data; one tenant gets one of them. The first stays; the others stop after this
+ * idle time.
+ */
+const BODY_CHECK_THREADS = 2
+const BODY_CHECK_THREADS_IDLE_MS = 30 * SECOND_MS
 
 export interface BodyChecks extends AsyncDisposable {
   /**

@@ -1,5 +1,5 @@
 /** The code of a check thread. It runs one task after the other. */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import { openFitCheck } from './fit.ts'
 import { type ParseBatchTask, type ParsedBatch, parseBatch as parseBatchHere } from './parse-batch.ts'
 import { type ParsedAnswer, type ParsedRequest, type ParseTask, parseRequest } from './parse-request.ts'

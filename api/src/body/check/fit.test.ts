@@ -1,4 +1,4 @@
-import type { TenantId } from '@platen/contract/tenant.ts'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import { expect, test } from 'vitest'
 import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
 import { openFitCheck } from './fit.ts'

@@ -1,11 +1,11 @@
 /** Validates data against the `variables_schema` of a template. Runs in the threads of `body-checks.ts`. */
 
-import type { JsonObject } from '@platen/contract/brand.ts'
-import type { ErrorDetail } from '@platen/contract/error.ts'
-import { type LruCache, openLruCache } from '@platen/contract/lru-cache.ts'
+import type { ErrorDetail } from '@platen/contract/domain/error.ts'
+import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import type { Validator } from '@platen/contract/schema/validator.ts'
 import { compilePublishedSchema } from '@platen/contract/schema/variable/variables-schema.ts'
-import type { TenantId } from '@platen/contract/tenant.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
+import { type LruCache, openLruCache } from '@platen/lib/lru-cache.ts'
 import { BATCH_FAULTS_MAX, DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
 import { dataIn } from './parse-batch.ts'
 
@@ -17,7 +17,7 @@ export interface FitTask {
   readonly data: Uint8Array
 }
 
-export interface FitCheck {
+interface FitCheck {
   (task: FitTask): readonly ErrorDetail[]
   /** Checks all items of a batch. Paths are those in the body, and there are at most `BATCH_FAULTS_MAX` faults. */
   readonly ofBatch: (task: FitTask) => readonly ErrorDetail[]

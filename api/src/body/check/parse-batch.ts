@@ -3,12 +3,13 @@
  * that is stored of it. A refusal lists the faults of all items. For large bodies this runs in the threads of `body-checks.ts`.
  */
 import { createHash } from 'node:crypto'
-import { type BatchHead, batchHeadSchema, batchItemSchema } from '@platen/contract/batch-schema.ts'
-import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import { type ErrorDetail, ServiceError } from '@platen/contract/error.ts'
-import { BATCH_ITEMS_MAX, BODY_BYTES_MAX } from '@platen/contract/limit.ts'
+import { type ErrorDetail, ServiceError } from '@platen/contract/domain/error.ts'
+import { BATCH_ITEMS_MAX, BODY_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import { type BatchHead, batchHeadSchema, batchItemSchema } from '@platen/contract/schema/batch-request.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
+import { encodeItem } from '@platen/contract/stored/batch.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
+import { canonicalJson } from '@platen/lib/canonical-json.ts'
 import { malformed } from '../../problem.ts'
 import { parseBody } from '../body.ts'
 import { BATCH_FAULTS_MAX } from '../limit.ts'
@@ -44,18 +45,18 @@ export function parseBatch({ bytes, isNdjson, hasFingerprint }: ParseBatchTask):
   // The schema guarantees this type.
   const { items: _none, ...request } = parsed as JsonObject & BatchHead
   const hash = hasFingerprint ? createHash('sha256').update(`batch ${canonicalJson(request)}`) : undefined
-  const lines = linesOf(items, (item) => hash?.update(`\n${canonicalJson(item)}`))
+  const lines = linesOf(items, bytes, (item) => hash?.update(`\n${canonicalJson(item)}`))
   return { ...request, lines, total: items.length, ...(hash && { fingerprint: hash.digest('hex') }) }
 }
 
-function linesOf(items: SplitBatch['items'], onItem: (item: Json) => void): Uint8Array {
+function linesOf(items: SplitBatch['items'], body: Uint8Array, onItem: (item: Json) => void): Uint8Array {
   const [lines, faults]: [Uint8Array[], ErrorDetail[]] = [[], []]
   for (const [at, bytes] of items.entries()) {
-    const found = itemIn(bytes)
+    const found = itemIn(bytes, body)
     if ('item' in found) {
       onItem(found.item)
       // Lines that are never stored would only take memory.
-      if (faults.length === 0) lines.push(Buffer.from(`${JSON.stringify(found.item)}\n`))
+      if (faults.length === 0) lines.push(encodeItem(found.item))
     } else faults.push(...found.faults.map(({ path, message }) => ({ path: `/items/${at}${path}`, message })))
     if (faults.length >= BATCH_FAULTS_MAX) break
   }
@@ -63,18 +64,34 @@ function linesOf(items: SplitBatch['items'], onItem: (item: Json) => void): Uint
   return Buffer.concat(lines)
 }
 
-function itemIn(bytes: Uint8Array): { readonly item: Json } | { readonly faults: readonly ErrorDetail[] } {
+function itemIn(
+  bytes: Uint8Array,
+  body: Uint8Array,
+): { readonly item: JsonObject } | { readonly faults: readonly ErrorDetail[] } {
   if (bytes.length > BODY_BYTES_MAX)
     return { faults: [{ path: '', message: `may have at most ${BODY_BYTES_MAX} bytes` }] }
   try {
     const item = withoutNulls(parseBody(bytes, 'The item'), batchItemSchema.required)
     const faults = itemFaultsOf(item)
-    return faults.length === 0 ? { item } : { faults }
+    return faults.length === 0 && isJsonObject(item) ? { item } : { faults }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     const { details, message } = error
-    return { faults: details.length > 0 ? details : [{ path: '', message: `cannot be read: ${message}` }] }
+    const inBody = (text: string) => withPlaceInBody(text, bytes, body)
+    return { faults: details.length > 0 ? details : [{ path: '', message: `cannot be read: ${inBody(message)}` }] }
   }
+}
+
+/** Gives the place of a fault in the body in place of that in the item, which is a part of its buffer. */
+function withPlaceInBody(message: string, item: Uint8Array, body: Uint8Array): string {
+  const before = Buffer.from(body.buffer, body.byteOffset, item.byteOffset - body.byteOffset).toString()
+  const [linesBefore, charsBefore] = [before.split('\n').length - 1, before.length - before.lastIndexOf('\n') - 1]
+  return message
+    .replace(/\.$/, '')
+    .replace(/position (\d+) \(line (\d+) column (\d+)\)/, (...[, at, line, column]: readonly string[]) => {
+      const columnInBody = Number(column) + (line === '1' ? charsBefore : 0)
+      return `position ${before.length + Number(at)} (line ${linesBefore + Number(line)} column ${columnInBody})`
+    })
 }
 
 /** The data of each line. */

@@ -1,9 +1,10 @@
 /** Converts a body to a request, as far as the body alone allows. For large bodies it runs in the threads of `body-checks.ts`. */
-import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
-import { canonicalJson, sha256 } from '@platen/contract/canonical-json.ts'
-import type { ServiceError } from '@platen/contract/error.ts'
+
+import type { ServiceError } from '@platen/contract/domain/error.ts'
 import { type RenderRequest, renderRequestSchema } from '@platen/contract/schema/render-request.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
+import { canonicalJson, sha256 } from '@platen/lib/canonical-json.ts'
 import { malformed } from '../../problem.ts'
 import { parseBody } from '../body.ts'
 import { BODY_PARSED_INLINE_BYTES_MAX } from '../limit.ts'

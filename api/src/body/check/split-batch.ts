@@ -2,7 +2,7 @@
  * Splits the body of a batch into its head and its items, without parsing it: all items as values would need ten times the memory. What it
  * splits is parsed afterwards, part by part, so it may leave it to that to refuse what is not JSON.
  */
-import { BATCH_ITEMS_MAX } from '@platen/contract/limit.ts'
+import { BATCH_ITEMS_MAX } from '@platen/contract/domain/limit.ts'
 
 /** The texts of a batch. */
 export interface SplitBatch {

@@ -3,6 +3,10 @@
  * others are not. What must be there before it is written first: when all this is to be removed, the items, and that somebody has to look
  * after the batch. Then its renders are queued. Whatever stops this process on the way, whoever looks after open batches goes on from there.
  */
+
+import { batchEventIdOf } from '@platen/contract/domain/event.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
+import { type RenderId, renderIdsOfBatch } from '@platen/contract/domain/render-id.ts'
 import {
   type Batch,
   batchAddresses,
@@ -14,11 +18,8 @@ import {
   itemsAddress,
   queueBatch,
   refusedBatchOf,
-} from '@platen/contract/batch.ts'
-import { batchEventIdOf } from '@platen/contract/event.ts'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
-import { type RenderId, renderIdsOfBatch } from '@platen/contract/render-id.ts'
+} from '@platen/contract/stored/batch.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 import type { KeyedBatch } from '../../admission/deduplicate.ts'
 import { enqueue, markQueued, releaseReservation } from '../../admission/submit.ts'
 import { PORT_CALL_MS_MAX } from '../../limit.ts'
@@ -69,17 +70,16 @@ export async function accept(asked: Batch, items: Uint8Array, ports: ApiPorts): 
 /** Returns the batch as it is accepted: an earlier request may have accepted it with ids of another key. */
 async function acceptOnce(batch: Batch, items: Uint8Array, ports: ApiPorts): Promise<Batch> {
   const { artifacts, clock, settings } = ports
-  const { format, serviceBucket } = settings
+  const { serviceBucket } = settings
   const addresses = batchAddresses(batch, serviceBucket)
   const { key, bytes } = batchExpiryOf(batch, serviceBucket)
   await artifacts.put({ bucket: serviceBucket, key }, bytes, clock.timeout(PORT_CALL_MS_MAX))
   const signal = clock.timeout(PORT_CALL_MS_MAX)
   await Promise.all([
     artifacts.put(itemsAddress(batch), items, signal),
-    artifacts.put(addresses.open, encodeOpenBatch(batch, format), signal),
+    artifacts.put(addresses.open, encodeOpenBatch(batch), signal),
   ])
-  const create = (one: Batch) =>
-    artifacts.create(addresses.accepted, encodeBatch(one, format), clock.timeout(PORT_CALL_MS_MAX))
+  const create = (one: Batch) => artifacts.create(addresses.accepted, encodeBatch(one), clock.timeout(PORT_CALL_MS_MAX))
   // If it cannot be known whether the batch is accepted, it is refused where it is not.
   const isOurs = await create(batch).catch(async (cause: unknown) => {
     if (await create(refusedBatchOf(batch))) throw cause

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
-import { batchAddresses, batchIdOf, OPEN_BATCH_PREFIX } from '@platen/contract/batch.ts'
-import { BATCH_ITEMS_MAX } from '@platen/contract/limit.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { BATCH_ITEMS_MAX } from '@platen/contract/domain/limit.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import { batchAddresses, batchIdOf, OPEN_BATCH_PREFIX } from '@platen/contract/stored/batch.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import {
   type Api,

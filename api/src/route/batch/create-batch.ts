@@ -3,17 +3,12 @@
  * first, then the form of its items, then their data, each with all faults, and only then anything is reserved.
  */
 
-import { keptUnder } from '@platen/contract/batch.ts'
-import {
-  type BatchAccepted,
-  type BatchRequest,
-  batchAcceptedSchema,
-  batchRequestSchema,
-} from '@platen/contract/batch-schema.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
-import { mintBatchId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
-import type { Template } from '@platen/contract/tenant.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
+import { mintBatchId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/domain/render-id.ts'
+import type { Template } from '@platen/contract/domain/tenant.ts'
+import type { BatchAccepted } from '@platen/contract/schema/batch-request.ts'
+import { keptUnder } from '@platen/contract/stored/batch.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { choose, commonOf } from '../../admission/admit.ts'
 import { type Caller, callerOf, scopeOf } from '../../admission/authenticate.ts'
@@ -22,24 +17,15 @@ import { requireAdmitted, reserve } from '../../admission/reserve.ts'
 import { isNdjson } from '../../body/body.ts'
 import type { ParsedBatch } from '../../body/check/parse-batch.ts'
 import { BATCH_BYTES_MAX } from '../../body/limit.ts'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 import type { ApiPorts } from '../../ports.ts'
 import { isRefusal } from '../../problem.ts'
-import { callerGoneSignal } from '../../traffic/caller-gone.ts'
+import { callerGoneSignal } from '../../traffic/answer-end.ts'
 import { Throttled } from '../../traffic/throttle.ts'
-import {
-  type BodyLimits,
-  decisionHeaders,
-  type HeaderNames,
-  headerNames,
-  IDEMPOTENCY_KEY_PATTERN,
-  INVOICE,
-  limitHeaders,
-  REPLAYED,
-  receiveBody,
-} from '../create-render.ts'
+import { type HeaderNames, headerNames } from '../create-render.schema.ts'
+import { type BodyLimits, decisionHeaders, receiveBody } from '../create-render.ts'
 import { POLL_RETRY_AFTER_S } from '../limit.ts'
 import { type AskedBatch, accept, batchOf, keyedBatch, release } from './accept-batch.ts'
+import { createBatchSchema } from './create-batch.schema.ts'
 
 const FORM = { bytesMax: BATCH_BYTES_MAX, isNdjsonAllowed: true }
 
@@ -60,7 +46,8 @@ export function createBatchRoute(app: FastifyInstance, ports: ApiPorts, limits: 
   app.post<{ Body: ParsedBatch; Headers: { 'idempotency-key'?: string } }>(
     '/batches',
     {
-      schema: description(headers),
+      schema: createBatchSchema(headers),
+      links: { 202: { status: { operationId: 'getBatch', parameters: { id: '$response.body#/batch_id' } } } },
       preParsing: async (request, reply) => {
         const bytes = await receiveBody(request, reply, { ...limits, form: FORM })
         const hasFingerprint = request.headers['idempotency-key'] !== undefined
@@ -150,66 +137,4 @@ function sendAccepted({ record, total }: AskedBatch, reply: FastifyReply): Fasti
   const path = `/api/v1/batches/${record.id}`
   const body: BatchAccepted = { batch_id: record.id, status: 'processing', total, poll_url: path }
   return reply.code(202).header('location', path).header('retry-after', POLL_RETRY_AFTER_S).send(body)
-}
-
-function description(headers: HeaderNames): object {
-  const limits = limitHeaders(headers)
-  return {
-    operationId: 'createBatch',
-    tags: ['batch'],
-    summary: 'Render many PDFs from one template',
-    description:
-      'Accepts all items or none. Their renders wait in the bulk lane, so that other renders pass them, and each counts in the quota; the batch is one request to the rates. A refusal lists the faults of all items. The body may be NDJSON (`Content-Type: application/x-ndjson`): then the first line is the request without `items`, and each further line is an item. It may be sent as `Content-Encoding: gzip`.',
-    security: KEY_REQUIRED,
-    headers: { type: 'object', properties: { 'idempotency-key': IDEMPOTENCY_KEY } },
-    body: { ...batchRequestSchema, examples: EXAMPLES },
-    response: {
-      202: {
-        description: 'Accepted: the batch is stored, and each of its renders will end.',
-        headers: {
-          ...COMMON_HEADERS,
-          Location: { type: 'string', description: 'The `poll_url`.' },
-          'Retry-After': { type: 'integer', description: 'Seconds to wait before the first poll.' },
-          ...limits,
-          ...REPLAYED,
-        },
-        ...batchAcceptedSchema,
-        examples: [ACCEPTED],
-      },
-      ...refusals('createBatch', {
-        PAYMENT_REQUIRED: limits,
-        IDEMPOTENCY_IN_PROGRESS: limits,
-        RATE_LIMITED: limits,
-        HTML_RATE_LIMIT_EXCEEDED: limits,
-        RENDER_UNAVAILABLE: limits,
-      }),
-    },
-  }
-}
-
-const IDEMPOTENCY_KEY = {
-  type: 'string',
-  pattern: IDEMPOTENCY_KEY_PATTERN,
-  description:
-    'A key of your choice for this request. For 24 hours, the same items with the same key get the same answer and make only one batch.',
-} as const
-
-const EXAMPLES: readonly BatchRequest[] = [
-  { template: 'invoice', items: [{ data: INVOICE }] },
-  {
-    template: 'invoice',
-    webhook_url: 'https://example.com/hooks/pdf',
-    reference: 'invoices-2026-11',
-    items: [
-      { data: INVOICE, reference: 'order-42', filename: 'invoice-2026-0042.pdf' },
-      { data: { ...INVOICE, number: '2026-0043' }, reference: 'order-43', filename: 'invoice-2026-0043.pdf' },
-    ],
-  },
-]
-
-const ACCEPTED: BatchAccepted = {
-  batch_id: '01KAJHYV7NF3S8G9TWQ2MZXC4R',
-  status: 'processing',
-  total: 2,
-  poll_url: '/api/v1/batches/01KAJHYV7NF3S8G9TWQ2MZXC4R',
 }

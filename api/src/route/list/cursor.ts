@@ -3,8 +3,14 @@
  * never continues another list.
  */
 import { timingSafeEqual } from 'node:crypto'
-import { hmacSha256 } from '@platen/contract/hmac.ts'
-import { type IdScope, type KeyRing, type RenderId, renderIdBytes, renderIdOf } from '@platen/contract/render-id.ts'
+import {
+  type IdScope,
+  type KeyRing,
+  type RenderId,
+  renderIdBytes,
+  renderIdOf,
+} from '@platen/contract/domain/render-id.ts'
+import { hmacSha256 } from '@platen/lib/hmac.ts'
 
 /** The list that a cursor continues. */
 export interface CursorScope {

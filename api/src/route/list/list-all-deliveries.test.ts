@@ -1,13 +1,13 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { memoryDeliveryList } from '@platen/adapters/memory/delivery-log/delivery-list.ts'
+import { mintRenderId } from '@platen/contract/domain/render-id.ts'
+import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
 import type { DeliveryListView, ListedDelivery } from '@platen/contract/port/delivery-list.ts'
 import { RenderListIncomplete } from '@platen/contract/port/render-list.ts'
-import { mintRenderId } from '@platen/contract/render-id.ts'
 import type { DeliveryPage } from '@platen/contract/schema/response.ts'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Api, anApi, FOREIGN_KEY, TEST_KEY } from '../../../../test/fixture/api.ts'
 import { aRecord, NEVER, NOON } from '../../../../test/fixture/build.ts'
+import { manualClock } from '../../../../test/fixture/memory/clock.ts'
 
 const PATH = '/api/v1/deliveries'
 const { account, environment } = aRecord()

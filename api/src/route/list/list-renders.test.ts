@@ -1,6 +1,6 @@
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
+import { mintRenderId } from '@platen/contract/domain/render-id.ts'
 import { RenderListIncomplete } from '@platen/contract/port/render-list.ts'
-import type { RenderRecord } from '@platen/contract/render.ts'
-import { mintRenderId } from '@platen/contract/render-id.ts'
 import type { RenderPage } from '@platen/contract/schema/response.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, FOREIGN_KEY } from '../../../../test/fixture/api.ts'

@@ -1,20 +1,11 @@
 /** GET /templates: the caller's published templates, page by page in the order of their codes. */
-import { type TemplateList, templateListSchema } from '@platen/contract/schema/response.ts'
+import type { TemplateList } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
 import { callerOf } from '../../admission/authenticate.ts'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 import type { ApiPorts } from '../../ports.ts'
-import { LIST_PER_PAGE_DEFAULT, LIST_PER_PAGE_MAX } from '../limit.ts'
-
-const PAGE_MAX = 1_000_000
-
-const querySchema = {
-  type: 'object',
-  properties: {
-    page: { type: 'integer', minimum: 1, maximum: PAGE_MAX, default: 1, description: 'Pages begin at 1.' },
-    per_page: { type: 'integer', minimum: 1, maximum: LIST_PER_PAGE_MAX, default: LIST_PER_PAGE_DEFAULT },
-  },
-} as const
+import { LIST_PER_PAGE_DEFAULT } from '../limit.ts'
+import { shownSchema } from '../read/get-template.ts'
+import { listTemplatesSchema } from './list-templates.schema.ts'
 
 interface Query {
   readonly page?: number
@@ -22,7 +13,7 @@ interface Query {
 }
 
 export function listTemplatesRoute(app: FastifyInstance, { directory }: ApiPorts): void {
-  app.get<{ Querystring: Query }>('/templates', { schema: description() }, async (request, reply) => {
+  app.get<{ Querystring: Query }>('/templates', { schema: listTemplatesSchema() }, async (request, reply) => {
     const { page = 1, per_page: perPage = LIST_PER_PAGE_DEFAULT } = request.query
     const { tenant } = callerOf(request)
     const all = [...(directory.current().templates.get(tenant.id)?.values() ?? [])]
@@ -32,7 +23,7 @@ export function listTemplatesRoute(app: FastifyInstance, { directory }: ApiPorts
         code,
         name,
         version,
-        variables_schema: variablesSchema,
+        variables_schema: shownSchema(variablesSchema),
       }))
     const body: TemplateList = { templates }
     return await reply
@@ -51,42 +42,4 @@ function linksOf(list: { path: string; page: number; perPage: number; total: num
     .filter(([, target]) => target >= 1 && target <= last)
     .map(([relation, target]) => `<${path}?page=${target}&per_page=${perPage}>; rel="${relation}"`)
     .join(', ')
-}
-
-function description(): object {
-  return {
-    operationId: 'listTemplates',
-    tags: ['template'],
-    summary: 'List the published templates',
-    description: 'The templates that this key can render, page by page.',
-    security: KEY_REQUIRED,
-    querystring: querySchema,
-    response: {
-      200: {
-        description: 'One page of templates, sorted by code; empty after the last page.',
-        headers: {
-          ...COMMON_HEADERS,
-          Link: {
-            type: 'string',
-            description: 'Links to the pages `first`, `prev`, `next` and `last`, if they exist (RFC 8288).',
-          },
-          'X-Total-Count': { type: 'integer', description: 'Number of templates on all pages.' },
-        },
-        ...templateListSchema,
-        examples: [EXAMPLE],
-      },
-      ...refusals('listTemplates'),
-    },
-  }
-}
-
-const EXAMPLE: TemplateList = {
-  templates: [
-    {
-      code: 'invoice',
-      name: 'Invoice',
-      version: 3,
-      variables_schema: { type: 'object', required: ['number'], properties: { number: { type: 'string' } } },
-    },
-  ],
 }

@@ -1,10 +1,11 @@
 /**
  * GET and HEAD /docs: the documentation page. It has no scripts and takes nothing from elsewhere, which its content security policy
- * enforces. It needs no key and is made from the OpenAPI document, so it says nothing that /openapi.json does not.
+ * enforces. It needs no key and is made from the OpenAPI document, so it says nothing that /openapi.json does not. Libraries that show such
+ * a document (Swagger UI, Redoc, Scalar) are scripts.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { selectBytes } from '@platen/contract/byte-range.ts'
+import { selectBytes } from '@platen/contract/domain/byte-range.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Throttle, tooManyOfAddress } from '../../traffic/throttle.ts'
 import { type Document, docsPage } from './page.ts'

@@ -1,6 +1,8 @@
 /**
  * Routes for load balancers and orchestrators, and the description of the API. They need no key, call no store, and log nothing at info.
  */
+import { createHash } from 'node:crypto'
+import { selectBytes } from '@platen/contract/domain/byte-range.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { COMMON_HEADERS, NO_KEY, refusals } from '../../openapi.ts'
 import type { ApiPorts } from '../../ports.ts'
@@ -44,7 +46,21 @@ export function healthRoutes(app: FastifyInstance, ports: HealthPorts): void {
   const charge = async ({ ip }: FastifyRequest) => {
     if (!throttle.chargeAddress(ip)) throw tooManyOfAddress()
   }
-  app.get('/openapi.json', { schema: document(), onRequest: charge }, async () => app.swagger())
+  // Made once: it says the same as long as the process lives.
+  let made: { readonly text: string; readonly sha256: string } | undefined
+  app.get('/openapi.json', { schema: document(), onRequest: charge }, async ({ headers }, reply) => {
+    if (made === undefined) {
+      const text = JSON.stringify(app.swagger())
+      made = { text, sha256: createHash('sha256').update(text).digest('hex') }
+    }
+    const { text, sha256 } = made
+    // Asked as HEAD, because no parts of this document are served.
+    const known = { method: 'HEAD', headers: { 'if-none-match': headers['if-none-match'] } }
+    const { status } = selectBytes(known, { sha256, bytes: text.length })
+    // It is the same for everybody, so viewers of any origin may read it.
+    reply.code(status).headers({ 'access-control-allow-origin': '*', 'cache-control': 'no-cache', etag: `"${sha256}"` })
+    return await (status === 304 ? reply.send() : reply.type('application/json').send(text))
+  })
 }
 
 function liveness(): object {
@@ -97,6 +113,12 @@ function readiness(): object {
   }
 }
 
+const SHOWN = {
+  ...COMMON_HEADERS,
+  'Access-Control-Allow-Origin': { type: 'string', description: '`*`: pages of any origin may read it.' },
+  ETag: { type: 'string', description: 'SHA-256 of the document.' },
+} as const
+
 function document(): object {
   return {
     operationId: 'getOpenApi',
@@ -104,10 +126,17 @@ function document(): object {
     summary: 'Get this document',
     description: 'The description of this API. It is the same for everybody.',
     security: NO_KEY,
+    headers: {
+      type: 'object',
+      properties: {
+        'if-none-match': { type: 'string', description: 'An `ETag`. If it is of this document, the answer is 304.' },
+      },
+    },
     response: {
+      304: { description: 'The caller has this document.', headers: SHOWN, type: 'null' },
       200: {
         description: 'OpenAPI 3.1.',
-        headers: COMMON_HEADERS,
+        headers: SHOWN,
         title: 'OpenApiDocument',
         type: 'object',
         additionalProperties: true,

@@ -1,5 +1,5 @@
 /** The documentation page: HTML, made from its OpenAPI document and the error catalog. */
-import { HTTP_ERRORS, type HttpErrorCode, reasonsOf } from '@platen/contract/error.ts'
+import { HTTP_ERRORS, type HttpErrorCode, reasonsOf } from '@platen/contract/domain/error.ts'
 import { type Html, html, joined, prose } from './html.ts'
 import { type Operation, operationSection, type Route } from './operation.ts'
 import { anchorOf, type Schema, schemaSection, table } from './schema.ts'

@@ -7,50 +7,60 @@
  */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { selectBytes } from '@platen/contract/byte-range.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { contentDisposition, fileNameOf } from '@platen/contract/file-name.ts'
-import { isDeleted, type Manifest, type Outcome, type Pdf } from '@platen/contract/render.ts'
-import { type RenderId } from '@platen/contract/render-id.ts'
+import { selectBytes } from '@platen/contract/domain/byte-range.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { contentDisposition, fileNameOf } from '@platen/contract/domain/file-name.ts'
+import { isDeleted, type Manifest, type Outcome, type Pdf } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { callerOf } from '../../admission/authenticate.ts'
+import { callerOf, scopeOf } from '../../admission/authenticate.ts'
 import { readManifest } from '../../admission/manifest.ts'
 import type { AnswerBudget } from '../../body/answer-budget.ts'
 import { PORT_CALL_MS_MAX } from '../../limit.ts'
-import { COMMON_HEADERS, type HeaderSchemas, KEY_REQUIRED, refusals } from '../../openapi.ts'
 import type { ApiPorts } from '../../ports.ts'
-import { isExpired, mayWait, notKept, renderOf } from '../get-render.ts'
+import { callerGoneSignal, holdUntilSent } from '../../traffic/answer-end.ts'
+import type { WaitPlaces } from '../../traffic/wait-places.ts'
+import { isExpired, mayWait, notKept, renderOf, syncRecorded } from '../get-render.ts'
 import { PDF_PIECE_BYTES_MAX, POLL_RETRY_AFTER_S } from '../limit.ts'
+import { getPdfSchema, QUERY } from './get-pdf.schema.ts'
 
 interface Route {
   Params: { id: string }
   Querystring: { disposition?: 'inline' | 'attachment' }
 }
+
 type PdfRequest = FastifyRequest<Route>
 
-export function getPdfRoute(app: FastifyInstance, ports: ApiPorts, answers: AnswerBudget): void {
-  const handler = (request: PdfRequest, reply: FastifyReply) => sendPdf(request, reply, { ports, answers })
+interface PdfContext {
+  readonly ports: ApiPorts
+  readonly answers: AnswerBudget
+  readonly places: WaitPlaces
+}
+
+export function getPdfRoute(app: FastifyInstance, context: PdfContext): void {
+  const handler = (request: PdfRequest, reply: FastifyReply) => sendPdf(request, reply, context)
   // The HEAD route that Fastify would add reads the whole document.
-  app.get<Route>('/render/:id/pdf', { schema: description(), exposeHeadRoute: false }, handler)
+  app.get<Route>('/render/:id/pdf', { schema: getPdfSchema(), exposeHeadRoute: false }, handler)
   app.head<Route>('/render/:id/pdf', { schema: { querystring: QUERY, hide: true } }, handler)
 }
 
 async function sendPdf(
   request: PdfRequest,
   reply: FastifyReply,
-  { ports, answers }: { readonly ports: ApiPorts; readonly answers: AnswerBudget },
+  { ports, answers, places }: PdfContext,
 ): Promise<FastifyReply> {
-  const { tenant } = callerOf(request)
-  const { render, outcome } = await succeeded(renderOf(request, request.params.id, ports), ports)
+  const id = renderOf(request, request.params.id, ports)
+  const account = callerOf(request).tenant.incarnation
+  const { render, outcome } = await succeeded(id, ports, () => syncRecorded(id, { ports, places, reply, account }))
   const { status, headers, range } = selectBytes(request, outcome.pdf)
   const shown = contentDisposition(fileNameOf(render))
   const disposition = request.query.disposition === 'attachment' ? shown.replace('inline', 'attachment') : shown
   const described = { ...headers, 'content-disposition': disposition, 'content-type': 'application/pdf' }
   if (range === undefined) return await reply.code(status).headers(described).send()
-  answers.require(tenant.id)
-  const held = answers.hold(tenant.id, Math.min(outcome.pdf.bytes, 2 * PDF_PIECE_BYTES_MAX))
-  for (const end of ['finish', 'close']) reply.raw.once(end, () => held[Symbol.dispose]())
-  const pieces = piecesOf(outcome.pdf, range, ports)
+  const scope = scopeOf(callerOf(request))
+  answers.require(scope)
+  holdUntilSent(reply, answers.hold(scope, Math.min(outcome.pdf.bytes, 2 * PDF_PIECE_BYTES_MAX)))
+  const pieces = piecesOf(outcome.pdf, { range, callerGone: callerGoneSignal(reply) }, ports)
   // Read before the answer begins, so that a PDF that cannot be read is refused.
   const first = await pieces.next()
   reply.code(status).headers(described)
@@ -60,8 +70,12 @@ async function sendPdf(
 type Succeeded = Manifest & { readonly outcome: Extract<Outcome, { status: 'succeeded' }> }
 
 /** Returns the manifest of a render that has a PDF. Throws `RENDER_NOT_FINISHED`, `PDF_NOT_FOUND` or `RENDER_EXPIRED`. */
-async function succeeded(id: RenderId, ports: ApiPorts): Promise<Succeeded> {
-  const manifest = await readManifest(id, ports)
+async function succeeded(id: RenderId, ports: ApiPorts, recorded: () => Promise<void>): Promise<Succeeded> {
+  let manifest = await readManifest(id, ports)
+  if (manifest === undefined && mayWait(id, ports)) {
+    await recorded()
+    manifest = await readManifest(id, ports)
+  }
   if (manifest === undefined && mayWait(id, ports)) {
     throw new ServiceError('RENDER_NOT_FINISHED', 'The render has not ended yet.', {
       headers: { 'retry-after': `${POLL_RETRY_AFTER_S}` },
@@ -76,13 +90,17 @@ async function succeeded(id: RenderId, ports: ApiPorts): Promise<Succeeded> {
 /** Reads the bytes from `start` to `end`. Throws if they are not those of the PDF. */
 async function* piecesOf(
   { address, bytes, sha256 }: Pdf,
-  { start, end }: { readonly start: number; readonly end: number },
+  {
+    range: { start, end },
+    callerGone,
+  }: { readonly range: { readonly start: number; readonly end: number }; readonly callerGone: AbortSignal },
   { artifacts, clock }: ApiPorts,
 ): AsyncGenerator<Uint8Array, void> {
   const isWhole = end - start + 1 === bytes
   const hash = createHash('sha256')
   for (let at = start; at <= end; at += PDF_PIECE_BYTES_MAX) {
     const until = Math.min(end, at + PDF_PIECE_BYTES_MAX - 1)
+    callerGone.throwIfAborted()
     const piece = await artifacts.getPart(address, { start: at, end: until }, clock.timeout(PORT_CALL_MS_MAX))
     if (piece === undefined) throw new ServiceError('INTERNAL_ERROR', 'The PDF of this render is missing.')
     hash.update(piece)
@@ -100,51 +118,4 @@ async function* continued<T>(first: IteratorResult<T, void>, rest: AsyncGenerato
   if (first.done) return
   yield first.value
   yield* rest
-}
-
-const QUERY = {
-  type: 'object',
-  properties: {
-    disposition: {
-      type: 'string',
-      enum: ['inline', 'attachment'],
-      default: 'inline',
-      description: 'Whether a browser shows the PDF or saves it.',
-    },
-  },
-} as const
-
-function description(): object {
-  const pdf = { 'application/pdf': { schema: { type: 'string', format: 'binary' } } }
-  return {
-    operationId: 'getPdf',
-    tags: ['render'],
-    summary: 'Get the PDF of a render',
-    description:
-      'HEAD answers with the same headers. `Range`, `If-Range` and `If-None-Match` are those of RFC 9110; 304 is the answer if the caller has the PDF.',
-    security: KEY_REQUIRED,
-    params: { type: 'object', properties: { id: { type: 'string', description: 'The `render_id`.' } } },
-    querystring: QUERY,
-    response: {
-      200: { description: 'The PDF.', headers: { ...COMMON_HEADERS, ...DOCUMENT }, content: pdf },
-      206: {
-        description: 'The part that `Range` asked for.',
-        headers: {
-          ...COMMON_HEADERS,
-          ...DOCUMENT,
-          'Content-Range': { type: 'string', description: 'Which bytes these are, and how many there are.' },
-        },
-        content: pdf,
-      },
-      ...refusals('getPdf', {
-        RANGE_NOT_SATISFIABLE: { 'Content-Range': { type: 'string', description: 'How many bytes there are.' } },
-      }),
-    },
-  }
-}
-
-const DOCUMENT: HeaderSchemas = {
-  'Content-Disposition': { type: 'string', description: 'Has `options.filename`, or a generated file name.' },
-  ETag: { type: 'string', description: 'SHA-256 of the PDF; `artifact_id` of the webhook.' },
-  'Accept-Ranges': { type: 'string', description: '`bytes`.' },
 }

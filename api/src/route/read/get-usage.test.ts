@@ -1,9 +1,9 @@
-import { memoryLimiter } from '@platen/adapters/memory/limiter.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import type { Limits, TemplateCode } from '@platen/contract/tenant.ts'
+import type { Limits, TemplateCode } from '@platen/contract/domain/tenant.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { anApi, TEST_KEY } from '../../../../test/fixture/api.ts'
 import { aManifest, aRecord, aTemplate, aTenant, NEVER } from '../../../../test/fixture/build.ts'
+import { memoryLimiter } from '../../../../test/fixture/memory/limiter.ts'
 
 const ASYNC = { template: 'invoice', data: {}, mode: 'async' }
 const HTML = { htmlEngineEnabled: true }

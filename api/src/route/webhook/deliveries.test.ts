@@ -1,13 +1,13 @@
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
-import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
-import { WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/limit.ts'
+import type { Attempt, Delivery } from '@platen/contract/domain/delivery.ts'
+import { WEBHOOK_REDELIVERIES_MAX } from '@platen/contract/domain/limit.ts'
+import { mintRenderId } from '@platen/contract/domain/render-id.ts'
 import type { DeliveryLog, DueDelivery, NextStatus } from '@platen/contract/port/delivery-log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
-import { mintRenderId } from '@platen/contract/render-id.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { assert, beforeEach, describe, expect, test } from 'vitest'
 import { type Api, anApi, FOREIGN_KEY, LIVE_KEY, TEST_KEY } from '../../../../test/fixture/api.ts'
 import { aDelivery, aTenant, NEVER, NOON } from '../../../../test/fixture/build.ts'
+import { manualClock } from '../../../../test/fixture/memory/clock.ts'
+import { memoryDeliveryLog } from '../../../../test/fixture/memory/delivery-log.ts'
 
 const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
 const FAILED: Attempt = {

@@ -1,7 +1,7 @@
 /** A webhook delivery: finds the one of a caller, and converts it to its wire form. */
-import type { Attempt, DeliveryRecord } from '@platen/contract/delivery.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { BATCH_ENDED, type EventType, TEST_EVENT } from '@platen/contract/event.ts'
+import type { Attempt, DeliveryRecord } from '@platen/contract/domain/delivery.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { BATCH_ENDED, type EventType, TEST_EVENT } from '@platen/contract/domain/event.ts'
 import type { DeliveryDetail, DeliveryList } from '@platen/contract/schema/response.ts'
 import type { FastifyRequest } from 'fastify'
 import { callerOf } from '../../admission/authenticate.ts'

@@ -1,42 +1,11 @@
 /** GET /deliveries/:id: one webhook delivery, with its attempts. */
-import { type DeliveryDetail, deliveryDetailSchema } from '@platen/contract/schema/response.ts'
 import type { FastifyInstance } from 'fastify'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 import type { ApiPorts } from '../../ports.ts'
 import { detailOf, findDelivery } from './delivery.ts'
+import { getDeliverySchema } from './get-delivery.schema.ts'
 
 export function getDeliveryRoute(app: FastifyInstance, ports: ApiPorts): void {
-  app.get<{ Params: { id: string } }>('/deliveries/:id', { schema: description() }, async (request, reply) => {
+  app.get<{ Params: { id: string } }>('/deliveries/:id', { schema: getDeliverySchema() }, async (request, reply) => {
     return await reply.send(detailOf(await findDelivery(request, ports)))
   })
-}
-
-function description(): object {
-  return {
-    operationId: 'getDelivery',
-    tags: ['webhook'],
-    summary: 'Get a webhook delivery',
-    description: 'Shows what was sent, what the receiver answered, and when the next attempt is due.',
-    security: KEY_REQUIRED,
-    params: { type: 'object', properties: { id: { type: 'string', description: 'The id of the delivery.' } } },
-    response: {
-      200: {
-        description: 'The delivery.',
-        headers: COMMON_HEADERS,
-        ...deliveryDetailSchema,
-        examples: [EXAMPLE],
-      },
-      ...refusals('getDelivery'),
-    },
-  }
-}
-
-const EXAMPLE: DeliveryDetail = {
-  id: '019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71',
-  event: 'render.succeeded',
-  render_id: '01KAKF3V7NFRYS8EMV1HFRWBBH',
-  url: 'https://example.com/hooks/pdf',
-  status: 'delivered',
-  created_at: '2026-11-21T12:00:00.412Z',
-  attempts: [{ started_at: '2026-11-21T12:00:00.431Z', duration_ms: 42, result: 'ok', status_code: 204 }],
 }

@@ -1,11 +1,9 @@
 import { gzipSync } from 'node:zlib'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import { memoryDeliveryLog } from '@platen/adapters/memory/delivery-log.ts'
-import type { Attempt, Delivery } from '@platen/contract/delivery.ts'
-import { decodeExpiry } from '@platen/contract/expiry.ts'
+import type { Attempt, Delivery } from '@platen/contract/domain/delivery.ts'
 import type { DeliveryLog, NextStatus } from '@platen/contract/port/delivery-log.ts'
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
 import type { DeliveryDetail } from '@platen/contract/schema/response.ts'
+import { decodeExpiry } from '@platen/contract/stored/expiry.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   type Api,
@@ -17,6 +15,8 @@ import {
   TEST_KEY,
 } from '../../../../test/fixture/api.ts'
 import { aTenant, NEVER, NOON } from '../../../../test/fixture/build.ts'
+import { manualClock } from '../../../../test/fixture/memory/clock.ts'
+import { memoryDeliveryLog } from '../../../../test/fixture/memory/delivery-log.ts'
 import { TEST_EVENT_POLL_MS, TEST_EVENT_WAIT_MS, TEST_EVENTS_PER_MINUTE } from '../limit.ts'
 
 const PATH = '/api/v1/webhooks/test'

@@ -5,35 +5,34 @@
  * it into the delivery log, and reads there what the attempt brought. It is never repeated, costs no units and is in no list. No event
  * tells retention of it, so this process writes it into the expiry index first.
  */
-import type { JsonObject } from '@platen/contract/brand.ts'
-import type { Delivery, DeliveryRecord } from '@platen/contract/delivery.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { EVENT_ID_RANDOM_BYTES, TEST_EVENT, testEventOf } from '@platen/contract/event.ts'
-import { dayOf, expiryObjectOf } from '@platen/contract/expiry.ts'
-import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/render-id.ts'
+
+import type { Delivery, DeliveryRecord } from '@platen/contract/domain/delivery.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { EVENT_ID_RANDOM_BYTES, TEST_EVENT, testEventOf } from '@platen/contract/domain/event.ts'
+import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/domain/render-id.ts'
 import { type TestEventRequest, testEventRequestSchema } from '@platen/contract/schema/render-request.ts'
-import { type DeliveryDetail, deliveryDetailSchema } from '@platen/contract/schema/response.ts'
 import { compileValidator } from '@platen/contract/schema/validator.ts'
+import { dayOf, expiryObjectOf } from '@platen/contract/stored/expiry.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { requireActive } from '../../admission/admit.ts'
 import { callerOf, scopeOf } from '../../admission/authenticate.ts'
 import { requireCallable } from '../../admission/request.ts'
 import { parseBody, readBody } from '../../body/body.ts'
 import { PORT_CALL_MS_MAX } from '../../limit.ts'
-import { COMMON_HEADERS, KEY_REQUIRED, refusals } from '../../openapi.ts'
 import type { ApiPorts } from '../../ports.ts'
 import { isUnavailable, malformed } from '../../problem.ts'
 import { Throttled } from '../../traffic/throttle.ts'
 import { openTokenBuckets } from '../../traffic/token-buckets.ts'
-import {
-  TEST_EVENT_BODY_BYTES_MAX,
-  TEST_EVENT_KEPT_MS,
-  TEST_EVENT_POLL_MS,
-  TEST_EVENT_WAIT_MS,
-  TEST_EVENTS_PER_MINUTE,
-  TEST_EVENTS_TENANTS_MAX,
-} from '../limit.ts'
+import { TEST_EVENT_KEPT_MS, TEST_EVENT_POLL_MS, TEST_EVENT_WAIT_MS, TEST_EVENTS_PER_MINUTE } from '../limit.ts'
 import { detailOf } from './delivery.ts'
+import { testWebhookSchema } from './test-webhook.schema.ts'
+
+/** Tenants whose test events of the last minute an API process counts. Each takes about 200 bytes. */
+const TEST_EVENTS_TENANTS_MAX = 10_000
+
+/** Bytes of the body of a request for a test event: the longest URL in any spelling, and so little that it is parsed at once. */
+const TEST_EVENT_BODY_BYTES_MAX = 16 * 1024
 
 export function testWebhookRoute(app: FastifyInstance, ports: ApiPorts): void {
   const { clock } = ports
@@ -43,7 +42,7 @@ export function testWebhookRoute(app: FastifyInstance, ports: ApiPorts): void {
   app.post<{ Body: TestEventRequest }>(
     '/webhooks/test',
     {
-      schema: description(),
+      schema: testWebhookSchema(),
       preParsing: async (request, reply) => {
         const body = parseBody(await readSmallBody(request, reply))
         const faults = faultsOf(body)
@@ -129,60 +128,4 @@ async function attempted(
     record = found ?? record
   }
   return record
-}
-
-function description(): object {
-  return {
-    operationId: 'testWebhook',
-    tags: ['webhook'],
-    summary: 'Send a test event to a receiver',
-    description:
-      'Sends one event `webhook.test`, signed and checked like every webhook, and waits for the answer of the receiver. It is not repeated and costs nothing.',
-    security: KEY_REQUIRED,
-    body: {
-      ...testEventRequestSchema,
-      examples: [{ url: 'https://example.com/hooks/pdf' } satisfies TestEventRequest],
-    },
-    response: {
-      200: {
-        description:
-          'The delivery has ended. `attempts` has the one attempt, with `result`, `status_code` and `duration_ms`.',
-        headers: COMMON_HEADERS,
-        ...deliveryDetailSchema,
-        examples: [EXAMPLE, REFUSED],
-      },
-      202: {
-        description: 'The attempt is not made yet, after fifteen seconds. The delivery shows it later.',
-        headers: { ...COMMON_HEADERS, Location: { type: 'string', description: 'The path of the delivery.' } },
-        ...deliveryDetailSchema,
-        examples: [{ ...TEST, status: 'scheduled', attempts: [] } satisfies DeliveryDetail],
-      },
-      ...refusals('testWebhook'),
-    },
-  }
-}
-
-const TEST = {
-  id: '019aa6f1-ecf5-7e3d-943a-9b0c5f8e2d71',
-  event: 'webhook.test',
-  url: 'https://example.com/hooks/pdf',
-  created_at: '2026-11-21T12:00:00.412Z',
-} as const
-const EXAMPLE: DeliveryDetail = {
-  ...TEST,
-  status: 'delivered',
-  attempts: [{ started_at: '2026-11-21T12:00:00.431Z', duration_ms: 42, result: 'ok', status_code: 204 }],
-}
-const REFUSED: DeliveryDetail = {
-  ...TEST,
-  status: 'exhausted',
-  attempts: [
-    {
-      started_at: '2026-11-21T12:00:00.431Z',
-      duration_ms: 87,
-      result: 'status',
-      status_code: 401,
-      message: 'example.com answered with the status 401',
-    },
-  ],
 }

@@ -5,7 +5,17 @@ from ._async_client import AsyncPlaten
 from ._client import Platen
 from ._driver import __version__
 from ._error import PlatenError
-from .operation import AcceptedBatch, AcceptedRender, DeliveryPage, Quota, RenderedPdf, RenderPage, TemplatePage
+from .operation import (
+    AcceptedBatch,
+    AcceptedRender,
+    AwaitedPdf,
+    DeliveryPage,
+    Quota,
+    Rate,
+    RenderedPdf,
+    RenderPage,
+    TemplatePage,
+)
 from .webhook.event import BatchEnded, RenderEnded, WebhookEvent, WebhookTest
 from .webhook.sign import SignedEvent, sign_test_event
 from .webhook.verify import WebhookVerificationError, verify_webhook
@@ -14,11 +24,13 @@ __all__ = [
     "AcceptedBatch",
     "AcceptedRender",
     "AsyncPlaten",
+    "AwaitedPdf",
     "BatchEnded",
     "DeliveryPage",
     "Platen",
     "PlatenError",
     "Quota",
+    "Rate",
     "RenderEnded",
     "RenderPage",
     "RenderedPdf",

@@ -49,6 +49,8 @@ class Settings:
     retries: int
     timeout: float
     pdf_bytes_max: int
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What the caller adds to the requests of one call."""
     clock: Clock = field(default_factory=Clock)
 
 
@@ -132,6 +134,7 @@ def call(settings: Settings, request: Request, timeout: float | None = None) -> 
     timeout = settings.timeout if timeout is None else checked_timeout(timeout)
     ends_at = clock.monotonic() + timeout
     failures = redirects = 0
+    request = replace(request, headers={**settings.headers, **request.headers})
     while True:
         reply = yield Send(request, max(ends_at - clock.monotonic(), 0.001))
         if isinstance(reply, Answer) and reply.status in SUCCESS_STATUSES:
@@ -163,9 +166,47 @@ def checked_timeout(seconds: float) -> float:
 TIMEOUT_SECONDS_MAX = 86_400
 
 
-def invalid_answer(message: str, status: int) -> PlatenError:
+# What the client sets itself.
+OWN_HEADERS = frozenset(
+    {
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "idempotency-key",
+        "transfer-encoding",
+    }
+)
+
+
+def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Returns the headers of a caller. Raises ``ValueError`` if one is the client's own, or cannot be sent."""
+    for name, value in headers.items():
+        if not isinstance(name, str) or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+            raise ValueError("headers: a name must have letters, digits and dashes only")
+        if name.lower() == "idempotency-key":
+            raise ValueError("headers: pass idempotency-key as idempotency_key")
+        if name.lower() in OWN_HEADERS:
+            raise ValueError(f"headers: the client sets {name.lower()} itself")
+        if not isinstance(value, str) or not re.fullmatch(r"[\t\x20-\x7e]*", value):
+            raise ValueError(f"headers: the value of {name} must be printable ASCII, without a line end")
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def checked_retries(retries: int) -> int:
+    if not 0 <= retries <= RETRIES_MAX:
+        raise ValueError(f"retries must be a number from 0 to {RETRIES_MAX}")
+    return retries
+
+
+RETRIES_MAX = 100
+
+
+def invalid_answer(message: str, answer: Answer) -> PlatenError:
     """The error of an answer that is not in the form of the service."""
-    return PlatenError("INVALID_ANSWER", message, status=status)
+    return PlatenError("INVALID_ANSWER", message, status=answer.status, request_id=answer.headers.get("x-request-id"))
 
 
 def json_of(body: bytes) -> object:

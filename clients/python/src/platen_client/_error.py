@@ -56,3 +56,15 @@ class PlatenError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
+
+
+def edge_fault_of(text: str) -> str | None:
+    """What a file or a copy has added to a text, in words without it. None if there is nothing."""
+    if text[-1:].isspace():
+        return "white space at its end: trim the file's line end"
+    # The byte order mark is no white space here.
+    if text[:1].isspace() or text[:1] == "\ufeff":
+        return "white space at its beginning: trim it"
+    if "\r" in text or "\n" in text:
+        return "a line end inside: give one secret, or a list of them"
+    return None

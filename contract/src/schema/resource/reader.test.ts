@@ -1,6 +1,6 @@
+import type { Json, JsonObject } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonObject } from '../../brand.ts'
-import { type Kind, SPEC_SCHEMAS } from '../resource.ts'
+import { type Kind, SPEC_SCHEMAS } from '../../domain/resource-spec.ts'
 import { resourceReader } from './reader.ts'
 
 const read = resourceReader()
@@ -309,11 +309,11 @@ describe('around the spec', () => {
   test.for<[Kind, JsonObject, string | undefined]>([
     ['Plan', { name: 'a.b' }, undefined],
     ['Tenant', { name: 'a'.repeat(63) }, undefined],
-    ['Tenant', { name: 'a'.repeat(64) }, '/metadata/name must NOT have more than 63 characters'],
+    ['Tenant', { name: 'a'.repeat(64) }, '/metadata/name must have at most 63 characters'],
     ['Tenant', { name: 'a.b' }, '/metadata/name does not have the required form'],
     ['Tenant', { name: 'acme', namespace: 'default' }, '/metadata/namespace is not a known field'],
     ['Plan', { name: 'acme', namespace: 'default' }, '/metadata/namespace is not a known field'],
-    ['Template', { name: 'a', namespace: 'a'.repeat(64) }, '/metadata/namespace must NOT have more than 63 characters'],
+    ['Template', { name: 'a', namespace: 'a'.repeat(64) }, '/metadata/namespace must have at most 63 characters'],
     ['Template', { name: 'a.b' }, '/spec/code is required, because metadata.name is not a valid template code'],
     ['ApiKey', { name: 'a.b', namespace: 'team-acme', labels: { a: 'b' }, annotations: { a: 'b' } }, undefined],
     ['ApiKey', { labels: {} }, '/metadata/name is required'],

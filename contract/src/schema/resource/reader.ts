@@ -1,8 +1,8 @@
 /** Reads the manifests of the four kinds, and of the ConfigMaps and Secrets beside them. */
-import type { JsonObject } from '../../brand.ts'
-import { sha256 } from '../../canonical-json.ts'
-import type { ErrorDetail } from '../../error.ts'
-import { type Kind, type ResourceManifest, SPEC_SCHEMAS } from '../resource.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import type { ErrorDetail } from '../../domain/error.ts'
+import { type Kind, type ResourceManifest, SPEC_SCHEMAS } from '../../domain/resource-spec.ts'
 import { compileValidator } from '../validator.ts'
 import { brokenRules } from './rule.ts'
 

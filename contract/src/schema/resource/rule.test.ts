@@ -1,6 +1,6 @@
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../../brand.ts'
-import { type Kind, type ResourceManifest } from '../resource.ts'
+import type { Kind, ResourceManifest } from '../../domain/resource-spec.ts'
 import { resourceReader } from './reader.ts'
 import { brokenChanges } from './rule.ts'
 
@@ -41,7 +41,7 @@ describe('a fault is reported by its place', () => {
       '/spec/htmlRateLimitPerMinute needs htmlEngineEnabled: true',
     ],
     ['Tenant', {}, '/spec/planRef is required'],
-    ['Tenant', { planRef: { name: 'p' }, overrides: {} }, '/spec/overrides must NOT have fewer than 1 properties'],
+    ['Tenant', { planRef: { name: 'p' }, overrides: {} }, '/spec/overrides must not be empty'],
     [
       'Tenant',
       { planRef: { name: 'p' }, webhooks: { allowCidrs: ['10.0.0.0/8', 'all'] } },
@@ -56,10 +56,11 @@ describe('a fault is reported by its place', () => {
     ],
     ['Template', { tenantRef, html, engine: 'ReactPdf' }, NEEDS_HTML],
     ['Template', { tenantRef, html }, NEEDS_HTML],
+    ['Template', { tenantRef, reactPdf: { source: {} } }, '/spec/reactPdf/source must not be empty'],
     [
       'Template',
-      { tenantRef, reactPdf: { source: {} } },
-      '/spec/reactPdf/source must NOT have fewer than 1 properties',
+      { tenantRef, reactPdf, pageSize: 'A4' },
+      '/spec/pageSize is not a known field (did you mean options.pageSize?)',
     ],
     [
       'Template',

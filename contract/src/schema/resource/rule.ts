@@ -2,16 +2,16 @@
  * Rules between fields of a manifest, and between its old and new state. A cluster enforces the same in CEL. Here the messages tell an
  * author what to do.
  */
-import { cidrsOf, isWithin, parseCidr } from '../../address.ts'
-import { apiKeySpecDefaults } from '../../crd/api-key.ts'
-import { templateSpecDefaults } from '../../crd/template.ts'
-import type { ErrorDetail } from '../../error.ts'
-import { INSTANT_FORMAT, parseInstant } from '../../instant.ts'
-import { LANGUAGE_TAG } from '../../intl.ts'
-import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../../limit.ts'
+import { cidrsOf, isWithin, parseCidr } from '@platen/lib/address.ts'
+import { INSTANT_FORMAT, parseInstant } from '@platen/lib/instant.ts'
+import { LANGUAGE_TAG } from '@platen/lib/intl.ts'
+import { apiKeySpecDefaults } from '../../domain/crd/api-key.ts'
+import { templateSpecDefaults } from '../../domain/crd/template.ts'
+import type { ErrorDetail } from '../../domain/error.ts'
+import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '../../domain/limit.ts'
+import type { ApiKeySpec, ResourceManifest, TemplateSpec, TenantSpec } from '../../domain/resource-spec.ts'
+import { ROTATE_ANNOTATION, ROTATE_POINTER } from '../../domain/resource-spec.ts'
 import { TEMPLATE_CODE_PATTERN } from '../render-request.ts'
-import type { ApiKeySpec, ResourceManifest, TemplateSpec, TenantSpec } from '../resource.ts'
-import { ROTATE_ANNOTATION, ROTATE_POINTER } from '../resource.ts'
 
 /** The rules that a manifest breaks. It must have passed the schema of its kind. */
 export function brokenRules(written: ResourceManifest): readonly ErrorDetail[] {

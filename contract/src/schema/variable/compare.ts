@@ -1,7 +1,8 @@
 /** Keywords that compare whole values, in linear time and without calling methods that the data may bring along. */
+
+import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
 import { _ } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { isJsonObject, type Json, type JsonObject } from '../../brand.ts'
 import { FAULT_STEPS, type Steps, type Weight } from './budget.ts'
 
 /** `uniqueItems` in linear time. That of ajv compares each item with each other. */
@@ -11,7 +12,7 @@ export function compareByText(ajv: Ajv2020, steps: Steps): void {
     keyword: 'uniqueItems',
     type: 'array',
     schemaType: 'boolean',
-    error: { message: 'must NOT have duplicate items' },
+    error: { message: 'must not have the same item twice' },
     validate(isWanted: boolean, items: readonly Json[]) {
       if (!isWanted) return true
       const texts = new Set<string>()

@@ -6,9 +6,9 @@
  * `\s` matches less, and its `.` matches more.
  */
 import { RE2JS } from 're2js'
-import { PATTERN_SIZE_MAX } from '../../limit.ts'
+import { PATTERN_SIZE_MAX } from '../../domain/limit.ts'
 
-export interface Pattern {
+interface Pattern {
   /** Whether any part of the text matches. */
   readonly test: (text: string) => boolean
   /** The worst-case cost of testing a text of so many characters, in steps of about ten nanoseconds. */

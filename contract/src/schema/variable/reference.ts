@@ -1,5 +1,5 @@
 /** References of a `variablesSchema` to parts of itself: `#/$defs/line`. Pure. */
-import type { Json, JsonObject } from '../../brand.ts'
+import type { Json, JsonObject } from '@platen/lib/brand.ts'
 
 /** The part of the schema that a JSON pointer (RFC 6901) in a reference names. Undefined if there is none. */
 export function referencedPart(root: JsonObject, reference: string): Json | undefined {

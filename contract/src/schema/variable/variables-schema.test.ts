@@ -1,6 +1,6 @@
+import type { Json, JsonObject } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
-import type { Json, JsonObject } from '../../brand.ts'
-import { FORMAT_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX } from '../../limit.ts'
+import { FORMAT_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX } from '../../domain/limit.ts'
 import { compileVariablesSchema } from './variables-schema.ts'
 
 const faultsOf = (schema: JsonObject, value: unknown) =>
@@ -225,13 +225,17 @@ describe('nothing goes on for ever:', () => {
     expect(faultsOf({ properties: { a: { uniqueItems: true } } }, { a: [...list, { at: 7 }] })).toHaveLength(1)
   })
 
-  test.for(['url', 'email', 'date-time', 'hostname', 'uri-template', 'regex'])(
-    'a format of %s with megabytes',
-    (format) => {
-      const text = `http://${'a:'.repeat(1_000_000)}@`
-      expect(faultsOf({ properties: { a: { format } } }, { a: text })).toEqual([`/a must match format "${format}"`])
-    },
-  )
+  test.for([
+    ['url', 'a URL such as https://example.com/a'],
+    ['email', 'an e-mail address such as ann@example.com'],
+    ['date-time', 'a time such as 2026-11-21T12:00:00Z'],
+    ['hostname', 'a host name such as www.example.com'],
+    ['uri-template', 'of the format uri-template'],
+    ['regex', 'of the format regex'],
+  ] as const)('a format of %s with megabytes', ([format, form]) => {
+    const text = `http://${'a:'.repeat(1_000_000)}@`
+    expect(faultsOf({ properties: { a: { format } } }, { a: text })).toEqual([`/a must be ${form}`])
+  })
 })
 
 test('a text longer than any of its format does not fit it', () => {

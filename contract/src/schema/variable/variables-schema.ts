@@ -3,11 +3,12 @@
  * ajv to compile it, the time of its patterns (`pattern.ts`) and formats, and the steps of checking one body. A handful of references that
  * branch would otherwise run forever. All of it is counted, so what fits once always fits.
  */
+
+import type { JsonObject } from '@platen/lib/brand.ts'
+import { messageOf } from '@platen/lib/thrown.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { JsonObject } from '../../brand.ts'
-import { FORMAT_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX } from '../../limit.ts'
-import { messageOf } from '../../thrown.ts'
+import { FORMAT_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX } from '../../domain/limit.ts'
 import { AJV_OPTIONS, assertSchema, compileWith, type Validator } from '../validator.ts'
 import { OutOfSteps, Steps, Weight } from './budget.ts'
 import { compareByText, compareByValue } from './compare.ts'

@@ -1,11 +1,12 @@
-import { memoryArtifactStore } from '@platen/adapters/memory/artifact-store.ts'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
-import type { ErasureSpec, ErasureStatus } from '@platen/contract/crd/erasure.ts'
-import { decodeErasure, encodeErasure, type ListedErasureOrder } from '@platen/contract/erasure.ts'
+import type { ErasureSpec, ErasureStatus } from '@platen/contract/domain/crd/erasure.ts'
+import { decodeErasure, encodeErasure, type ListedErasureOrder } from '@platen/contract/domain/erasure.ts'
 import { expect, test } from 'vitest'
 import { aRenderId, aTenant, NEVER } from '../../../../test/fixture/build.ts'
+import { memoryArtifactStore } from '../../../../test/fixture/memory/artifact-store.ts'
+import { manualClock } from '../../../../test/fixture/memory/clock.ts'
 import { aTenantResource } from '../../../../test/fixture/resource.ts'
 import type { KubeObject } from '../../cluster/object.ts'
+import { type ObjectLocation, pathOf } from '../../cluster/path.ts'
 import { packStatus } from '../../reconcile/packed-status.ts'
 import type { ResourceView } from '../../reconcile/resource-view.ts'
 import { ERASURE_POLL_MS_MAX, ERASURE_POLL_MS_MIN } from '../limit.ts'
@@ -48,15 +49,15 @@ function scene(spec: Omit<ErasureSpec, 'tenantRef'>, { namespace = 'team-acme' }
     client: {
       list: unused,
       watch: unused,
-      async mergePatch(path: string, patch: object): Promise<KubeObject> {
-        expect(path).toBe(`/apis/platen.dev/v1alpha1/namespaces/${namespace}/erasures/gdpr-1/status`)
+      async mergePatch(at: ObjectLocation, patch: object): Promise<KubeObject> {
+        expect(pathOf(at)).toBe(`/apis/platen.dev/v1alpha1/namespaces/${namespace}/erasures/gdpr-1/status`)
         const { status } = patch as { readonly status: ErasureStatus }
         world.status = JSON.parse(JSON.stringify({ ...world.status, ...status }))
         world.writes += 1
         return { metadata: { name: 'gdpr-1', uid: 'uid-1', resourceVersion: '1' } }
       },
-      async remove(path: string, uid: string) {
-        world.removed.push(`${path} ${uid}`)
+      async remove(at: ObjectLocation, uid: string) {
+        world.removed.push(`${pathOf(at)} ${uid}`)
       },
     },
     artifacts,

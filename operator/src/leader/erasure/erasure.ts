@@ -6,9 +6,8 @@
  * an order again changes nothing, so a reconcile may start again at any time. What the order cannot tell any more once it is removed is in
  * the status.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import { canonicalJson } from '@platen/contract/canonical-json.ts'
-import type { ErasureSpec } from '@platen/contract/crd/erasure.ts'
+
+import type { ErasureSpec } from '@platen/contract/domain/crd/erasure.ts'
 import {
   decodeErasure,
   type ErasureOrder,
@@ -17,31 +16,39 @@ import {
   type ListedErasureOrder,
   lastRoundAt,
   listedErasureKey,
-} from '@platen/contract/erasure.ts'
+} from '@platen/contract/domain/erasure.ts'
+import type { ArtifactAddress } from '@platen/contract/domain/render.ts'
+import { parseRenderId } from '@platen/contract/domain/render-id.ts'
+import type { Uid } from '@platen/contract/domain/resource.ts'
+import type { Tenant } from '@platen/contract/domain/tenant.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import type { Ids } from '@platen/contract/port/ids.ts'
-import type { Log } from '@platen/contract/port/log.ts'
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
-import type { ArtifactAddress } from '@platen/contract/render.ts'
-import { parseRenderId } from '@platen/contract/render-id.ts'
-import type { Uid } from '@platen/contract/resource.ts'
-import type { Tenant } from '@platen/contract/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import { canonicalJson } from '@platen/lib/canonical-json.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import type { Log } from '@platen/lib/log.ts'
 import type { ClusterClient } from '../../cluster/client.ts'
 import { isConflict, isNotFound } from '../../cluster/error.ts'
 import { type Informer, openInformer } from '../../cluster/informer.ts'
 import type { KubeObject } from '../../cluster/object.ts'
-import { pathOf } from '../../cluster/path.ts'
 import { WorkQueue } from '../../queue/work-queue.ts'
 import { runWorkers } from '../../queue/worker.ts'
 import type { ResourceCache } from '../../reconcile/resource-cache.ts'
 import { mergePatchOf } from '../../reconcile/status.ts'
-import { ERASURE_IDLE_MS_MAX, ERASURE_POLL_MS_MAX, ERASURE_POLL_MS_MIN, ERASURE_WORKERS } from '../limit.ts'
+import { ERASURE_POLL_MS_MAX, ERASURE_POLL_MS_MIN } from '../limit.ts'
 import { type ErasureView, finishedAtOf, type KeptTopic, type Progress, statusOf } from './status.ts'
+
+const SECOND_MS = 1000
+/** Longest wait before a finished Erasure is looked at again. A timer cannot be longer than 24 days. */
+const ERASURE_IDLE_MS_MAX = 24 * 3600 * SECOND_MS
+
+/** Erasures that are looked at together. Each waits for one request to the artifact store. */
+const ERASURE_WORKERS = 4
 
 export type { KeptTopic } from './status.ts'
 
-export interface ErasureOptions {
+interface ErasureOptions {
   readonly client: Pick<ClusterClient, 'list' | 'watch' | 'mergePatch' | 'remove'>
   readonly artifacts: Pick<ArtifactStore, 'create' | 'get'>
   readonly serviceBucket: string
@@ -68,7 +75,7 @@ export async function runErasures(options: ErasureOptions, signal: AbortSignal):
   await using erasures: Informer<ErasureView> = openInformer<ErasureView>({
     ...options,
     kind: 'Erasure',
-    path: pathOf(COLLECTION),
+    of: COLLECTION,
     read: viewOf,
     onChange: ({ key }) => queue.add(key),
   })
@@ -103,7 +110,7 @@ export async function reconcileErasure(
   if (canonicalJson(status) !== canonicalJson(view.status)) {
     const { name, namespace, uid } = view.metadata
     const patch = { metadata: { name, namespace, uid }, status: mergePatchOf(view.status, status) }
-    await options.client.mergePatch(pathOfView(view, 'status'), patch, signal).catch(ignoreIfGone)
+    await options.client.mergePatch(locationOf(view, 'status'), patch, signal).catch(ignoreIfGone)
   }
   const age = clock.now() - view.metadata.createdAt
   return Math.min(Math.max(age / 10, ERASURE_POLL_MS_MIN), ERASURE_POLL_MS_MAX)
@@ -200,7 +207,7 @@ async function removeAfterTtl(
   if (finishedAt === undefined || ttlSecondsAfterFinished === undefined) return undefined
   const waitMs = finishedAt + ttlSecondsAfterFinished * 1000 - clock.now()
   if (waitMs > 0) return Math.min(waitMs, ERASURE_IDLE_MS_MAX)
-  await client.remove(pathOfView(view), view.metadata.uid, signal).catch(ignoreIfGone)
+  await client.remove(locationOf(view), view.metadata.uid, signal).catch(ignoreIfGone)
   return undefined
 }
 
@@ -210,6 +217,6 @@ function ignoreIfGone(error: unknown): undefined {
   throw error
 }
 
-function pathOfView({ metadata: { name, namespace } }: ErasureView, subresource?: 'status'): string {
-  return pathOf({ ...COLLECTION, namespace, name, ...(subresource && { subresource }) })
+function locationOf({ metadata: { name, namespace } }: ErasureView, subresource?: 'status') {
+  return { ...COLLECTION, namespace, name, ...(subresource && { subresource }) }
 }

@@ -1,8 +1,9 @@
 /** Computes the status of an Erasure. Pure. */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { ErasureSpec, ErasureStatus } from '@platen/contract/crd/erasure.ts'
-import { type ErasureOrder, isDone, isListed, keptInKafkaUntil, lastRoundAt } from '@platen/contract/erasure.ts'
-import { dayOf } from '@platen/contract/expiry.ts'
+
+import type { ErasureSpec, ErasureStatus } from '@platen/contract/domain/crd/erasure.ts'
+import { type ErasureOrder, isDone, isListed, keptInKafkaUntil, lastRoundAt } from '@platen/contract/domain/erasure.ts'
+import { dayOf } from '@platen/contract/stored/expiry.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { isConditionTrue, kubernetesTime } from '../../reconcile/status.ts'
 
 /** An Erasure as the API server has it. */

@@ -1,26 +1,42 @@
 /** What is to be said of a document that was printed, though not as it was meant. Pure. */
-import type { Warning } from '@platen/contract/warning.ts'
+import type { Warning } from '@platen/contract/domain/warning.ts'
+import type { DamagedImage } from '../../template/html/data-image.ts'
+import { type IgnoredStyle, patternOf } from '../../template/html/unprinted-css.ts'
 import { FINDINGS_MAX, QUOTE_CHARS_MAX } from '../limit.ts'
 import type { Inspection } from './load.ts'
-import type { Refusal } from './request.ts'
+import type { Refusal, Requests } from './request.ts'
+import type { DocumentFaults } from './script/fault-script.ts'
 import type { Report } from './script/preface.ts'
 
 /** A warning whose place in the source is not known yet. */
 export interface Finding extends Pick<Warning, 'code' | 'message'> {
   /** An address that the source may have literally. */
   readonly address?: string
+  /** The name of an element that the source may have. */
+  readonly element?: string
+  /** Of a declaration that the source may have. */
+  readonly pattern?: RegExp
   /** Where a script failed. */
   readonly at?: Pick<Report, 'file' | 'line' | 'column'>
 }
 
 /** The findings of one document, for each kind in the order of the document. */
-export function findingsOf({ faults, reports }: Inspection, refused: readonly Refusal[]): Finding[] {
+export function findingsOf({ faults, reports }: Inspection, requests: Pick<Requests, 'refused' | 'flawed'>): Finding[] {
+  const refused = requests.refused()
   const requested = new Set(refused.map(({ url }) => url))
   const unrequested = faults.unrequested.filter((address) => !requested.has(address))
   return [
     ...[...refused.map(refusal), ...unrequested.map(unreachable)].slice(0, FINDINGS_MAX),
     ...faults.images.map(damagedImage),
+    ...requests
+      .flawed()
+      .flatMap(({ url, styles, why }) => [
+        ...styles.map((style) => ignoredStyle(style, url)),
+        ...(why === undefined ? [] : [damaged({ url, why })]),
+      ]),
     ...faults.fonts.map(damagedFont),
+    ...faults.unaddressed.map(absentImage),
+    ...faults.links.map(brokenLink),
     ...reports.map(failure),
   ]
 }
@@ -50,9 +66,57 @@ export function edgeRefusal(address: string): Finding {
   return { code: 'file_refused', message: `the image ${shown(address)} was not loaded: ${reason}`, address }
 }
 
+/** An image that the HTML has in itself. */
+export function damaged({ url, why }: DamagedImage): Finding {
+  if (why === 'unreadable') return damagedImage(url)
+  const message = `an image of the document ends too early, so only its beginning is printed: ${shown(url)}`
+  return { code: 'file_damaged', message, address: url }
+}
+
 function damagedImage(url: string): Finding {
   return { code: 'file_damaged', message: `an image of the document cannot be decoded: ${shown(url)}`, address: url }
 }
+
+function absentImage(name: string): Finding {
+  const message = `the image ${name} has no address, so nothing is drawn; ask for its value first, as in {% if logo %}`
+  return { code: 'image_absent', message, element: name }
+}
+
+function brokenLink({ address, name }: DocumentFaults['links'][number]): Finding {
+  const where = `the link ${name} leads nowhere: `
+  return { code: 'link_broken', message: where + whyBroken(address), ...(address !== '' && { address }) }
+}
+
+function whyBroken(address: string): string {
+  if (address === '' || address === '#') return 'it has no address'
+  if (address.startsWith('#')) return `no element has the id ${cut(address.slice(1))}`
+  const [, scheme] = /^\s*([a-z][a-z0-9+.-]*):/i.exec(address) ?? []
+  if (scheme !== undefined && !/^https?$/i.test(scheme))
+    return `a reader of a PDF cannot follow ${scheme.toLowerCase()}:`
+  return `${shown(address)} is not a whole address, such as https://example.com/`
+}
+
+/** `where` names a style sheet that is not of the document itself. */
+export function ignoredStyle({ what, declaration }: IgnoredStyle, where?: string): Finding {
+  const pattern = where === undefined ? patternOf(what) : undefined
+  const from = where === undefined ? '' : ` (${shown(where)})`
+  const place = pattern === undefined ? {} : { pattern }
+  if (what === 'image') {
+    return {
+      code: 'image_absent',
+      message: `a style names an image without an address: ${declaration}${from}`,
+      ...place,
+    }
+  }
+  return { code: 'style_ignored', message: `${declaration}: ${EFFECTS[what]}${from}`, ...place }
+}
+
+const EFFECTS = {
+  footnote: 'Chromium has no footnotes, so the text stands where it is written',
+  counter:
+    'Chromium counts pages only in the boxes of the margin, such as @page { @bottom-right { … } }, and prints 0 here',
+  break: 'Chromium begins a new page, whether that is a left or a right one',
+} as const
 
 function damagedFont(family: string): Finding {
   return { code: 'file_damaged', message: `the font ${cut(family)} of a data: URL cannot be read` }

@@ -1,12 +1,15 @@
 /** Loads a document into a page: its HTML with its assets, then the render options over it. Then reports what the document contains. */
-import type { Instant } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { raceAbort } from '@platen/contract/race.ts'
-import type { RenderOptions } from '@platen/contract/render-options.ts'
-import type { Asset } from '@platen/contract/tenant.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { RenderOptions } from '@platen/contract/domain/render-options.ts'
+import type { Asset } from '@platen/contract/domain/tenant.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { raceAbort } from '@platen/lib/race.ts'
+import type { CDPSession, Page } from 'puppeteer'
 import type { RemoteFile } from '../../template/asset/remote-images.ts'
 import type { Coverage } from '../../template/html/coverage.ts'
+import type { DamagedImage } from '../../template/html/data-image.ts'
 import type { FilledHtml } from '../../template/html/fill.ts'
 import {
   marginFaultOf,
@@ -15,14 +18,14 @@ import {
   type SourcePage,
   sideMargins,
 } from '../../template/html/page-css.ts'
-import { assetNamed } from '../../template/html/reference.ts'
-import type { Session } from '../connection.ts'
+import { assetNamed, withFirst } from '../../template/html/reference.ts'
 import { METADATA_CHARS_MAX } from '../limit.ts'
 import { fallbackScript } from './script/fallback.ts'
-import { mayStyleRelatively } from './script/fault-script.ts'
+import { ADDRESS_END_CHARS, mayStyleRelatively } from './script/fault-script.ts'
 import { plainFacts } from './script/plain-facts.ts'
 import { READY, REPORTS, type Report, reportsOf, withPreface } from './script/preface.ts'
 import { type DocumentFacts, finishScript, inspectScript, SOURCE_PAGE } from './script/script.ts'
+import { HOLD_STILL, mayMove, withoutMotion } from './script/still-script.ts'
 
 export interface PrintDocument extends FilledHtml {
   readonly options: RenderOptions
@@ -40,8 +43,12 @@ export interface PrintDocument extends FilledHtml {
   readonly isScripted: boolean
   /** The characters of its fonts. Present if the document may contain characters that no font has. */
   readonly coverage?: Coverage
+  /** The damaged images in it. Absent means none. */
+  readonly damaged?: readonly DamagedImage[]
   /** Whether it may have characters for which other fonts than those of Latin, Greek and Cyrillic text are needed. */
   readonly isMultiscript: boolean
+  /** About its styles. See `styleScript`. */
+  readonly styleQuestions?: string | undefined
 }
 
 /** The hosts of a template, and how to fetch a file from them. See `RemoteFiles`. */
@@ -52,8 +59,9 @@ export interface RemoteSource {
 }
 
 /** The frame to load a document into. */
-export interface PageFrame {
-  readonly session: Session
+interface PageFrame {
+  readonly page: Page
+  readonly session: CDPSession
   readonly frameId: string
   readonly clock: Clock
 }
@@ -84,12 +92,16 @@ export const LOAD_MS_MAX = 5_000
  * and `asset_unavailable`. The caller need not wait for it once `ended` aborts.
  */
 export async function load(frame: PageFrame, document: PrintDocument, ended: AbortSignal): Promise<LoadedDocument> {
-  const { session, frameId, clock } = frame
+  const { page, session, frameId, clock } = frame
   const { options, title, isScripted } = document
-  const html = isScripted ? withPreface(document.html, document.assets) : document.html
+  const mayDrawIcons = isScripted || UNADDRESSED.test(document.html)
+  const styled = mayDrawIcons ? withFirst(document.html, WITHOUT_ICONS) : document.html
+  const isMoving = !isScripted && mayMove(styled)
+  const still = isMoving ? withoutMotion(styled) : styled
+  const html = isScripted ? withPreface(styled, document.assets) : still
   const timeout = () => (document.remote === undefined ? clock.timeout(LOAD_MS_MAX) : ended)
   const timedOut = timeout()
-  const loaded = nextLoad(session)
+  const loaded = nextLoad(page)
   await session.send('Page.setDocumentContent', { frameId, html })
   await unlessTimedOut(loaded, timedOut)
   const hasWaited = isScripted && (await askPreface(session, READY)) === 'waited'
@@ -112,6 +124,7 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
     const [family] = (await unlessTimedOut(finished, hasWaited ? timeout() : timedOut)) ?? []
     if (family !== undefined) throw notShown(`the font ${family.slice(0, 100)} could not be loaded`)
   }
+  if (isMoving || document.remote !== undefined) await run(HOLD_STILL)
   return {
     sides: sideMargins(options, source),
     run,
@@ -120,7 +133,10 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
       const { coverage } = document
       const known = isScripted || coverage !== undefined ? undefined : plainFacts(html)
       if (known !== undefined) return { ...known, reports: [] }
-      const looking = { coverage, hosts, isScripted, mayStyleRelatively: mayStyleRelatively(html) }
+      const damagedAddresses = (document.damaged ?? []).map(
+        ({ url }) => [url.slice(0, ADDRESS_END_CHARS), url.slice(-ADDRESS_END_CHARS)] as const,
+      )
+      const looking = { coverage, hosts, isScripted, mayStyleRelatively: mayStyleRelatively(html), damagedAddresses }
       const [{ broken, ...facts }, reports] = await Promise.all([
         run<DocumentFacts>(inspectScript(looking)),
         isScripted ? askPreface(session, REPORTS) : '',
@@ -134,14 +150,22 @@ export async function load(frame: PageFrame, document: PrintDocument, ended: Abo
   }
 }
 
+/** An image without an address is a broken one to Chromium, which draws an icon and its alt text. An image in a `picture` may have another. */
+const WITHOUT_ICONS = `<style>${[
+  'img:not([srcset],picture:has(source[srcset]:not([srcset=""]))>*)',
+  'input[type=image i]',
+]
+  .map((image) => `${image}:is(:not([src]),[src=""],[src=" "])`)
+  .join()}{visibility:hidden!important}</style>`
+
 function notShown(reason: string): ServiceError {
   return new ServiceError('asset_unavailable', `the document: ${reason}`)
 }
 
 /** Resolves when the running load has ended. */
-export function nextLoad(session: Session): Promise<void> {
+export function nextLoad(page: Page): Promise<void> {
   return new Promise((resolve) => {
-    session.once('Page.loadEventFired', () => resolve())
+    page.once('load', () => resolve())
   })
 }
 
@@ -161,7 +185,7 @@ async function unlessTimedOut<Result>(work: Promise<Result>, timedOut: AbortSign
 }
 
 /** Runs one of our scripts. Each returns its result as JSON. */
-async function evaluate<Result>(session: Session, expression: string, world: number | undefined): Promise<Result> {
+async function evaluate<Result>(session: CDPSession, expression: string, world: number | undefined): Promise<Result> {
   const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
     expression,
     awaitPromise: true,
@@ -179,7 +203,7 @@ async function evaluate<Result>(session: Session, expression: string, world: num
 }
 
 /** Asks the preface, in the document's own world, where scripts of the document may have run before. '' is any answer that is no text. */
-async function askPreface(session: Session, expression: string): Promise<string> {
+async function askPreface(session: CDPSession, expression: string): Promise<string> {
   const { result } = await session.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })
   return typeof result.value === 'string' ? result.value : ''
 }
@@ -188,4 +212,5 @@ async function askPreface(session: Session, expression: string): Promise<string>
 const HAS_TITLE = /<title>\s{0,9}[^<\s]/i
 const HAS_LONG_TITLE = new RegExp(`<title>[^<]{${METADATA_CHARS_MAX}}`, 'i')
 const NAMES_FONTS = /@font-face/i
+const UNADDRESSED = /<(?:img|input)\b(?![^<>]*\ssrc(?:set)?\s{0,9}=\s{0,9}["']?\s{0,9}[^\s"'<>])/i
 const HAS_MARGIN_BOXES = /@(?:top|right|bottom|left)-/i

@@ -6,11 +6,16 @@
  * Process sizes come from `/proc`. Where there is none, as on macOS, only V8's limit applies.
  */
 import { readFileSync } from 'node:fs'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { BrowserLost, type RunningBrowser } from '../launch.ts'
-import { BROWSER_OWN_MEMORY_BYTES_MAX, PAGE_MEMORY_BYTES_MAX } from '../limit.ts'
+import { PAGE_MEMORY_BYTES_MAX } from '../limit.ts'
 import type { PrintDocument } from './load.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+/** Memory of each browser process without a page: usually 100 MiB, 600 with a thousand frames. Scripts can fill 2 GiB with blobs. */
+const BROWSER_OWN_MEMORY_BYTES_MAX = 1024 * MIB
 
 export interface PageMemory {
   /**

@@ -2,8 +2,9 @@
  * Prints documents whose links name the page of their target: once to find the pages, and once more with them. Numbers may move what
  * follows them, so a document is printed again while they still change, at most three times in all.
  */
+
+import type { CDPSession } from 'puppeteer'
 import { TARGET_PAGE } from '../../template/html/target-counter.ts'
-import type { Session } from '../connection.ts'
 import { QUOTE_CHARS_MAX } from '../limit.ts'
 import { destinationPages } from '../pdf.ts'
 import type { Finding } from './finding.ts'
@@ -12,7 +13,7 @@ import { type PrintedBeside, print } from './print.ts'
 
 const PRINTS_MAX = 3
 
-export interface NumberedPrint {
+interface NumberedPrint {
   readonly pdf: Uint8Array
   /** The links whose target is not there. */
   readonly findings: readonly Finding[]
@@ -22,7 +23,7 @@ type NumberedDocument = PrintedBeside & Pick<LoadedDocument, 'run'> & { readonly
 
 /** Prints the document, with the pages of its links if it names them. Throws as `print` does. */
 export async function printNumbered(
-  session: Session,
+  session: CDPSession,
   { run, hasTargetPages = false, ...beside }: NumberedDocument,
 ): Promise<NumberedPrint> {
   if (!hasTargetPages) return { pdf: await print(session, beside), findings: [] }

@@ -1,11 +1,11 @@
 /** Prints the content of a page as a PDF. */
-import { ServiceError } from '@platen/contract/error.ts'
-import { PDF_BYTES_MAX } from '@platen/contract/limit.ts'
-import type { Protocol } from 'puppeteer'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { PDF_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import { type CDPSession, type Protocol, ProtocolError } from 'puppeteer'
 import { PDF_PAGES_MAX } from '../../limit.ts'
 import { pageCountOf } from '../../pdf/page-count.ts'
 import { PAGE_DEFAULT } from '../../template/html/page-css.ts'
-import { AnswerTooLarge, type Session } from '../connection.ts'
+import { ANSWER_TOO_LARGE } from '../message-reader.ts'
 import { setDates } from '../pdf.ts'
 import type { LoadedDocument, PrintDocument } from './load.ts'
 import { SMALL_PAGES_MAX } from './small.ts'
@@ -25,7 +25,7 @@ const CHUNK_BYTES = 4 * 1024 * 1024
  * Prints the document in the page of `session`, with header and footer in the margins of each page. Throws `page_limit` and
  * `template_error`.
  */
-export async function print(session: Session, beside: PrintedBeside): Promise<Uint8Array> {
+export async function print(session: CDPSession, beside: PrintedBeside): Promise<Uint8Array> {
   const { header, footer, date } = beside
   const pdf = await printToPdf(session, beside.isSmall, {
     ...PAGE_DEFAULT,
@@ -51,7 +51,7 @@ function marginBox(template: string | undefined, { sides: { left, right } }: Pri
 }
 
 /** Chromium writes a stream to a file and reads it from there. For a small document, that takes a tenth of its time. */
-async function printToPdf(session: Session, isSmall: boolean, parameters: Parameters): Promise<Buffer> {
+async function printToPdf(session: CDPSession, isSmall: boolean, parameters: Parameters): Promise<Buffer> {
   const small = isSmall ? await printSmall(session, parameters) : undefined
   if (small !== undefined) return small
   const { stream } = await session.send('Page.printToPDF', {
@@ -66,7 +66,7 @@ async function printToPdf(session: Session, isSmall: boolean, parameters: Parame
 type Parameters = Omit<Protocol.Page.PrintToPDFRequest, 'pageRanges' | 'transferMode'>
 
 /** Undefined if the PDF is not small: Chromium then holds no more of it than the first pages. */
-async function printSmall(session: Session, parameters: Parameters): Promise<Buffer | undefined> {
+async function printSmall(session: CDPSession, parameters: Parameters): Promise<Buffer | undefined> {
   try {
     const { data } = await session.send('Page.printToPDF', {
       ...parameters,
@@ -76,7 +76,7 @@ async function printSmall(session: Session, parameters: Parameters): Promise<Buf
     const pdf = Buffer.from(data, 'base64')
     return pageCountOf(pdf) > SMALL_PAGES_MAX ? undefined : pdf
   } catch (error) {
-    if (!(error instanceof AnswerTooLarge)) throw error
+    if (!(error instanceof ProtocolError && error.originalMessage === ANSWER_TOO_LARGE)) throw error
     return undefined
   }
 }
@@ -87,7 +87,7 @@ function firstPages(pagesMax: number): Pick<Protocol.Page.PrintToPDFRequest, 'pa
 }
 
 /** Reads in chunks. One answer would be one string, and a hostile document can reach the maximum length of a string. */
-async function readStream(session: Session, handle: string): Promise<Buffer> {
+async function readStream(session: CDPSession, handle: string): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for (let eof = false; !eof; ) {

@@ -5,17 +5,18 @@
  * digest.
  */
 import assert from 'node:assert/strict'
-import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Asset, AssetDigest } from '@platen/contract/tenant.ts'
-import type { Protocol } from 'puppeteer'
+import { assetUnavailable, egressUrl } from '@platen/contract/domain/egress-url.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Asset, AssetDigest } from '@platen/contract/domain/tenant.ts'
+import type { CDPSession, Protocol } from 'puppeteer'
 import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX } from '../../limit.ts'
 import { checkImageHeader } from '../../template/asset/image.ts'
 import { ASSET_KINDS, type ImageKind, isFontKind, kindOf, mediaTypeOf } from '../../template/asset/kind.ts'
 import type { RemoteFile } from '../../template/asset/remote-images.ts'
 import { isScriptName } from '../../template/asset/script.ts'
+import { type DamagedImage, imageFault } from '../../template/html/data-image.ts'
 import { ASSET_ORIGIN, assetNamed, unusableAsset } from '../../template/html/reference.ts'
-import type { Session } from '../connection.ts'
+import { type IgnoredStyle, ignoredInCss } from '../../template/html/unprinted-css.ts'
 import { FINDINGS_MAX } from '../limit.ts'
 import type { PrintDocument } from './load.ts'
 
@@ -26,11 +27,22 @@ export interface Requests {
   /** Whether this document could receive another document's file from the page's cache, under the same name or URL. */
   holdsOther(document: Source): boolean
   /** Assigns the following requests to this document, until it ends. */
-  beginDocument(document: Source, ended: AbortSignal): void
+  beginDocument(document: Source & Pick<PrintDocument, 'html'>, ended: AbortSignal): void
   /** The page has lost its cache. */
   forget(): void
   /** What this document requested and did not get, as far as it is missed on its pages. */
   refused(): readonly Refusal[]
+  /** What is wrong with the files that it got from hosts. */
+  flawed(): readonly Flaw[]
+}
+
+/** A file that is shown, though not as it is meant. */
+interface Flaw {
+  readonly url: string
+  /** Of a style sheet. */
+  readonly styles: readonly IgnoredStyle[]
+  /** Of an image. */
+  readonly why?: DamagedImage['why'] | undefined
 }
 
 /** A request that was refused. */
@@ -38,9 +50,6 @@ export interface Refusal {
   readonly url: string
   readonly type: MissedType
 }
-
-/** Limits the characters of refused addresses per document. Each is reported to this process, and `<base href>` makes long ones cheap. */
-const REFUSED_CHARS_MAX = 8 * 1024 * 1024
 
 const ASSET_SCHEME = 'asset:'
 
@@ -57,7 +66,7 @@ const SCRIPT_TYPE = /^(?:text|application)\/(?:x-)?(?:java|ecma)script$/
 type Paused = Protocol.Fetch.RequestPausedEvent
 
 interface Page {
-  readonly session: Session
+  readonly session: CDPSession
   /** Its main frame. */
   readonly frameId: string
 }
@@ -66,6 +75,8 @@ interface Page {
 export function answerRequests({ session, frameId }: Page, onFault: (fault: unknown) => void): Requests {
   /** Files that were sent for a name or URL. */
   const served = new Map<string, AssetDigest>()
+  /** What is wrong with some of these, by their URL. Later documents do not request them again. */
+  const flaws = new Map<string, Flaw>()
   let current = requestsOf({ assets: [], isScripted: false }, AbortSignal.abort())
 
   function fulfil(requestId: string, file: Answer): void {
@@ -77,9 +88,6 @@ export function answerRequests({ session, frameId }: Page, onFault: (fault: unkn
     const asset = assetFor(request.url, resourceType, document.assets)
     const url = asset === undefined ? remoteUrlFor(request.url, resourceType, document) : undefined
     if (asset === undefined && url === undefined) {
-      document.chars += request.url.length
-      if (document.chars > REFUSED_CHARS_MAX)
-        throw excess(`requests refused URLs with more than ${REFUSED_CHARS_MAX} characters together`)
       const type = MISSED_TYPES.find((missed) => missed === resourceType)
       // A document that leads elsewhere is printed all the same.
       const isMissed = type !== undefined && !(type === 'Document' && frame === frameId)
@@ -99,6 +107,10 @@ export function answerRequests({ session, frameId }: Page, onFault: (fault: unkn
         if (document !== current) return
         served.set(url.href, digest)
         fulfil(requestId, file)
+        const flaw = flawOf(file, url)
+        if (flaw === undefined) return
+        flaws.set(url.href, flaw)
+        if (document.flawed.size < FINDINGS_MAX) document.flawed.set(url.href, flaw)
       }
       // Ignore failures of a document that has ended: the page may already show the next one.
       fetchAndFulfil().catch((fault: unknown) => document === current && !document.ended.aborted && onFault(fault))
@@ -122,9 +134,14 @@ export function answerRequests({ session, frameId }: Page, onFault: (fault: unkn
       }),
     beginDocument(document, ended) {
       current = requestsOf(document, ended)
+      for (const [url, flaw] of flaws) if (document.html.includes(url)) current.flawed.set(url, flaw)
     },
-    forget: () => served.clear(),
+    forget() {
+      served.clear()
+      flaws.clear()
+    },
     refused: () => Array.from(current.refused, ([url, type]) => ({ url, type })),
+    flawed: () => Array.from(current.flawed.values()),
   }
 }
 
@@ -133,13 +150,13 @@ interface DocumentRequests extends Source {
   readonly ended: AbortSignal
   /** The first addresses that it requested and did not get. */
   readonly refused: Map<string, MissedType>
+  readonly flawed: Map<string, Flaw>
   count: number
-  chars: number
   bytes: number
 }
 
 function requestsOf({ assets, remote, isScripted }: Source, ended: AbortSignal): DocumentRequests {
-  const totals = { ended, refused: new Map(), count: 0, chars: 0, bytes: 0 }
+  const totals = { ended, refused: new Map(), flawed: new Map(), count: 0, bytes: 0 }
   return { assets, isScripted, ...(remote !== undefined && { remote }), ...totals }
 }
 
@@ -170,6 +187,13 @@ async function fetchFor(
   } catch (error) {
     throw error instanceof ServiceError ? ofDocument(error) : error
   }
+}
+
+function flawOf({ bytes, type }: Answer, url: URL): Flaw | undefined {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const styles = type === 'text/css' ? ignoredInCss(data.toString()) : []
+  const why = type.startsWith('image/') ? imageFault(data) : undefined
+  return styles.length === 0 && why === undefined ? undefined : { url: url.href, styles, why }
 }
 
 function excess(what: string): ServiceError {

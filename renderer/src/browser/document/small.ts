@@ -3,7 +3,7 @@
  * that. So a document must not be able to make a large PDF from little: an effect that Chromium draws as pixels may fill each page with
  * noise, some effects draw a text many times, and an image may have many more pixels than bytes.
  */
-import type { Asset } from '@platen/contract/tenant.ts'
+import type { Asset } from '@platen/contract/domain/tenant.ts'
 import { checkImageHeader } from '../../template/asset/image.ts'
 import { isFontKind, kindOf } from '../../template/asset/kind.ts'
 import type { PrintDocument } from './load.ts'

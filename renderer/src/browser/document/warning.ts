@@ -1,14 +1,16 @@
 /** The warnings of a document of the html engine, each with its place in the source if that is known. Pure. */
-import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
-import type { Asset } from '@platen/contract/tenant.ts'
-import type { Warning } from '@platen/contract/warning.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/domain/limit.ts'
+import type { Asset } from '@platen/contract/domain/tenant.ts'
+import type { Warning } from '@platen/contract/domain/warning.ts'
 import type { RenderWork } from '../../port/engine.ts'
+import { absentValue, openLiterals } from '../../template/absent-value.ts'
 import type { FontFace } from '../../template/asset/font/default-fonts.ts'
 import { missingGlyphs } from '../../template/asset/glyph.ts'
+import type { DamagedImage } from '../../template/html/data-image.ts'
 import type { ScannedHtml } from '../../template/html/fill.ts'
-import { placeOfAddress, placeOfLine, placeOfTag } from '../../template/html/place.ts'
+import { placeOfAddress, placeOfImage, placeOfLine, placeOfPattern, placeOfTag } from '../../template/html/place.ts'
 import { ASSET_ORIGIN } from '../../template/html/reference.ts'
-import { edgeRefusal, type Finding, shown } from './finding.ts'
+import { damaged, edgeRefusal, type Finding, ignoredStyle, shown } from './finding.ts'
 import type { Inspection } from './load.ts'
 
 interface Found extends Pick<Inspection, 'missing' | 'faults'> {
@@ -21,12 +23,41 @@ interface Found extends Pick<Inspection, 'missing' | 'faults'> {
 export function warningsOf(work: RenderWork, filled: ScannedHtml, printed: Found): readonly Warning[] {
   const glyphs = missingGlyphs(printed.missing + filled.missing, { faces: printed.faces, locale: work.template.locale })
   const scripts = idleScripts(work, printed.faults.hasScript)
-  const findings = [...printed.findings, ...filled.unloaded.map(edgeRefusal)]
+  const findings = [
+    ...printed.findings,
+    ...filled.unloaded.map(edgeRefusal),
+    ...damagedImages(filled, printed).map(damaged),
+    ...(filled.absentImage === undefined ? [] : [ignoredStyle(filled.absentImage)]),
+  ]
   return [
     ...(glyphs === undefined ? [] : [glyphs]),
     ...(scripts === undefined ? [] : [scripts]),
     ...findings.map((finding) => warningOf(work, filled.html, finding)),
+    ...absentValues(work, printed.faults.texts),
   ]
+}
+
+/** Those in `data:` URLs that are shown. Chromium itself tells of images that it cannot read at all. */
+function damagedImages({ damaged, damagedInEdges }: ScannedHtml, { faults }: Found): readonly DamagedImage[] {
+  const shown = damaged.filter((_, index) => faults.damaged.includes(index))
+  return [...shown, ...damagedInEdges].filter(({ url }) => !faults.images.some((known) => url.startsWith(known)))
+}
+
+/** What scripts made of missing values. Those that Liquid printed are known with their places. */
+function absentValues({ template, data }: RenderWork, texts: readonly string[]): readonly Warning[] {
+  if (texts.length === 0) return []
+  const isLiteral = openLiterals(() => [template.html?.template ?? '', new TextDecoder().decode(data)])
+  return texts.flatMap((text) => {
+    const name = absentValue(text, isLiteral)
+    if (name === undefined) return []
+    const words = printable(text).replaceAll(/\s+/g, ' ').trim()
+    return [
+      {
+        code: 'variable_absent',
+        message: `${name} is printed${words === name ? '' : ` in “${words}”`}`.toWellFormed(),
+      },
+    ]
+  })
 }
 
 /** Scripts that did not run. Those that only the data brought are not missed: nobody wrote them to run. */
@@ -62,9 +93,11 @@ function elsewhere({ file, line }: NonNullable<Finding['at']>): string {
 function placeOf(
   { template, assets }: RenderWork,
   html: string,
-  { address, at }: Pick<Finding, 'address' | 'at'>,
+  { address, element, pattern, at }: Pick<Finding, 'address' | 'element' | 'pattern' | 'at'>,
 ): string | undefined {
   if (template.html === undefined) return undefined
+  if (element !== undefined) return placeOfImage(template.html, element)
+  if (pattern !== undefined) return placeOfPattern(template.html, pattern)
   if (address !== undefined) return placeOfAddress(template.html, address)
   if (at === undefined || at.line === 0) return undefined
   if (at.file === 'about:blank') return placeOfLine(template.html, html, at)

@@ -3,18 +3,18 @@
  * They are large and have many glyphs, so a thread keeps only the opened file, and glyphs last for one render.
  */
 import assert from 'node:assert/strict'
-import type { Font, Glyph } from 'fontkit'
+import type { Font } from 'fontkit'
 import { EMOJI_FAMILY, type FontFace } from '../../template/asset/font/default-fonts.ts'
 import { openFont } from '../../template/asset/font/font-file.ts'
 import { fallbackFamilies } from '../../template/asset/font/script.ts'
 import { readFont } from '../../template/asset/font/shared-font.ts'
 import { faceFor } from '../../template/asset/fonts.ts'
 import { isVisible } from '../../template/asset/glyph.ts'
+import { drawnFont, embedUses, nameEachUse } from './glyph-use.ts'
 import { composeAm } from './shape/shaping.ts'
-import { cacheSubsets } from './subset-cache.ts'
 
 /** The last font of every chain. It has each character: a font of its script is asked first, and then it is a box. */
-export interface LastResort extends Font {
+interface LastResort extends Font {
   /** The font of a script that has the character, or of emoji if it is to be one. */
   readonly fallbackFor: (codePoint: number, isEmoji: boolean) => Font | undefined
 }
@@ -41,7 +41,7 @@ export function openFallbackFonts(faces: readonly FontFace[], boxes: Font): Fall
   let language: string | undefined
 
   const fontOf = (face: FontFace): Font => {
-    const file = files.get(face.file) ?? openScript(face)
+    const file = files.get(face.file) ?? openFace(face)
     files.set(face.file, file)
     const font = fonts.get(face.file) ?? withoutGlyphs(file)
     fonts.set(face.file, font)
@@ -80,10 +80,13 @@ function lastly(character: string): readonly string[] {
   return /^[\p{Emoji}\p{Extended_Pictographic}]/u.test(character) ? [EMOJI_FAMILY] : []
 }
 
-function openScript(face: FontFace): Font {
+/** Opens the file of a default face. */
+export function openFace(face: FontFace): Font {
   const font = openFont(readFont(face))
+  // For each text, pdfkit writes out the names of its font to compare them. A font whose names nobody has read has none.
+  Object.defineProperty(font, 'postscriptName', { value: openFont(readFont(face)).postscriptName })
   measureLetters(font)
-  cacheSubsets(font)
+  embedUses(font)
   return font
 }
 
@@ -92,47 +95,18 @@ function openScript(face: FontFace): Font {
  * document would leave traces in the next. The kept font itself is never laid out.
  */
 export function withoutGlyphs(file: Font): Font {
-  return prepared(withEachUse(Object.assign(Object.create(file), { _glyphs: {} })))
+  return drawnFont(prepared(nameEachUse(Object.assign(Object.create(file), { _glyphs: {} }))))
 }
 
-/**
- * Gives a glyph the characters of each use. The glyph of Thai า is also the second part of ำ, and has no character there. fontkit keeps the
- * characters of the first use, so one of the two counted wrongly from then on, and lines broke beside their words and lost letters.
- */
-function withEachUse(font: Font): Font {
-  const getGlyph = font.getGlyph.bind(font)
-  const others = new Map<string, Glyph>()
-  return Object.assign(font, {
-    getGlyph(id: number, characters?: readonly number[]): Glyph {
-      const glyph = getGlyph(id, characters as number[])
-      if (characters === undefined || isSame(glyph.codePoints, characters)) return glyph
-      const key = `${id} ${characters.join()}`
-      const other: Glyph = others.get(key) ?? Object.create(glyph, { codePoints: { value: characters } })
-      others.set(key, other)
-      return other
-    },
-  })
-}
-
-function isSame(some: readonly number[], others: readonly number[]): boolean {
-  return some.length === others.length && some.every((one, at) => one === others[at])
-}
-
-/**
- * Computes what a font computes once, so that the objects over it do not each compute it. Also stores the measures that every run of
- * letters reads, which otherwise need a table lookup.
- */
+/** Makes a font compute what it keeps, so that the objects over it do not each compute it. */
 export function prepared(font: Font): Font {
   font.layout('')
   if (AM_LETTERS.some((letter) => font.hasGlyphForCodePoint(letter))) composeAm(font)
   assert(font.bbox !== undefined, 'a font has a box')
-  for (const measure of MEASURES) Object.defineProperty(font, measure, { value: font[measure], configurable: true })
   return font
 }
 
 const AM_LETTERS = [0xe33, 0xeb3]
-
-const MEASURES = ['unitsPerEm', 'ascent', 'descent', 'lineGap'] as const
 
 /** Measures heights that older fonts, such as DejaVu, do not declare. A drawing whose text uses them would fail. */
 export function measureLetters(font: Font): void {

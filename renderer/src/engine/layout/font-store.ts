@@ -4,9 +4,9 @@
  * tested.
  */
 import assert from 'node:assert/strict'
-import { ServiceError } from '@platen/contract/error.ts'
-import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
-import type { Asset, AssetDigest, FontReference, TenantId } from '@platen/contract/tenant.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Asset, AssetDigest, FontReference, TenantId } from '@platen/contract/domain/tenant.ts'
+import { openLruCache, tenantPart } from '@platen/lib/lru-cache.ts'
 import type { Font as Store } from '@react-pdf/renderer'
 import type { Font } from 'fontkit'
 import { THREAD_ASSET_CACHE_BYTES_MAX } from '../../limit.ts'
@@ -19,13 +19,20 @@ import {
   METRIC_FAMILIES,
 } from '../../template/asset/font/default-fonts.ts'
 import { inspectFont, openFont, unpackFont } from '../../template/asset/font/font-file.ts'
-import { readFont } from '../../template/asset/font/shared-font.ts'
-import { FACE_NAMES, type Families, faceFor, LAST_RESORT, plainText } from '../../template/asset/fonts.ts'
+import { FACE_NAMES, type Families, faceFor, LAST_RESORT } from '../../template/asset/fonts.ts'
+import { isDrawn } from '../../template/asset/glyph.ts'
 import { isFontKind, kindOf } from '../../template/asset/kind.ts'
-import { PLAIN_WRAPPING } from '../text/wrapping.ts'
-import { type FallbackFonts, measureLetters, openFallbackFonts, prepared, withoutGlyphs } from './fallback-fonts.ts'
+import { PLAIN_WRAPPING } from '../../template/wrapping.ts'
+import {
+  type FallbackFonts,
+  measureLetters,
+  openFace,
+  openFallbackFonts,
+  prepared,
+  withoutGlyphs,
+} from './fallback-fonts.ts'
+import { drawnFont, embedUses, nameEachUse } from './glyph-use.ts'
 import { cachePairs } from './shape/shaping.ts'
-import { cacheSubsets } from './subset-cache.ts'
 
 export interface FontStore {
   /** What react-pdf asks of its store. */
@@ -34,14 +41,16 @@ export interface FontStore {
    * Adds a template's fonts until they are disposed. Throws `ServiceError` with `asset_unavailable`, naming the asset, if a font cannot be
    * used.
    */
-  register(fonts: readonly FontReference[], owner: FontOwner): Disposable & { readonly families: Families }
+  register(fonts: readonly FontReference[], owner: FontOwner): Promise<Disposable & { readonly families: Families }>
   /** The character that a glyph of a laid-out run stands for, if no font has it. */
   readonly missing: (font: unknown, glyph: Glyph) => string | undefined
 }
 
-/** The part of react-pdf's store that layout uses. `load` is not there, because our fonts are loaded already. See `correction.ts`. */
+/** The part of react-pdf's store that layout uses. */
 export interface FontReader extends Pick<typeof Store, 'getEmojiSource' | 'getHyphenationCallback'> {
   getFont(descriptor: FontDescriptor): Source
+  /** Our fonts are loaded already. */
+  load(): void
 }
 
 type FontDescriptor = Parameters<typeof Store.getFont>[0]
@@ -66,15 +75,16 @@ export function openFontStore(faces: readonly FontFace[] = defaultFaces()): Font
   const kept = openLruCache<LoadedFont>(THREAD_ASSET_CACHE_BYTES_MAX, ({ bytes }) => bytes)
   return {
     reader: readerOf(registered),
-    register(fonts, { tenant, assets, locale }) {
+    async register(fonts, { tenant, assets, locale }) {
       fallback.begin(locale)
       const ownKept = tenantPart(kept, tenant)
-      const faces = fonts.map(({ family, weight, style, asset: name }) => {
+      const faces: OwnFace[] = []
+      for (const { family, weight, style, asset: name } of fonts) {
         const asset = assets.find((candidate) => candidate.name === name)
         if (asset === undefined) throw new ServiceError('asset_unavailable', `asset ${name}: there is no such asset`)
-        const { font } = ownKept.get(asset.digest) ?? ownKept.set(asset.digest, loadFont(asset))
-        return { family, weight, style, digest: asset.digest, file: font }
-      })
+        const { font } = ownKept.get(asset.digest) ?? ownKept.set(asset.digest, await loadFont(asset))
+        faces.push({ family, weight, style, digest: asset.digest, file: font })
+      }
       const own = ownFonts(faces)
       const families = new Map(own.map(({ family }, index) => [family, `template ${index}`]))
       for (const [family, name] of families) {
@@ -108,17 +118,17 @@ interface OwnFace extends Pick<FontReference, 'family' | 'weight' | 'style'> {
   readonly file: Font
 }
 
-function loadFont({ name, bytes, digest }: Asset): LoadedFont {
+async function loadFont({ name, bytes, digest }: Asset): Promise<LoadedFont> {
   try {
     const kind = kindOf(bytes)
     if (kind === undefined || !isFontKind(kind)) throw new ServiceError('asset_unavailable', 'this is not a font')
-    const sfnt = unpackFont(bytes, kind)
+    const sfnt = await unpackFont(bytes, kind)
     const facts = inspectFont(sfnt)
     if (facts.unfit !== undefined) throw new ServiceError('asset_unavailable', `this is ${facts.unfit}`)
     // Open it again: the tested one has cached glyphs from its test.
     const font = openFont(sfnt)
     measureLetters(font)
-    cacheSubsets(font)
+    embedUses(font)
     refuseAbsentGlyphs(font)
     // pdfkit writes this name into the PDF unchanged, and treats fonts with the same name as one font.
     Object.defineProperty(font, 'postscriptName', { value: `${facts.name}-${digest.slice(0, 8)}` })
@@ -130,31 +140,18 @@ function loadFont({ name, bytes, digest }: Asset): LoadedFont {
   }
 }
 
-/** A character table may name glyphs that the font does not have. Another font draws these characters. */
+/** Lets another font draw the characters that this one claims to have and does not draw. */
 function refuseAbsentGlyphs(font: Font): void {
   const claims = font.hasGlyphForCodePoint.bind(font)
+  const known = new Map<number, boolean>()
   Object.assign(font, {
-    hasGlyphForCodePoint(this: Font, codePoint: number) {
-      return claims(codePoint) && this.glyphForCodePoint(codePoint).id < this.numGlyphs
+    hasGlyphForCodePoint(codePoint: number) {
+      const has = known.get(codePoint) ?? (claims(codePoint) && isDrawn(font, codePoint))
+      known.set(codePoint, has)
+      return has
     },
   })
 }
-
-/** Makes a default font remember which western letters it has. fontkit searches its tables for each letter of each text. */
-function rememberLetters(font: Font): void {
-  const has = font.hasGlyphForCodePoint.bind(font)
-  const known = new Int8Array(REMEMBERED_LETTERS)
-  Object.assign(font, {
-    hasGlyphForCodePoint(codePoint: number): boolean {
-      if (codePoint >= REMEMBERED_LETTERS) return has(codePoint)
-      known[codePoint] ||= has(codePoint) ? 1 : -1
-      return known[codePoint] === 1
-    },
-  })
-}
-
-/** Up to the first mark that is combined with other letters. */
-const REMEMBERED_LETTERS = 0x300
 
 /** Makes the fonts of one render. */
 function ownFonts(faces: readonly OwnFace[]): readonly (Face & { readonly family: string })[] {
@@ -185,6 +182,7 @@ function readerOf(registered: Registered): FontReader {
       assert(family !== undefined, `the family ${fontFamily} is registered`)
       return family(wanted)
     },
+    load: () => undefined,
     getEmojiSource: () => null,
     // For texts of drawings. All others have a wrapping of their own.
     getHyphenationCallback: () => PLAIN_WRAPPING,
@@ -269,16 +267,11 @@ function lastFamily(fallback: FallbackFonts): Family {
 const TEXT_FAMILIES: ReadonlySet<string> = new Set([...DEJAVU_FAMILIES, ...METRIC_FAMILIES])
 
 function readDefault(face: FontFace): Font {
-  const font = openFont(readFont(face))
-  nameGlyphs(font)
-  measureLetters(font)
+  const font = openFace(face)
+  nameEachUse(font)
   setAsStandard(font, face.family)
-  cacheSubsets(font)
   cachePairs(font)
-  rememberLetters(font)
-  // The first layout makes it read its rules.
-  font.layout('a')
-  return prepared(font)
+  return drawnFont(prepared(font))
 }
 
 /**
@@ -314,39 +307,4 @@ function once<T>(make: () => T): () => T {
     made ??= make()
     return made
   }
-}
-
-/**
- * Prevents the traces that `ownFonts` prevents, for fonts that keep their glyphs. Problem: writing a document may first meet a glyph as a
- * part of another, as the s of ś, and caches it without characters. In every later document of the thread that letter is visible but
- * cannot be copied or searched. So a glyph gets its characters when it is made, whoever asks for it. A font has thousands, and most are
- * never used.
- */
-function nameGlyphs(font: Font & CharacterTable): void {
-  const table = font._cmapProcessor
-  assert(table !== undefined, 'a font has a table of characters')
-  const [first, last] = [new Int32Array(font.numGlyphs).fill(-1), new Int32Array(font.numGlyphs).fill(-1)]
-  for (const codePoint of font.characterSet) {
-    const id = table.lookup(codePoint)
-    if (first[id] === -1) first[id] = codePoint
-    last[id] = codePoint
-  }
-  const getGlyph = font.getGlyph.bind(font)
-  Object.assign(font, {
-    getGlyph(...[id, characters]: Parameters<Font['getGlyph']>) {
-      const [begin = -1, codePoint = -1] = [first[id], last[id]]
-      if (codePoint === -1) return getGlyph(id, characters)
-      last[id] = -1
-      const codePoints = Array.from(
-        plainText(String.fromCodePoint(codePoint)),
-        (letter) => letter.codePointAt(0) ?? codePoint,
-      )
-      return Object.assign(getGlyph(id, [begin]), { codePoints, isLigature: codePoints.length > 1 })
-    },
-  })
-}
-
-/** The table of characters in a font of fontkit. Its types leave this out. */
-interface CharacterTable {
-  readonly _cmapProcessor?: { lookup(codePoint: number): number }
 }

@@ -12,7 +12,7 @@ export interface Line {
   readonly isHyphenated: boolean
 }
 
-export interface Fit {
+interface Fit {
   /** The room of each line in points; the last entry also stands for all lines after it. */
   readonly widths: readonly number[]
   /** How wide the hyphen would be after an offset. */
@@ -283,6 +283,10 @@ function bestEnd(paragraph: Paragraph, fit: Fit, line: OpenLine): { at: number |
       return { at: best ?? (canBreak ? undefined : from), overflow: at }
     }
     if (at === segments.count - 1) return { at, overflow: at }
+    // react-pdf counts the blank after the line, too, and looks no further if it does not fit.
+    const next = segments.ends[at] ?? 0
+    const blanksToNext = (blank[next] ?? 0) - (blank[start] ?? 0)
+    if ((reach[next] ?? 0) - (reach[start] ?? 0) - blanksToNext * SHRINK > room) return { at: best ?? at, overflow: at }
     const isHyphenated = segments.hyphens[at] === 1
     if (isHyphenated && width + fit.hyphenAt(end) - blanks * SHRINK > room) continue
     const weight = isHyphenated

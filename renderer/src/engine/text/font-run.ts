@@ -5,7 +5,7 @@
  */
 
 /** A font of a chain, as `font-store.ts` puts it there. */
-export interface ChainFont {
+interface ChainFont {
   readonly unitsPerEm: number
   hasGlyphForCodePoint(codePoint: number): boolean
   /** Whether it belongs to the template. */

@@ -3,22 +3,28 @@
  * than those with blanks, and lets a long word run out of its box.
  */
 import type { AttributedString, LayoutOptions } from '@react-pdf/textkit'
+import { isBrokenAnywhere } from '../../template/wrapping.ts'
+import { isReordered, withMarks } from './direction.ts'
 import { fitLines } from './fit.ts'
 import { type MeasuredRun, measure, type Paragraph } from './paragraph.ts'
 import { hyphenWidth, sliceLines } from './slice.ts'
-import { isBrokenAnywhere } from './wrapping.ts'
 
 /** Breaks a paragraph into lines of the given widths. The last width also stands for all lines after it. */
 export function linebreaker(
   options: LayoutOptions,
 ): (paragraph: AttributedString, widths: readonly number[]) => AttributedString[] {
+  const breakLines = linesOf(options)
+  return (attributed, widths) => breakLines(attributed, widths).map(withMarks)
+}
+
+function linesOf(options: LayoutOptions): ReturnType<typeof linebreaker> {
   return (attributed, widths) => {
     const paragraph = measure(attributed)
     const { text, reach, segments } = paragraph
     const contentEnd = segments.contentEnds[segments.count - 1] ?? 0
     const end = keptEnd(text, contentEnd)
     if ((reach[contentEnd] ?? 0) <= (widths[0] ?? 0) || segments.count === 0) {
-      const isWhole = end === attributed.string.length && !paragraph.runs.some(({ hasParts }) => hasParts)
+      const isWhole = end === attributed.string.length && !isReordered(attributed.runs)
       return isWhole ? [attributed] : sliceLines(paragraph, [{ start: 0, end, isHyphenated: false }])
     }
     const isJustified = attributed.runs[0]?.attributes.align === 'justify'

@@ -20,13 +20,11 @@ export interface MeasuredRun {
   readonly run: Run
   /** The offset of each glyph's first character. */
   readonly glyphStarts: Uint32Array
-  /** Whether its font draws a letter by several glyphs. */
-  readonly hasParts: boolean
   readonly end: number
 }
 
 /** One entry each. Segments follow each other without a gap. */
-export interface Segments {
+interface Segments {
   readonly count: number
   readonly starts: Uint32Array
   /** Where the blanks at the end of the segment begin. */
@@ -58,10 +56,8 @@ function measureRun(text: string, run: Run, advances: Float64Array): MeasuredRun
   const glyphStarts = new Uint32Array(glyphs.length)
   let start = Math.min(run.start, end)
   let next = start
-  let hasParts = false
   for (const [index, glyph] of glyphs.entries()) {
     const letters = glyph?.codePoints?.length ?? 0
-    hasParts ||= letters === 0
     // A glyph without characters of its own is a part of the one before.
     if (letters > 0) {
       start = next
@@ -72,7 +68,7 @@ function measureRun(text: string, run: Run, advances: Float64Array): MeasuredRun
     const share = advance / Math.max(1, next - start)
     for (let at = start; at < next; at += 1) advances[at] = (advances[at] ?? 0) + share
   }
-  return { run, glyphStarts, hasParts, end }
+  return { run, glyphStarts, end }
 }
 
 function widthOf(codePoint = 0): number {

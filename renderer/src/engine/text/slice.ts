@@ -3,6 +3,7 @@
  * the offsets of runs do. Linear: each glyph is copied once.
  */
 import type { AttributedString, Glyph, Position, Run } from '@react-pdf/textkit'
+import { endWithoutBlanks, isReordered } from './direction.ts'
 import type { Line } from './fit.ts'
 import type { MeasuredRun, Paragraph } from './paragraph.ts'
 
@@ -11,14 +12,15 @@ const HYPHEN = 0x2d
 export function sliceLines(paragraph: Paragraph, lines: readonly Line[]): AttributedString[] {
   const { text, runs } = paragraph
   let first = 0
-  return lines.map(({ start, end, isHyphenated }) => {
+  return lines.map(({ start, end: wanted, isHyphenated }) => {
     while (first + 1 < runs.length && (runs[first]?.end ?? 0) <= start) first += 1
-    const parts: Run[] = []
-    for (let at = first; at < runs.length; at += 1) {
-      const measured = runs[at]
-      if (measured === undefined || (at > first && measured.run.start >= end)) break
-      parts.push(sliceRun(text, measured, { start, end }))
-    }
+    let next = first + 1
+    while (next < runs.length && (runs[next]?.run.start ?? 0) < wanted) next += 1
+    const inLine = runs.slice(first, next)
+    const end = isReordered(inLine.map(({ run }) => run)) ? endWithoutBlanks(text, start, wanted) : wanted
+    const parts = inLine
+      .filter(({ run }, at) => at === 0 || run.start < end)
+      .map((measured) => sliceRun(text, measured, { start, end }))
     return isHyphenated ? withHyphen(text.slice(start, end), parts) : { string: text.slice(start, end), runs: parts }
   })
 }
@@ -66,7 +68,6 @@ function sliceRun(text: string, measured: MeasuredRun, line: Span): Run {
   const start = Math.max(run.start, line.start)
   const end = Math.max(start, Math.min(measured.end, line.end))
   const { glyphs, positions, starts } = shapeBetween(text, measured, { start, end })
-  const isFromTheRight = (run.attributes.bidiLevel ?? 0) % 2 === 1
   const stringIndices: number[] = []
   for (const [glyph, from] of starts.entries()) {
     const to = starts[glyph + 1] ?? end
@@ -76,8 +77,7 @@ function sliceRun(text: string, measured: MeasuredRun, line: Span): Run {
     ...run,
     start: start - line.start,
     end: end - line.start,
-    // react-pdf counts the characters of glyphs once more to turn a run around.
-    glyphs: measured.hasParts && !isFromTheRight ? withOwnCharacters(glyphs) : glyphs,
+    glyphs,
     positions,
     glyphIndices: starts.map((at) => at - start),
     stringIndices,
@@ -108,32 +108,6 @@ function shapeBetween(text: string, { run, glyphStarts, end: runEnd }: MeasuredR
     positions: shapes.flatMap(({ positions }) => positions),
     starts: shapes.flatMap(({ starts }) => starts),
   }
-}
-
-/**
- * A font may draw a letter in parts: ำ as ํ and า. The first one has the character and the others have none, but a PDF knows one character
- * for each glyph. So each part is written as what it is by itself; otherwise every า of the document could not be copied.
- */
-function withOwnCharacters(glyphs: Glyph[]): Glyph[] {
-  const isPart = (at: number) => glyphs[at]?.codePoints.length === 0
-  return glyphs.map((glyph, at) => (isPart(at) || isPart(at + 1) ? alone(glyph) : glyph))
-}
-
-const characters = new WeakMap<Glyph, Glyph>()
-
-function alone(glyph: Glyph): Glyph {
-  const known = characters.get(glyph)
-  if (known !== undefined) return known
-  const { _font: font, id } = glyph as Glyph & { readonly _font: OpenFont }
-  const [codePoint] = font._cmapProcessor.codePointsForGlyph(id)
-  const own: Glyph = codePoint === undefined ? glyph : Object.create(glyph, { codePoints: { value: [codePoint] } })
-  characters.set(glyph, own)
-  return own
-}
-
-/** What the types of fontkit lack. */
-interface OpenFont {
-  readonly _cmapProcessor: { codePointsForGlyph(id: number): readonly number[] }
 }
 
 /** The first of the sorted numbers that is not less. */

@@ -1,12 +1,21 @@
-/** The steps of text layout as `@react-pdf/layout` imports them: those of react-pdf, save the ones defined here. See `install.ts`. */
-import type { fontSubstitution as theirs } from '@react-pdf/textkit'
+/**
+ * The text layout of react-pdf as its own layout imports it, with the steps that are ours: which font has a character, where lines end, how
+ * a line fits its box, and at which side it begins. See `../layout/correction.ts`.
+ */
+import layoutEngine, { type fontSubstitution as theirs } from '@react-pdf/textkit'
+import { withSides } from './direction.ts'
 import { fontSubstitution as ours } from './font-run.ts'
 
 export * from '@react-pdf/textkit'
-// oxlint-disable-next-line import/no-default-export -- as the module has that this one stands for
-export { default } from '@react-pdf/textkit'
 export { justification } from './justification.ts'
 export { linebreaker } from './linebreaker.ts'
 
 /** A name of this module wins over the one that it passes on. Fonts of our chains are more than react-pdf's type says. */
 export const fontSubstitution = ours as unknown as typeof theirs
+
+const textLayout: typeof layoutEngine = (engines) => {
+  const layOut = layoutEngine(engines)
+  return (text, ...others) => layOut(withSides(text), ...others)
+}
+// oxlint-disable-next-line import/no-default-export -- as the module has that this one stands for
+export default textLayout

@@ -1,6 +1,6 @@
 /** The messages between a pool and its threads. */
-import { type FailureCode, ServiceError } from '@platen/contract/error.ts'
-import type { CheckFault, CheckRequest } from '@platen/contract/template-check.ts'
+import { type FailureCode, ServiceError } from '@platen/contract/domain/error.ts'
+import type { CheckFault, CheckRequest } from '@platen/contract/domain/template-check.ts'
 import type { ConsoleLine, Rendering, RenderWork } from '../../port/engine.ts'
 import type { FontFace } from '../../template/asset/font/default-fonts.ts'
 import { FilesNeeded } from '../../template/asset/remote-images.ts'
@@ -65,6 +65,10 @@ export function exitError(cause: unknown, heapMibMax: number): ServiceError {
   return isOutOfMemory(cause)
     ? outOfMemory(heapMibMax)
     : new ServiceError('render_crashed', 'the render thread died', { cause })
+}
+
+export function outOfCpu(cpuMsMax: number): ServiceError {
+  return new ServiceError('template_error', `it or its types take more than ${cpuMsMax / 1000} s of CPU`)
 }
 
 export function outOfMemory(heapMibMax: number): ServiceError {

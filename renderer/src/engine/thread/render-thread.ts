@@ -6,11 +6,10 @@ import { Writable } from 'node:stream'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
-import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/limit.ts'
-import { resolveOwnModules } from '@platen/contract/own-modules.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
-import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
+import { isFailureCode, ServiceError } from '@platen/contract/domain/error.ts'
+import { FAILURE_MESSAGE_CHARS_MAX } from '@platen/contract/domain/limit.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import type { TemplateCode, TemplateDigest, TenantId } from '@platen/contract/domain/tenant.ts'
 import type { ConsoleLine, RenderWork } from '../../port/engine.ts'
 import type { FontFace } from '../../template/asset/font/default-fonts.ts'
 import { FilesNeeded } from '../../template/asset/remote-images.ts'
@@ -24,9 +23,10 @@ import type { RenderTask, TaskEnd, TaskKind, TaskResults, ThreadData, ThreadMess
 async function serve(port: MessagePort, { kinds, faces, isLow }: ThreadData): Promise<void> {
   // Before anything is loaded: a start takes a core for a third of a second.
   if (isLow) lowerPriority()
-  resolveOwnModules()
   // react-pdf writes warnings to the console, and they quote the document.
   globalThis.console = new Console(new Writable({ write: (_chunk, _encoding, done) => done() }))
+  // Nothing here may fetch. yoga would fetch its own WebAssembly, which is text in its module, and Node would load its clients of HTTP.
+  Reflect.deleteProperty(globalThis, 'fetch')
   const tools = await openTools(new Set(kinds), faces)
   let keeping: Promise<void> | undefined
   const handleNext = async (message: ThreadMessage) => {

@@ -103,15 +103,18 @@ function isLong({ job, usedAt }: Thread, now: number): boolean {
 }
 
 /**
- * The threads that no task has used for long. The one used last, of normal priority if there is one, stays if no other is ready, or as the
+ * The threads that no task has used for `idleMs`. The one used last, of normal priority if there is one, stays if no other is ready, or as the
  * spare beside a long task. Once it has been alone for `restMs`, it is not needed either.
  */
-export function unneededThreads(threads: readonly Thread[], now: number, restMs: number): readonly Thread[] {
+export function unneededThreads(
+  threads: readonly Thread[],
+  { now, idleMs, restMs }: { readonly now: number; readonly idleMs: number; readonly restMs: number },
+): readonly Thread[] {
   const idle = threads
     .filter(({ job, isReady, isWorn }) => job === undefined && isReady && !isWorn)
     .toSorted((one, other) => Number(one.isLow) - Number(other.isLow) || other.usedAt - one.usedAt)
   const [last] = idle
   if (last !== undefined && threads.length === 1) return now - last.usedAt >= restMs ? [last] : []
   const isLastNeeded = hasLongTask(threads, now) || !threads.some((thread) => thread.isReady && !idle.includes(thread))
-  return idle.slice(isLastNeeded ? 1 : 0).filter(({ usedAt }) => now - usedAt >= RENDER_THREAD_IDLE_MS)
+  return idle.slice(isLastNeeded ? 1 : 0).filter(({ usedAt }) => now - usedAt >= idleMs)
 }

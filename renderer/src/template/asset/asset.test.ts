@@ -1,4 +1,4 @@
-import type { FontReference, TemplateCode, TemplateSource } from '@platen/contract/tenant.ts'
+import type { FontReference, TemplateCode, TemplateSource } from '@platen/contract/domain/tenant.ts'
 import { expect, test } from 'vitest'
 import { aFont, aGif, aJpeg, anAsset, aPng, aWebp } from '../../../../test/fixture/asset.ts'
 import { assetFaults } from './asset.ts'
@@ -24,7 +24,7 @@ function changed(tables: Readonly<Record<string, Uint8Array>>): Buffer {
   return writeSfnt(0x10000, new Map([...all].filter(([, data]) => data.length > 0)))
 }
 
-test('finds nothing wrong with images and fonts of every kind', () => {
+test('finds nothing wrong with images and fonts of every kind', async () => {
   const assets = [
     anAsset('logo.png', aPng()),
     anAsset('photo.JPG', aJpeg()),
@@ -43,7 +43,7 @@ test('finds nothing wrong with images and fonts of every kind', () => {
     aFont('brand-bold.woff2'),
   ]
   const fonts = assets.slice(9).map(({ name }) => aFace(name))
-  expect(assetFaults(aSource({ fonts }), assets)).toEqual([])
+  expect(await assetFaults(aSource({ fonts }), assets)).toEqual([])
 })
 
 const Z = new Uint8Array()
@@ -90,8 +90,8 @@ test.for([
   ['a font of odd units', 'a.ttf', changed({ head: Buffer.alloc(54) }), /the font is damaged/],
   ['a font whose outlines end early', 'a.ttf', changed({ glyf: Buffer.alloc(10) }), /the font is damaged/],
   ['a font whose letters lead nowhere', 'a.ttf', changed({ cmap: Buffer.alloc(40, 255) }), /the font is damaged/],
-] as const)('says of %s what it is', ([, name, bytes, fault]) => {
-  expect(assetFaults(aSource({ fonts: [aFace(name)] }), [anAsset(name, bytes)])).toContainEqual(
+] as const)('says of %s what it is', async ([, name, bytes, fault]) => {
+  expect(await assetFaults(aSource({ fonts: [aFace(name)] }), [anAsset(name, bytes)])).toContainEqual(
     expect.stringMatching(fault),
   )
 })
@@ -99,16 +99,16 @@ test.for([
 test.for([
   ['WOFF', aFont('brand-regular.woff')],
   ['WOFF2', aFont('brand-regular.woff2')],
-] as const)('refuses a %s that is gigabytes unpacked, or no packed font, without unpacking it', ([, font]) => {
+] as const)('refuses a %s that is gigabytes unpacked, or no packed font, without unpacking it', async ([, font]) => {
   const large = Buffer.from(font.bytes)
   // The length of the first table. In WOFF it is a number. In WOFF2 it has seven bits per byte, and takes the bytes after it.
   if (font.name.endsWith('woff')) large.writeUInt32BE(0x7fff_ffff, 44 + 12)
   else large.set([0x87, 0xff, 0xff, 0xff, 0x7f], 49)
-  expect(assetFaults(aSource(), [anAsset(font.name, large)])).toEqual([
+  expect(await assetFaults(aSource(), [anAsset(font.name, large)])).toEqual([
     expect.stringMatching(/: the font has \d{10} bytes unpacked; at most 33554432 are allowed$/),
   ])
   const cut = font.bytes.slice(0, 2000)
-  expect(assetFaults(aSource(), [anAsset(font.name, cut)])).toEqual([`asset ${font.name}: the font is damaged`])
+  expect(await assetFaults(aSource(), [anAsset(font.name, cut)])).toEqual([`asset ${font.name}: the font is damaged`])
 })
 
 test.for([
@@ -119,19 +119,19 @@ test.for([
     changed({ glyf: Z, CBDT: Buffer.alloc(16) }),
     /^asset brand\.ttf: this is a font without TrueType or CFF outlines/,
   ],
-] as const)('refuses a font that is %s where react_pdf draws with it, and nowhere else', ([, bytes, fault]) => {
+] as const)('refuses a font that is %s where react_pdf draws with it, and nowhere else', async ([, bytes, fault]) => {
   const assets = [anAsset('brand.ttf', bytes)]
   const fonts = [aFace('brand.ttf')]
-  expect(assetFaults(aSource({ fonts }), assets)).toEqual([expect.stringMatching(fault)])
+  expect(await assetFaults(aSource({ fonts }), assets)).toEqual([expect.stringMatching(fault)])
   const { reactPdf: _, ...html } = aSource({ fonts, html: { template: '', javascript: false } })
-  expect(assetFaults(html, assets)).toEqual([])
-  expect(assetFaults(aSource(), assets)).toEqual([])
+  expect(await assetFaults(html, assets)).toEqual([])
+  expect(await assetFaults(aSource(), assets)).toEqual([])
 })
 
-test('names the font that names no font', () => {
+test('names the font that names no font', async () => {
   const assets = [anAsset('logo.png', aPng())]
   const fonts = [aFace('logo.png'), aFace('brand.ttf')]
-  expect(assetFaults(aSource({ fonts }), assets)).toEqual([
+  expect(await assetFaults(aSource({ fonts }), assets)).toEqual([
     'asset logo.png: the font Brand names it, but this is a PNG image',
     'asset brand.ttf: there is no such asset, and the font Brand names it',
   ])

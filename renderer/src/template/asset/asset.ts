@@ -2,27 +2,27 @@
  * Checks a template's assets before it is published: each asset is what its name says, undamaged, and within its limits, and every font of
  * the template is a font file. So no render fails or prints a gap because of a file that was bad from the start.
  */
-import { ServiceError } from '@platen/contract/error.ts'
-import type { Asset, TemplateSource } from '@platen/contract/tenant.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Asset, TemplateSource } from '@platen/contract/domain/tenant.ts'
 import { inspectFont, unpackFont } from './font/font-file.ts'
 import { checkImage } from './image.ts'
 import { ASSET_KINDS, type AssetKind, collectionOf, isFontKind, kindOf, kindOfName } from './kind.ts'
 import { checkScript, isScriptName } from './script.ts'
 
 /** What is wrong with the assets of a template. One sentence per fault, each naming its asset. */
-export function assetFaults(source: TemplateSource, assets: readonly Asset[]): readonly string[] {
+export async function assetFaults(source: TemplateSource, assets: readonly Asset[]): Promise<readonly string[]> {
   const fonts = new Set((source.fonts ?? []).map(({ asset }) => asset))
   const isDrawn = (name: string) => source.reactPdf !== undefined && fonts.has(name)
-  return [
-    ...assets.flatMap((asset) => faultOf(asset, { isDrawn: isDrawn(asset.name) })),
-    ...(source.fonts ?? []).flatMap((font) => faultOfFont(font, assets)),
-  ]
+  const ofAssets: string[] = []
+  // One after the other: only one unpacked font is in memory.
+  for (const asset of assets) ofAssets.push(...(await faultOf(asset, { isDrawn: isDrawn(asset.name) })))
+  return [...ofAssets, ...(source.fonts ?? []).flatMap((font) => faultOfFont(font, assets))]
 }
 
 /** `isDrawn`: whether react_pdf draws with the asset as a font. */
-function faultOf(asset: Asset, { isDrawn }: { isDrawn: boolean }): readonly string[] {
+async function faultOf(asset: Asset, { isDrawn }: { isDrawn: boolean }): Promise<readonly string[]> {
   try {
-    const unfit = inspect(asset)
+    const unfit = await inspect(asset)
     return unfit !== undefined && isDrawn ? [`asset ${asset.name}: this is ${unfit}`] : []
   } catch (error) {
     if (error instanceof ServiceError) return [`asset ${asset.name}: ${error.message}`]
@@ -31,7 +31,7 @@ function faultOf(asset: Asset, { isDrawn }: { isDrawn: boolean }): readonly stri
 }
 
 /** Throws `ServiceError` if no engine can use the asset. Returns why react_pdf cannot use it, if that is so. */
-function inspect({ name, bytes }: Asset): string | undefined {
+async function inspect({ name, bytes }: Asset): Promise<string | undefined> {
   if (isScriptName(name)) {
     checkScript(bytes)
     return undefined
@@ -52,7 +52,7 @@ function inspect({ name, bytes }: Asset): string | undefined {
       `the name says ${ASSET_KINDS[said].name}, but this is ${ASSET_KINDS[kind].name}: call it .${extension}`,
     )
   }
-  if (isFontKind(kind)) return inspectFont(unpackFont(bytes, kind)).unfit
+  if (isFontKind(kind)) return inspectFont(await unpackFont(bytes, kind)).unfit
   checkImage(kind, Buffer.from(bytes))
   return undefined
 }

@@ -1,5 +1,5 @@
 /** The font families that a document names, and the faces that they mean. */
-import type { FontReference } from '@platen/contract/tenant.ts'
+import type { FontReference } from '@platen/contract/domain/tenant.ts'
 import { DEFAULT_FAMILIES, DEFAULT_FAMILY, METRIC_FAMILIES } from './font/default-fonts.ts'
 
 /**

@@ -1,5 +1,6 @@
-/** The warning about characters that no font of a document has. Pure. */
-import type { Warning } from '@platen/contract/warning.ts'
+/** The characters that no font of a document draws. Pure. */
+import type { Warning } from '@platen/contract/domain/warning.ts'
+import type { Font } from 'fontkit'
 import { MISSING_GLYPHS_NAMED_MAX } from '../limit.ts'
 import { EMOJI_FAMILY } from './font/default-fonts.ts'
 import { fallbackFamilies } from './font/script.ts'
@@ -10,6 +11,16 @@ const INVISIBLE = /[\p{Cc}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
 /** Whether a reader misses this character if it is not drawn. */
 export function isVisible(character: string): boolean {
   return !INVISIBLE.test(character)
+}
+
+/**
+ * Whether a font draws a character that it claims to have, or rightly draws nothing. A character table may name glyphs that the font does
+ * not have, or that are empty though a reader expects to see something.
+ */
+export function isDrawn(font: Font, codePoint: number): boolean {
+  // On an object over it, because a font keeps its glyphs.
+  const { id, path } = Object.assign<Font, object>(Object.create(font), { _glyphs: {} }).glyphForCodePoint(codePoint)
+  return id < font.numGlyphs && (path.commands.length > 0 || !isVisible(String.fromCodePoint(codePoint)))
 }
 
 /** The fonts and the language of a document. */

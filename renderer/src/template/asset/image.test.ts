@@ -31,6 +31,15 @@ test.for([
     svg('\uFEFF<?xml version="1.0"?>\n<!-- made by -->\n<svg:svg xmlns:svg="x"><g/></svg:svg>\n<!-- end -->\n'),
     undefined,
   ],
+  [
+    'an SVG with a DOCTYPE that says nothing',
+    'svg',
+    svg(
+      `<?xml version='1.0'?>\n<!DOCTYPE svg PUBLIC '-//W3C//DTD SVG 1.1//EN'\n 'http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd'>\n<!-- Graphviz --><svg/>`,
+    ),
+    undefined,
+  ],
+  ['an SVG with the shortest DOCTYPE', 'svg', svg('<!doctype svg><svg/>'), undefined],
 ] as const)('takes %s', ([, kind, data, size]) => {
   expect(checkImage(kind, data)).toEqual(size)
 })
@@ -68,6 +77,7 @@ test.for([
   ['a WebP cut short', 'webp', aWebp().subarray(0, 28), /is damaged/],
   ['a WebP as large as a town', 'webp', aWebp({ width: 16_000, height: 16_000 }), /16000 × 16000 pixels/],
   ['an SVG with a DOCTYPE', 'svg', svg('<!DOCTYPE svg [<!ENTITY a "b">]><svg/>'), /DOCTYPE is not taken/],
+  ['an SVG with a DOCTYPE without end', 'svg', svg('<!DOCTYPE svg PUBLIC "a'), /DOCTYPE is not taken/],
   ['a page of HTML', 'svg', svg('<html><svg></svg></html>'), /root is another element/],
   ['an SVG cut short', 'svg', svg('<svg><g></g>'), /is cut short/],
   ['an SVG that is all comment', 'svg', svg(`<!--${'<!--'.repeat(100_000)}`), /is damaged/],

@@ -2,7 +2,7 @@
  * Checks an image file before anything draws it. If react-pdf cannot read a file, it prints a warning and leaves a gap. It also unpacks
  * whatever size a PNG claims, and throws on a bad PNG where nobody can catch the error.
  */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { ImageKind } from './kind.ts'
 import { checkPixels, type PixelSize } from './pixel.ts'
 import { checkPng } from './png.ts'
@@ -124,7 +124,8 @@ function checkWebp(data: Buffer): PixelSize {
 }
 
 /**
- * Finds the root and the end. Only a declaration, comments and blanks may precede the root. A DOCTYPE may not, because it allows entities.
+ * Finds the root and the end. Only a declaration, comments, blanks and a DOCTYPE may precede the root. A DOCTYPE with a part in brackets may
+ * not, because it allows entities.
  */
 function checkSvg(data: Buffer): void {
   const text = textOf(data)
@@ -132,7 +133,12 @@ function checkSvg(data: Buffer): void {
   for (;;) {
     at += /^\s*/.exec(text.slice(at, at + 10_000))?.[0].length ?? 0
     const end = text.startsWith('<?', at) ? '?>' : text.startsWith('<!--', at) ? '-->' : undefined
-    if (end === undefined) break
+    if (end === undefined) {
+      const [doctype] = DOCTYPE.exec(text.slice(at, at + DOCTYPE_CHARS_MAX)) ?? []
+      if (doctype === undefined) break
+      at += doctype.length
+      continue
+    }
     const ending = text.indexOf(end, at)
     if (ending === -1) throw refusal('the image is damaged')
     at = ending + end.length
@@ -144,6 +150,10 @@ function checkSvg(data: Buffer): void {
     throw refusal('the image is cut short')
   }
 }
+
+/** It names a kind of document that every SVG is of, and says no more. */
+const DOCTYPE = /^<!DOCTYPE\s(?:[^"'[\]<>]|"[^"]*"|'[^']*')*>/i
+const DOCTYPE_CHARS_MAX = 1000
 
 function textOf(data: Buffer): string {
   try {

@@ -1,5 +1,5 @@
 /** The size of an image, and its limit. Pure. */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import { IMAGE_PIXELS_MAX } from '../limit.ts'
 
 export interface PixelSize {

@@ -1,6 +1,6 @@
 /** Checks a PNG before anything unpacks it, and converts the kinds that pdfkit would draw wrongly. Pure. */
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import { checkPixels, type PixelSize } from './pixel.ts'
 
 const MAGIC_BYTES = 8

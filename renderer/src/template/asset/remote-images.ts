@@ -2,7 +2,7 @@
  * Images of the hosts that a template lists, in the thread that draws them. Threads have no network. They get the files that were fetched
  * for them and report which others they need. Those are then fetched, and the task begins again.
  */
-import type { Asset } from '@platen/contract/tenant.ts'
+import type { Asset } from '@platen/contract/domain/tenant.ts'
 import type { RenderWork } from '../../port/engine.ts'
 
 export interface RemoteImages {

@@ -1,5 +1,5 @@
 /** Scripts among the assets of a template: page JavaScript that its html source names. Pure. */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 
 /** Bytes of one script. bwip-js has 1.1 MiB, Chart.js and KaTeX have a quarter of that each. */
 export const SCRIPT_BYTES_MAX = 2 * 1024 * 1024

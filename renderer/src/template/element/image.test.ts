@@ -13,12 +13,21 @@ const assets = [
 ]
 const read = openImages(assets, keptImages())
 
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"/>'
+
 test.for([
   ['an asset', 'asset:logo.png', 'png'],
   ['an asset that is a JPEG', 'asset:seal.jpg', 'jpg'],
   ['a PNG', dataUrl(aPng()), 'png'],
   ['a JPEG', dataUrl(aJpeg(), 'jpeg'), 'jpg'],
   ['a PNG that says it is a JPEG', dataUrl(aPng(), 'jpg'), 'png'],
+  ['an SVG as text', `data:image/svg+xml;utf8,${SVG}`, 'svg'],
+  ['an SVG with escapes', `data:image/svg+xml,${encodeURIComponent(SVG)}`, 'svg'],
+  [
+    'an SVG as text with a percent sign',
+    `data:image/svg+xml;charset=utf-8,${SVG.replace('/>', ' width="100%"/>')}`,
+    'svg',
+  ],
 ] as const)('reads %s', ([, src, format]) => {
   expect(read(src).format).toBe(format)
 })

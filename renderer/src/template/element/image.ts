@@ -3,13 +3,13 @@
  * react-pdf can embed, checked before react-pdf sees them.
  */
 
-import { isJsonObject, type Json } from '@platen/contract/brand.ts'
-import { sha256 } from '@platen/contract/canonical-json.ts'
-import { egressUrl } from '@platen/contract/egress-url.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { type Cache, openLruCache } from '@platen/contract/lru-cache.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
-import type { Asset } from '@platen/contract/tenant.ts'
+import { egressUrl } from '@platen/contract/domain/egress-url.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Asset } from '@platen/contract/domain/tenant.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
+import { sha256 } from '@platen/lib/canonical-json.ts'
+import { type Cache, openLruCache } from '@platen/lib/lru-cache.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import { ASSET_REQUESTS_MAX, EGRESS_RENDER_BYTES_MAX, THREAD_ASSET_CACHE_BYTES_MAX } from '../../limit.ts'
 import { checkImage } from '../asset/image.ts'
 import { ASSET_KINDS, kindOf } from '../asset/kind.ts'
@@ -27,20 +27,20 @@ export interface PixelImage extends PixelSize {
 }
 
 /** A drawing, as the elements that take its place. */
-export interface Drawing {
+interface Drawing {
   readonly format: 'svg'
   readonly svg: Node
   /** Of the file. */
   readonly bytes: number
 }
 
-export type ImageSource = PixelImage | Drawing
+type ImageSource = PixelImage | Drawing
 
 /** Reads the image of a `src`. Throws `ServiceError` with `asset_unavailable`. The message names the source, shortened. */
 export type ReadImage = (src: string) => ImageSource
 
 /** Assets that were read, by digest. */
-export type KeptImages = Cache<ImageSource>
+type KeptImages = Cache<ImageSource>
 
 export function keptImages(): KeptImages {
   return openLruCache(THREAD_ASSET_CACHE_BYTES_MAX, (image) =>
@@ -124,14 +124,24 @@ function nearest(name: string, assets: readonly Asset[]): string {
 const NAMES_SHOWN_MAX = 10
 
 function readDataUrl(src: string): ImageSource {
-  const match = /^data:image\/(?:png|jpe?g|svg\+xml);base64,/i.exec(src)
-  if (match === null) {
+  const [, base64] = /^data:image\/(?:png|jpe?g|svg\+xml);base64,(.*)$/is.exec(src) ?? []
+  const [, text] = /^data:image\/svg\+xml(?:;(?:utf-?8|charset=utf-?8))?,(.*)$/is.exec(src) ?? []
+  if (base64 === undefined && text === undefined) {
     throw refusal(
       'an image must be an asset of the template, as in asset:logo.png, a URL of an allowed host, or a data: URL of a PNG, JPEG or SVG in base64',
     )
   }
-  const data = Buffer.from(src.slice(match[0].length), 'base64')
+  const data = base64 === undefined ? Buffer.from(unescaped(text ?? '')) : Buffer.from(base64, 'base64')
   return sourceOf(data, sha256(data))
+}
+
+/** The text of a data: URL. Many are not escaped at all, and then may have a percent sign of their own. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 function sourceOf(data: Buffer, digest: string): ImageSource {
@@ -198,6 +208,17 @@ export function drawingOf(node: Node, read: ReadImage, faults: Faults): Node | u
   const { width, height, ...drawn } = image.svg.props
   const own = isJsonObject(props['style']) ? {} : { ...(width && { width }), ...(height && { height }) }
   return { ...image.svg, props: { ...drawn, ...own, ...props }, ...(node.line !== undefined && { line: node.line }) }
+}
+
+/** Whether an image has no address: a customer without a logo. */
+export function hasNoAddress({ src = null, source = null }: JsonObject): boolean {
+  return [src, source].every((value) =>
+    isJsonObject(value) ? Object.keys(value).join() === 'uri' && isEmpty(value['uri']) : isEmpty(value),
+  )
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return value === undefined || value === null || value === false || (typeof value === 'string' && value.trim() === '')
 }
 
 function refusalAt(faults: Faults, reason: string, cause?: unknown): ServiceError {

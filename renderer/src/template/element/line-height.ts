@@ -3,7 +3,7 @@
  * is already set keeps its lines. But the result of a `render` function comes later and inherits the wrong value: lines as high as the
  * page. So we give such text the height that its author meant. Pure.
  */
-import { pointsOf } from '@platen/contract/render-options.ts'
+import { pointsOf } from '@platen/contract/domain/render-options.ts'
 import type { Props } from './prop.ts'
 
 /** react-pdf's default font size. */

@@ -1,5 +1,5 @@
 /** The tree of a component, as far as it was checked. */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 
 /** A node of the tree whose structure was checked. Its props and children are checked later, on the way down. */
 export interface Node {

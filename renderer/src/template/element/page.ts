@@ -1,8 +1,8 @@
 /** Adds options, metadata and defaults to a template's own document and pages. Pure. */
-import { ServiceError } from '@platen/contract/error.ts'
-import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
-import { pointsOf, type RenderOptions, type Sides } from '@platen/contract/render-options.ts'
-import type { TemplateSource } from '@platen/contract/tenant.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/domain/limit.ts'
+import { pointsOf, type RenderOptions, type Sides } from '@platen/contract/domain/render-options.ts'
+import type { TemplateSource } from '@platen/contract/domain/tenant.ts'
 import { marginFault } from '../page-margins.ts'
 import type { Faults, Props } from './prop.ts'
 
@@ -65,6 +65,13 @@ function sizeFault({ width, height }: { width: number; height: number }): string
   const isSide = (side: number) => side >= PAGE_SIDE_PT_MIN && (side <= PAGE_SIDE_PT_MAX || side === GROWING)
   if (isSide(width) && isSide(height)) return undefined
   return `each side of a page must be from ${PAGE_SIDE_PT_MIN} to ${PAGE_SIDE_PT_MAX} points`
+}
+
+/**
+ * Whether a page is as high as its content. The fast pagination knows no such pages, except those that do not wrap.
+ */
+export function isGrowing(props: Props): boolean {
+  return sizeOf(props).height === GROWING
 }
 
 /** The height of a page that is as high as its content. */

@@ -1,4 +1,4 @@
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import { expect, test } from 'vitest'
 import { openStyles } from './prop.ts'
 

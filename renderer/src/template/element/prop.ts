@@ -1,8 +1,9 @@
 /** Turns one prop's value from an untrusted tree into a value that react-pdf may see. Pure. */
-import { isJsonObject, type Json } from '@platen/contract/brand.ts'
-import type { ServiceError } from '@platen/contract/error.ts'
-import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/limit.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
+
+import type { ServiceError } from '@platen/contract/domain/error.ts'
+import { PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from '@platen/contract/domain/limit.ts'
+import { isJsonObject, type Json } from '@platen/lib/brand.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import { FAMILIES, type Families, TEXT_FAMILIES, withFallback } from '../asset/fonts.ts'
 import { physicalName, STYLE_NAMES } from './direction.ts'
 import type { PropKind } from './primitive.ts'
@@ -13,7 +14,7 @@ export type Props = Record<string, unknown>
 export type Faults = (message: string, prop?: string) => ServiceError
 
 /** What the check of a prop needs: the errors of its position, and the font families besides the default ones. */
-export interface PropScope {
+interface PropScope {
   readonly faults: Faults
   readonly families: Families
   /** Whether values that react-pdf ignores are refused, too. What was published must print. */
@@ -107,12 +108,34 @@ function fieldsOf(value: Json, kinds: Readonly<Record<string, 'text' | 'number' 
   )
 }
 
-/** Readers act on links. Only schemes that open a page, a mail or a call are allowed, and anchors inside the document. */
+/**
+ * Readers act on links. Only schemes that open a page, a mail or a call are allowed, and anchors inside the document. An address in a PDF is
+ * ASCII, so other characters are encoded as a browser does it.
+ */
 function linkOf(value: Json, faults: Faults): string {
   if (typeof value !== 'string') throw faults('must be a string')
-  const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(value)?.[1]?.toLowerCase()
-  if (scheme === undefined || ['http', 'https', 'mailto', 'tel'].includes(scheme)) return value
-  throw faults('a link must be of http, https, mailto or tel, or an anchor such as #terms')
+  const scheme = schemeOf(value)
+  if (scheme !== undefined && !LINK_SCHEMES.includes(scheme))
+    throw faults('a link must be of http, https, mailto or tel, or an anchor such as #terms')
+  if (scheme === undefined || /^[!-~]*$/.test(value)) return value
+  const encoded = value.trim().replaceAll(/[^!-~]+/g, (part) => encodeURIComponent(part.toWellFormed()))
+  if (!scheme.startsWith('http')) return encoded
+  const url = URL.parse(value.trim())
+  if (url === null) throw faults('is not an address: it must be one such as https://acme.example/terms')
+  return url.href
+}
+
+const LINK_SCHEMES = ['http', 'https', 'mailto', 'tel']
+
+function schemeOf(link: string): string | undefined {
+  return /^\s*([a-z][a-z0-9+.-]*):/i.exec(link)?.[1]?.toLowerCase()
+}
+
+/** Why a link leads nowhere, as a sentence. Undefined if it leads somewhere, or is an anchor, whose target is known after the layout. */
+export function brokenLink(value: Json): string | undefined {
+  if (typeof value !== 'string' || schemeOf(value) !== undefined || /^#./.test(value)) return undefined
+  if (value.trim() === '') return 'it is empty: leave the link out'
+  return 'a document has no address of its own: write the whole address, as in https://acme.example/terms'
 }
 
 const SIZE_NAME = /^(?:[24]A0|[ABC](?:\d|10)|S?RA[0-4]|EXECUTIVE|FOLIO|LEGAL|LETTER|TABLOID|ID1)$/i
@@ -150,8 +173,8 @@ function styleOf(style: Json, scope: PropScope): Props {
 const SHARED_STYLE_CHARS_MAX = 2000
 
 /** A style that was checked, and what react-pdf ignores of it. */
-export interface CheckedStyle {
-  /** Equal styles of a document are one object, so that its layout can work once for all of them. It must not be changed. */
+interface CheckedStyle {
+  /** One object for equal styles of a document. It must not be changed. */
   readonly style: Props
   readonly ignored: readonly string[]
 }

@@ -1,4 +1,4 @@
-import type { Json } from '@platen/contract/brand.ts'
+import type { Json } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
 import { styleFault } from './style-form.ts'
 

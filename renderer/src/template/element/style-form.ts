@@ -3,8 +3,8 @@
  * function`, `unsupported number: NaN`. react-pdf tolerates other wrong values, and so does a render. A check refuses those, too: nobody
  * means `flexDirection: 'rows'`. Pure.
  */
-import type { Json } from '@platen/contract/brand.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
+import type { Json } from '@platen/lib/brand.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 
 /** A form of values, and its name in messages. */
 interface Form {
@@ -18,7 +18,7 @@ const PERCENT = /\d%/
 
 const isText = (value: Json): value is string => typeof value === 'string'
 const isNumber = (value: Json): boolean => typeof value === 'number' || (isText(value) && /^-?\d*\.?\d+$/.test(value))
-const isLength = (value: Json): boolean => typeof value === 'number' || (isText(value) && LENGTH.test(value))
+export const isLength = (value: Json): boolean => typeof value === 'number' || (isText(value) && LENGTH.test(value))
 const isSize = (value: Json): boolean => isLength(value) || (isText(value) && (value === 'auto' || PERCENT.test(value)))
 
 const TEXT: Form = { words: 'must be a string', fits: isText }

@@ -2,7 +2,7 @@
  * Reads an SVG image as the elements that react_pdf draws. What they cannot show is refused by name, because a logo without its shadow or
  * with black in place of its colours is worse than an error. What no reader would see, such as the notes of an editor, is left out.
  */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
 import { ELEMENT_DEPTH_MAX, ELEMENTS_MAX } from '../limit.ts'
 import type { Node } from './node.ts'
@@ -125,9 +125,16 @@ function propsOf(
     if (FONT_STYLES.includes(name)) style[name] = value.replace(/px$/, '')
     else if (name !== 'style' && (known.has(name) || (isText && TEXT_PROPS.includes(name)))) props[name] = value
   }
-  if (type === 'Svg' && props['viewBox'] === undefined) props['viewBox'] = viewBoxOf(written)
+  if (type === 'Svg') {
+    props['viewBox'] ??= viewBoxOf(written)
+    // Shapes are black by default, but react-pdf draws one without a fill not at all.
+    props['fill'] ??= 'black'
+  }
+  for (const name of PAINTS) if (props[name] === 'currentColor') props[name] = props['color'] ?? 'black'
   return Object.keys(style).length === 0 ? props : { ...props, style }
 }
+
+const PAINTS = ['fill', 'stroke', 'stopColor']
 
 /** `<Text>` within a drawing is another element than the one of that name. */
 const TEXT_PROPS = ['x', 'y', ...Object.keys(PRIMITIVES.Tspan.props)]

@@ -3,7 +3,7 @@
  * so it is loaded with the first chart.
  */
 import { createRequire } from 'node:module'
-import { isJsonObject, type Json } from '@platen/contract/brand.ts'
+import { isJsonObject, type Json } from '@platen/lib/brand.ts'
 import type { ScaleLinear } from 'd3-scale'
 import type { DefaultArcObject } from 'd3-shape'
 import { type Figure, FigureFault, numberOf, type Properties, rounded, type Shape } from './figure.ts'
@@ -320,13 +320,15 @@ function pieShapes({ names, series: [first, ...others] }: Rows, frame: Frame, ha
   if (others.length > 0) throw new FigureFault('a pie has one y')
   if (values.some((value) => value < 0)) throw new FigureFault('a pie cannot show values below 0')
   const total = values.reduce((sum, value) => sum + value, 0)
-  if (total === 0) throw new FigureFault('a pie needs a value above 0')
-  const labels = names.map((name, index) => `${name} ${frame.percent((values[index] ?? 0) / total)}`)
+  const labels = names.map((name, index) => `${name} ${frame.percent((values[index] ?? 0) / (total || 1))}`)
   const legend = hasLegend ? legendShapes(labels, frame) : { shapes: [], height: 0 }
   const { width, height } = frame
   const room = height - legend.height - frame.size
   const radius = Math.min(width, room) / 2
   if (radius <= frame.size) throw new FigureFault('width and height leave no room for the chart')
+  // The place of a pie of nothing.
+  if (total === 0)
+    return [{ path: circle(width / 2, room / 2, radius), stroke: GRID, strokeWidth: 0.75 }, ...legend.shapes]
   const { arc, pie } = library()
   const slice = arc<DefaultArcObject>().digits(3)
   const pieces = pie<number>().sort(null)([...values])
@@ -342,6 +344,11 @@ function pieShapes({ names, series: [first, ...others] }: Rows, frame: Frame, ha
     }),
     ...legend.shapes,
   ]
+}
+
+function circle(x: number, y: number, radius: number): string {
+  const [left, right, side] = [rounded(x - radius), rounded(x + radius), rounded(radius)]
+  return `M${left} ${rounded(y)}A${side} ${side} 0 0 1 ${right} ${rounded(y)}A${side} ${side} 0 0 1 ${left} ${rounded(y)}Z`
 }
 
 /** Moves the path of a d3 arc, which has the middle of the circle at 0. Its commands are absolute: M, L, A and Z. */

@@ -23,7 +23,7 @@ type CodeKind = keyof typeof KINDS
 const BARCODE_TYPES = (Object.keys(KINDS) as CodeKind[]).filter((kind) => kind !== 'qr')
 
 const LEVELS = ['L', 'M', 'Q', 'H'] as const
-export type Level = (typeof LEVELS)[number]
+type Level = (typeof LEVELS)[number]
 
 /** A QR code holds at most 7,089 digits, and no other kind holds more. */
 const VALUE_CHARS_MAX = 7_089
@@ -52,7 +52,8 @@ export function barcode(properties: Properties): Figure {
 
 function valueOf(properties: Properties): string {
   const value = properties.text('value', VALUE_CHARS_MAX)
-  if (value === undefined || value === '') throw new FigureFault('value is missing or empty')
+  if (value === undefined || value === '')
+    throw new FigureFault('value is missing or empty: leave the code out where there is none')
   return value
 }
 

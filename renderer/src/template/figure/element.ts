@@ -1,6 +1,6 @@
 /** Figures as elements of react_pdf: each becomes an `<Svg>` of primitives, which is translated like any other. */
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import type { Node } from '../element/node.ts'
 import type { Faults } from '../element/prop.ts'
 import { FigureFault, figureNode } from './figure.ts'

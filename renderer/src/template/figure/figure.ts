@@ -2,7 +2,7 @@
  * A figure: what a code or a chart is before an engine draws it. Both engines draw the same shapes, react_pdf as elements and html as SVG
  * in its source, so a figure looks the same in both.
  */
-import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
 import type { Node } from '../element/node.ts'
 
 export interface Figure {
@@ -26,7 +26,7 @@ export interface PathShape {
   readonly strokeWidth?: number
 }
 
-export interface TextShape {
+interface TextShape {
   readonly text: string
   readonly x: number
   /** Of the baseline. */

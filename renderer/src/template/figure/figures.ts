@@ -1,5 +1,5 @@
 /** The figures that templates draw by name: elements in react_pdf, tags in html. */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { CHART_PROPERTIES, chart } from './chart.ts'
 import { BARCODE_PROPERTIES, barcode, QR_PROPERTIES, qrCode } from './code.ts'
 import { type Figure, type Properties, propertiesOf } from './figure.ts'

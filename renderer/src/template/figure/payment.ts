@@ -2,7 +2,7 @@
  * Payment codes: the QR codes that a bank's app reads to fill in a transfer. `epc` is that of the European Payments Council (version 002 of
  * EPC069-12), `swiss` the one of the Swiss QR-bill (version 2.3 of the guidelines of SIX, with structured addresses).
  */
-import { type JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { drawCode, pathOf } from './code.ts'
 import { type Figure, FigureFault, type Properties, propertiesOf, rounded } from './figure.ts'
 

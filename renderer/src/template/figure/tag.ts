@@ -1,6 +1,6 @@
 /** Figures as tags of Liquid: `{% barcode invoice.ean, type: "ean13" %}` prints an `<svg>`. */
-import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import {
   type Context,
   type Emitter,
@@ -52,13 +52,14 @@ function tagOf(name: FigureName, locale: string | undefined) {
   }
 }
 
-/** Values of Liquid are those of the data, or its own objects, which no figure takes. */
+/** Values of Liquid are those of the data, captured texts, or its own objects, which no figure takes. */
 function jsonOf(value: unknown): Json {
-  return (value ?? null) as Json
+  const isText = typeof value === 'object' && value !== null && 'toJSON' in value && typeof value.toJSON === 'function'
+  return ((isText ? JSON.parse(JSON.stringify(value)) : value) ?? null) as Json
 }
 
 function jsonObjectOf(value: unknown): JsonObject {
   const json = jsonOf(value)
   if (!isJsonObject(json)) throw new FigureFault('the properties cannot be read')
-  return json
+  return Object.fromEntries(Object.entries(json).map(([name, each]) => [name, jsonOf(each)]))
 }

@@ -44,6 +44,16 @@ test('knows what the fonts of a template have, where that is of use', async () =
   expect([font?.families, own.test('漢'), own.test('字')]).toEqual([['Han'], true, false])
 })
 
+test.for<[string, number]>([
+  ['empty', 3],
+  ['not there', 0xfff0],
+])('knows the letters of the document whose glyph in a font is %s', async ([, glyph]) => {
+  const assets = [anAsset('han.ttf', aFontOf('ABC ', glyph))]
+  const [font] = (await scan.coverageFor('<p>A &#66; d</p>', { ...work, assets }))?.fonts ?? []
+  expect(font?.blanks).toBe('\\u{41}\\u{42}')
+  expect(await scan.coverageFor('<p>d</p>', { ...work, assets })).toBeUndefined()
+})
+
 test('says of a font what it has once for all its families, and says no more than there is room for', async () => {
   const every2nd = Array.from({ length: 30_000 }, (_, index) => String.fromCodePoint(0x20000 + 2 * index)).join('')
   const scattered = anAsset('scattered.ttf', aFontOf(every2nd))

@@ -3,24 +3,46 @@
  * character is missing only if neither the service's fonts nor the fonts that the text names have it. Characters that no font has are rare.
  * One regular expression recognises documents that cannot have any, and they cost no more than that.
  */
-import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
-import type { Asset, TenantId } from '@platen/contract/tenant.ts'
+
+import type { Asset, TenantId } from '@platen/contract/domain/tenant.ts'
+import { openLruCache, tenantPart } from '@platen/lib/lru-cache.ts'
+import type { Font } from 'fontkit'
 import { MISSING_GLYPHS_COUNTED_MAX } from '../../limit.ts'
 import type { RenderWork } from '../../port/engine.ts'
 import { defaultFaces, EMOJI_FAMILY, type FontFace } from '../asset/font/default-fonts.ts'
 import { readTable } from '../asset/font/table-file.ts'
-import { FONT_COVERAGE_CHARS_MAX, FONT_COVERAGES_MAX } from '../limit.ts'
+import { isDrawn, isVisible } from '../asset/glyph.ts'
+import { isFontKind, kindOf } from '../asset/kind.ts'
+import { FONT_COVERAGE_CHARS_MAX } from '../limit.ts'
 import { isPlain } from './plain.ts'
+
+/** Fonts of templates whose characters a render thread caches, a megabyte each at most. */
+const FONT_COVERAGES_MAX = 32
 
 /** Sets of characters. Each is the inside of a character class in a regular expression with the flag `u`. */
 export interface Coverage {
   /** The characters of the service's fonts. */
   readonly defaults: string
-  /** The characters of each font of the template, and the families it is used in. Together at most `FONT_COVERAGE_CHARS_MAX` long. */
-  readonly fonts: readonly { readonly families: readonly string[]; readonly characters: string }[]
+  /** The fonts of the template. Their characters together are at most `FONT_COVERAGE_CHARS_MAX` long. */
+  readonly fonts: readonly FontCoverage[]
 }
 
-export interface GlyphScan {
+interface FontCoverage {
+  /** The families that it is used in. */
+  readonly families: readonly string[]
+  readonly characters: string
+  /** Those of the document that it has, and draws nothing for. A browser takes no other font for them. */
+  readonly blanks: string
+}
+
+/** What is known of a font of a template. */
+interface KnownFont {
+  readonly characters: string
+  /** By code point: whether it has the character and draws nothing for it. */
+  readonly blanks: Map<number, boolean>
+}
+
+interface GlyphScan {
   /** The characters of `html`, a header or footer, that no font of the service has. */
   missingIn(html: string): Promise<string>
   /** The data to find missing characters in the page. Undefined if no character of `html` can be missing. */
@@ -29,7 +51,7 @@ export interface GlyphScan {
 
 /** Opens a scan. It reads no font, and loads nothing that could, before the first document that has something to look for. */
 export function openGlyphScan(faces: readonly FontFace[] = defaultFaces()): GlyphScan {
-  const known = openLruCache<string>(FONT_COVERAGES_MAX)
+  const known = openLruCache<KnownFont>(FONT_COVERAGES_MAX)
   let defaults: Promise<string> | undefined
   let outside: RegExp | undefined
 
@@ -47,28 +69,31 @@ export function openGlyphScan(faces: readonly FontFace[] = defaultFaces()): Glyp
     }
     return found
   }
-  const ofFont = async ({ digest, bytes }: Asset, tenant: TenantId): Promise<string> => {
+  const knownFont = async (asset: Asset, tenant: TenantId): Promise<KnownFont> => {
     const own = tenantPart(known, tenant)
-    return own.get(digest) ?? own.set(digest, classOf(await charactersOf(Buffer.from(bytes))))
+    const { digest } = asset
+    return own.get(digest) ?? own.set(digest, { characters: classOf(await charactersOf(asset)), blanks: new Map() })
   }
 
   return {
     missingIn: async (html) => Array.from(await strangers(html)).join(''),
     async coverageFor(html, { tenant, template, assets, javascriptEnabled }) {
       const isScripted = javascriptEnabled && template.html?.javascript === true
-      // Nobody knows what scripts will write.
-      if (!isScripted && (await strangers(html)).size === 0) return undefined
-      const named = Map.groupBy(template.fonts ?? [], ({ asset }) => assets.find(({ name }) => name === asset))
-      let charsLeft = FONT_COVERAGE_CHARS_MAX
-      const fonts: Coverage['fonts'][number][] = []
-      for (const [asset, faces] of named) {
+      const own = Array.from(
+        Map.groupBy(template.fonts ?? [], ({ asset }) => asset),
+        ([name, faces]) => ({ asset: assets.find((asset) => asset.name === name), faces }),
+      )
+      const shown = own.length === 0 ? [] : visibleIn(html)
+      const fonts: FontCoverage[] = []
+      for (const { asset, faces } of own) {
         if (asset === undefined) continue
-        const own = await ofFont(asset, tenant)
-        const characters = own.length <= charsLeft ? own : EVERY_CHARACTER
-        charsLeft -= characters.length
-        fonts.push({ families: faces.map(({ family }) => family), characters })
+        const font = await knownFont(asset, tenant)
+        const blanks = await blanksOf(asset, font, shown)
+        fonts.push({ families: faces.map(({ family }) => family), characters: font.characters, blanks })
       }
-      return { defaults: await ofDefaults(), fonts }
+      // Nobody knows what scripts will write.
+      const mayMiss = isScripted || fonts.some(({ blanks }) => blanks !== '') || (await strangers(html)).size > 0
+      return mayMiss ? { defaults: await ofDefaults(), fonts: fonts.map(bounded(FONT_COVERAGE_CHARS_MAX)) } : undefined
     },
   }
 }
@@ -81,24 +106,76 @@ function decodeEntities(html: string): string {
   })
 }
 
+/** Counts the fonts beyond the limit as complete. */
+function bounded(charsMax: number): (font: FontCoverage) => FontCoverage {
+  let charsLeft = charsMax
+  return (font) => {
+    const characters = font.characters.length <= charsLeft ? font.characters : EVERY_CHARACTER
+    charsLeft -= characters.length
+    return { ...font, characters }
+  }
+}
+
+/** Visible characters of `html`, those of its tags among them. */
+function visibleIn(html: string): readonly number[] {
+  const characters = Array.from(new Set(decodeEntities(html))).filter(isVisible)
+  return characters.slice(0, BLANKS_TRIED_MAX).map((character) => character.codePointAt(0) ?? 0)
+}
+
+/** Characters of a document to try in its fonts. Of each font twice as many are known. */
+const BLANKS_TRIED_MAX = 10_000
+
+/** The characters among `shown` for which the font draws nothing. It is opened only for characters that are new. */
+async function blanksOf(asset: Asset, { blanks }: KnownFont, shown: readonly number[]): Promise<string> {
+  if (blanks.size > BLANKS_TRIED_MAX) blanks.clear()
+  const unknown = shown.filter((code) => !blanks.has(code))
+  if (unknown.length > 0) {
+    const opened = await openedOf(asset)
+    for (const code of unknown) blanks.set(code, opened?.isBlank(code) === true)
+  }
+  const found = shown.filter((code) => blanks.get(code) === true)
+  return found.slice(0, MISSING_GLYPHS_COUNTED_MAX).map(escaped).join('')
+}
+
+async function charactersOf(asset: Asset): Promise<readonly number[]> {
+  return (await openedOf(asset))?.font.characterSet ?? []
+}
+
+interface OpenedFont {
+  readonly font: Font
+  readonly isBlank: (codePoint: number) => boolean
+}
+
+/** A font that cannot be read has no characters, and a glyph that cannot be read is no blank. Chromium will report what is wrong with it. */
+async function openedOf({ bytes }: Asset): Promise<OpenedFont | undefined> {
+  const { hasPictures, openFont, unpackFont } = await import('../asset/font/font-file.ts')
+  const kind = kindOf(bytes)
+  if (kind === undefined || !isFontKind(kind)) return undefined
+  try {
+    const sfnt = await unpackFont(bytes, kind)
+    const font = openFont(sfnt)
+    const mayBeBlank = !hasPictures(sfnt)
+    const isBlank = (code: number) => {
+      try {
+        return mayBeBlank && font.hasGlyphForCodePoint(code) && !isDrawn(font, code)
+      } catch {
+        return false
+      }
+    }
+    return { font, isBlank }
+  } catch {
+    return undefined
+  }
+}
+
 /** Only of the families that Chromium sees. See `font-config.ts`. If a bold face lacks a character, Chromium takes the regular one. */
 async function defaultCharacters(faces: readonly FontFace[]): Promise<readonly number[]> {
   const regular = faces.filter(
     ({ family, weight, style }) => family !== EMOJI_FAMILY && weight === 400 && style === 'normal',
   )
-  const characters = await Promise.all(regular.map(({ file }) => charactersOf(readTable(file, 'cmap'))))
-  return characters.flat()
-}
-
-/** A font that cannot be read has no characters. Chromium will report what is wrong with it. */
-async function charactersOf(file: Buffer): Promise<readonly number[]> {
   const { create } = await import('fontkit')
-  try {
-    const font = create(file)
-    return 'characterSet' in font ? font.characterSet : []
-  } catch {
-    return []
-  }
+  const fonts = regular.map(({ file }) => create(readTable(file, 'cmap')))
+  return fonts.flatMap((font) => ('characterSet' in font ? font.characterSet : []))
 }
 
 /** A font above the limit counts as complete. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { isFailureCode, ServiceError } from '@platen/contract/error.ts'
+import { isFailureCode, ServiceError } from '@platen/contract/domain/error.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
 import { aRenderWork, type RenderWorkFields } from '../../../../test/fixture/render/work.ts'
 import type { RenderWork } from '../../port/engine.ts'
@@ -95,6 +95,18 @@ describe('fillHtml', () => {
       '{% if x %}{% elseif y %}{% endif %}',
       'template.html:1:11: there is no tag elseif (did you mean elsif?)',
     ],
+    ['a filter of Jinja', '{{ x | upper }}', 'template.html:1:1: there is no filter upper: write upcase'],
+    [
+      'an assignment for a comparison',
+      '{% if x = 1 %}{% endif %}',
+      'template.html:1:9: {% if x = 1 %}: write == to compare',
+    ],
+    [
+      'a tag of Handlebars',
+      'a\n{{#if x}}',
+      'template.html:2:3: {{#if x}}: this is Liquid: write {% if x %} … {% endif %}',
+    ],
+    ['a tag without a name', '{% %}', 'template.html:1:4: the name of a tag is missing after {%'],
     ['an unknown tag', 'a\n\n {% foo %}', 'template.html:3:2: there is no tag foo (did you mean for?)'],
     ['an open tag', '{% if x %}', 'template.html:1:1: if is not closed: {% endif %} is missing'],
     ['an open branch', '{%- case x -%}\n{% else %}', 'template.html:1:1: case is not closed: {% endcase %} is missing'],
@@ -119,7 +131,11 @@ describe('fillHtml', () => {
     ['a file', '\n{% include "a" %}', 'template.html:2:1: the tag include is not available: a template is one file'],
     ['a file', '{% render "a" %}', 'template.html:1:1: the tag render is not available: a template is one file'],
     ['a file', '{% layout "a" %}', 'template.html:1:1: the tag layout is not available: a template is one file'],
-    ['text for a number', '{{ "two" | number }}', 'template.html:1:1: {{ "two" | number }}: the value is not a number'],
+    [
+      'text for a number',
+      '{{ "two" | number }}',
+      'template.html:1:1: {{ "two" | number }}: the value is not a number: write it as 1234.5',
+    ],
     ['a range without end', '{% for i in (1..999999999) %}{% endfor %}', /^template.html:1:1: filling made more than/],
     ['deep nesting', '{% if 1 %}'.repeat(9000), /^template.html:\d+:\d+: tags are nested too deeply/],
     ['a long source', ' '.repeat(200_000), /^template.html: the source is longer than 128 KiB/],
@@ -139,7 +155,7 @@ describe('fillHtml', () => {
     const long = `{{ x\n | date: "en" ${'| append: "abc" '.repeat(9)}}}`
     const message = refusal(long, { data: { x: 'secret' } })
     expect(message).toMatch(
-      /^template\.html:1:1: \{\{ x \| date: "en" \| append: [^\n]{30,50}…: the value is not a date$/,
+      /^template\.html:1:1: \{\{ x \| date: "en" \| append: [^\n]{30,50}…: the value is not a date: write YYYY-MM-DD/,
     )
   })
 
@@ -241,8 +257,11 @@ describe('locale filters', () => {
     ['{{ 1 | hyphenate: "de" }}', 'the value is not a text'],
     ['{{ "a" | hyphenate: 1 }}', 'the locale must be a string'],
     ['{{ 1 | number: "not a locale" }}', 'the locale must be a tag such as en-US'],
-    ['{{ 1 | number: "en", 999 }}', 'the digits must be a number from 0 to 100'],
-    ['{{ "soon" | date: "en" }}', 'the value is not a date'],
+    ['{{ 1 | number: "en", 999 }}', 'the digits must be a whole number from 0 to 100'],
+    [
+      '{{ "soon" | date: "en" }}',
+      'the value is not a date: write YYYY-MM-DD, and with a time YYYY-MM-DDThh:mm:ss+hh:mm',
+    ],
     ['{{ "now" | date: "%Y" }}', 'now is not available: pass the date in the data'],
     ['{{ "2026-11-21" | date_to_string }}', 'there is no filter date_to_string'],
     ['{{ "2026-11-21" | date: "en", "huge" }}', 'the date style must be one of full, long, medium, short'],

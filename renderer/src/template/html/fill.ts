@@ -4,30 +4,32 @@
  * read only the object's own properties. Pure: equal work gives equal HTML.
  */
 import assert from 'node:assert/strict'
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/limit.ts'
-import { openLruCache, tenantPart } from '@platen/contract/lru-cache.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
-import type { Warning } from '@platen/contract/warning.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import { TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import type { Warning } from '@platen/contract/domain/warning.ts'
+import { openLruCache, tenantPart } from '@platen/lib/lru-cache.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import { type Emitter, Liquid, LiquidError, type Template } from 'liquidjs'
 import type { RenderWork } from '../../port/engine.ts'
+import { openLiterals } from '../absent-value.ts'
 import type { FontFace } from '../asset/font/default-fonts.ts'
 import { type RemoteImages, remoteImagesOf, requireFetched } from '../asset/remote-images.ts'
 import { FigureFault } from '../figure/figure.ts'
 import { registerFigures } from '../figure/tag.ts'
-import {
-  HTML_BYTES_MAX,
-  LIQUID_ALLOCATIONS_MAX,
-  LIQUID_CHARS_MIN,
-  LIQUID_KEPT_CHARS_MAX,
-  LIQUID_MS_MAX,
-} from '../limit.ts'
+import { HTML_BYTES_MAX, LIQUID_MS_MAX } from '../limit.ts'
 import { type Coverage, openGlyphScan } from './coverage.ts'
-import { FilterError, IMPURE_FILTERS, localeFilters } from './filter.ts'
+import { dataOf } from './data.ts'
+import { type DamagedImage, damagedImages } from './data-image.ts'
+import { FilterError } from './filter/fault.ts'
+import { IMPURE_FILTERS, localeFilters } from './filter.ts'
+import type { Linted, SourceLint } from './lint/lint.ts'
 import { absentWatcher, type WatchAbsent } from './liquid/absent.ts'
-import { marginFaultOf } from './page-css.ts'
+import { filterFor } from './liquid/habit.ts'
+import { type MarkupSupport, openMarkup } from './liquid/markup.ts'
+import { syntaxFaults } from './liquid/syntax.ts'
+import { marginFaultOf, withPageSizes } from './page-css.ts'
 import { isPlain } from './plain.ts'
+import { withRenderDate } from './print-class.ts'
 import {
   type Part,
   refuseLoading,
@@ -38,6 +40,21 @@ import {
   withRemoteInside,
 } from './reference.ts'
 import { withTargetPages } from './target-counter.ts'
+import { absentImageInHtml, type IgnoredStyle } from './unprinted-css.ts'
+
+const KIB = 1024
+/** What the shortest template counts as: its filters and their formats take some hundred kilobytes. So at most 32 are kept. */
+const LIQUID_CHARS_MIN = 8 * KIB
+
+/**
+ * Characters of the sources whose parsed form a thread keeps: two dozen usual templates. What is parsed may take two hundred times as much,
+ * which is a twentieth of the memory that a thread may have.
+ */
+const LIQUID_KEPT_CHARS_MAX = 256 * KIB
+
+const MIB = 1024 * KIB
+/** Memory Liquid may allocate for one template, as LiquidJS counts it (characters and elements): three passes over the largest HTML. */
+const LIQUID_ALLOCATIONS_MAX = 64 * MIB
 
 /** The HTML for the browser. Header and footer are Chromium's print templates: Chromium fills `class="pageNumber"` and the like. */
 export interface FilledHtml {
@@ -60,6 +77,13 @@ export interface ScannedHtml extends FilledHtml {
   readonly absent: readonly Warning[]
   /** The addresses in header and footer that Chromium loads nothing from. */
   readonly unloaded: readonly string[]
+  /** The damaged images in `data:` URLs of the document, shown or not, and those of header and footer. */
+  readonly damaged: readonly DamagedImage[]
+  readonly damagedInEdges: readonly DamagedImage[]
+  /** An image without an address in its styles. */
+  readonly absentImage: IgnoredStyle | undefined
+  /** About its styles, fonts and tags. */
+  readonly linted: Linted
 }
 
 /** Tags that would read another file. A template is a single file, whatever other files exist. */
@@ -75,6 +99,7 @@ export type FillHtml = (work: RenderWork) => Promise<ScannedHtml>
 export function openHtmlFiller(faces?: readonly FontFace[]): FillHtml {
   const scan = openGlyphScan(faces)
   const kept = openLruCache<LiquidProgram>(LIQUID_KEPT_CHARS_MAX, ({ chars }) => chars)
+  const lint = openLint()
   return async (work) => {
     const own = tenantPart(kept, work.tenant)
     const key = `${work.digest} ${work.options.time_zone ?? ''}`
@@ -87,12 +112,29 @@ export function openHtmlFiller(faces?: readonly FontFace[]): FillHtml {
     const unloaded = [filled.header, filled.footer].flatMap((edge) => (edge === undefined ? [] : unloadedIn(edge)))
     return {
       ...filled,
+      linted: await lint(work, parts),
       isMultiscript: !isPlain(parts.body.html),
       missing: missing.join(''),
       absent: parts.absent,
       unloaded,
+      damaged: damagedImages(parts.body.html),
+      damagedInEdges: parts.edges.flatMap(({ html }) => damagedImages(html)),
+      absentImage: absentImageInHtml(parts.body.html),
       ...(coverage === undefined ? {} : { coverage }),
     }
+  }
+}
+
+/** Returns a function that reads the sources of each template once. What it reads them with is loaded with the first of them. */
+function openLint(): (work: RenderWork, parts: Parts) => Promise<Linted> {
+  const kept = openLruCache<readonly SourceLint[]>(LIQUID_KEPT_CHARS_MAX, (lints) =>
+    lints.reduce((sum, { source }) => sum + source.text.length, LIQUID_CHARS_MIN),
+  )
+  return async ({ tenant, digest, template }, { body, edges }) => {
+    const { linted, lintSources } = await import('./lint/lint.ts')
+    const own = tenantPart(kept, tenant)
+    const lints = own.get(digest) ?? own.set(digest, lintSources(template))
+    return linted(lints, [body, ...edges])
   }
 }
 
@@ -124,19 +166,29 @@ export interface ParsedSource {
   readonly name: string
   /** Absent for the document itself. */
   readonly edge?: Edge
+  readonly text: string
   readonly templates: Template[]
 }
 
 /** Parses the Liquid of a template: the document, then its header and footer. Throws as `fillHtml` does. */
 export function parseHtml(template: RenderWork['template']): readonly ParsedSource[] {
-  return parseWith(openLiquid(template.locale, undefined), template)
+  return parseWith(openLiquid(template.locale, undefined, openMarkup()), template)
 }
 
 function parseWith(liquid: Liquid, { html: source }: RenderWork['template']): readonly ParsedSource[] {
   if (source === undefined) throw new ServiceError('template_error', 'the template has no html source')
   const parse = (text: string, name: string) => {
+    const parsed = () => {
+      try {
+        return liquid.parse(text)
+      } catch (cause) {
+        const [fault] = syntaxFaults(text)
+        if (fault === undefined) throw cause
+        throw new ServiceError('template_error', `${name}:${fault.position.join(':')}: ${fault.message}`, { cause })
+      }
+    }
     const why = (error: unknown) => reasonOf(error, liquid)
-    return { name, templates: attempt(() => liquid.parse(text), { name, why }) }
+    return { name, text, templates: attempt(parsed, { name, why }) }
   }
   return [
     parse(source.template, 'template.html'),
@@ -156,11 +208,12 @@ interface LiquidProgram {
 }
 
 function programOf({ template, options }: RenderWork): LiquidProgram {
-  const liquid = openLiquid(template.locale, options.time_zone)
-  const sources = parseWith(liquid, template).map((source) => ({
-    ...source,
-    watchAbsent: absentWatcher(source.templates, source.name),
-  }))
+  const markup = openMarkup()
+  const liquid = openLiquid(template.locale, options.time_zone, markup)
+  const sources = parseWith(liquid, template).map((source) => {
+    markup.prepare(source.templates)
+    return { ...source, watchAbsent: absentWatcher(source.templates, source.name) }
+  })
   const texts = [template.html?.template, template.html?.header, template.html?.footer]
   return { liquid, sources, chars: texts.reduce((sum, text = '') => sum + text.length, LIQUID_CHARS_MIN) }
 }
@@ -172,11 +225,14 @@ function fillParts(work: RenderWork, program: () => LiquidProgram): Parts {
   const { liquid, sources } = program()
   const [document, ...edges] = sources
   assert(document !== undefined, 'a template has a document')
-  const data = JSON.parse(new TextDecoder().decode(work.data)) as JsonObject
+  const dataText = new TextDecoder().decode(work.data)
+  const data = dataOf(dataText)
   const scope = { ...data, options: work.options }
   const absent: Warning[] = []
+  const { html } = work.template
+  const isLiteral = openLiterals(() => [html?.template, html?.header, html?.footer, dataText].map((text) => text ?? ''))
   const fill = ({ name, templates, watchAbsent }: LiquidProgram['sources'][number]): Part => {
-    watchAbsent(absent)
+    watchAbsent(absent, isLiteral)
     return { name, html: withDigests({ name, html: fillOne(liquid, { name, templates, scope }) }, work.assets) }
   }
   return {
@@ -187,13 +243,15 @@ function fillParts(work: RenderWork, program: () => LiquidProgram): Parts {
 }
 
 /** Adds the template's own files to the HTML. */
-function withFiles({ body, edges }: Parts, { template, assets }: RenderWork, remote: RemoteImages): FilledHtml {
+function withFiles({ body, edges }: Parts, work: RenderWork, remote: RemoteImages): FilledHtml {
+  const { template, assets } = work
   const inside = edges.map(({ edge, ...part }) => {
     refuseLoading(part)
-    const html = withRemoteInside({ ...part, html: withAssetsInside(part, assets) }, remote)
-    return [edge, html]
+    const dated = { ...part, html: withRenderDate(part.html, () => dateOf(work)) }
+    return [edge, withRemoteInside({ ...dated, html: withAssetsInside(dated, assets) }, remote)]
   })
-  const html = withFonts(body, assets, template.fonts ?? [])
+  const fonts = withFonts(body, assets, template.fonts ?? [])
+  const html = withPageSizes(fonts) ?? fonts
   const numbered = withTargetPages(html)
   return {
     html: numbered ?? html,
@@ -202,7 +260,16 @@ function withFiles({ body, edges }: Parts, { template, assets }: RenderWork, rem
   }
 }
 
-function fillOne(liquid: Liquid, { name, templates, scope }: ParsedSource & { readonly scope: object }): string {
+/** In the form that Chromium prints its own date in. */
+function dateOf({ date, template, options }: RenderWork): string {
+  const form = { dateStyle: 'short', timeStyle: 'short', timeZone: options.time_zone ?? 'UTC' } as const
+  return new Intl.DateTimeFormat(template.locale ?? 'en-US', form).format(date)
+}
+
+function fillOne(
+  liquid: Liquid,
+  { name, templates, scope }: Omit<ParsedSource, 'text'> & { readonly scope: object },
+): string {
   const fill = () => {
     const html = String(liquid.renderSync(templates, scope))
     if (Buffer.byteLength(html) > HTML_BYTES_MAX) throw new RangeError(tooLong)
@@ -220,15 +287,16 @@ function attempt<Result>(act: () => Result, { name, why }: Attempt): Result {
   try {
     return act()
   } catch (cause) {
+    if (cause instanceof ServiceError) throw cause
     throw new ServiceError('template_error', `${placeOf(cause, name)}: ${why(cause)}`, { cause })
   }
 }
 
-function openLiquid(locale: string | undefined, timeZone: string | undefined): Liquid {
+function openLiquid(locale: string | undefined, timeZone: string | undefined, markup: MarkupSupport): Liquid {
   const liquid = new Liquid({
     // An empty set of named templates. So nothing can reach a file system, even if the list of tags had a gap.
     templates: {},
-    outputEscape: 'escape',
+    outputEscape: markup.print,
     ownPropertyOnly: true,
     strictFilters: true,
     timezoneOffset: 0,
@@ -248,6 +316,7 @@ function openLiquid(locale: string | undefined, timeZone: string | undefined): L
     })
   }
   registerFigures(liquid, locale)
+  markup.register(liquid)
   boundOutput(liquid)
   return liquid
 }
@@ -289,7 +358,8 @@ function placeOf(error: unknown, name: string): string {
 }
 
 /** LiquidJS puts the position at the end of its messages; ours have it at the front. It also names its limits without their values. */
-const LIMIT_REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
+  'illegal tag syntax, tag name expected': 'the name of a tag is missing after {%',
   'parse length limit exceeded': `the source is longer than ${TEMPLATE_SOURCE_BYTES_MAX / 1024} KiB`,
   'template render limit exceeded': `filling took longer than ${LIQUID_MS_MAX / 1000} seconds`,
   'memory alloc limit exceeded': `filling made more than ${LIQUID_ALLOCATIONS_MAX} characters and list elements`,
@@ -299,10 +369,14 @@ const LIMIT_REASONS: Readonly<Record<string, string>> = {
 function reasonOf(error: unknown, { filters, tags }: Liquid): string {
   const message = error instanceof Error ? error.message.replace(/, line:\d+, col:\d+$/, '') : 'the template failed'
   const [, filter] = /^undefined filter: (.+)$/.exec(message) ?? []
-  if (filter !== undefined) return `there is no filter ${filter}${suggestion(filter, Object.keys(filters))}`
+  if (filter !== undefined) {
+    const known = filterFor(filter)
+    const hint = known === undefined ? suggestion(filter, Object.keys(filters)) : `: write ${known}`
+    return `there is no filter ${filter}${hint}`
+  }
   const [, tag] = /^tag "(.+)" not found$/.exec(message) ?? []
   if (tag !== undefined) return misplaced(tag, tags) ?? `there is no tag ${tag}${suggestion(tag, namesOf(tags))}`
-  return unclosed(message) ?? LIMIT_REASONS[message] ?? message
+  return unclosed(message) ?? REASONS[message] ?? message
 }
 
 /** LiquidJS finds a tag only where it may be: an inner or closing tag elsewhere is unknown to it. */
@@ -332,7 +406,13 @@ function fillFaultOf(error: unknown): string {
   if (!(cause instanceof Error)) return UNFIT
   if (cause instanceof FilterError || cause instanceof FigureFault) return `${expressionOf(error)}${cause.message}`
   if (cause.message === tooLong) return tooLong
-  return LIMIT_REASONS[cause.message] ?? UNFIT
+  return REASONS[cause.message] ?? UNFIT
+}
+
+/** Whether filling ended because a filter refused a value. */
+export function isRefusedValue(error: unknown): boolean {
+  const cause = error instanceof ServiceError ? error.cause : undefined
+  return LiquidError.is(cause) && cause.originalError instanceof FilterError
 }
 
 const UNFIT = 'a value does not fit its filter or tag'

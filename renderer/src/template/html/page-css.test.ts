@@ -1,4 +1,4 @@
-import type { RenderOptions } from '@platen/contract/render-options.ts'
+import type { RenderOptions } from '@platen/contract/domain/render-options.ts'
 import { describe, expect, test } from 'vitest'
 import { marginFaultOf, needsSourcePage, pageRules, sideMargins } from './page-css.ts'
 

@@ -5,8 +5,9 @@ import {
   pointsOf,
   type RenderOptions,
   type Sides,
-} from '@platen/contract/render-options.ts'
+} from '@platen/contract/domain/render-options.ts'
 import { marginFault } from '../page-margins.ts'
+import { withStyles } from './style-element.ts'
 
 interface Size {
   /** Points. */
@@ -16,7 +17,7 @@ interface Size {
 
 const MM = 72 / 25.4
 
-/** Portrait. CSS uses the same names, except that TABLOID is `ledger` turned. */
+/** Portrait. CSS has the same names, except for those of `NOT_IN_CSS`. */
 const SIZES = {
   A3: { width: 297 * MM, height: 420 * MM },
   A4: { width: 210 * MM, height: 297 * MM },
@@ -26,6 +27,36 @@ const SIZES = {
   LEGAL: { width: 612, height: 1008 },
   TABLOID: { width: 792, height: 1224 },
 } as const satisfies Record<Extract<PageSize, string>, Size>
+
+/** Width and height of the pages that CSS has names for, in its pixels, portrait. */
+export const CSS_PAGES: Readonly<Record<string, readonly [number, number]>> = {
+  ...Object.fromEntries(
+    Object.entries(SIZES).map(([name, { width, height }]) => [name.toLowerCase(), [(width * 4) / 3, (height * 4) / 3]]),
+  ),
+  ledger: [11 * 96, 17 * 96],
+  b5: [(176 * 96) / 25.4, (250 * 96) / 25.4],
+  b4: [(250 * 96) / 25.4, (353 * 96) / 25.4],
+  'jis-b5': [(182 * 96) / 25.4, (257 * 96) / 25.4],
+  'jis-b4': [(257 * 96) / 25.4, (364 * 96) / 25.4],
+}
+
+/** CSS has no A6, and calls a tabloid `ledger`. */
+const NOT_IN_CSS =
+  /([{;\s/]size\s{0,9}:)\s{0,9}(?:(?:portrait|landscape)\s{1,9})?(A6|TABLOID)(?:\s{1,9}(?:portrait|landscape))?(?=\s{0,9}(?:[;}!]|$))/gi
+
+/** The HTML whose `@page` sizes Chromium knows, or undefined if it is the same. Each size that the options name may be in the source. */
+export function withPageSizes(html: string): string | undefined {
+  return html.search(NOT_IN_CSS) === -1 ? undefined : withStyles(html, replacePageSizes)
+}
+
+/** The same for CSS. */
+export function replacePageSizes(css: string): string {
+  return css.replaceAll(NOT_IN_CSS, (found: string, property: string, name: string) => {
+    const size = SIZES[name.toUpperCase() === 'A6' ? 'A6' : 'TABLOID']
+    const { width, height } = /landscape/i.test(found) ? turned(size, 'landscape') : size
+    return `${property}${points(width)} ${points(height)}`
+  })
+}
 
 /** Page and margins if neither options nor source set them: A4 portrait with 1 cm on each side, in inches for Chromium. */
 export const PAGE_DEFAULT = {

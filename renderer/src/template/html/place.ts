@@ -1,5 +1,5 @@
 /** Where a source has what Chromium reports of a document: an address, a line of a script. Pure. */
-import type { TemplateSource } from '@platen/contract/tenant.ts'
+import type { TemplateSource } from '@platen/contract/domain/tenant.ts'
 
 type HtmlSource = NonNullable<TemplateSource['html']>
 
@@ -20,12 +20,41 @@ export function placeOfTag({ template }: HtmlSource, tag: string): string | unde
   return at === -1 ? undefined : placeAt('template.html', template, at)
 }
 
+/** The place of the only image of the template that may have no address and is called so: `<img class="logo" alt="Acme">`. */
+export function placeOfImage({ template }: HtmlSource, name: string): string | undefined {
+  const places = Array.from(template.matchAll(IMAGE)).filter(([tag]) => {
+    const address = attributeOf(tag, 'src') ?? attributeOf(tag, 'href') ?? ''
+    if (address !== '' && !/\{[{%]/.test(address)) return false
+    return ['class', 'alt'].every((key) => {
+      const own = attributeOf(tag, key)?.trim() ?? ''
+      return /\{[{%]/.test(own) || own === (attributeOf(name, key) ?? '')
+    })
+  })
+  const [only, ...others] = places
+  return only === undefined || others.length > 0 ? undefined : placeAt('template.html', template, only.index)
+}
+
+/** Linear: a tag ends before the next one. */
+const IMAGE = /<(?:img|image|input)\b[^<>]*>/gi
+
+function attributeOf(tag: string, name: string): string | undefined {
+  const [, double, single, bare] =
+    new RegExp(`\\s(?:xlink:)?${name}\\s{0,9}=\\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(tag) ?? []
+  return double ?? single ?? bare
+}
+
+/** The place of the first match in the template. */
+export function placeOfPattern({ template }: HtmlSource, pattern: RegExp): string | undefined {
+  const at = template.search(pattern)
+  return at === -1 ? undefined : placeAt('template.html', template, at)
+}
+
 /**
  * The place of a line of the filled HTML, if just one line of the source is the same. Loops and values move lines, and a script is mostly
  * printed as it is. `column` is from 1; one that the line does not have is left out.
  */
 export function placeOfLine(
-  { template }: HtmlSource,
+  { template }: Pick<HtmlSource, 'template'>,
   html: string,
   at: { line: number; column: number },
 ): string | undefined {
@@ -67,7 +96,8 @@ function indexOfAddress(text: string, address: string): number | undefined {
   return undefined
 }
 
-function placeAt(name: string, text: string, at: number): string {
+/** A place in a source, as in `template.html:3:14`. */
+export function placeAt(name: string, text: string, at: number): string {
   const before = text.slice(0, at)
   return `${name}:${before.split('\n').length}:${at - before.lastIndexOf('\n')}`
 }

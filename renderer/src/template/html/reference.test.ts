@@ -1,4 +1,4 @@
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import { describe, expect, test } from 'vitest'
 import { anAsset, aSquare, RED } from '../../../../test/fixture/asset.ts'
 import { HTML_BYTES_MAX } from '../limit.ts'

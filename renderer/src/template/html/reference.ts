@@ -4,10 +4,10 @@
  * names by digests, where a name can be distinguished from other text. The reason: a page caches files by address. Two templates may both
  * have a logo.png, but equal digests mean equal bytes. Pure.
  */
-import { assetUnavailable, egressUrl } from '@platen/contract/egress-url.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
-import type { Asset, AssetReference, FontReference } from '@platen/contract/tenant.ts'
+import { assetUnavailable, egressUrl } from '@platen/contract/domain/egress-url.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Asset, AssetReference, FontReference } from '@platen/contract/domain/tenant.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import { ASSET_REQUESTS_MAX } from '../../limit.ts'
 import { mediaTypeOf } from '../asset/kind.ts'
 import type { RemoteImages } from '../asset/remote-images.ts'

@@ -3,6 +3,7 @@
  * it. It knows attributes in `content`, so the function becomes an attribute, which is filled in after a first print (`numbered.ts` of the
  * browser). Pure.
  */
+import { withStyles } from './style-element.ts'
 
 /** The attribute of a link that has the page of its target. */
 export const TARGET_PAGE = 'data-target-page'
@@ -11,16 +12,10 @@ const FUNCTION = /target-counter\(\s{0,9}attr\(\s{0,9}href(?:\s{1,9}url)?\s{0,9}
 
 /** The HTML with attributes instead, or undefined if none of its style elements uses the function. Linear in its length. */
 export function withTargetPages(html: string): string | undefined {
-  if (!html.includes('target-counter')) return undefined
-  const parts: string[] = []
-  const tag = /<(\/?)style(?=[\s>/])/gi
-  let [from, isStyle] = [0, false]
-  for (const { 1: slash, index } of html.matchAll(tag)) {
-    if ((slash === '/') !== isStyle) continue
-    const part = html.slice(from, index)
-    parts.push(isStyle ? part.replaceAll(FUNCTION, `attr(${TARGET_PAGE})`) : part)
-    ;[from, isStyle] = [index, !isStyle]
-  }
-  const replaced = `${parts.join('')}${html.slice(from)}`
-  return replaced === html ? undefined : replaced
+  return html.includes('target-counter') ? withStyles(html, replaceTargetPages) : undefined
+}
+
+/** The same for CSS. */
+export function replaceTargetPages(css: string): string {
+  return css.replaceAll(FUNCTION, `attr(${TARGET_PAGE})`)
 }

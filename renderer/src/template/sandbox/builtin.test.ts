@@ -1,4 +1,5 @@
-import type { Json } from '@platen/contract/brand.ts'
+import type { Json } from '@platen/lib/brand.ts'
+import { constantFrom, double, integer, oneof, record, sample, string } from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import type { ConsoleLine } from '../../port/engine.ts'
 import { openSandbox } from '../evaluate.ts'
@@ -47,6 +48,19 @@ describe('people’s numbers, dates and words', () => {
     ["['10', '9'].sort((one, other) => one.localeCompare(other, undefined, { numeric: true }))", '9,10'],
     ["Intl.NumberFormat.supportedLocalesOf(['pl-PL', 'zxx'])", 'pl-PL'],
     ["Intl.DisplayNames.supportedLocalesOf('pl-PL')", 'pl-PL'],
+    ["'istanbul'.toLocaleUpperCase('tr') + 'ISPARTA'.toLocaleLowerCase(['tr-TR'])", 'İSTANBULısparta'],
+    ["'straße'.toLocaleUpperCase('de') + 'Αθήνα'.toLocaleUpperCase('el')", 'STRASSEΑΘΗΝΑ'],
+    ["'x'.repeat(50000).toLocaleUpperCase().length", '50000'],
+    ["new Intl.NumberFormat('de-DE').format('12345678901234567890.12')", '12.345.678.901.234.567.890,12'],
+    ["new Intl.NumberFormat('en-US', { style: 'currency', currency: 'EUR' }).format(-0.001)", '€0.00'],
+    ["(-0.4).toLocaleString('en-US', { maximumFractionDigits: 0 })", '0'],
+    ["new Intl.NumberFormat('en-US', { signDisplay: 'always' }).format(-0.001)", '-0.001'],
+    ['[(-0.001).toFixed(2), (-0).toFixed(), (-0.5).toFixed(1), (-1e21).toFixed(2)]', '0.00,0,-0.5,-1e+21'],
+    [
+      "[...new Intl.Segmenter('en', { granularity: 'word' }).segment('three short words')].filter((s) => s.isWordLike).length",
+      '3',
+    ],
+    ["[...new Intl.Segmenter().segment('a👩‍👩‍👧b')].map(({ segment, index }) => segment + index)", 'a0,👩‍👩‍👧1,b9'],
   ] as const)('%s is %s', async ([expression, text]) => {
     expect(await valueOf(expression)).toEqual([text])
   })
@@ -59,6 +73,8 @@ describe('people’s numbers, dates and words', () => {
     [`${DATE}.toLocaleDateString([], { month: 'long' })`, 'November'],
     ["new Intl.ListFormat().format(['a', 'b'])", 'a und b'],
     ["(1234.5).toLocaleString('en-US')", '1,234.5'],
+    ["new Intl.NumberFormat('german').format(1234.5)", '1.234,5'],
+    ["new Intl.NumberFormat('german').resolvedOptions().locale", 'de-DE'],
   ] as const)('without a locale are of the template: %s is %s', async ([expression, text]) => {
     expect(await valueOf(expression, 'de-DE')).toEqual([text])
   })
@@ -75,6 +91,101 @@ describe('people’s numbers, dates and words', () => {
   ] as const)('%s is an error the author can read', async ([expression, message]) => {
     await expect(valueOf(expression)).rejects.toThrow(message)
   })
+})
+
+test('numbers, dates and letters are those of the host’s Intl', async () => {
+  const locale = constantFrom('en-US', 'de-DE', 'tr-TR', 'ar-EG', 'hi-IN', 'ja-JP', 'fr-CH', 'pl-PL', 'lt-LT', 'el-GR')
+  const number = oneof(
+    double({ noNaN: true, noDefaultInfinity: true }),
+    integer(),
+    constantFrom(1e21, 5e-324, 0.005, Number.MAX_SAFE_INTEGER + 2, 1e308),
+  )
+  const date = integer({ min: 2 ** 34, max: 2 ** 42 })
+  const zone = constantFrom('UTC', 'America/St_Johns', 'Asia/Kolkata', 'Europe/Berlin')
+  const rows = sample(record({ locale, number, date, zone, text: string({ unit: 'grapheme', maxLength: 20 }) }), 200)
+  const wanted = rows.map((row) => [
+    new Intl.NumberFormat(row.locale, { style: 'currency', currency: 'EUR', signDisplay: 'negative' }).format(
+      row.number,
+    ),
+    row.number.toLocaleString(row.locale, { maximumFractionDigits: 20, signDisplay: 'negative' }),
+    new Date(row.date).toLocaleString(row.locale, { timeZone: row.zone }),
+    new Intl.DateTimeFormat(row.locale, { dateStyle: 'full', timeZone: row.zone }).format(row.date),
+    row.text.toLocaleUpperCase(row.locale),
+    row.text.toLocaleLowerCase(row.locale),
+  ])
+  const program = transpile(`export default ({ data }) => data.rows.map((row) => JSON.stringify([
+    new Intl.NumberFormat(row.locale, { style: 'currency', currency: 'EUR' }).format(row.number),
+    row.number.toLocaleString(row.locale, { maximumFractionDigits: 20 }),
+    new Date(row.date).toLocaleString(row.locale, { timeZone: row.zone }),
+    new Intl.DateTimeFormat(row.locale, { dateStyle: 'full', timeZone: row.zone }).format(row.date),
+    row.text.toLocaleUpperCase(row.locale),
+    row.text.toLocaleLowerCase(row.locale),
+  ]))`)
+  const { nodes } = await evaluate(program, { data: JSON.stringify({ rows }), options: {} })
+  expect(nodes).toEqual(wanted.map((row) => JSON.stringify(row)))
+})
+
+describe('a day', () => {
+  const MADE = [
+    "new Date('2026-11-21')",
+    'new Date(2026, 10, 21)',
+    "new Date(new Date('2026-11-21'))",
+    "new (class extends Date {})('2026/11/21')",
+    "((date) => (date.setDate(date.getDate() + 14), date))(new Date('2026-11-07'))",
+  ]
+  const PRINTED = [
+    "toLocaleDateString('sv-SE')",
+    "toLocaleDateString('sv-SE', { timeZone: ZONE })",
+    "toLocaleString('sv-SE', { dateStyle: 'short' })",
+  ]
+
+  test('is that day in every zone, whichever way it is made and printed', async () => {
+    const zones = JSON.stringify(Intl.supportedValuesOf('timeZone'))
+    const printed = MADE.flatMap((made) => [
+      ...PRINTED.map((print) => `${made}.${print}`),
+      `new Intl.DateTimeFormat('sv-SE', { timeZone: ZONE }).format(${made})`,
+      `new Intl.DateTimeFormat('sv-SE').formatToParts(${made}).map((part) => part.value).join('')`,
+      `new Intl.DateTimeFormat('sv-SE').formatRange(${made}, ${made})`,
+    ])
+    const program = transpile(`export default () => ${zones}.map((ZONE) => [${printed.join()}].join())`)
+    for (const time_zone of ['UTC', 'America/New_York', 'Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
+      const { nodes } = await evaluate(program, { data: '{}', options: { time_zone } })
+      expect(new Set(Array.isArray(nodes) ? nodes : [])).toEqual(new Set([printed.map(() => '2026-11-21').join()]))
+    }
+  })
+
+  test.for([
+    ["new Date('2026-11-21T10:00').toLocaleString('sv-SE')", '2026-11-21 10:00:00'],
+    ["new Date(2026, 10, 21, 10).toLocaleString('sv-SE')", '2026-11-21 10:00:00'],
+    ["new Date('2026-11-21T10:00Z').toLocaleString('sv-SE')", '2026-11-21 05:00:00'],
+    ["new Date(Date.UTC(2026, 10, 21)).toLocaleDateString('sv-SE')", '2026-11-20'],
+    ["new Date('2026-11-21T10:00').toLocaleTimeString('sv-SE', { timeZone: 'Asia/Tokyo' })", '19:00:00'],
+    ["new Date(new Date('2026-11-21').getTime()).toLocaleDateString('sv-SE')", '2026-11-20'],
+    ["new Date(95123).toLocaleTimeString('sv-SE', { minute: '2-digit', second: '2-digit' })", '01:35'],
+    ["new Date('1970-01-02T10:15Z').toLocaleDateString('sv-SE')", '1970-01-02'],
+  ] as const)('%s is %s in New York', async ([expression, text]) => {
+    const program = transpile(`export default () => String(${expression})`)
+    expect((await evaluate(program, { data: '{}', options: { time_zone: 'America/New_York' } })).nodes).toEqual([text])
+  })
+
+  test.for(['2026-02-30', '2026-02-30T10:00', '2025-02-29', '2026/04/31', '2026-13-01', '20261231'])(
+    'that there is not is no date: %s',
+    async (text) => {
+      expect(await valueOf(`new Date('${text}')`)).toEqual(['Invalid Date'])
+      expect(await valueOf(`Date.parse('${text}')`)).toEqual(['NaN'])
+      await expect(valueOf(`new Date('${text}').toLocaleDateString()`)).rejects.toThrow(
+        'Invalid time value: write a date as 2026-12-31, or with a time as 2026-12-31T15:30:00Z',
+      )
+    },
+  )
+
+  test.for([1774747800, 20261231, 2026])(
+    'is not printed of seconds, or of a number that looks like one: %d',
+    async (number) => {
+      for (const print of [`new Date(${number}).toLocaleDateString()`, `new Intl.DateTimeFormat().format(${number})`])
+        await expect(valueOf(print)).rejects.toThrow('Date counts milliseconds, so multiply seconds by 1000')
+    },
+  )
 })
 
 describe('equal input gives equal output:', () => {

@@ -24,7 +24,10 @@ const intl = (kind, methods) => {
     const call = (method, ...values) => ask(kind, method, locales ?? null, options ?? null, ...values)
     call('resolvedOptions')
     const made = { resolvedOptions: () => call('resolvedOptions') }
-    for (const method of Object.keys(methods)) made[method] = (...values) => call(method, ...methods[method].map((read, at) => read(values[at])))
+    for (const method of Object.keys(methods)) made[method] = (...values) => {
+      const own = kind === 'datetime' ? optionsFor(values, options) : options
+      return ask(kind, method, locales ?? null, own ?? null, ...methods[method].map((read, at) => read(values[at])))
+    }
     return made
   }
   type.supportedLocalesOf = (locales) => ask(kind, 'supportedLocalesOf', locales ?? [], kind === 'name' ? { type: 'language' } : null)
@@ -41,11 +44,17 @@ define(globalThis, {
     ListFormat: intl('list', { format: [texts], formatToParts: [texts] }),
     RelativeTimeFormat: intl('relative', { format: [number, text], formatToParts: [number, text] }),
     DisplayNames: intl('name', { of: [text] }),
+    Segmenter: intl('segmenter', { segment: [text] }),
   },
 })
 for (const type of [Number, BigInt])
   define(type.prototype, { toLocaleString(locales, options) { return NumberFormat(locales, options).format(this.valueOf()) } })
+const { toFixed } = Number.prototype
+// What rounds to nothing has no sign.
+define(Number.prototype, { toFixed(digits) { return toFixed.call(this, digits).replace(/^-(?=[0.]*$)/, '') } })
 define(String.prototype, {
+  toLocaleUpperCase(locales) { return ask('case', 'upper', locales ?? null, null, String(this)) },
+  toLocaleLowerCase(locales) { return ask('case', 'lower', locales ?? null, null, String(this)) },
   localeCompare(other, locales, options) { return ask('collator', 'compare', locales ?? null, options ?? null, String(this), String(other)) },
 })
 
@@ -53,11 +62,32 @@ const noNow = () => { throw faultOfUse('now is not available: pass the date in t
 const Clock = Date
 const { UTC } = Clock
 const localParts = ['FullYear', 'Month', 'Date', 'Hours', 'Minutes', 'Seconds', 'Milliseconds'].map((part) => Clock.prototype['get' + part])
+const isDayText = (text) => /^[+-]?\\d{4,6}([-/]\\d\\d?([-/]\\d\\d?)?)?$/.test(text)
+const isZonedText = (text) => /(Z|GMT|UTC|[+-]\\d\\d:?\\d\\d)\\s*(\\(.*\\))?$/i.test(text) && !isDayText(text)
+/** QuickJS makes the 2nd of March of 30 February. The standard says that there is no such date. */
+const isImpossible = (text) => {
+  const [, year, month, day] = /^(\\d{4})[-/](\\d\\d?)[-/](\\d\\d?)(?!\\d)/.exec(text) ?? []
+  return day !== undefined && new Clock(UTC(2000 + (year % 400), month - 1, day)).getUTCDate() !== Number(day)
+}
 /** The instant of a text, where one without a time zone is of UTC. */
 const parseInstant = (text) => {
-  const read = new Clock(text)
-  const isZoned = /^[+-]?\\d{4,6}(-\\d\\d(-\\d\\d)?)?$|(Z|GMT|UTC|[+-]\\d\\d:?\\d\\d)\\s*(\\(.*\\))?$/i.test(text)
-  return isZoned ? read.getTime() : UTC(...localParts.map((get) => get.call(read)))
+  const read = new Clock(isImpossible(text) ? NaN : text)
+  return isZonedText(text) ? read.getTime() : UTC(...localParts.map((get) => get.call(read)))
+}
+/**
+ * What a Date was made of, if it was no instant: a day, or a time without a zone. Both are printed as they are, and not moved to the zone
+ * of the render. No zone moves a day, not even one that is named.
+ */
+const unzoned = new WeakMap()
+const unzonedOf = ([value, ...parts]) => {
+  if (parts.length > 0) return parts.length > 2 ? 'time' : 'day'
+  if (typeof value === 'string') return isZonedText(value) ? undefined : isDayText(value) ? 'day' : 'time'
+  return value instanceof Clock ? unzoned.get(value) : undefined
+}
+const optionsFor = (values, options) => {
+  const given = values.filter((value) => value !== undefined).map((value) => unzoned.get(value))
+  const isKept = given.length > 0 && given.every((kind) => kind === 'day' || (kind === 'time' && options?.timeZone === undefined))
+  return isKept ? { ...options, timeZone: 'UTC' } : options
 }
 const instantOf = (values) => {
   if (values.length > 1) return UTC(...values)
@@ -68,7 +98,13 @@ const instantOf = (values) => {
 define(globalThis, {
   Date: new Proxy(Clock, {
     apply: noNow,
-    construct: (target, values, newTarget) => (values.length === 0 ? noNow() : Reflect.construct(target, [instantOf(values)], newTarget)),
+    construct: (target, values, newTarget) => {
+      if (values.length === 0) noNow()
+      const made = Reflect.construct(target, [instantOf(values)], newTarget)
+      const kind = unzonedOf(values)
+      if (kind !== undefined) unzoned.set(made, kind)
+      return made
+    },
   }),
 })
 for (const part of ['FullYear', 'Month', 'Date', 'Day', 'Hours', 'Minutes', 'Seconds', 'Milliseconds']) {
@@ -78,7 +114,7 @@ for (const part of ['FullYear', 'Month', 'Date', 'Day', 'Hours', 'Minutes', 'Sec
 const day = (date) => date.toUTCString().replace(/^(\\w+), (\\d+) (\\w+) (-?\\d+) .*$/, '$1 $3 $2 $4')
 const time = (date) => \`\${date.toISOString().replace(/^.*T|\\..*$/g, '')} GMT+0000 (UTC)\`
 const written = (write) => function () { return isNaN(this) ? 'Invalid Date' : write(this) }
-const localized = (kind) => function (locales, options) { return ask(kind, 'format', locales ?? null, options ?? null, Number(this)) }
+const localized = (kind) => function (locales, options) { return ask(kind, 'format', locales ?? null, optionsFor([this], options) ?? null, Number(this)) }
 define(Clock, { now: noNow, parse: (text) => parseInstant(String(text)) })
 define(Clock.prototype, {
   constructor: Date,

@@ -55,9 +55,13 @@ function answer(
 ): unknown {
   if (!Array.isArray(question)) throw new RangeError('there is nothing to format')
   const [kind, method, locales, options, ...values]: readonly unknown[] = question
-  const key = JSON.stringify([kind, locales, options])
-  const make = () =>
-    formatterOf(kind, localesOf(locales, defaults.locale), { timeZone: defaults.timeZone, ...optionsOf(options) })
+  const key = JSON.stringify([kind, locales, options, method === 'supportedLocalesOf'])
+  const make = () => {
+    const named = localesOf(locales, defaults.locale)
+    // Where Intl knows none of the locales, it would take that of the machine.
+    const known = method === 'supportedLocalesOf' ? named : [...named, defaults.locale, DEFAULT_LOCALE]
+    return formatterOf(kind, known, { timeZone: defaults.timeZone, ...optionsOf(options) })
+  }
   const formatter = formatters.get(key) ?? make()
   if (formatters.size < FORMATTERS_MAX) formatters.set(key, formatter)
   const run = Object.hasOwn(formatter, String(method)) ? formatter[String(method)] : undefined
@@ -85,6 +89,8 @@ const FORMATTERS = new Map<unknown, (locales: string[], options: Options) => For
   ['relative', relativeFormatter],
   ['name', displayNames],
   ['collator', collator],
+  ['segmenter', segmenter],
+  ['case', letterCase],
 ])
 
 const DATE_FIELDS = ['weekday', 'year', 'month', 'day', 'dateStyle']
@@ -101,7 +107,8 @@ function withDefaults(kind: 'both' | 'date' | 'time', options: Options): Options
 }
 
 function numberFormatter(locales: string[], options: Options): Formatter {
-  const format = new Intl.NumberFormat(locales, options)
+  // What rounds to nothing has no sign.
+  const format = new Intl.NumberFormat(locales, { signDisplay: 'negative', ...options })
   return {
     format: (value) => format.format(numberOf(value)),
     formatToParts: (value) => format.formatToParts(numberOf(value)),
@@ -113,10 +120,16 @@ function numberFormatter(locales: string[], options: Options): Formatter {
 
 function dateFormatter(locales: string[], options: Options): Formatter {
   const format = new Intl.DateTimeFormat(locales, options)
+  const showsYear = format.formatToParts(0).some(({ type }) => /year$/i.test(type))
+  const shown = (value: unknown) => {
+    const instant = instantOf(value)
+    if (showsYear) refuseSeconds(instant)
+    return instant
+  }
   return {
-    format: (value) => format.format(instantOf(value)),
-    formatToParts: (value) => format.formatToParts(instantOf(value)),
-    formatRange: (start, end) => format.formatRange(instantOf(start), instantOf(end)),
+    format: (value) => format.format(shown(value)),
+    formatToParts: (value) => format.formatToParts(shown(value)),
+    formatRange: (start, end) => format.formatRange(shown(start), shown(end)),
     resolvedOptions: () => format.resolvedOptions(),
     supportedLocalesOf: () => Intl.DateTimeFormat.supportedLocalesOf(locales),
   }
@@ -173,18 +186,48 @@ function collator(locales: string[], options: Options): Formatter {
   }
 }
 
+function segmenter(locales: string[], options: Options): Formatter {
+  const segments = new Intl.Segmenter(locales, options)
+  return {
+    segment: (text) => [...segments.segment(textOf(text))],
+    resolvedOptions: () => segments.resolvedOptions(),
+    supportedLocalesOf: () => Intl.Segmenter.supportedLocalesOf(locales),
+  }
+}
+
+function letterCase(locales: string[]): Formatter {
+  // The question has limited its length.
+  const wordsOf = (text: unknown) => (typeof text === 'string' ? text : '')
+  return {
+    upper: (text) => wordsOf(text).toLocaleUpperCase(locales),
+    lower: (text) => wordsOf(text).toLocaleLowerCase(locales),
+  }
+}
+
 /**
  * JSON has no NaN, so any value that is not a number or a short text becomes NaN. A trailing n marks a bigint. Intl reads the digits of a
  * string exactly.
  */
-function numberOf(value: unknown): number | bigint {
+function numberOf(value: unknown): number | bigint | `${number}` {
   const text = typeof value === 'string' && value.length <= WORD_CHARS_MAX ? value : ''
   if (/^-?\d+n$/.test(text)) return BigInt(text.slice(0, -1))
-  return typeof value === 'number' ? value : text === '' ? Number.NaN : Number(text)
+  if (typeof value === 'number') return value
+  // The type does not know that any text may be given: one that is no number is NaN.
+  return text === '' ? Number.NaN : (text as `${number}`)
 }
 
 function instantOf(value: unknown): number {
-  return typeof value === 'number' ? value : Number.NaN
+  if (typeof value === 'number') return value
+  throw new RangeError('Invalid time value: write a date as 2026-12-31, or with a time as 2026-12-31T15:30:00Z')
+}
+
+/** Seconds that are taken for milliseconds are in the first months of 1970, and seldom at a quarter of an hour, as birthdays are. */
+const SECONDS_MAX = 1e10
+const QUARTER_MS = 900_000
+
+function refuseSeconds(instant: number): void {
+  if (instant > 0 && instant < SECONDS_MAX && instant % QUARTER_MS !== 0)
+    throw new RangeError('the date is of 1970: Date counts milliseconds, so multiply seconds by 1000')
 }
 
 function textOf(value: unknown): string {

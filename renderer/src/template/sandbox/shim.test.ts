@@ -67,6 +67,10 @@ describe('an element that cannot be is named, with its place:', () => {
   test.for([
     ['<Text>\n  {{ a: 1 }}</Text>', '2:22: an object is not a child: write one of its fields'],
     ['<View><Text>{() => 1}</Text></View>', '2:28: a function is not a child: was the component meant as an element?'],
+    [
+      '<View style={Promise.resolve()} />',
+      '2:28: <View style>: a value cannot be asynchronous: pass what it waits for in the data',
+    ],
     ['<View>{Promise.resolve()}</View>', '2:22: a child cannot be asynchronous: pass what it waits for in the data'],
     ['<View><Late /></View>', '2:28: a component cannot be asynchronous: pass what it waits for in the data'],
     ['<View><Classy /></View>', '2:28: class components are not available: write a function'],

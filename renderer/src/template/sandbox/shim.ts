@@ -108,7 +108,7 @@ const moduleOf = (name, members) => {
       const reason = key.startsWith('use') && name === 'react' ? 'a template is laid out once' : ABSENT[name]?.[key]
       if (reason !== undefined) throw faultOfUse(\`\${key} is not available: \${reason}\`)
       const known = Object.keys(members)
-      throw faultOfUse(\`\${name} has no \${key} here\`, { wrong: key, known, rest: \`; it has \${known.join(', ')}\` })
+      throw faultOfUse(\`\${name} has no \${key} here\`, { wrong: key, known: known.join(','), rest: \`; it has \${known.join(', ')}\` })
     },
   })
   const module = Object.assign(Object.create(absent), members, { __esModule: true })
@@ -146,7 +146,7 @@ const MODULES = {
 }
 const require = (name) => {
   if (name in MODULES) return MODULES[name]
-  const known = ['react', '@react-pdf/renderer', '${FIGURE_MODULE}']
+  const known = 'react,@react-pdf/renderer,${FIGURE_MODULE}'
   throw faultOfUse(\`cannot import "\${name}"\`, { wrong: name, known, rest: ': a template imports from react, @react-pdf/renderer and ${FIGURE_MODULE} only' })
 }
 
@@ -183,6 +183,10 @@ const expandHere = ({ type, props, line }, into) => {
     if (key === 'children' || key === 'key' || value === undefined) continue
     if (typeof value === 'function' && key === 'render') node.render = renders.push(value) - 1
     else if (typeof value === 'function') throw fault(\`<\${type} \${key}>: \${REFUSED_PROPS[key] ?? 'only render can be a function'}\`, { prop: key })
+    else if (typeof value?.then === 'function') throw fault(\`<\${type} \${key}>: a value cannot be asynchronous: pass what it waits for in the data\`, { prop: key })
+    // An address without a value is none, and an object without the field is another mistake. JSON would make them one.
+    else if (['src', 'source'].includes(key) && typeof value === 'object' && value !== null && Object.hasOwn(value, 'uri') && value.uri === undefined)
+      node.props[key] = { ...value, uri: null }
     else node.props[key] = value
   }
   expand(props.children, node.children)

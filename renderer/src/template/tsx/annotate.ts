@@ -8,7 +8,7 @@ import { COMPONENT_PROPS } from './declaration.ts'
 import { bareOf } from './finding.ts'
 
 /** A source with changes, and where its positions were before. */
-export interface Annotated {
+interface Annotated {
   readonly text: string
   readonly positionBefore: (position: number) => number
 }
@@ -48,7 +48,7 @@ function positionBefore(position: number, changes: readonly Change[]): number {
 type Component = TS.FunctionDeclaration | TS.FunctionExpression | TS.ArrowFunction
 
 /** The function that is exported as the default, itself or by name, or in a call such as `memo(Invoice)`. */
-function componentOf(file: TS.SourceFile): Component | undefined {
+export function componentOf(file: TS.SourceFile): Component | undefined {
   for (const statement of file.statements) {
     if (ts.isExportAssignment(statement)) return functionOf(statement.expression, file)
     if (ts.isFunctionDeclaration(statement) && isDefault(statement)) return statement

@@ -35,7 +35,7 @@ export interface CompilerInput {
 }
 
 /** Nothing is computed before the checker is asked. */
-export type Compile = (input: CompilerInput) => CompiledTemplate
+type Compile = (input: CompilerInput) => CompiledTemplate
 
 /** The names of the files. None is on a disk. */
 const TEMPLATE = `/${TEMPLATE_FILE}`

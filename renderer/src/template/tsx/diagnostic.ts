@@ -2,7 +2,7 @@
  * Decides which of TypeScript's diagnostics an author is told. Most of what it reports is no fault of a program that runs: templates are
  * written without types, and JavaScript allows more than types do. Pure.
  */
-import { suggestion } from '@platen/contract/suggestion.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import type TS from 'typescript'
 import { type CompiledTemplate, DATA, ts } from './compiler.ts'
 import { type Finding, isPrimitive, isSchemaObject, membersOf, shownText } from './finding.ts'

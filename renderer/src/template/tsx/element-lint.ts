@@ -2,12 +2,20 @@
  * Holds the elements in a template's source against the tables by which elements are translated, so that a wrong prop or style is a fault
  * also where the sample data does not lead. Only values that the compiler knows are judged: `fontSize: 'big'`, not `fontSize: size`. Pure.
  */
-import type { Json } from '@platen/contract/brand.ts'
-import { ServiceError } from '@platen/contract/error.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { Json } from '@platen/lib/brand.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import type TS from 'typescript'
 import type { Families } from '../asset/fonts.ts'
 import { STYLE_NAMES } from '../element/direction.ts'
+import {
+  type EffectPlace,
+  elementWords,
+  propWithoutEffect,
+  stylesDrawn,
+  styleWithoutEffect,
+} from '../element/effect.ts'
 import {
   PRIMITIVES,
   type Primitive,
@@ -23,7 +31,7 @@ import { type CompiledTemplate, SANDBOX, ts } from './compiler.ts'
 import { bareOf, type Finding, isNothing, isSchemaObject, membersOf } from './finding.ts'
 
 /** What is needed to judge the elements of one template. */
-export interface ElementLint extends CompiledTemplate {
+interface ElementLint extends CompiledTemplate {
   readonly families: Families
   /** Styles that were judged. Several elements may share one. */
   readonly seen: Set<TS.Node>
@@ -42,8 +50,10 @@ export function elementFindings(node: TS.Node, lint: ElementLint): readonly Find
   }
   const attributes = node.attributes.properties.filter(ts.isJsxAttribute)
   const props = attributes.flatMap((attribute) => attributeFindings({ attribute, name, primitives }, lint))
+  const places = placesOf(node, name, lint)
+  const undrawn = attributes.flatMap((attribute) => undrawnFindings({ attribute, name, places }, lint))
   const children = ts.isJsxOpeningElement(node) ? node.parent.children : []
-  return [...props, ...children.flatMap((child) => childFindings(child, primitives, lint))]
+  return [...props, ...undrawn, ...children.flatMap((child) => childFindings(child, primitives, lint))]
 }
 
 /** The name of one of our elements, or of one such as `<div>` that nobody has. Undefined for components of the template. */
@@ -63,6 +73,113 @@ function figureFindings(node: TS.JsxOpeningLikeElement, name: FigureName): reado
     const fault = prop.getText() === 'key' ? undefined : unknownProp(name, prop.getText())
     return fault === undefined ? [] : [{ position: prop.getStart(), message: fault }]
   })
+}
+
+/** An element at a place where it may be. */
+interface ElementPlace {
+  readonly primitive: Primitive
+  readonly place: EffectPlace
+}
+
+/** Where an element may be, as far as the elements written around it say so. */
+function placesOf(node: TS.JsxOpeningLikeElement, name: string, lint: ElementLint): readonly ElementPlace[] {
+  const around = namesAround(node, lint)
+  const kinds = KINDS.filter(({ kind, within }) => {
+    if (!primitiveOf(name, kind)?.within.includes(kind)) return false
+    return around.length === 0 || within === around.some((other) => DRAWINGS.has(other))
+  })
+  const isInline = around.includes('Text') || around.includes('Tspan')
+  return kinds.flatMap(({ kind, within: isDrawing }) => {
+    const primitive = primitiveOf(name, kind)
+    if (primitive === undefined || (around.length > 0 && !isDrawing && (kind === 'text') !== isInline)) return []
+    return [{ primitive, place: { isDrawing, isInline: kind === 'text' } }]
+  })
+}
+
+/** The kinds of parents that make a difference for styles, and whether they are within a drawing. */
+const KINDS = [
+  { kind: 'document', within: false },
+  { kind: 'root', within: false },
+  { kind: 'flow', within: false },
+  { kind: 'text', within: false },
+  { kind: 'text', within: true },
+  { kind: 'svg', within: true },
+] as const
+
+/** What is written in these is within a drawing. */
+const DRAWINGS = new Set(['Svg', 'G', 'Defs', 'ClipPath', 'Marker', 'LinearGradient', 'RadialGradient'])
+
+/** Our elements around an element, up to one whose place is certain or to the edge of a component. */
+function namesAround(node: TS.JsxOpeningLikeElement, lint: ElementLint): readonly string[] {
+  const names: string[] = []
+  let element: TS.Node = ts.isJsxOpeningElement(node) ? node.parent : node
+  for (;;) {
+    element = element.parent
+    if (ts.isFunctionLike(element) && !isInJsx(element)) return names
+    if (ts.isSourceFile(element)) return names
+    if (!ts.isJsxElement(element)) continue
+    const name = primitiveNameOf(element.openingElement.tagName, lint)
+    // A component of the template may put its children anywhere.
+    if (name === undefined) return names
+    names.push(name)
+  }
+}
+
+/** Whether a function is written in JSX, as in `rows.map((row) => <View />)`. */
+function isInJsx(node: TS.Node): boolean {
+  let around: TS.Node | undefined = node.parent
+  while (around !== undefined && (ts.isCallExpression(around) || ts.isParenthesizedExpression(around)))
+    around = around.parent
+  return around !== undefined && (ts.isJsxExpression(around) || ts.isBinaryExpression(around))
+}
+
+interface PlacedAttribute {
+  readonly attribute: TS.JsxAttribute
+  readonly name: string
+  readonly places: readonly ElementPlace[]
+}
+
+/** What is not drawn of an attribute wherever its element may be. It may be meant, as in a style that elements share. */
+function undrawnFindings({ attribute, name, places }: PlacedAttribute, lint: ElementLint): readonly Finding[] {
+  const prop = attribute.name.getText()
+  const { initializer } = attribute
+  const value = initializer !== undefined && ts.isJsxExpression(initializer) ? initializer.expression : initializer
+  if (value === undefined || places.length === 0) return []
+  const warned = (reason: string): Finding => {
+    return { position: attribute.name.getStart(), message: `<${name} ${prop}>: ${reason}`, isWarning: true }
+  }
+  if (prop !== 'style') {
+    const literals = literalsOf(value, lint.checker.getTypeAtLocation(value))
+    return literals.flatMap((literal) => {
+      const reasons = places.map(({ primitive, place: { isDrawing } }) =>
+        propWithoutEffect(primitive, prop, { value: literal, isDrawing }),
+      )
+      const [first] = reasons
+      return first === undefined || reasons.includes(undefined) ? [] : [warned(first)]
+    })
+  }
+  const entries = styleEntries(value, lint)
+  const others = Object.fromEntries(entries.map((entry) => [entry.name, entryValues(entry, lint)[0]]))
+  return entries.flatMap((entry) => {
+    if (entry.name.startsWith('@') || !STYLE_NAMES.has(entry.name)) return []
+    const reasons = places.map(({ primitive, place }) => {
+      const use = { drawn: stylesDrawn(primitive, place), of: elementWords(name, place), others }
+      return entryValues(entry, lint)
+        .map((literal) => styleWithoutEffect(entry.name, literal, use))
+        .find((reason) => reason !== undefined)
+    })
+    const [first] = reasons
+    return first === undefined || reasons.includes(undefined) ? [] : [warned(`the style ${entry.name} ${first}`)]
+  })
+}
+
+/** The values that an entry of a style may have. True in place of one that is known with the data only. */
+function entryValues(entry: TS.Symbol, lint: ElementLint): readonly (string | number | boolean)[] {
+  const value = writtenValue(entry, lint)
+  if (value === undefined) return []
+  const type = lint.checker.getTypeAtLocation(value)
+  const literals = literalsOf(value, type)
+  return literals.length > 0 || isNothing(type) ? literals : [true]
 }
 
 interface Attribute {
@@ -124,28 +241,34 @@ type StyleLint = ElementLint & { readonly label: string }
 
 /** Follows a style to the object literals that it is made of, wherever they are in the template. */
 function styleFindings(expression: TS.Expression, lint: StyleLint): readonly Finding[] {
+  return styleEntries(expression, lint).flatMap((entry) => entryFindings(entry, lint))
+}
+
+function styleEntries(expression: TS.Expression, lint: ElementLint): readonly TS.Symbol[] {
   const bare = bareOf(expression)
-  if (ts.isArrayLiteralExpression(bare)) return bare.elements.flatMap((element) => styleFindings(element, lint))
+  if (ts.isArrayLiteralExpression(bare)) return bare.elements.flatMap((element) => styleEntries(element, lint))
   if (ts.isConditionalExpression(bare))
-    return [...styleFindings(bare.whenTrue, lint), ...styleFindings(bare.whenFalse, lint)]
+    return [...styleEntries(bare.whenTrue, lint), ...styleEntries(bare.whenFalse, lint)]
   const objects = membersOf(lint.checker.getTypeAtLocation(bare)).filter(
     ({ flags }) => (flags & ts.TypeFlags.Object) !== 0,
   )
   const isList = objects.some((type) => lint.checker.isArrayLikeType(type))
-  if (isList) return []
-  return objects
-    .flatMap((type) => lint.checker.getPropertiesOfType(type))
-    .flatMap((entry) => entryFindings(entry, lint))
+  return isList ? [] : objects.flatMap((type) => lint.checker.getPropertiesOfType(type))
+}
+
+/** The value of an entry that is written in the template. */
+function writtenValue({ valueDeclaration }: TS.Symbol, lint: ElementLint): TS.Expression | undefined {
+  if (valueDeclaration === undefined || valueDeclaration.getSourceFile() !== lint.file) return undefined
+  if (ts.isPropertyAssignment(valueDeclaration)) return valueDeclaration.initializer
+  return ts.isShorthandPropertyAssignment(valueDeclaration) ? valueDeclaration.name : undefined
 }
 
 function entryFindings(entry: TS.Symbol, lint: StyleLint): readonly Finding[] {
   const declaration = entry.valueDeclaration
-  const isWritten =
-    declaration !== undefined && (ts.isPropertyAssignment(declaration) || ts.isShorthandPropertyAssignment(declaration))
-  if (!isWritten || declaration.getSourceFile() !== lint.file || lint.seen.has(declaration)) return []
+  const value = writtenValue(entry, lint)
+  if (declaration === undefined || value === undefined || lint.seen.has(declaration)) return []
   lint.seen.add(declaration)
-  const position = declaration.name.getStart()
-  const value = ts.isPropertyAssignment(declaration) ? declaration.initializer : declaration.name
+  const position = ts.getNameOfDeclaration(declaration)?.getStart() ?? declaration.getStart()
   const { name } = entry
   const type = lint.checker.getTypeAtLocation(value)
   if (name.startsWith('@media ')) return styleFindings(value, lint)

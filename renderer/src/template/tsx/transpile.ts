@@ -1,6 +1,6 @@
 /** Transpiles an author's TSX into a script that QuickJS can run, line for line. */
 import { SourceMap } from 'node:module'
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import { type Options, transform } from 'sucrase'
 
 /** The name of the source in stack traces and messages. */
@@ -9,6 +9,8 @@ export const TEMPLATE_FILE = 'template.tsx'
 const OPTIONS: Options = {
   transforms: ['typescript', 'jsx', 'imports'],
   jsxRuntime: 'automatic',
+  // QuickJS knows the language as it is. What takes the place of `?.` would fail under another name and at another place.
+  disableESTransforms: true,
   // The development form passes the line of every element on, so that an error about a prop can name its position.
   production: false,
   filePath: TEMPLATE_FILE,

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
 import { openSandbox } from '../evaluate.ts'
 import { openCompiler } from './compiler.ts'
@@ -157,6 +157,75 @@ describe('it is a fault of an element', () => {
   })
 })
 
+test.for([
+  ['export default async function Invoice() { return null }', '1:16'],
+  ['const Invoice = async ({ data }) => null\n\nexport default Invoice', '1:17'],
+])('names the place of a component that is asynchronous: %s', ([source = '', place]) => {
+  expect(check(source)).toEqual([
+    `template.tsx:${place}: a component cannot be asynchronous: pass what it waits for in the data`,
+  ])
+})
+
+describe('warns of what is not drawn of an element', () => {
+  test.for([
+    ['by its kind', '<Text style={{ gap: 4 }}>a</Text>', '4:38: <Text style>: the style gap has no effect on <Text>'],
+    [
+      'in a drawing',
+      '<Svg><Text x={1} style={{ letterSpacing: 4 }}>a</Text></Svg>',
+      '4:49: <Text style>: the style letterSpacing has no effect on <Text> in <Svg>',
+    ],
+    ['as a prop', '<Svg><Text x={1} stroke="red">a</Text></Svg>', '4:49: <Text stroke>: has no effect on letters'],
+    [
+      'in a text',
+      '<Text>a <Text style={{ padding: 4 }}>b</Text></Text>',
+      '4:46: <Text style>: the style padding has no effect on <Text> in <Text>',
+    ],
+    [
+      'in a list of styles that is written elsewhere',
+      '<View style={[{ margin: 1 }, far.cell]} />',
+      '4:38: <View style>: the style objectFit has no effect on <View>',
+    ],
+    [
+      'whatever the data say',
+      '<Image src="asset:a.png" style={{ fontSize: data.total }} />',
+      '4:57: <Image style>: the style fontSize has no effect on <Image>',
+    ],
+    [
+      'by its value',
+      '<View style={{ border: 1 }} />',
+      '4:38: <View style>: the style border draws no line: it must be a width, a style and a color such as 1 solid black',
+    ],
+    [
+      'in rows',
+      '{data.lines.map((line) => <Text style={{ flexDirection: "row" }}>a</Text>)}',
+      '4:64: <Text style>: the style flexDirection has no effect on <Text>',
+    ],
+  ] as const)('%s', ([, child, message]) => {
+    const far =
+      'import { Image } from "@react-pdf/renderer"; const far = StyleSheet.create({ cell: { objectFit: "cover" } })'
+    expect(check(`${HEAD}  return <Document><Page><View>${child}</View></Page></Document>\n}\n${far}`)).toEqual([
+      `warning: template.tsx:${message}`,
+    ])
+  })
+
+  test.for([
+    ['a style of another place', 'const Cell = () => <Text style={{ letterSpacing: 1, gap: 0 }}>a</Text>', '<Cell />'],
+    [
+      'a text that may be in a drawing',
+      'const Label = () => <Text style={{ textAnchor: "end" }}>a</Text>',
+      '<Label />',
+    ],
+    [
+      'what a box hands on to its texts',
+      '',
+      '<View style={{ color: "red", marginStart: 1, flexDirection: data.note }} />',
+    ],
+    ['a border as a whole', 'const line = "1 solid red"', '<View style={{ border: line, borderBottom: data.note }} />'],
+  ] as const)('not of %s', ([, before, child]) => {
+    expect(check(`${before}\n${HEAD}  return <Document><Page><View>${child}</View></Page></Document>\n}`)).toEqual([])
+  })
+})
+
 describe('finds nothing wrong with', () => {
   test.for([
     ['what the schema has', '{data.total}{data.lines.length}{data.lines[0].price.toFixed(2)}{data.rates.EUR}'],
@@ -168,7 +237,7 @@ describe('finds nothing wrong with', () => {
     ['text with signs', 'a > b } c'],
     [
       'attributes that depend on data',
-      '<Text style={{ fontSize: data.total, color: data.note, flexDirection: data.note }}>a</Text>',
+      '<Text style={{ fontSize: data.total, color: data.note, textTransform: data.note }}>a</Text>',
     ],
     ['what Intl formats', '{new Intl.NumberFormat("de", { style: "currency", currency: "EUR" }).format(data.total)}'],
     ['elements made by hand', '{React.createElement(Text, { any: 1 }, "a")}'],
@@ -176,10 +245,7 @@ describe('finds nothing wrong with', () => {
     ['props that are absent', '<Text onRender={undefined} foo={null}>a</Text>'],
     ['a name that is asked for first', '{typeof window === "undefined" ? 1 : window.x}'],
     ['a drawing', '<Svg><Text x={1}>a</Text><Rect x="1" width="50%" fill="url(#a)" /></Svg>'],
-    [
-      'styles that follow the direction',
-      '<Text style={{ marginStart: 1, textAlign: "start", hyphens: "auto" }}>a</Text>',
-    ],
+    ['styles that follow the direction', '<Text style={{ textAlign: "start", hyphens: "auto" }}>a</Text>'],
     ['a chart of data', '<PDF.Chart type="bar" data={data.lines} style={{ margin: 1 }} fixed />'],
     ['a link to what data say', '<Link src={data.note}>a</Link>'],
   ] as const)('%s', ([, child]) => {

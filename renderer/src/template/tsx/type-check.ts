@@ -5,10 +5,10 @@
  *
  * The compiler takes 40 MiB and most of a second to load, so import this module only where templates are checked.
  */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import type TS from 'typescript'
 import type { Families } from '../asset/fonts.ts'
-import { annotate } from './annotate.ts'
+import { annotate, componentOf } from './annotate.ts'
 import { type CompiledTemplate, type CompilerInput, openCompiler, parseTemplate, ts } from './compiler.ts'
 import { absenceFindings, syntaxFindings, typeFindings } from './diagnostic.ts'
 import { elementFindings } from './element-lint.ts'
@@ -68,7 +68,7 @@ function findingsIn(compiled: CompiledTemplate, families: Families): readonly Fi
   if (broken.length > 0) return broken
   // TypeScript's own way for a file to leave the check of types.
   if (UNCHECKED.test(compiled.file.text)) return []
-  const findings = [...typeFindings(compiled)]
+  const findings = [...typeFindings(compiled), ...asyncFindings(compiled)]
   const lint = { ...compiled, families, seen: new Set<TS.Node>() }
   const visit = (node: TS.Node): void => {
     findings.push(...variableFindings(node, compiled), ...elementFindings(node, lint))
@@ -76,6 +76,14 @@ function findingsIn(compiled: CompiledTemplate, families: Families): readonly Fi
   }
   visit(compiled.file)
   return findings
+}
+
+/** A render names the element of a component that is asynchronous. The one that is exported has none. */
+function asyncFindings({ file }: CompiledTemplate): readonly Finding[] {
+  const modifier = componentOf(file)?.modifiers?.find(({ kind }) => kind === ts.SyntaxKind.AsyncKeyword)
+  if (modifier === undefined) return []
+  const message = 'a component cannot be asynchronous: pass what it waits for in the data'
+  return [{ position: modifier.getStart(), message }]
 }
 
 const UNCHECKED = /^\s*\/\/\s*@ts-nocheck\b/

@@ -2,7 +2,7 @@
  * Holds each property that a template reads against the schema. TypeScript would refuse more than is wrong: a property that only one of
  * several variants has, or one that code sets on an object of its own. Here, only what no valid data can have is a fault. Pure.
  */
-import { suggestion } from '@platen/contract/suggestion.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import type TS from 'typescript'
 import type { CompiledTemplate } from './compiler.ts'
 import { ts } from './compiler.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { expect, test } from 'vitest'
 import { openCompiler, ts } from './compiler.ts'
 import { declarationOf } from './variable-type.ts'

@@ -4,8 +4,8 @@
  * text grows no faster than the schema. Pure.
  */
 
-import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
 import { referencedPart } from '@platen/contract/schema/variable/reference.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
 import { COMPONENT_PROPS, DATA_NAMESPACE } from './declaration.ts'
 
 /** Values of an `enum` that become literal types. A longer list is for a machine. */

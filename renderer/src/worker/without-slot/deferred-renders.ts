@@ -3,11 +3,15 @@
  * other renderer finishes the render, releases it, or is dead and its claim expires. Until then such renders wait here without a slot, and
  * we check them from time to time.
  */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { Clock } from '@platen/contract/port/clock.ts'
+
+import type { Lane } from '@platen/contract/domain/render.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
-import type { Lane } from '@platen/contract/render.ts'
-import { DEFERRED_RENDERS_MAX, HELD_POLL_MS_MAX } from '../limit.ts'
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { HELD_POLL_MS_MAX } from '../limit.ts'
+
+/** How many such renders wait without a slot: those in progress in a few renderers whose partitions were reassigned. */
+const DEFERRED_RENDERS_MAX = 256
 
 export interface DeferredRenders {
   /**

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { manualClock } from '@platen/adapters/memory/clock.ts'
 import { expect, test } from 'vitest'
+import { manualClock } from '../../../../test/fixture/memory/clock.ts'
 import { STORE_SLOW_MS, STORING_BYTES_MAX, STORING_PER_SLOT_MAX, SYNC_STORING_PER_SLOT_MAX } from '../limit.ts'
 import { openStoringRenders } from './storing-renders.ts'
 

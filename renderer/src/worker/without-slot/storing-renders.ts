@@ -6,7 +6,7 @@
  * room, because callers wait for their slots. If the store has become slow, every slot waits, because whatever is rendered then would wait
  * for the same store, and may miss its deadline there.
  */
-import type { Clock } from '@platen/contract/port/clock.ts'
+import type { Clock } from '@platen/lib/clock.ts'
 import { STORE_SLOW_MS, STORING_BYTES_MAX, STORING_PER_SLOT_MAX, SYNC_STORING_PER_SLOT_MAX } from '../limit.ts'
 
 interface Rendered {

@@ -1,6 +1,7 @@
 /** Which Tenant has an account. Renders, quota and rates belong to the account, so it is never that of two. */
-import type { Instant } from '@platen/contract/brand.ts'
-import type { TenantResource, Uid } from '@platen/contract/resource.ts'
+
+import type { TenantResource, Uid } from '@platen/contract/domain/resource.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { type Finding, fails, labelOf } from '../condition.ts'
 
 /** Why Tenants may not have their account. By the Tenant's uid. */

@@ -1,4 +1,4 @@
-import { JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
+import { JSON_DEPTH_MAX } from '@platen/contract/domain/limit.ts'
 import { resourceReader } from '@platen/contract/schema/resource/reader.ts'
 import { describe, expect, test } from 'vitest'
 import { MANIFEST_DOCUMENTS_MAX } from '../limit.ts'

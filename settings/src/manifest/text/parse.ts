@@ -2,14 +2,21 @@
  * Parses the text of one manifest file to documents and faults. Pure. A fault in one document does not affect the others. It tells its
  * position as a person reads the file: file, line, field.
  */
-import type { Json, JsonObject } from '@platen/contract/brand.ts'
-import { JSON_DEPTH_MAX } from '@platen/contract/limit.ts'
-import { NAMESPACE_DEFAULT } from '@platen/contract/resource.ts'
+
+import { JSON_DEPTH_MAX } from '@platen/contract/domain/limit.ts'
+import { NAMESPACE_DEFAULT } from '@platen/contract/domain/resource.ts'
+import type { ResourceManifest } from '@platen/contract/domain/resource-spec.ts'
 import type { ReadResource } from '@platen/contract/schema/resource/reader.ts'
-import type { ResourceManifest } from '@platen/contract/schema/resource.ts'
+import type { Json, JsonObject } from '@platen/lib/brand.ts'
 import type { Document, LineCounter } from 'yaml'
-import { MANIFEST_ALIASES_MAX, MANIFEST_DOCUMENTS_MAX, MANIFEST_NODES_MAX } from '../limit.ts'
+import { MANIFEST_DOCUMENTS_MAX } from '../limit.ts'
 import { type Position, parsePart, positionAt, positionOf, splitText } from './yaml-text.ts'
+
+/** How often YAML aliases may multiply what they refer to: the default of `yaml`, which stops a billion laughs attack. */
+const MANIFEST_ALIASES_MAX = 100
+
+/** Values in one manifest document with its aliases expanded: far above any real one, and quick to walk. */
+const MANIFEST_NODES_MAX = 1_000_000
 
 /** A valid document. `place` is unique: `Template team-acme/invoice`. */
 export interface ManifestDocument {

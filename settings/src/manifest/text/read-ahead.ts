@@ -4,8 +4,8 @@
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { Clock } from '@platen/contract/port/clock.ts'
-import { threadEnv } from '@platen/contract/thread-env.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { threadEnv } from '@platen/lib/thread-env.ts'
 import type { DocumentResult, ParsedParts } from './parse.ts'
 
 /** Parses parts in advance, if there is enough text to be worth a thread. */

@@ -1,7 +1,7 @@
 /** Settings of many tenants, as they come in practice: a few plans, three keys and two templates each, no two schemas alike. */
 import { createHash } from 'node:crypto'
+import type { KeyHash, Template, TemplateCode, TemplateDigest, TenantId } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { KeyHash, Template, TemplateCode, TemplateDigest, TenantId } from '@platen/contract/tenant.ts'
 import { aTemplate, aTenant } from '../../../fixture/build.ts'
 
 /** With another revision every tenant has other limits. */

@@ -126,7 +126,7 @@ async function* planning(stand: Stand, tenants: number): AsyncGenerator<Figure> 
 
 function memory({ operator: { memory: read } }: Stand, name: string): Figure {
   const { now, highest } = read()
-  return { name, detail: `resident, highest; ${now.toFixed(0)} now`, value: highest, target: { atMost: 400 } }
+  return { name, detail: `resident, highest; ${now.toFixed(0)} now`, value: highest, target: { atMost: 460 } }
 }
 
 function startOf({ leadingMs, idleMs }: Started): string {

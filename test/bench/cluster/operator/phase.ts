@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { scanFields } from '@platen/adapters/redis/directory/layout.ts'
 import type { KubeObject } from '@platen/operator/cluster/object.ts'
-import { collectionPath } from '@platen/operator/reconcile/resource-view.ts'
+import { collectionOf } from '@platen/operator/reconcile/resource-view.ts'
 import { NEVER } from '../../../fixture/build.ts'
 import { cpuMsOf } from '../../measure.ts'
 import { COMMON_PLAN, tenantOf } from './estate.ts'
@@ -12,7 +12,7 @@ import { now, rateOf, type Stand } from './stand.ts'
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const PAGE_OBJECTS = 500
-const TENANTS = collectionPath('Tenant')
+const TENANTS = collectionOf('Tenant')
 const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE']
 
 export interface Started {
@@ -81,7 +81,7 @@ export async function changeTenants(
     const since = revisions.length
     const begunAt = now()
     const patch = { spec: { overrides: { syncRateLimitPerMinute: limit } } }
-    const { metadata } = await client.mergePatch(`${TENANTS}/${name}`, patch, NEVER)
+    const { metadata } = await client.mergePatch({ ...TENANTS, name }, patch, NEVER)
     const writtenAt = now()
     const isSeen = ({ limits }: Seen) =>
       limits.some(([tenant, found]) => tenant === name && found.syncRateLimitPerMinute === limit)
@@ -109,7 +109,7 @@ async function followPropagated(client: Stand['client'], signal: AbortSignal) {
   const waiting = new Map<string, { readonly generation: number; readonly resolve: (at: number) => void }>()
   const known = new Map<string, readonly [generation: number, at: number]>()
   const follow = async () => {
-    const options = { resourceVersion, timeoutSeconds: 3600, idleMs: MINUTE_MS * 60 }
+    const options = { resourceVersion, timeoutSeconds: 3600 }
     for await (const event of client.watch(TENANTS, options, signal)) {
       if (event.type !== 'MODIFIED') continue
       const { name } = event.object.metadata
@@ -147,8 +147,8 @@ export interface PlanChanged {
 /** Changes the plan of all tenants, until each of them is told to have it. */
 export async function changePlan(stand: Stand, tenants: number, limit: number): Promise<PlanChanged> {
   const begunAt = now()
-  const plans = collectionPath('Plan')
-  await stand.client.mergePatch(`${plans}/${COMMON_PLAN}`, { spec: { renderLimitMonthly: limit } }, NEVER)
+  const plan = { ...collectionOf('Plan'), name: COMMON_PLAN }
+  await stand.client.mergePatch(plan, { spec: { renderLimitMonthly: limit } }, NEVER)
   const changed = new Set<string>()
   const seen = await stand.untilSeen(({ at, limits }) => {
     if (at > begunAt)
@@ -187,7 +187,8 @@ export async function rateOfStatusWrites({ client }: Stand, count: number): Prom
   return rateOf(tenants.slice(0, count), ({ apiVersion, kind, metadata: { name }, status }) => {
     const other = { ...(status as object), effective: { ...(status as Effective).effective, renderLimitMonthly: 7 } }
     const object = { apiVersion, kind, metadata: { name }, status: other }
-    return client.apply(`${TENANTS}/${name}/status`, { object, manager: 'platen-operator-status' }, NEVER)
+    const at = { ...TENANTS, name, subresource: 'status' }
+    return client.apply(at, { object, manager: 'platen-operator-status' }, NEVER)
   })
 }
 
@@ -215,7 +216,7 @@ async function unpropagatedIn({ client }: Stand): Promise<readonly string[]> {
   for (const kind of ['Plan', 'Tenant', 'Template', 'ApiKey'] as const) {
     let token: string | undefined
     do {
-      const page = await client.list(collectionPath(kind), { limit: PAGE_OBJECTS, continue: token }, NEVER)
+      const page = await client.list(collectionOf(kind), { limit: PAGE_OBJECTS, continue: token }, NEVER)
       for (const item of page.items)
         if (propagatedGeneration(item) !== item.metadata.generation)
           late.push(`${kind} ${item.metadata.name} ${JSON.stringify(item['status'])}`)

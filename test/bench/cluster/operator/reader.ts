@@ -3,8 +3,8 @@ import { connectRedis } from '@platen/adapters/redis/connect.ts'
 import { openRedisDirectory } from '@platen/adapters/redis/directory.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
+import type { Limits } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
-import type { Limits } from '@platen/contract/tenant.ts'
 
 /** One revision, as it is in force here. */
 export interface Seen {

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectRedis, type RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { loadAccess } from '@platen/operator/cluster/access.ts'
 import { type ClusterClient, openClusterClient } from '@platen/operator/cluster/client.ts'
+import { loadKubeConfig } from '@platen/operator/cluster/kubeconfig.ts'
 import { NEVER } from '../../../fixture/build.ts'
 import { countsOf, hasRested, type Rig, startRig } from '../../../operator/rig/rig.ts'
 import { startInstalledKube } from '../../../topology/cluster/kube.ts'
@@ -57,9 +57,9 @@ export async function startStand(): Promise<Stand> {
   await using stack = new AsyncDisposableStack()
   const kube = stack.use(await startInstalledKube())
   const rig = stack.use(await startRig({ kube, cluster: { settings: { PLATEN_LOG_LEVEL: 'warn' } } }))
-  const access = await loadAccess(await rig.kube.kubeconfig(ADMIN))
+  const config = loadKubeConfig(await rig.kube.kubeconfig(ADMIN))
   const clock = systemClock()
-  const client = stack.use(openClusterClient({ access, clock, meter: { requested: () => undefined } }))
+  const client = stack.use(openClusterClient({ config, clock, meter: { requested: () => undefined } }))
   const redis = stack.use(await connectRedis(redisSettings(rig.cluster.redis, CALL_MS_MAX), NEVER))
   const [process] = rig.cluster.processes('operator')
   if (process === undefined) throw new Error('there is an operator')
@@ -153,6 +153,9 @@ export async function rateOf<T>(all: readonly T[], act: (one: T) => Promise<unkn
   return (all.length * 1000) / (now() - begunAt)
 }
 
-export function createAll({ client }: Stand, all: readonly Placed[]): Promise<number> {
-  return rateOf(all, ({ collection, object }) => client.create(collection, object, NEVER))
+export function createAll({ rig }: Stand, all: readonly Placed[]): Promise<number> {
+  return rateOf(all, async ({ collection, object }) => {
+    const { status } = await rig.kube.request({ method: 'POST', path: collection, body: object })
+    if (status !== 201) throw new Error(`${collection}: ${status}`)
+  })
 }

@@ -1,6 +1,6 @@
 /** The lanes of one engine as topics with partitions, shared out among renderers as Kafka does it. */
-import type { Lane } from '@platen/contract/render.ts'
-import { LANES } from '@platen/contract/render.ts'
+import type { Lane } from '@platen/contract/domain/render.ts'
+import { LANES } from '@platen/contract/domain/render.ts'
 
 /** A render on its way, with times in milliseconds of the simulation. */
 export interface Waiting {

@@ -1,7 +1,7 @@
 /** One renderer pod: its slots take renders by the rules of the product's own worker, `worker/slots.ts` and `worker/sync-queue.ts`. */
 import { SYNC_START_MS_MAX } from '@platen/api/admission/limit.ts'
+import { LANES, type Lane } from '@platen/contract/domain/render.ts'
 import type { QueuedRender } from '@platen/contract/port/render-queue.ts'
-import { LANES, type Lane } from '@platen/contract/render.ts'
 import {
   type LaneTurn,
   laneOrder,

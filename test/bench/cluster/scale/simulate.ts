@@ -4,11 +4,11 @@
  * and `worker/sync-queue.ts`. What is assumed stands in the scenario. The same seed gives the same run.
  */
 import { KAFKA_COMMIT_EVERY_MS } from '@platen/adapters/kafka/limit.ts'
-import type { Instant } from '@platen/contract/brand.ts'
-import { openLimiterState } from '@platen/contract/limiter-state.ts'
+import type { Lane, Mode } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { Reservation } from '@platen/contract/port/limiter.ts'
-import type { Lane, Mode } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { openLimiterState } from '@platen/contract/port/limiter-state.ts'
+import type { Instant } from '@platen/lib/brand.ts'
 import { aManifest, aReservation, NOON } from '../../../fixture/build.ts'
 import { seeded } from '../../../run/form.ts'
 import { agenda } from './agenda.ts'

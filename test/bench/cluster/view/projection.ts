@@ -9,9 +9,8 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
-import { FORMAT, FORMAT_DEFAULT } from '@platen/contract/format.ts'
-import { monthOf } from '@platen/contract/render.ts'
-import type { RenderId } from '@platen/contract/render-id.ts'
+import { monthOf } from '@platen/contract/domain/render.ts'
+import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import { PROJECTION_CALL_MS_MAX } from '@platen/events/charge/limit.ts'
 import { PROJECTION_READER, runProjection } from '@platen/events/charge/projection.ts'
 import { aManifest, anEvent, aRecord, aRenderId } from '../../../fixture/build.ts'
@@ -42,19 +41,13 @@ export async function* projection(scale: number): AsyncGenerator<Figure> {
   })
   const count = Math.ceil(EVENTS * scale)
   await append(connection, count, signal)
-  const times = { bare: new Array<number>(), own: new Array<number>(), newest: new Array<number>() }
+  const times = { bare: new Array<number>(), own: new Array<number>() }
   for (let round = 0; round < ROUNDS; round += 1) {
     times.bare.push(await timed(() => readBare(connection, count)))
     await redis.call((client) => client.flushall(), signal)
-    times.own.push(await timed(() => rebuild(connection, redis, { count, format: FORMAT_DEFAULT })))
-    await redis.call((client) => client.flushall(), signal)
-    times.newest.push(await timed(() => rebuild(connection, redis, { count, format: FORMAT })))
+    times.own.push(await timed(() => rebuild(connection, redis, count)))
   }
-  const [bare, own, newest] = [times.bare, times.own, times.newest].map((each) => quantile(each, 0.5)) as [
-    number,
-    number,
-    number,
-  ]
+  const [bare, own] = [quantile(times.bare, 0.5), quantile(times.own, 0.5)]
   const rate = (ms: number) => `${((count * 1000) / ms).toFixed(0)}/s`
   yield {
     name: `filling an emptied Redis from ${count} events of two days: × only reading them`,
@@ -67,12 +60,6 @@ export async function* projection(scale: number): AsyncGenerator<Figure> {
     name: `filling an emptied Redis from ${count} events of two days: events a second`,
     detail: rate(own),
     value: (count * 1000) / own,
-    target: { atLeast: 20_000 },
-  }
-  yield {
-    name: `the same in format ${FORMAT}`,
-    detail: rate(newest),
-    value: (count * 1000) / newest,
     target: { atLeast: 20_000 },
   }
 }
@@ -118,11 +105,7 @@ async function readBare(connection: KafkaConnection, count: number): Promise<voi
   await consumer.disconnect()
 }
 
-async function rebuild(
-  connection: KafkaConnection,
-  redis: RedisConnection,
-  { count, format }: { readonly count: number; readonly format: number },
-): Promise<void> {
+async function rebuild(connection: KafkaConnection, redis: RedisConnection, count: number): Promise<void> {
   const stop = new AbortController()
   let applied = 0
   await runProjection(
@@ -131,7 +114,7 @@ async function rebuild(
       log: connection.log,
       events: kafkaEventLog(connection, { prefix: '' }),
       checkpoints: redisCheckpoints(redis),
-      limiter: redisLimiter(redis, { format }),
+      limiter: redisLimiter(redis),
       ledger: redisRenderLedger(redis),
       meter: {
         rebuildStarted: () => undefined,

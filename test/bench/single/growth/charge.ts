@@ -15,11 +15,9 @@ const ROUNDS = 10
 const CALLS = 50
 const CALL_MS_MAX = 60_000
 const RATIO_MAX = 2
-const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-/** Of an id in the set of charged renders, in format 1 without its comma, and in format 2. */
-const ENTRY_CHARS = 13
+/** Of an id in the set of charged renders. */
 const ENTRY_BYTES = 10
-/** Of an entry in format 2, the number that names its bucket. */
+/** The number in an entry that names its bucket. */
 const NUMBER_MAX = 2 ** 30
 const BUCKET_RENDERS = 64
 const BUCKETS_AT_ONCE = 1000
@@ -30,70 +28,38 @@ export async function* charges(): AsyncGenerator<Figure> {
     { ...redisSettings(server), callMsMax: CALL_MS_MAX, clock: systemClock() },
     NEVER,
   )
-  const rows: { readonly count: number; readonly before: Measured; readonly now: Measured }[] = []
-  for (const count of SIZES) {
-    const [before, now] = [await measured(redis, { format: 1, count }), await measured(redis, { format: 2, count })]
-    rows.push({ count, before, now })
-  }
-  const table = rows.map(({ count, before, now }) => [
-    grouped(count),
-    ...[before, now].flatMap(({ us, bytes }) => [rounded(us), rounded(bytes)]),
-  ])
-  const columns = ['format 1: Redis for one charge, µs', 'bytes of each', 'format 2: µs', 'bytes']
-  process.stdout.write(tableOf(['renders charged in a month', ...columns], table))
+  const rows: Measured[] = []
+  for (const count of SIZES) rows.push(await measured(redis, count))
+  const table = rows.map(({ count, us, bytes }) => [grouped(count), rounded(us), rounded(bytes)])
+  const columns = ['renders charged in a month', 'Redis for one charge, µs', 'bytes of each']
+  process.stdout.write(tableOf(columns, table))
   const [few, many] = [rows[0], rows.at(-1)]
   yield {
     name: `a charge after ${grouped(many?.count ?? 0)} of an account ÷ after ${grouped(few?.count ?? 0)}`,
-    detail: `${rounded(many?.now.us ?? 0)} ÷ ${rounded(few?.now.us ?? 0)} µs`,
-    value: (many?.now.us ?? Number.NaN) / (few?.now.us ?? Number.NaN),
+    detail: `${rounded(many?.us ?? 0)} ÷ ${rounded(few?.us ?? 0)} µs`,
+    value: (many?.us ?? Number.NaN) / (few?.us ?? Number.NaN),
     target: { atMost: RATIO_MAX },
   }
 }
 
 interface Measured {
+  readonly count: number
   readonly us: number
   readonly bytes: number
 }
 
-interface Month {
-  readonly format: 1 | 2
-  readonly count: number
-}
-
-async function measured(redis: RedisConnection, month: Month): Promise<Measured> {
-  const { format, count } = month
+async function measured(redis: RedisConnection, count: number): Promise<Measured> {
   const record = aRecord({ account: `account-${count}` })
-  const key = `${limiterPrefix(record.account)}:charges:${format === 1 ? '' : '2:'}${record.period}`
-  for (const fields of format === 1 ? filledByName(count) : filledByNumber(count))
-    await redis.call((client) => client.hset(key, fields), NEVER)
-  const us = await chargeUs(redis, record.account, format)
+  const key = `${limiterPrefix(record.account)}:charges:${record.period}`
+  for (const fields of filled(count)) await redis.call((client) => client.hset(key, fields), NEVER)
+  const us = await chargeUs(redis, record.account)
   const bytes = (await bytesOf(redis, key)) / count
   await redis.call((client) => client.del(key), NEVER)
-  return { us, bytes }
+  return { count, us, bytes }
 }
 
-/** As the script writes them in format 1: under two characters of the id, the thirteen that follow. */
-function* filledByName(count: number): Generator<Record<string, string>> {
-  for (const [at, first] of DIGITS.split('').entries()) {
-    const fields = DIGITS.split('').map((second, below) => {
-      const entries = Math.floor(count / 1024) + (at * 32 + below < count % 1024 ? 1 : 0)
-      return [`${first}${second}`, entriesOf(entries)] as const
-    })
-    const some = Object.fromEntries(fields.filter(([, text]) => text !== ''))
-    if (Object.keys(some).length > 0) yield some
-  }
-}
-
-function entriesOf(count: number): string {
-  const random = randomBytes(count * ENTRY_CHARS)
-  const entries: string[] = []
-  for (let at = 0; at < random.length; at += ENTRY_CHARS)
-    entries.push(Array.from(random.subarray(at, at + ENTRY_CHARS), (byte) => DIGITS[byte % 32]).join(''))
-  return entries.map((entry) => `${entry},`).join('')
-}
-
-/** As it writes them in format 2: buckets of linear hashing, of ten bytes for each render. */
-function* filledByNumber(count: number): Generator<Record<string, Buffer | number>> {
+/** As the script writes them: buckets of linear hashing, of ten bytes for each render. */
+function* filled(count: number): Generator<Record<string, Buffer | number>> {
   const buckets = Math.ceil(count / BUCKET_RENDERS)
   const power = 2 ** Math.ceil(Math.log2(buckets))
   yield { buckets, renders: count }
@@ -121,8 +87,8 @@ function numbersOf(count: number, { bucket, modulus }: { readonly bucket: number
 }
 
 /** What Redis itself says that a script took. */
-async function chargeUs(redis: RedisConnection, account: string, format: number): Promise<number> {
-  const limiter = redisLimiter(redis, { format })
+async function chargeUs(redis: RedisConnection, account: string): Promise<number> {
+  const limiter = redisLimiter(redis)
   const charge = () => limiter.complete(aManifest({ record: aRecord({ account }) }), NEVER)
   await charge()
   const rounds: number[] = []

@@ -6,7 +6,7 @@
 import { copyFileSync, linkSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { leastIdSince, type RenderId } from '@platen/contract/render-id.ts'
+import { leastIdSince, type RenderId } from '@platen/contract/domain/render-id.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

@@ -3,12 +3,11 @@
  * the browser have ended that nobody needs.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ENGINES, type Engine } from '@platen/contract/render-options.ts'
+import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
 import { BROWSER_IDLE_MS_MAX } from '@platen/renderer/browser/limit.ts'
-import { RENDER_THREAD_IDLE_MS } from '@platen/renderer/engine/limit.ts'
-import { CHECK_THREADS_IDLE_MS } from '@platen/settings/publish/limit.ts'
+import { CHECK_THREADS_IDLE_MS, RENDER_THREAD_IDLE_MS } from '@platen/renderer/engine/limit.ts'
 import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../../../fixture/manifests.ts'
-import { type Deployable } from '../../../topology/cluster/cluster.ts'
+import type { Deployable } from '../../../topology/cluster/cluster.ts'
 import { type ClusterService, startClusterService } from '../../../topology/cluster/service.ts'
 import { type EmbeddedService, startEmbedded } from '../../../topology/embedded.ts'
 import { startKafka } from '../../../topology/server/kafka.ts'

@@ -4,9 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3'
-import { patchKafkajs } from '@platen/adapters/kafka/client/kafkajs-patches.ts'
+import { patchRequestTimers } from '@platen/adapters/kafka/client/kafkajs-patches.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
-import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Usage } from '@platen/contract/port/limiter.ts'
 import { Kafka, logLevel } from 'kafkajs'
 import { redisOf } from '../../../cluster/harness.ts'
@@ -109,14 +108,20 @@ async function readOne(
   const { Body: body } = await client.send(new GetObjectCommand({ Bucket: SERVICE_BUCKET, Key: key }), {
     abortSignal: signal,
   })
-  const manifest = JSON.parse((await body?.transformToString()) ?? '') as Ending
+  const manifest = endingOf((await body?.transformToString()) ?? '')
   read.set(name, { tag, manifest })
   return manifest
 }
 
+/** Reads a stored manifest. Events have it without its format. */
+export function endingOf(stored: string): Ending {
+  const { version: _format, ...ending } = JSON.parse(stored) as Ending & { readonly version: number }
+  return ending
+}
+
 async function readEvents({ cluster: { broker, topicPrefix } }: Scene): Promise<readonly TellingOf[]> {
   // Else kafkajs sets timers with negative delays, of which Node warns in the output of the test.
-  patchKafkajs(systemClock())
+  await patchRequestTimers()
   const kafka = new Kafka({ brokers: [broker], clientId: 'oracle', logLevel: logLevel.NOTHING })
   const topic = `${topicPrefix}render.events`
   const [admin, consumer] = [kafka.admin(), kafka.consumer({ groupId: `oracle-${randomUUID()}` })]

@@ -149,3 +149,184 @@ export const Chapters = () => (
     ))}
   </Document>
 )
+
+const Labels = ({ count = 30, height = 60, ...props }) =>
+  Array.from({ length: count }, (_, index) => (
+    <View key={index} style={{ width: 80, height, border: '1pt solid grey' }} {...props}>
+      <Text>label {index}</Text>
+    </View>
+  ))
+const A6 = ({ children, ...style }) => (
+  <Document>
+    <Page size="A6" style={{ padding: 20, fontSize: 10, ...style }}>
+      {children}
+    </Page>
+  </Document>
+)
+const Head = ({ style = {} }) => (
+  <Text fixed style={[{ width: '100%', marginBottom: 8 }, style]}>
+    Head
+  </Text>
+)
+const PageNumber = () => (
+  <Text
+    fixed
+    style={{ position: 'absolute', bottom: 6, right: 20 }}
+    render={({ pageNumber, totalPages }) => `${pageNumber} of ${totalPages}`}
+  />
+)
+
+export const LabelSheet = () => (
+  <A6 flexDirection="row" flexWrap="wrap">
+    <Labels />
+  </A6>
+)
+
+export const LabelSheetOfUnbrokenLabels = () => (
+  <A6 flexDirection="row" flexWrap="wrap" gap={5}>
+    <Labels wrap={false} />
+  </A6>
+)
+
+export const LabelSheetWithHeadAndNumbers = () => (
+  <A6 flexDirection="row" flexWrap="wrap">
+    <Head />
+    <Labels />
+    <PageNumber />
+  </A6>
+)
+
+export const LabelSheetWithFooter = () => (
+  <A6 flexDirection="row" flexWrap="wrap">
+    <Labels />
+    <Head />
+  </A6>
+)
+
+export const RowFlow = () => (
+  <A6 flexFlow="row wrap" alignContent="space-between" alignItems="center" justifyContent="space-around">
+    <Labels count={9} />
+  </A6>
+)
+
+export const RowOfColumns = () => (
+  <A6 flexDirection="row">
+    <View style={{ width: '40%' }}>
+      <Labels count={3} />
+    </View>
+    <View style={{ width: '60%' }}>
+      <Labels count={20} />
+    </View>
+  </A6>
+)
+
+export const RowBesideFixed = () => (
+  <A6 flexDirection="row" padding={0}>
+    <View fixed style={{ width: 60, height: '100%', backgroundColor: '#ddd' }}>
+      <Text>aside</Text>
+    </View>
+    <View style={{ flex: 1 }}>
+      <Labels count={20} />
+    </View>
+  </A6>
+)
+
+export const ReversedRow = () => (
+  <A6 flexDirection="row-reverse" flexWrap="wrap-reverse">
+    <Labels count={20} />
+  </A6>
+)
+
+export const ReversedColumn = () => (
+  <A6 flexDirection="column-reverse">
+    <Labels count={20} height={40} />
+  </A6>
+)
+
+export const ColumnsThatWrap = () => (
+  <A6 flexWrap="wrap" alignContent="center">
+    <Labels count={30} />
+  </A6>
+)
+
+export const RowOnNarrowPages = () => (
+  <Document>
+    <Page size="A6" style={{ padding: 20, '@media max-width: 400': { flexDirection: 'row', flexWrap: 'wrap' } }}>
+      <Labels />
+    </Page>
+  </Document>
+)
+
+export const LimitedHeights = () => (
+  <Document>
+    {[{ minHeight: 500 }, { maxHeight: 200 }, { height: 200 }].map((style, index) => (
+      <Page key={index} size="A6" style={{ padding: 20, ...style }}>
+        <Labels count={9} />
+      </Page>
+    ))}
+  </Document>
+)
+
+export const Receipts = () => (
+  <Document>
+    {[[226], { width: 226 }, { width: '80mm' }, ['80mm']].map((size, index) => (
+      <Page key={index} size={size} style={{ padding: 10, fontSize: 9 }}>
+        <Labels count={10 * index + 1} />
+        <View style={{ flexDirection: 'row', justifyContent: 'space-between' }}>
+          <Text>Total</Text>
+          <Text>6.00</Text>
+        </View>
+        <PageNumber />
+      </Page>
+    ))}
+  </Document>
+)
+
+export const ReceiptOfTwoParts = () => (
+  <Document>
+    <Page size={[226]} style={{ padding: 10 }}>
+      <Head />
+      <Labels count={3} />
+      <Text break>the second part</Text>
+      <Labels count={4} />
+      <Text render={({ pageNumber, totalPages }) => `${pageNumber} of ${totalPages}`} />
+    </Page>
+  </Document>
+)
+
+export const ReceiptOfLabels = () => (
+  <Document>
+    <Page size={[226]} style={{ padding: 10, flexDirection: 'row', flexWrap: 'wrap' }}>
+      <Labels count={7} />
+    </Page>
+  </Document>
+)
+
+export const ReceiptBesideTable = () => (
+  <Document>
+    <Page size={[226]} style={{ padding: 10 }}>
+      <Labels count={10} />
+    </Page>
+    <Page size="A6" style={{ padding: 20 }}>
+      <Labels />
+    </Page>
+  </Document>
+)
+
+export const PaddingsWithoutContent = () => (
+  <Document>
+    <Page size="A6" style={{ paddingTop: 420 }}>
+      <Text style={{ position: 'absolute', top: 20 }}>placed</Text>
+    </Page>
+    <Page size="A6" style={{ paddingTop: 420 }} />
+  </Document>
+)
+
+export const FooterHigherThanThePage = () => (
+  <A6>
+    <Labels count={2} />
+    <View fixed style={{ height: 500 }}>
+      <Text>foot</Text>
+    </View>
+  </A6>
+)

@@ -91,8 +91,8 @@ export const Flex = () => (
       <Box>last</Box>
       <Box>first</Box>
     </View>
-    <View style={{ display: 'none' }}>
-      <Box>never seen</Box>
+    <View style={{ display: 'flex' }}>
+      <Box>seen</Box>
     </View>
   </Sheet>
 )

@@ -1,5 +1,5 @@
 /** `direction` in react_pdf: who inherits it, and what it turns round. */
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
 import { colourAt } from '../../html/html-fixture.ts'
 import { aReactPdfEngine, aWork } from '../../react-pdf/react-pdf-fixture.ts'

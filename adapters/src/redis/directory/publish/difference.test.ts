@@ -1,4 +1,4 @@
-import { PersistentMap } from '@platen/contract/persistent-map.ts'
+import { PersistentMap } from '@platen/lib/persistent-map.ts'
 import { type Arbitrary, assert, constantFrom, dictionary, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
 import { KINDS, type Values } from '../value.ts'

@@ -2,9 +2,11 @@
  * Tells which revisions the readers of a directory enforce, by revision ids that the publisher found or created. The number of a
  * revision is no proof: before Redis was emptied, another publisher may have used it for other settings.
  */
-import { DIRECTORY_REVISIONS_KNOWN_MAX } from '../../limit.ts'
 
-export interface Revision {
+/** Revision ids that a publisher remembers, to know that a reader enforces one of them. Those of a minute at 20 changes per second. */
+const DIRECTORY_REVISIONS_KNOWN_MAX = 1200
+
+interface Revision {
   readonly revisionId: string
   readonly revision: number
 }

@@ -2,20 +2,24 @@
  * Writes a revision into Redis. One script call applies a small change. Anything larger is staged in batches, which readers do not see;
  * then one script call replaces everything. Each call is refused if a publisher with a higher epoch has written.
  */
-import { Unavailable } from '@platen/contract/port/unavailable.ts'
+import { FORMAT } from '@platen/contract/domain/format.ts'
+import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { RedisConnection } from '../../connect.ts'
 import {
   DIRECTORY_CHANGE_BYTES_MAX,
   DIRECTORY_CHANGES_KEPT_MAX,
   DIRECTORY_FIELDS_PER_CALL,
   DIRECTORY_LOADS_MAX,
-  DIRECTORY_STAGED_MS,
 } from '../../limit.ts'
 import type { Script } from '../../script.ts'
 import type { Changes } from '../delta.ts'
 import { hashKey } from '../layout.ts'
 import { KINDS, type Kind, type Values } from '../value.ts'
 import type { Change } from './difference.ts'
+
+const SECOND_MS = 1000
+/** How long staged data outlives a publisher that died: far longer than staging the next piece takes. */
+const DIRECTORY_STAGED_MS = 60 * SECOND_MS
 
 /** Another publisher has taken over. The state of this one may be out of date. */
 export class Fenced extends Error {
@@ -59,12 +63,10 @@ export interface Published {
   readonly revision: number
 }
 
-export interface Write {
+interface Write {
   readonly script: Script['run']
   readonly redis: RedisConnection
   readonly epoch: number
-  /** The format of the settings. */
-  readonly format: number
   /** The state in Redis, as far as is known. */
   readonly last: Published
   readonly next: Published & { readonly revisionId: string }
@@ -92,13 +94,13 @@ type Answer = Written | { readonly kind: 'stale' | 'incomplete' } | { readonly k
 
 /** Returns undefined if the changes are too large or not known, or if Redis has another base revision. */
 async function writeChange(
-  { script, epoch, format, last, next, changes }: Write,
+  { script, epoch, last, next, changes }: Write,
   signal: AbortSignal,
 ): Promise<Written | undefined> {
   const text = changes && serializeChanges(changes)
   if (last.revisionId === undefined || text === undefined) return undefined
   const { revisionId, revision } = next
-  const named = { schema: format, epoch, mark: revisionId, revision, after: last.revisionId }
+  const named = { schema: FORMAT, epoch, mark: revisionId, revision, after: last.revisionId }
   const request = { operation: 'change', ...named, changes: text, kept: DIRECTORY_CHANGES_KEPT_MAX }
   // The script returns these types.
   const answer = (await script({ keys: [], request }, signal)) as Answer
@@ -120,10 +122,10 @@ function serializeChanges(changes: readonly Change[]): string | undefined {
 }
 
 /** Stages all values, then replaces the published ones. */
-async function replaceAll({ script, redis, epoch, format, next }: Write, signal: AbortSignal): Promise<Written> {
+async function replaceAll({ script, redis, epoch, next }: Write, signal: AbortSignal): Promise<Written> {
   const { values, revisionId, revision } = next
   const counts = Object.fromEntries(KINDS.map((kind) => [kind, values[kind].size]))
-  const request = { operation: 'replace', schema: format, epoch, mark: revisionId, revision, counts }
+  const request = { operation: 'replace', schema: FORMAT, epoch, mark: revisionId, revision, counts }
   const keys = KINDS.map((kind) => hashKey(kind, revisionId))
   for (let tries = 0; tries < DIRECTORY_LOADS_MAX; tries++) {
     for (const kind of KINDS) await stage(redis, { key: hashKey(kind, revisionId), values: values[kind] }, signal)

@@ -1,18 +1,16 @@
 /** Knows the revisions of one publisher and of those before it, and writes the next one. */
-import type { Ids } from '@platen/contract/port/ids.ts'
+import type { Ids } from '@platen/lib/ids.ts'
 import type { RedisConnection } from '../../connect.ts'
 import type { Script } from '../../script.ts'
 import type { Change } from './difference.ts'
 import { type KnownRevisions, openKnownRevisions } from './known-revisions.ts'
 import { claim, type Published, type StoredState, write } from './write.ts'
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly redis: RedisConnection
   readonly ids: Ids
   readonly script: Script['run']
   readonly epoch: number
-  /** The format of the settings. */
-  readonly format: number
   readonly found: Published
   /** As in `PublisherOptions`. */
   readonly onLost: (revision: number) => void
@@ -41,7 +39,7 @@ type NewRevision = Omit<Published, 'revisionId'> & { readonly changes?: readonly
 
 const REVISION_ID_BYTES = 16
 
-export function openWriter({ redis, ids, script, epoch, format, found, onLost, now }: WriterOptions): Writer {
+export function openWriter({ redis, ids, script, epoch, found, onLost, now }: WriterOptions): Writer {
   const known = openKnownRevisions()
   let last = found
   // The revision that Redis has not confirmed.
@@ -56,7 +54,7 @@ export function openWriter({ redis, ids, script, epoch, format, found, onLost, n
     tried = next
     // Known even if the response gets lost: a reader that reports it proves that it was published.
     known.add(next)
-    const replaced = await write({ script, redis, epoch, format, last, next, changes }, signal)
+    const replaced = await write({ script, redis, epoch, last, next, changes }, signal)
     const isLost = last.revisionId !== undefined && replaced !== undefined && replaced !== last.revisionId
     if (isLost) onLost(next.revision)
     last = next

@@ -10,7 +10,7 @@ from .delivery import (
     redeliver,
     test_webhook,
 )
-from .exchange import Quota
+from .exchange import Quota, Rate
 from .listing import (
     RenderFilters,
     RenderPage,
@@ -22,6 +22,7 @@ from .listing import (
 )
 from .rendering import (
     AcceptedRender,
+    AwaitedPdf,
     RenderedPdf,
     delete_render,
     download_pdf,
@@ -38,9 +39,11 @@ from .rendering import (
 __all__ = [
     "AcceptedBatch",
     "AcceptedRender",
+    "AwaitedPdf",
     "DeliveryFilters",
     "DeliveryPage",
     "Quota",
+    "Rate",
     "RenderFilters",
     "RenderPage",
     "RenderedPdf",

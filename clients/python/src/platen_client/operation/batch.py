@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from .. import wire
-from .._call import Flow, Request, Settings, call, invalid_answer
+from .._call import Flow, Request, Settings, call
 from .exchange import (
     JSON_BYTES_MAX,
     Quota,
+    Rate,
     get,
     is_replayed,
     json_body,
@@ -18,6 +19,8 @@ from .exchange import (
     object_of,
     part,
     quota_of,
+    rate_of,
+    request_id_of,
     require_known,
 )
 from .waiting import poll
@@ -32,10 +35,14 @@ class AcceptedBatch:
     """Number of its renders."""
     poll_url: str
     """Path of its status record."""
-    replayed: bool
+    is_replayed: bool
     """Is this the answer to an earlier request with the same idempotency key?"""
     quota: Quota | None
     """None if the plan sets no quota."""
+    rate: Rate | None = None
+    """None as `quota` is when an earlier answer is repeated."""
+    request_id: str | None = None
+    """The id to give to the operator of the service when asking about this call."""
 
 
 def batch_request(
@@ -50,16 +57,21 @@ def batch_request(
 
 def create_batch(settings: Settings, request: Request, timeout: float | None) -> Flow[AcceptedBatch]:
     answer = yield from call(settings, request, timeout)
-    accepted = object_of(answer)
-    batch_id, total, poll_url = (accepted.get(name) for name in ("batch_id", "total", "poll_url"))
-    if not isinstance(batch_id, str) or not isinstance(total, int) or not isinstance(poll_url, str):
-        raise invalid_answer("the answer accepts no batch", answer.status)
-    return AcceptedBatch(batch_id, total, poll_url, is_replayed(answer), quota_of(answer, settings))
+    accepted = object_of(answer, batch_id=str, total=int, poll_url=str)
+    return AcceptedBatch(
+        batch_id=accepted["batch_id"],
+        total=accepted["total"],
+        poll_url=accepted["poll_url"],
+        is_replayed=is_replayed(answer),
+        quota=quota_of(answer, settings),
+        rate=rate_of(answer),
+        request_id=request_id_of(answer),
+    )
 
 
 def get_batch(settings: Settings, batch_id: str, timeout: float | None) -> Flow[wire.BatchRecord]:
     answer = yield from call(settings, get(settings, f"batches/{part(batch_id)}"), timeout)
-    return cast("wire.BatchRecord", object_of(answer))
+    return cast("wire.BatchRecord", object_of(answer, batch_id=str, status=str))
 
 
 def wait_for_batch(settings: Settings, batch_id: str, timeout: float | None) -> Flow[wire.BatchRecord]:

@@ -8,7 +8,7 @@ from typing import TypedDict, cast
 
 from .. import wire
 from .._call import Flow, Request, Settings, call
-from .exchange import JSON_BYTES_MAX, get, json_body, list_in, object_of, part, require_known
+from .exchange import JSON_BYTES_MAX, cursor_in, get, json_body, list_in, object_of, part, require_known
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,19 @@ def list_all_deliveries(
     request = get(settings, "deliveries", {**filters, "limit": limit, "cursor": cursor})
     answer = yield from call(settings, request, timeout)
     page = object_of(answer)
-    return DeliveryPage(list_in(page, "deliveries", answer), page.get("next_cursor"))
+    return DeliveryPage(list_in(page, "deliveries", answer), cursor_in(page, answer))
 
 
 def get_delivery(settings: Settings, delivery_id: str, timeout: float | None) -> Flow[wire.DeliveryDetail]:
     answer = yield from call(settings, get(settings, f"deliveries/{part(delivery_id)}"), timeout)
-    return cast("wire.DeliveryDetail", object_of(answer))
+    return cast("wire.DeliveryDetail", object_of(answer, id=str, status=str))
 
 
 def redeliver(settings: Settings, delivery_id: str, timeout: float | None) -> Flow[wire.Redelivery]:
     url = f"{settings.root}/deliveries/{part(delivery_id)}/redeliver"
     # Each request would add an attempt.
     answer = yield from call(settings, Request("POST", url, JSON_BYTES_MAX, is_repeatable=False), timeout)
-    return cast("wire.Redelivery", object_of(answer))
+    return cast("wire.Redelivery", object_of(answer, id=str, status=str))
 
 
 def test_webhook(settings: Settings, url: str, timeout: float | None) -> Flow[wire.DeliveryDetail]:
@@ -70,4 +70,5 @@ def test_webhook(settings: Settings, url: str, timeout: float | None) -> Flow[wi
         # Each request would send an event.
         is_repeatable=False,
     )
-    return cast("wire.DeliveryDetail", object_of((yield from call(settings, request, timeout))))
+    answer = yield from call(settings, request, timeout)
+    return cast("wire.DeliveryDetail", object_of(answer, id=str, status=str))

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from .._call import Answer, Request, Settings, invalid_answer, json_of
+from .._error import PlatenError
 
 # Answers of the service are far smaller; a page of 100 renders with full metadata has the most.
 JSON_BYTES_MAX = 32 * 1024 * 1024
@@ -24,6 +25,16 @@ class Quota:
     limit: int
     """Units that the plan allows in a month."""
     remaining: int
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The rate with the fewest renders left."""
+
+    limit: int
+    remaining: int
+    resets_at: str
+    """RFC 3339, UTC."""
 
 
 def get(settings: Settings, path: str, query: Mapping[str, object] | None = None) -> Request:
@@ -66,19 +77,51 @@ def json_headers(key: str | None) -> dict[str, str]:
     return {"idempotency-key": key, "content-type": "application/json"}
 
 
-def object_of(answer: Answer) -> dict[str, Any]:
+def object_of(answer: Answer, **kinds: type) -> dict[str, Any]:
+    """Reads a JSON object that has fields of these kinds: they tell an answer of the service from JSON of somebody else."""
     # The service's tests check its answers against the same schemas that the types are made from.
     body = json_of(answer.body)
     if not isinstance(body, dict):
-        raise invalid_answer("the answer is not a JSON object", answer.status)
+        raise invalid_answer("the answer is not a JSON object", answer)
+    for name, kind in kinds.items():
+        if not isinstance(body.get(name), kind) or isinstance(body[name], bool):
+            raise _foreign(name, answer)
     return body
 
 
 def list_in(body: dict[str, Any], name: str, answer: Answer) -> list[Any]:
     items = body.get(name)
-    if not isinstance(items, list):
-        raise invalid_answer(f"the answer has no {name}", answer.status)
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise _foreign(name, answer)
     return items
+
+
+def cursor_in(body: dict[str, Any], answer: Answer) -> str | None:
+    cursor = body.get("next_cursor")
+    if cursor is not None and not isinstance(cursor, str):
+        raise _foreign("next_cursor", answer)
+    return cursor
+
+
+def _foreign(name: str, answer: Answer) -> PlatenError:
+    message = f"the answer is not from the service: its field {name} is missing or of another type"
+    return invalid_answer(message, answer)
+
+
+def pdf_of(answer: Answer) -> bytes:
+    """Returns the PDF. Raises ``PlatenError`` for what is none, such as the page of a proxy."""
+    kind = answer.headers.get("content-type", "")
+    if not re.match(r"application/pdf\s*(;|$)", kind, re.IGNORECASE) or not answer.body.startswith(b"%PDF-"):
+        raise not_pdf(answer)
+    return answer.body
+
+
+def not_pdf(answer: Answer) -> PlatenError:
+    return invalid_answer("the answer is not a PDF from the service", answer)
+
+
+def request_id_of(answer: Answer) -> str | None:
+    return answer.headers.get("x-request-id")
 
 
 def number_of(answer: Answer, name: str) -> int | None:
@@ -93,3 +136,16 @@ def is_replayed(answer: Answer) -> bool:
 def quota_of(answer: Answer, settings: Settings) -> Quota | None:
     limit, remaining = (number_of(answer, f"x-{settings.brand}-quota-{name}") for name in ("limit", "remaining"))
     return None if limit is None or remaining is None else Quota(limit, remaining)
+
+
+def rate_of(answer: Answer) -> Rate | None:
+    limit, remaining, reset = (number_of(answer, f"x-ratelimit-{name}") for name in ("limit", "remaining", "reset"))
+    # Other servers have headers of this name, too.
+    if limit is None or remaining is None or reset is None or reset > RESET_SECONDS_MAX:
+        return None
+    resets_at = datetime.fromtimestamp(reset, timezone.utc).isoformat(timespec="milliseconds")
+    return Rate(limit, remaining, resets_at.replace("+00:00", "Z"))
+
+
+# The end of the year 9999, which is the last one of Python.
+RESET_SECONDS_MAX = 253_402_300_799

@@ -9,7 +9,7 @@ from typing import TypedDict, cast
 
 from .. import wire
 from .._call import Flow, Settings, call
-from .exchange import get, list_in, number_of, object_of, part, require_known
+from .exchange import cursor_in, get, list_in, number_of, object_of, part, require_known
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def list_renders(
     request = get(settings, "renders", {**filters, "limit": limit, "cursor": cursor})
     answer = yield from call(settings, request, timeout)
     page = object_of(answer)
-    return RenderPage(list_in(page, "renders", answer), page.get("next_cursor"))
+    return RenderPage(list_in(page, "renders", answer), cursor_in(page, answer))
 
 
 def list_templates(settings: Settings, page: int, per_page: int | None, timeout: float | None) -> Flow[TemplatePage]:
@@ -69,8 +69,11 @@ def list_templates(settings: Settings, page: int, per_page: int | None, timeout:
 
 def get_template(settings: Settings, code: str, timeout: float | None) -> Flow[wire.TemplateDetail]:
     answer = yield from call(settings, get(settings, f"templates/{part(code)}"), timeout)
-    return cast("wire.TemplateDetail", object_of(answer))
+    return cast("wire.TemplateDetail", object_of(answer, code=str, version=int))
 
 
 def get_usage(settings: Settings, timeout: float | None) -> Flow[wire.Usage]:
-    return cast("wire.Usage", object_of((yield from call(settings, get(settings, "usage"), timeout))))
+    answer = yield from call(settings, get(settings, "usage"), timeout)
+    usage = object_of(answer, month=str, used=int)
+    list_in(usage, "rates", answer)
+    return cast("wire.Usage", usage)

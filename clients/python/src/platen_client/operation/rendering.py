@@ -15,19 +15,24 @@ from typing import cast
 from urllib.parse import unquote
 
 from .. import wire
-from .._call import Answer, Flow, Request, Settings, Work, call, invalid_answer
+from .._call import Answer, Flow, Request, Settings, Work, call
 from .._error import PlatenError
 from .exchange import (
     JSON_BYTES_MAX,
     Quota,
+    Rate,
     get,
     is_replayed,
     json_body,
     json_headers,
+    not_pdf,
     number_of,
     object_of,
     part,
+    pdf_of,
     quota_of,
+    rate_of,
+    request_id_of,
     require_known,
 )
 from .waiting import WAIT_SECONDS, poll
@@ -42,14 +47,25 @@ class RenderedPdf:
     render_ms: int | None
     """Rendering time in milliseconds. None if the render was not waited for in one request."""
     filename: str | None
-    replayed: bool
+    is_replayed: bool
     """Is this the answer to an earlier request with the same idempotency key?"""
     quota: Quota | None
     """None if the plan sets no quota."""
     pages: int | None = None
-    """None from services of older versions, as `warning_count` is."""
+    """None if a proxy has removed the header, as `warning_count` is."""
     warning_count: int | None = None
     """How many warnings the document has. `get_render` reads them."""
+    rate: Rate | None = None
+    """None as `quota` is when an earlier answer is repeated."""
+    request_id: str | None = None
+    """The id to give to the operator of the service when asking about this call."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwaitedPdf(RenderedPdf):
+    """The PDF of a render that was started and waited for."""
+
+    record: wire.RenderRecord = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -59,8 +75,11 @@ class AcceptedRender:
     render_id: str
     poll_url: str
     """Path of its status record."""
-    replayed: bool
+    is_replayed: bool
     quota: Quota | None
+    rate: Rate | None = None
+    request_id: str | None = None
+    """The id to give to the operator of the service when asking about this call."""
 
 
 def render_request(
@@ -78,30 +97,36 @@ def render_request(
 def render(settings: Settings, request: Request, timeout: float | None) -> Flow[RenderedPdf]:
     answer = yield from call(settings, request, timeout)
     render_id = answer.headers.get(f"x-{settings.brand}-render-id")
-    if render_id is None or not answer.headers.get("content-type", "").startswith("application/pdf"):
-        raise invalid_answer("the answer is not a PDF from the service", answer.status)
+    if render_id is None:
+        raise not_pdf(answer)
     return RenderedPdf(
-        pdf=answer.body,
+        pdf=pdf_of(answer),
         render_id=render_id,
         render_ms=number_of(answer, f"x-{settings.brand}-render-ms"),
         pages=number_of(answer, f"x-{settings.brand}-pages"),
         warning_count=number_of(answer, f"x-{settings.brand}-warnings"),
         filename=_filename_of(answer),
-        replayed=is_replayed(answer),
+        is_replayed=is_replayed(answer),
         quota=quota_of(answer, settings),
+        rate=rate_of(answer),
+        request_id=request_id_of(answer),
     )
 
 
 def render_async(settings: Settings, request: Request, timeout: float | None) -> Flow[AcceptedRender]:
     answer = yield from call(settings, request, timeout)
-    accepted = object_of(answer)
-    render_id, poll_url = accepted.get("render_id"), accepted.get("poll_url")
-    if not isinstance(render_id, str) or not isinstance(poll_url, str):
-        raise invalid_answer("the answer accepts no render", answer.status)
-    return AcceptedRender(render_id, poll_url, is_replayed(answer), quota_of(answer, settings))
+    accepted = object_of(answer, render_id=str, poll_url=str)
+    return AcceptedRender(
+        render_id=accepted["render_id"],
+        poll_url=accepted["poll_url"],
+        is_replayed=is_replayed(answer),
+        quota=quota_of(answer, settings),
+        rate=rate_of(answer),
+        request_id=request_id_of(answer),
+    )
 
 
-def render_and_wait(settings: Settings, request: Request, timeout: float | None) -> Flow[RenderedPdf]:
+def render_and_wait(settings: Settings, request: Request, timeout: float | None) -> Flow[AwaitedPdf]:
     clock = settings.clock
     timeout = WAIT_SECONDS if timeout is None else timeout
     ends_at = clock.monotonic() + timeout
@@ -112,15 +137,18 @@ def render_and_wait(settings: Settings, request: Request, timeout: float | None)
     accepted = yield from render_async(settings, request, timeout)
     record = yield from wait_for_render(settings, accepted.render_id, left())
     answer = yield from _get_pdf_answer(settings, accepted.render_id, left())
-    return RenderedPdf(
-        pdf=answer.body,
+    return AwaitedPdf(
+        pdf=pdf_of(answer),
         render_id=accepted.render_id,
         render_ms=None,
         pages=record.get("pages"),
         warning_count=len(record.get("warnings", [])) + record.get("warnings_omitted", 0),
         filename=_filename_of(answer),
-        replayed=accepted.replayed,
+        is_replayed=accepted.is_replayed,
         quota=accepted.quota,
+        rate=accepted.rate,
+        request_id=accepted.request_id,
+        record=record,
     )
 
 
@@ -146,7 +174,7 @@ def _read_render(
     settings: Settings, render_id: str, query: Mapping[str, object], timeout: float | None
 ) -> Flow[wire.RenderRecord]:
     answer = yield from call(settings, get(settings, f"render/{part(render_id)}", query), timeout)
-    return cast("wire.RenderRecord", object_of(answer))
+    return cast("wire.RenderRecord", object_of(answer, render_id=str, status=str))
 
 
 def wait_for_render(settings: Settings, render_id: str, timeout: float | None) -> Flow[wire.RenderRecord]:
@@ -171,11 +199,15 @@ def delete_render(settings: Settings, render_id: str, timeout: float | None) -> 
         if error.code == "RENDER_EXPIRED":
             return None
         raise
-    return None if answer.status == HTTPStatus.NO_CONTENT else cast("wire.RenderRecord", object_of(answer))
+    return (
+        None
+        if answer.status == HTTPStatus.NO_CONTENT
+        else cast("wire.RenderRecord", object_of(answer, render_id=str, status=str))
+    )
 
 
 def get_pdf(settings: Settings, render_id: str, timeout: float | None) -> Flow[bytes]:
-    return (yield from _get_pdf_answer(settings, render_id, timeout)).body
+    return pdf_of((yield from _get_pdf_answer(settings, render_id, timeout)))
 
 
 def _get_pdf_answer(settings: Settings, render_id: str, timeout: float | None) -> Flow[Answer]:
@@ -188,7 +220,7 @@ def download_pdf(settings: Settings, record: wire.RenderRecord, timeout: float |
     if url is None:
         raise ValueError("the record has no pdf_url: only a render that succeeded has one")
     answer = yield from call(settings, Request("GET", url, settings.pdf_bytes_max, is_foreign=True), timeout)
-    return answer.body
+    return pdf_of(answer)
 
 
 def _filename_of(answer: Answer) -> str | None:

@@ -15,7 +15,7 @@ WAIT_SECONDS = 600.0
 # How long the service waits before it answers: less than the 15 seconds after which some proxies give up.
 ASKED_SECONDS_MAX = 10
 
-# Between two requests that are answered at once: by an older service, or by one where too many wait. The first are close together, because
+# Between two requests that are answered at once: by a service where too many wait. The first are close together, because
 # most renders take less than a second.
 POLL_SECONDS_FIRST = 0.2
 POLL_SECONDS_MAX = 5.0

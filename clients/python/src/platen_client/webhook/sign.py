@@ -6,12 +6,14 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from .._error import edge_fault_of
 from ..wire import DeliveredEventType
 
 
@@ -114,4 +116,9 @@ def keys_of(secret: str | Sequence[str]) -> list[bytes]:
     # An empty secret would accept a delivery from anybody who knows that it is empty.
     if not secrets or not all(isinstance(text, str) and text for text in secrets):
         raise ValueError("no webhook secret was given")
+    for text in secrets:
+        fault = edge_fault_of(text)
+        # Blanks may belong to a secret.
+        if fault is not None and re.search(r"[\r\n\ufeff]", text):
+            raise ValueError(f"the webhook secret has {fault}")
     return [text.encode() for text in secrets]

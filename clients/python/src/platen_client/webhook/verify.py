@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Literal, Protocol, cast
 
+from .._error import edge_fault_of
 from .event import UUID, WebhookEvent, event_of
 from .sign import hmac_of, keys_of
 
@@ -83,9 +84,9 @@ def verify_webhook(
     secret: a signature with any of them is valid. ``tolerance`` is the largest allowed difference in seconds between the receiver's clock
     (``now``, seconds since 1970) and the time of signing.
 
-    ``scheme`` says which signature is checked: ``service`` is ``X-Service-Signature``, ``standard`` is ``webhook-signature`` (Standard
-    Webhooks). By default it is ``standard`` if that header was sent, else ``service``. ``standard`` also covers the delivery id. An
-    attacker who replays a delivery can leave out its header, so receivers that rely on the id should set it; every delivery has it.
+    ``scheme`` says which signature is checked. ``standard``, the default, is ``webhook-signature`` (Standard Webhooks): it covers the
+    delivery id, and during a rotation it is by both secrets. ``service`` is ``X-Service-Signature`` alone. Whoever has seen a delivery can
+    then repeat it under another id, for as long as ``tolerance`` allows.
 
     Raises ``WebhookVerificationError`` if the delivery is refused. Raises ``TypeError`` or ``ValueError`` if the receiver is set up
     wrongly: no secret, or an already parsed body.
@@ -105,7 +106,9 @@ def verify_webhook(
     content = bytes(body)
     signed = all_signed[0]
     if not signed.matches(content, keys):
-        raise WebhookVerificationError("signature_mismatch", "no signature matches this body and secret")
+        fault = next(filter(None, (edge_fault_of(key.decode()) for key in keys)), None)
+        hint = "" if fault is None else f"; the secret has {fault}"
+        raise WebhookVerificationError("signature_mismatch", f"no signature matches this body and secret{hint}")
     return _event_of(signed, content)
 
 
@@ -129,16 +132,18 @@ class _Signed:
 
 
 def _read_signed(values: Mapping[str, list[str]], scheme: str | None, brand: str) -> list[_Signed]:
-    """The headers of the scheme to check first, then those of the other one, if sent. Those must be well-formed and recent, too."""
+    """
+    The headers of the scheme to check first.
+
+    Unless a scheme is named, those of the service follow, if sent: they must be well-formed and recent, too.
+    """
     if scheme not in {None, "service", "standard"}:
-        raise ValueError("scheme must be service or standard")
-    has_standard = scheme == "standard" or (scheme is None and "webhook-signature" in values)
-    # Without any signature it is the service's own that is missing.
-    has_service = scheme == "service" or (
-        scheme is None and (f"x-{brand.lower()}-signature" in values or not has_standard)
-    )
-    standard = [_read_standard(values)] if has_standard else []
-    return standard + ([_read_service(values, brand.lower())] if has_service else [])
+        raise ValueError("scheme must be standard or service")
+    if scheme == "service":
+        return [_read_service(values, brand.lower())]
+    signed = [_read_standard(values)]
+    is_other = scheme is None and f"x-{brand.lower()}-signature" in values
+    return signed + ([_read_service(values, brand.lower())] if is_other else [])
 
 
 def _read_service(values: Mapping[str, list[str]], brand: str) -> _Signed:
@@ -189,7 +194,8 @@ def _text_of(value: object) -> str:
 def _value_of(values: Mapping[str, list[str]], name: str, form: re.Pattern[str] | None = None) -> str:
     value, *more = values.get(name, [None])
     if value is None:
-        raise WebhookVerificationError("missing_header", f"there is no header {name}")
+        hint = '; scheme="service" checks the service\'s own header alone' if name == "webhook-signature" else ""
+        raise WebhookVerificationError("missing_header", f"there is no header {name}{hint}")
     if more or (form is not None and not form.fullmatch(value)):
         raise _malformed(name)
     return value

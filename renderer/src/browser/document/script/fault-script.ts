@@ -1,5 +1,6 @@
 /** Finds what of a document was not printed as its source means it. Like `script.ts`: expressions for the page, on the prototypes. */
-import { FINDINGS_MAX, QUOTE_CHARS_MAX } from '../../limit.ts'
+import { ELEMENTS_LOOKED_AT_MAX, FINDINGS_MAX, QUOTE_CHARS_MAX } from '../../limit.ts'
+import { NAME_OF } from './name-script.ts'
 
 /** What the page knows of its own faults. Each text is cut. */
 export interface DocumentFaults {
@@ -9,9 +10,23 @@ export interface DocumentFaults {
   readonly fonts: readonly string[]
   /** Addresses that Chromium requests nothing from: relative ones, files of the machine, those with a password. */
   readonly unrequested: readonly string[]
+  /** The names of images that have no address. */
+  readonly unaddressed: readonly string[]
+  /** Links that lead nowhere in a PDF: what they have as address, and their names. */
+  readonly links: readonly { readonly address: string; readonly name: string }[]
+  /** Texts with what may be no value, if scripts may have written them. */
+  readonly texts: readonly string[]
+  /** Which of the damaged images in `data:` URLs it shows, by their index. */
+  readonly damaged: readonly number[]
   /** Whether it has a script. */
   readonly hasScript: boolean
 }
+
+/** How the address of a damaged image begins and ends. */
+export type AddressEnds = readonly [string, string]
+
+/** Characters at each end of an address, enough to tell two images of one kind apart. */
+export const ADDRESS_END_CHARS = 200
 
 /** A style that may have a relative address. Linear in the length of the HTML, which is untrusted. */
 export function mayStyleRelatively(html: string): boolean {
@@ -22,9 +37,9 @@ const RELATIVE_STYLE = /(?:\burl\(|@import)\s{0,9}["']?(?![\s"'#)]|[a-z][a-z0-9+
 
 /**
  * Returns the `DocumentFaults` and changes nothing. Most documents have few elements that load anything, and nothing else is looked at. Images
- * that are not shown leave no gap.
+ * that are not shown leave no gap, and links without content cannot be followed.
  */
-export const FIND_FAULTS = String.raw`(images, fonts, eachRule, { isScripted, mayStyleRelatively }) => {
+export const FIND_FAULTS = String.raw`(images, fonts, eachRule, { isScripted, mayStyleRelatively, damagedAddresses }) => {
   const all = (selector) => Array.from(Document.prototype.querySelectorAll.call(document, selector))
   const base = Object.getOwnPropertyDescriptor(Node.prototype, 'baseURI').get.call(document)
   const few = (texts) => Array.from(new Set(texts)).slice(0, ${FINDINGS_MAX}).map((text) => text.slice(0, 2 * ${QUOTE_CHARS_MAX}))
@@ -60,7 +75,55 @@ export const FIND_FAULTS = String.raw`(images, fonts, eachRule, { isScripted, ma
     else if (rule instanceof CSSImportRule) isUnrequested(rule.href, at) && unrequested.push(rule.href)
     else if (mayStyleRelatively && rule instanceof CSSStyleRule && rule.style.cssText.includes('url(') && isUsed(rule.selectorText)) style(rule.style.cssText, at)
   })
+  const attribute = (element, name) => (element.getAttribute(name) ?? '').trim()
+  const isUnaddressed = (image) => ['src', 'srcset', 'href', 'xlink:href'].every((name) => attribute(image, name) === '') && !image.currentSrc
+  const unaddressed = all('img,svg image,input[type="image" i]').filter((image) => isUnaddressed(image) && isShown(image)).slice(0, ${FINDINGS_MAX})
+  const links = new Map()
+  let names
+  const isHere = (address) => {
+    if (/^#top$/i.test(address)) return true
+    names ??= new Set(all('a[name],[id]').flatMap((element) => ['id', 'name'].map((name) => element.getAttribute(name))))
+    let decoded = address
+    try { decoded = decodeURIComponent(address) } catch {}
+    return address !== '#' && (names.has(address.slice(1)) || names.has(decoded.slice(1)))
+  }
+  const leads = (address) => {
+    if (address.startsWith('#') && base.startsWith('about:')) return isHere(address)
+    return address !== '' && /^(?!about|blob|data|file|javascript)/i.test(URL.parse(address, base)?.protocol ?? 'about:')
+  }
+  for (const link of all('a[*|href],area[href]')) {
+    if (links.size === ${FINDINGS_MAX}) break
+    const address = attribute(link, link.hasAttribute('href') ? 'href' : 'xlink:href')
+    if (links.has(address) || leads(address) || !isShown(link)) continue
+    if (link.localName === 'area' || /\S/.test(link.textContent) || link.querySelector('img,svg,canvas') !== null) links.set(address, link)
+  }
+  const texts = []
+  if (isScripted) {
+    const walker = Document.prototype.createTreeWalker.call(document, document, NodeFilter.SHOW_TEXT)
+    while (texts.length < ${FINDINGS_MAX} && walker.nextNode()) {
+      const { data, parentElement } = walker.currentNode
+      const at = data.search(/NaN|undefined|Invalid Date|\[object Object\]/)
+      if (at !== -1 && parentElement !== null && isShown(parentElement)) texts.push(data.slice(Math.max(0, at - 50), at + 100))
+    }
+  }
+  const shownDamaged = new Set()
+  const look = (value) => {
+    for (const [index, [head, tail]] of damagedAddresses.entries()) if (value.includes(head) && value.includes(tail)) shownDamaged.add(index)
+  }
+  if (damagedAddresses.length > 0) for (const element of all('body, body *').slice(0, ${ELEMENTS_LOOKED_AT_MAX})) {
+    if (!isShown(element)) continue
+    for (const name of ['src', 'srcset', 'href', 'xlink:href', 'data', 'poster']) look(element.getAttribute(name) ?? '')
+    for (const part of [null, '::before', '::after', '::marker']) {
+      const style = getComputedStyle(element, part)
+      for (const name of ['background-image', 'list-style-image', 'border-image-source', 'mask-image', 'content']) look(style.getPropertyValue(name))
+    }
+  }
+  const nameOf = ${NAME_OF}
   return {
+    unaddressed: few(unaddressed.map(nameOf)),
+    links: Array.from(links, ([address, link]) => ({ address: address.slice(0, 2 * ${QUOTE_CHARS_MAX}), name: nameOf(link) })),
+    texts: few(texts),
+    damaged: Array.from(shownDamaged),
     images: few(images.filter((image) => image.complete && image.naturalWidth === 0 && isShown(image)).map((image) => image.currentSrc).filter((url) => /^(?:data|blob):/.test(url))),
     fonts: few(damaged),
     unrequested: few(unrequested),

@@ -22,7 +22,16 @@ export function plainFacts(html: string): Omit<DocumentFacts, 'broken'> | undefi
     keywords: metadata.get('keywords') ?? '',
     language,
     missing: '',
-    faults: { images: [], fonts: [], unrequested: [], hasScript: false },
+    faults: {
+      images: [],
+      fonts: [],
+      unrequested: [],
+      unaddressed: [],
+      links: [],
+      texts: [],
+      damaged: [],
+      hasScript: false,
+    },
   }
 }
 
@@ -34,7 +43,8 @@ const HEAD_TAGS =
   /\s{0,99}(?:<meta charset="utf-8">|<title>[^<]{0,999}<\/title>|<meta name="(\w{1,99})" content="([^"&\r\0]{0,999})">)/giy
 
 /**
- * Other metadata, a second `html`, which would add attributes to the first, and all that loads a file: as an element, or by a style, whose
- * names may be written with a backslash.
+ * Other metadata, a second `html`, which would add attributes to the first, all that loads a file: as an element, or by a style, whose
+ * names may be written with a backslash; and links, but for those to a whole address.
  */
-const LOOKED_AT = /<(?:html|meta|img|image|iframe|embed|object|input|link|script)|url\(|@font-face|@import|\\/i
+const LOOKED_AT =
+  /<(?:html|meta|base|img|image|iframe|embed|object|input|link|script|area|a\s(?!href="(?:https?:\/\/\w|mailto:|tel:)))|url\(|@font-face|@import|\\/i

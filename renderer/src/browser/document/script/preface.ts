@@ -1,12 +1,16 @@
 /**
  * What a document with page JavaScript begins with: a script that collects what goes wrong and counts what must be waited for, and a map
  * that lets modules import assets by name. It runs before all scripts of the document and takes itself out. What it hands over is text of
- * the document, so it is bounded here in the page: the protocol would carry gigabytes.
+ * the document, so it is bounded here in the page.
  */
-import type { Asset } from '@platen/contract/tenant.ts'
+import type { Asset } from '@platen/contract/domain/tenant.ts'
 import { isScriptName } from '../../../template/asset/script.ts'
 import { ASSET_ORIGIN, withFirst } from '../../../template/html/reference.ts'
-import { REPORT_CHARS_MAX, REPORTS_MAX } from '../../limit.ts'
+import { FINDINGS_MAX } from '../../limit.ts'
+
+/** Exceptions, rejections and errors on the console of one document, and the characters of each. */
+const REPORTS_MAX = FINDINGS_MAX
+const REPORT_CHARS_MAX = 500
 
 /** An exception, a rejection or a `console.error` of page JavaScript. */
 export interface Report {
@@ -34,7 +38,7 @@ const LOST_MODULE = 'a module did not run: it, or something that it imports, is 
 
 /**
  * Calls only what it has kept, and `await`: page code may replace all globals afterwards. What is reported, and what is for nobody, does not
- * go on to the console: the protocol carries that in full.
+ * go on to the console, which is in another process.
  */
 const PREFACE = oneLine(`() => {
   const { apply } = Reflect, { slice } = String.prototype, text = String, Failure = Error, Wait = Promise;
@@ -59,7 +63,7 @@ const PREFACE = oneLine(`() => {
     const { target } = event;
     if (target === globalThis) {
       event.preventDefault();
-      report(event.message, '', event.filename, event.lineno, event.colno);
+      report(event.message, describe(event.error)[1], event.filename, event.lineno, event.colno);
     }
     else if (target.localName === 'script' && target.type === 'module') report(${JSON.stringify(LOST_MODULE)}, '', '', 0, 0);
   }, true);
@@ -117,12 +121,13 @@ export function reportsOf(text: string): readonly Report[] {
   const reports = Array.from({ length: Math.floor(parts.length / 5) }, (_, index) => {
     const [message = '', stack = '', file = '', line = '', column = ''] = parts.slice(index * 5, index * 5 + 5)
     const [, stackFile = '', stackLine = '', stackColumn = ''] = FRAME.exec(stack) ?? []
-    const isPlaced = Number(line) > 0
+    // An event says where an exception was thrown, and its stack where it was made.
+    const isMade = stackLine !== ''
     return {
       message,
-      file: isPlaced ? file : stackFile,
-      line: Number(isPlaced ? line : stackLine) || 0,
-      column: Number(isPlaced ? column : stackColumn) || 0,
+      file: isMade ? stackFile : file,
+      line: Number(isMade ? stackLine : line) || 0,
+      column: Number(isMade ? stackColumn : column) || 0,
     }
   })
   return reports.filter(({ message }) => message !== '')

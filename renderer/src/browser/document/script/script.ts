@@ -6,10 +6,10 @@ import { MISSING_GLYPHS_COUNTED_MAX } from '../../../limit.ts'
 import type { Coverage } from '../../../template/html/coverage.ts'
 import { ASSET_ORIGIN } from '../../../template/html/reference.ts'
 import { METADATA_CHARS_MAX } from '../../limit.ts'
-import { type DocumentFaults, FIND_FAULTS } from './fault-script.ts'
+import { type AddressEnds, type DocumentFaults, FIND_FAULTS } from './fault-script.ts'
 
 /** Calls a function with every rule of every style sheet. */
-const EACH_RULE = `(visit) => {
+export const EACH_RULE = `(visit) => {
   const look = (rules) => {
     for (const rule of rules) {
       visit(rule)
@@ -21,19 +21,20 @@ const EACH_RULE = `(visit) => {
   }
 }`
 
-/** Returns the `SourcePage`: size and margins of the last `@page` rules that apply to all pages. */
-export const SOURCE_PAGE = `(() => {
-  const page = { size: '', left: '', right: '' };
+/** Returns the `SourcePage` with all its margins: those of the last `@page` rules that apply to all pages. */
+export const READ_SOURCE_PAGE = `() => {
+  const page = { size: '', left: '', right: '', top: '', bottom: '' };
   (${EACH_RULE})((rule) => {
     if (!(rule instanceof CSSPageRule) || rule.selectorText !== '') return
     page.size = rule.style.size || page.size
-    page.left = rule.style.marginLeft || page.left
-    page.right = rule.style.marginRight || page.right
+    for (const side of ['left', 'right', 'top', 'bottom']) page[side] = rule.style.getPropertyValue('margin-' + side) || page[side]
   })
-  return JSON.stringify(page)
-})()`
+  return page
+}`
 
-export interface FinishOptions {
+export const SOURCE_PAGE = `JSON.stringify((${READ_SOURCE_PAGE})())`
+
+interface FinishOptions {
   /** The title if the document has none. */
   readonly title: string
   /** Rules to add over its own, or ''. */
@@ -105,7 +106,7 @@ export interface DocumentFacts {
   readonly faults: DocumentFaults
 }
 
-export interface InspectOptions {
+interface InspectOptions {
   /** Absent means that no character is missing. */
   readonly coverage: Coverage | undefined
   /** The hosts from which it may fetch files. Only files of these can be broken. */
@@ -113,6 +114,8 @@ export interface InspectOptions {
   readonly isScripted: boolean
   /** See `mayStyleRelatively`. */
   readonly mayStyleRelatively: boolean
+  /** The damaged images that it may show. */
+  readonly damagedAddresses: readonly AddressEnds[]
 }
 
 /** Returns the `DocumentFacts` and changes nothing. */
@@ -147,12 +150,21 @@ const INSPECT = `(missing, hosts, finding) => {
  * document itself is unknown here and counts as complete.
  */
 const FIND_MISSING = `({ defaults, fonts }) => {
-  const strange = new RegExp('[^' + defaults + ']', 'gu')
+  const isStrange = new RegExp('^[^' + defaults + ']', 'u')
   const bare = (family) => family.trim().replace(/^["']|["']$/g, '').toLowerCase()
   const had = new Map()
-  for (const { families, characters } of fonts) {
-    const pattern = new RegExp('^[' + characters + ']', 'u')
-    for (const family of families) had.set(bare(family), [...(had.get(bare(family)) ?? []), pattern])
+  for (const { families, characters, blanks } of fonts) {
+    const font = { has: new RegExp('^[' + characters + ']', 'u'), isBlank: new RegExp('^[' + blanks + ']', 'u') }
+    for (const family of families) had.set(bare(family), [...(had.get(bare(family)) ?? []), font])
+  }
+  const looked = new RegExp('[^' + defaults + ']|[' + fonts.map(({ blanks }) => blanks).join('') + ']', 'gu')
+  // The first family that claims the character draws it. Of a family before it that is not the template's, nobody knows.
+  const isBlank = (character, listed) => {
+    for (const family of listed) {
+      const faces = (had.get(family) ?? [{ has: /^/ , isBlank: /(?!)/ }]).filter(({ has }) => has.test(character))
+      if (faces.length > 0) return faces.every(({ isBlank }) => isBlank.test(character))
+    }
+    return false
   }
   const brought = new Set(
     Array.from(Object.getOwnPropertyDescriptor(Document.prototype, 'fonts').get.call(document), ({ family }) => bare(family)),
@@ -163,12 +175,13 @@ const FIND_MISSING = `({ defaults, fonts }) => {
   while (missing.size < ${MISSING_GLYPHS_COUNTED_MAX} && walker.nextNode()) {
     const { data, parentElement: parent } = walker.currentNode
     const strangers = new Set()
-    for (const [character] of data.matchAll(strange)) if (!missing.has(character)) strangers.add(character)
+    for (const [character] of data.matchAll(looked)) if (!missing.has(character)) strangers.add(character)
     if (strangers.size === 0 || parent === null || !isShown(parent)) continue
     const listed = getComputedStyle(parent).fontFamily.split(',').map(bare)
     if (listed.some((family) => brought.has(family) && !had.has(family))) continue
-    const has = listed.flatMap((family) => had.get(family) ?? [])
-    for (const stranger of strangers) if (!has.some((pattern) => pattern.test(stranger))) missing.add(stranger)
+    const own = listed.flatMap((family) => had.get(family) ?? [])
+    const isMissing = (character) => isStrange.test(character) && !own.some(({ has }) => has.test(character))
+    for (const stranger of strangers) if (isMissing(stranger) || isBlank(stranger, listed)) missing.add(stranger)
   }
   return Array.from(missing).slice(0, ${MISSING_GLYPHS_COUNTED_MAX}).join('')
 }`

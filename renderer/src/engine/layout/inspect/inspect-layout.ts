@@ -1,18 +1,25 @@
 /** Finds what is known about a document only after its layout: what cannot be drawn, and what would look wrong. */
-import type { Warning } from '@platen/contract/warning.ts'
+import type { Warning } from '@platen/contract/domain/warning.ts'
+import { absentValue } from '../../../template/absent-value.ts'
 import { type GlyphSource, isVisible, missingGlyphs } from '../../../template/asset/glyph.ts'
-import type { Program } from '../../../template/tsx/transpile.ts'
+import { PAGE_GROUP_MARK, SOURCE_LINE } from '../../../template/element/pagination/page-layout.ts'
+import type { ElementPosition, Program } from '../../../template/tsx/transpile.ts'
 import type { FontStore } from '../font-store.ts'
-import { absentValue } from './absent-value.ts'
 import { isOpaque, isOpaqueImage } from './color.ts'
 import type { LayoutNode } from './layout-node.ts'
-import { COMPARISONS_MAX } from './limit.ts'
 import { overflowOf, squashedBlock } from './overflow.ts'
 import { type Mark, overlaps } from './overlap.ts'
 import { intersection, type Rectangle } from './rectangle.ts'
-import { pageSurroundings, type Surroundings, surroundingsOf } from './surroundings.ts'
+import { wronglyUnder } from './stacking.ts'
+import { pageSurroundings, type Surroundings, sourceOf, surroundingsOf } from './surroundings.ts'
 import { inkedLines, isCutOff, lettersIn, quoted } from './text-ink.ts'
 import { openWarningList, placeOf, type Spot, type WarningList } from './warning-list.ts'
+
+/**
+ * Pairs of things on a page, and of letters in them, that are compared in one document. An ordinary page needs some ten for each line. Without this limit, thousands
+ * of texts at the same place would take minutes.
+ */
+const COMPARISONS_MAX = 2_000_000
 
 export interface InspectedLayout {
   readonly warnings: readonly Warning[]
@@ -20,7 +27,7 @@ export interface InspectedLayout {
   readonly unreadableImages: readonly string[]
 }
 
-export interface InspectionTools {
+interface InspectionTools {
   /** The fonts and the language of the document. */
   readonly fonts: GlyphSource
   /** Finds the characters that no font has. */
@@ -35,8 +42,31 @@ export interface InspectionTools {
 export function inspectLayout(layout: LayoutNode, tools: InspectionTools): InspectedLayout {
   const list = openWarningList(tools.find)
   const lacking: Lacking = { characters: [] }
-  const inspection = { ...tools, list, lacking, unreadableImages: [], budget: { comparisons: COMPARISONS_MAX } }
-  for (const [at, page] of (layout.children ?? []).entries()) inspectPage(page, at + 1, inspection)
+  const budget = { comparisons: COMPARISONS_MAX }
+  const inspection: Inspection = {
+    ...tools,
+    list,
+    lacking,
+    unreadableImages: [],
+    budget,
+    targets: new Set(),
+    links: [],
+  }
+  const pages = layout.children ?? []
+  for (const [at, page] of pages.entries()) {
+    inspectPage(page, at + 1, inspection)
+    const source = needlessBreak(page, pages[at + 1])
+    if (source !== undefined)
+      list.add(
+        'page_blank',
+        { page: at + 1, source },
+        () => `page ${at + 1} is blank, because break is on the first element`,
+      )
+  }
+  for (const { target, spot } of inspection.links) {
+    if (inspection.targets.has(target)) continue
+    list.add('link_broken', spot, () => `no element has the id ${quoted(target)} that a link leads to`)
+  }
   const missing = missingGlyphs(lacking.characters, tools.fonts)
   const place = lacking.first === undefined ? {} : { place: placeOf(lacking.first, tools.find) }
   return {
@@ -45,10 +75,23 @@ export function inspectLayout(layout: LayoutNode, tools: InspectionTools): Inspe
   }
 }
 
+/** The element whose break left the page before it without content. */
+function needlessBreak(page: LayoutNode, next: LayoutNode | undefined): ElementPosition | undefined {
+  const contentOf = ({ children }: LayoutNode) =>
+    (children ?? []).filter(({ props }) => props?.['fixed'] !== true && props?.[SOURCE_LINE] !== undefined)
+  if (next === undefined || next.props?.[PAGE_GROUP_MARK] !== page.props?.[PAGE_GROUP_MARK]) return undefined
+  const [first] = contentOf(next)
+  const isBroken = first?.props !== undefined && 'break' in first.props
+  return isBroken && contentOf(page).length === 0 ? sourceOf(first) : undefined
+}
+
 interface Inspection extends InspectionTools {
   readonly list: WarningList
   readonly lacking: Lacking
   readonly unreadableImages: string[]
+  /** The ids of elements, and the links to some. */
+  readonly targets: Set<string>
+  readonly links: { readonly target: string; readonly spot: Spot }[]
   readonly budget: { comparisons: number }
 }
 
@@ -72,6 +115,8 @@ function inspectPage(page: LayoutNode, number: number, inspection: Inspection): 
   const around = pageSurroundings(page)
   const marks: Mark[] = []
   const pageInspection = { ...inspection, page: number, paper: around.box, marks, squashed: new Set<LayoutNode>() }
+  inspectStacking(page, around, pageInspection)
+  inspectLink(page, around, pageInspection)
   for (const child of page.children ?? []) inspectBox(child, around, pageInspection)
   for (const { under, over } of overlaps(marks, inspection.budget)) {
     inspection.list.add('text_overlap', over.spot, () => {
@@ -89,13 +134,26 @@ function inspectBox(node: LayoutNode, parent: Surroundings, inspection: PageInsp
   const around = surroundingsOf(node, parent)
   if (IMAGES.includes(type) && image === undefined)
     inspection.unreadableImages.push(String((props?.['src'] as ImageProps | undefined)?.data))
+  inspectLink(node, around, inspection)
   inspectCover(node, around, inspection)
   if (type === 'TEXT') inspectText(node, around, inspection)
+  if (!LETTERS.includes(type)) inspectStacking(node, around, inspection)
   const inspectChild = LETTERS.includes(type) ? inspectLetters : inspectBox
   for (const child of children ?? []) inspectChild(child, around, inspection)
 }
 
 const IMAGES = ['IMAGE', 'IMAGE_BACKGROUND']
+
+function inspectStacking({ children }: LayoutNode, around: Surroundings, inspection: PageInspection): void {
+  const { list, page, budget } = inspection
+  for (const child of wronglyUnder(children ?? [], budget)) {
+    const source = surroundingsOf(child, around).source
+    const position = source === undefined ? undefined : { ...source, prop: 'style' }
+    list.add('style_ignored', { page, source: position }, () => {
+      return `the style zIndex puts nothing above: react-pdf draws what has a higher one first, so a sibling covers it on page ${page}; write it after what it should cover, without zIndex`
+    })
+  }
+}
 
 /** Nodes whose content has no boxes. */
 const LETTERS = ['TEXT', 'SVG', 'NOTE']
@@ -110,6 +168,7 @@ function inspectLetters(node: LayoutNode, around: Surroundings, inspection: Page
   const { type = '', image, props, value, children } = node
   if (IMAGES.includes(type) && image === undefined)
     inspection.unreadableImages.push(String((props?.['src'] as ImageProps | undefined)?.data))
+  inspectLink(node, around, inspection)
   if (value !== undefined) inspectValue(value, around, inspection)
   inspectGlyphs(node, around, inspection)
   for (const child of children ?? []) inspectLetters(child, around, inspection)
@@ -135,6 +194,15 @@ function inspectGlyphs({ lines }: LayoutNode, { source }: Surroundings, inspecti
       }
     }
   }
+}
+
+function inspectLink({ props }: LayoutNode, { source }: Surroundings, inspection: PageInspection): void {
+  const { targets, links, page } = inspection
+  const { id, src, href } = props ?? {}
+  if (typeof id === 'string') targets.add(id)
+  const link = src ?? href
+  const target = typeof link === 'string' ? /^#(.+)$/s.exec(link)?.[1] : undefined
+  if (target !== undefined) links.push({ target, spot: { page, source } })
 }
 
 /** Remembers what may hide text that was drawn before it. */

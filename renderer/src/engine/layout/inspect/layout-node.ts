@@ -30,7 +30,7 @@ export interface Line {
 }
 
 /** Letters in one font. */
-export interface Run {
+interface Run {
   readonly attributes?: {
     readonly font?: readonly unknown[]
     readonly fontSize?: number

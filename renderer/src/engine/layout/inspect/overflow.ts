@@ -4,7 +4,7 @@ import { overhang, type Rectangle } from './rectangle.ts'
 import type { Surroundings } from './surroundings.ts'
 import type { InkedLine } from './text-ink.ts'
 
-export interface Overflow {
+interface Overflow {
   /** In points. */
   readonly length: number
   readonly of: 'the page' | 'its box' | 'the box around it'

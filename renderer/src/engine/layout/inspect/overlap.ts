@@ -26,7 +26,7 @@ interface Cover {
 }
 
 /** A line of text and what is drawn over it. */
-export interface Overlap {
+interface Overlap {
   readonly under: TextMark
   readonly over: Mark
 }

@@ -109,7 +109,8 @@ function isVisible(style: Style): boolean {
 
 const BORDERS = ['borderTopWidth', 'borderRightWidth', 'borderBottomWidth', 'borderLeftWidth'] as const
 
-function sourceOf({ type = '', props }: LayoutNode): ElementPosition | undefined {
+/** The element of a node in the source, if it is known. */
+export function sourceOf({ type = '', props }: LayoutNode): ElementPosition | undefined {
   const line = props?.[SOURCE_LINE]
   return typeof line === 'number' ? { line, element: NAMES.get(type) } : undefined
 }

@@ -1,9 +1,11 @@
 /** Where the letters of a text are on its page. Pure. */
 import type { Glyph } from '../font-store.ts'
 import { type LayoutNode, type Line, lengthOf } from './layout-node.ts'
-import { QUOTED_CHARS_MAX } from './limit.ts'
 import { intersection, type Rectangle } from './rectangle.ts'
 import type { Surroundings } from './surroundings.ts'
+
+/** Characters of a text that a warning quotes. */
+const QUOTED_CHARS_MAX = 30
 
 /** A line of text on its page. */
 export interface InkedLine {

@@ -1,7 +1,9 @@
 /** The warnings of one document: one for each place in the source, however often it is drawn there, and few of each code. Pure. */
-import type { Warning, WarningCode } from '@platen/contract/warning.ts'
+import type { Warning, WarningCode } from '@platen/contract/domain/warning.ts'
 import type { ElementPosition, Program } from '../../../template/tsx/transpile.ts'
-import { PLACES_WARNED_MAX } from './limit.ts'
+
+/** Places in a source of which one document is warned by the same code: enough to repair a template, few enough to read. */
+const PLACES_WARNED_MAX = 20
 
 /** Where a warning comes from. */
 export interface Spot {
@@ -55,24 +57,24 @@ export function placeOf({ page, source }: Spot, find?: Program['find']): string 
   return source === undefined || find === undefined ? `page ${page}` : find(source)
 }
 
-/** The styles of a document whose values react-pdf ignores. A document is translated several times, and each is one warning. */
-export interface IgnoredStyles {
+/** What of a document has no effect, mostly styles. A document is translated several times, and each is one warning. */
+interface IgnoredStyles {
   /** Called for each element that has such a style. The position is absent if the source has it nowhere. */
-  readonly add: (source: ElementPosition | undefined, message: string) => void
+  readonly add: (source: ElementPosition | undefined, message: string, code?: WarningCode) => void
   readonly warnings: () => readonly Warning[]
 }
 
 /** `find` finds the position of an element in the source. */
 export function openIgnoredStyles(find: Program['find']): IgnoredStyles {
-  const found = new Map<string, Omit<Warning, 'code' | 'place'> & { readonly source: ElementPosition | undefined }>()
+  const found = new Map<string, Omit<Warning, 'place'> & { readonly source: ElementPosition | undefined }>()
   return {
-    add(source, message) {
+    add(source, message, code = 'style_ignored') {
       const key = `${source?.line} ${message}`
-      if (found.size < PLACES_WARNED_MAX && !found.has(key)) found.set(key, { source, message })
+      if (found.size < PLACES_WARNED_MAX && !found.has(key)) found.set(key, { source, message, code })
     },
     warnings: () =>
-      Array.from(found.values(), ({ source, message }) => ({
-        code: 'style_ignored',
+      Array.from(found.values(), ({ source, message, code }) => ({
+        code,
         ...(source !== undefined && { place: find(source) }),
         message,
       })),

@@ -3,16 +3,63 @@
  * for every page. The two differ only for a few shapes. Most documents have none of them where a page ends. The others are laid out a
  * second time. Pure: reads the tree that react-pdf returns after layout.
  */
-import { DYNAMIC_MARK, FOOTER_MARK, PAGE_GROUP_MARK } from '../../../template/element/pagination/page-layout.ts'
+import {
+  DYNAMIC_MARK,
+  FOOTER_MARK,
+  PAGE_GROUP_MARK,
+  type PageGroup,
+} from '../../../template/element/pagination/page-layout.ts'
 import { PLAIN_LAYOUT_NODES_MAX } from '../../limit.ts'
-import type { LayoutNode } from '../inspect/layout-node.ts'
+import { type LayoutNode, lengthOf } from '../inspect/layout-node.ts'
+import type { Instance } from '../instance.ts'
 
-/** Whether a document from the fast pagination needs the plain one, and is small enough for it. */
-export function wantsPlain(document: LayoutNode): boolean {
+/**
+ * Whether only the plain pagination can lay a document out. The fast one puts what a page has one below the other, and a page has a height.
+ * What does not wrap is one page for the plain one, too, and takes no time that grows with its square.
+ */
+export function needsPlain({ children: pages = [] }: Instance): boolean {
+  return pages.some(({ style }) => isArranged(style)) || (pages.length > 0 && pages.every(isOnePage))
+}
+
+/** Whether a style arranges children in another way than one below the other, or limits the height of a page beside its size. */
+function isArranged(style: unknown): boolean {
+  // Translation turns every style into a flat record.
+  const { flexDirection, flexWrap, flexFlow, minHeight, maxHeight } = (style ?? {}) as Readonly<Record<string, unknown>>
+  const isRowOrReverse = flexDirection !== undefined && flexDirection !== 'column'
+  const wraps = flexWrap !== undefined && flexWrap !== 'nowrap'
+  return isRowOrReverse || wraps || [flexFlow, minHeight, maxHeight].some((value) => value !== undefined)
+}
+
+function isOnePage({ props }: Instance): boolean {
+  return props?.['wrap'] === false
+}
+
+/**
+ * Whether the fast pagination lost content. If what is made again for each page is higher than the page, it drops all that is left, and the
+ * last page shows nothing.
+ */
+export function isIncomplete({ children }: LayoutNode): boolean {
+  const pages = children ?? []
+  const last = pages.filter((page, at) => pages[at + 1] === undefined || groupOf(pages[at + 1]) !== groupOf(page))
+  const isEmpty = (page: LayoutNode) => childrenOf(page).every((child) => child.props?.['fixed'] === true)
+  return last.some((page) => groupOf(page)?.hasContent === true && isEmpty(page))
+}
+
+function groupOf(page: LayoutNode | undefined): PageGroup | undefined {
+  return page?.props?.[PAGE_GROUP_MARK] as PageGroup | undefined
+}
+
+/**
+ * Whether a document from the fast pagination needs the plain one, and is small enough for it. The fast one takes no notice of a break within
+ * a box: `hasInnerBreaks` says that there may be one.
+ */
+export function wantsPlain(document: LayoutNode, hasInnerBreaks = false): boolean {
   const pages = document.children ?? []
+  // A rule for some widths of a page only is in its style after layout.
+  if (pages.some(({ style }) => isArranged(style))) return true
   // A page with a frame reserves space for a footer in the flow. react-pdf cannot do that.
   if (pages.some(({ props }) => props?.[FOOTER_MARK] === true)) return false
-  if (!pages.some((page, at) => isUnlikePlain(page, pages[at + 1]))) return false
+  if (!hasInnerBreaks && !pages.some((page, at) => isUnlikePlain(page, pages[at + 1]))) return false
   return sizeOf(document, PLAIN_LAYOUT_NODES_MAX) < PLAIN_LAYOUT_NODES_MAX
 }
 
@@ -20,7 +67,7 @@ function isUnlikePlain(page: LayoutNode, next: LayoutNode | undefined): boolean 
   // The plain one makes a page that does not wrap as high as its content.
   if (page.props?.['wrap'] === false) return true
   if (hasLooseDynamic(page) || childrenOf(page).some((child) => isSqueezed(child, contentHeightOf(page)))) return true
-  if (next === undefined || next.props?.[PAGE_GROUP_MARK] !== page.props?.[PAGE_GROUP_MARK]) return false
+  if (next === undefined || groupOf(next) !== groupOf(page)) return false
   if ([...childrenOf(page), ...childrenOf(next)].some(isDynamicInFlow) || childrenOf(next).some(isPlaced)) return true
   // The fast one repeats a fixed element from its place on, the plain one from the first page.
   if (fixedOf(next) > fixedOf(page)) return true
@@ -86,8 +133,8 @@ function isContinued({ props, wasSplit }: LayoutNode): boolean {
 function heightLeft(page: LayoutNode): number {
   const ends = childrenOf(page)
     .filter((child) => !isAbsolute(child))
-    .map(({ box }) => numberOf(box?.['top']) + numberOf(box?.['height']) + numberOf(box?.['marginBottom']))
-  return numberOf(page.box?.['height']) - numberOf(page.box?.['paddingBottom']) - Math.max(0, ...ends)
+    .map(({ box }) => lengthOf(box?.['top']) + lengthOf(box?.['height']) + lengthOf(box?.['marginBottom']))
+  return lengthOf(page.box?.['height']) - lengthOf(page.box?.['paddingBottom']) - Math.max(0, ...ends)
 }
 
 /**
@@ -119,13 +166,14 @@ function isSqueezed(node: LayoutNode, contentHeight: number): boolean {
 }
 
 function contentHeightOf(page: LayoutNode): number {
-  return numberOf(page.style?.['height']) - edgesOf(page)
+  return lengthOf(page.style?.['height']) - edgesOf(page)
 }
 
 const EDGES = ['marginTop', 'marginBottom', 'paddingTop', 'paddingBottom', 'borderTopWidth', 'borderBottomWidth']
 
-function edgesOf({ box }: LayoutNode): number {
-  return EDGES.reduce((sum, edge) => sum + Math.max(0, numberOf(box?.[edge])), 0)
+/** What margins, borders and paddings take of the height of a node. */
+export function edgesOf({ box }: LayoutNode): number {
+  return EDGES.reduce((sum, edge) => sum + Math.max(0, lengthOf(box?.[edge])), 0)
 }
 
 function sizeOf(node: LayoutNode, max: number): number {
@@ -144,7 +192,7 @@ function isRow({ style }: LayoutNode): boolean {
   return style?.['flexDirection'] === 'row' || style?.['flexDirection'] === 'row-reverse'
 }
 
-function isAbsolute({ style }: LayoutNode): boolean {
+export function isAbsolute({ style }: LayoutNode): boolean {
   return style?.['position'] === 'absolute'
 }
 
@@ -152,14 +200,10 @@ function hasMark(node: LayoutNode): boolean {
   return node.props?.[DYNAMIC_MARK] === true || childrenOf(node).some(hasMark)
 }
 
-function childrenOf({ children }: LayoutNode): readonly LayoutNode[] {
+export function childrenOf({ children }: LayoutNode): readonly LayoutNode[] {
   return children ?? []
 }
 
 function heightOf({ box }: LayoutNode): number {
-  return numberOf(box?.['height'])
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === 'number' ? value : 0
+  return lengthOf(box?.['height'])
 }

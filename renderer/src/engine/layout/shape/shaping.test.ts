@@ -48,23 +48,6 @@ describe.for(defaultFaces().filter(({ family }) => families.includes(family)))('
     )
   })
 
-  test('asks the font once for letters that it joins', () => {
-    const asked: string[] = []
-    const counting = openFont(readFileSync(file))
-    const layout = counting.layout.bind(counting)
-    Object.assign(counting, {
-      layout(text: string) {
-        asked.push(text)
-        return layout(text)
-      },
-    })
-    cachePairs(counting)
-    set(counting, 'an office of the first floor')
-    asked.length = 0
-    set(counting, 'the office of a floor first')
-    expect(asked.filter((text) => text.length > 6)).toEqual([])
-  })
-
   test('goes by the features a style asks for', () => {
     expect(set(remembering, 'AVATAR', ['-kern'])).toEqual(set(font, 'AVATAR', ['-kern']))
   })

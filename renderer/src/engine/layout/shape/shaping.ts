@@ -1,10 +1,9 @@
 /**
  * Makes a font set text without running its rules again for each text. For western letters, which most texts use, the rules only say how
- * far two neighbours move together, and which ones are joined, as in "office". So we ask once for each pair and each join. The full rules
- * still apply to any other letter, and to features that a style asks for.
+ * far two neighbours move together. So we ask once for each pair. The full rules still apply to any text with another letter or a
+ * ligature, and to features that a style asks for.
  */
 import type { Font, Glyph, GlyphPosition, GlyphRun } from 'fontkit'
-import { openJoins } from './joins.ts'
 
 /** Basic Latin to Latin Extended-A. */
 const LETTERS_MAX = 0x180
@@ -19,7 +18,6 @@ export function cachePairs(font: Font): void {
   /** By code point. Null for a letter that has no single glyph of its own. */
   const letters = new Map<number, Glyph | null>()
   let pairs: Int16Array | undefined
-  const joins = openJoins(layout)
 
   /** The single glyph of a letter, or null. */
   function letterOf(codePoint: number): Glyph | null {
@@ -52,11 +50,10 @@ export function cachePairs(font: Font): void {
     return distance
   }
 
-  /** Sets the text from its pairs and joins. Undefined if the text needs the full rules. */
+  /** Sets the text from its pairs. Undefined if the text needs the full rules. */
   function shapePlain(text: string): PlainRun | undefined {
     const glyphs: Glyph[] = []
     const positions: GlyphPosition[] = []
-    let isJoined = false
     for (let at = 0, before = -1; at < text.length; at += 1) {
       const letter = text.charCodeAt(at)
       if (letter >= LETTERS_MAX) return undefined
@@ -65,16 +62,13 @@ export function cachePairs(font: Font): void {
       if (!glyph) return undefined
       const distance = before < 0 ? 0 : knownDistance(before, letter)
       const last = positions[at - 1]
-      if (distance === NEEDS_SHAPING) isJoined = true
-      else if (last !== undefined) last.xAdvance += distance
+      if (distance === NEEDS_SHAPING) return undefined
+      if (last !== undefined) last.xAdvance += distance
       glyphs.push(glyph)
       positions.push({ xAdvance: glyph.advanceWidth, yAdvance: 0, xOffset: 0, yOffset: 0 })
       before = letter
     }
-    if (!isJoined) return new PlainRun(glyphs, positions)
-    const isJoin = (at: number) => knownDistance(text.charCodeAt(at - 1), text.charCodeAt(at)) === NEEDS_SHAPING
-    const joined = joins.shape(text, isJoin)
-    return joined && new PlainRun(joined.glyphs, joined.positions)
+    return new PlainRun(glyphs, positions)
   }
 
   Object.assign(font, {

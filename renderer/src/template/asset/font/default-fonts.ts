@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { LARGE_FONTS, type LargeFont } from '@platen/contract/large-font.ts'
+import { LARGE_FONTS, type LargeFont } from '@platen/contract/domain/large-font.ts'
 import { FALLBACK_FAMILIES, HAN_FAMILIES } from './script.ts'
 
 export interface FontFace {

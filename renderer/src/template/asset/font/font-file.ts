@@ -2,7 +2,7 @@
  * Opens a font file as a font that react-pdf can lay out and embed in part into a PDF. Everything that layout and embedding need is tested
  * here. So a broken file is refused by name when its template is published, and not during a render.
  */
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import { create, type Font } from 'fontkit'
 import { FONT_BYTES_MAX } from '../../limit.ts'
 import type { FontKind } from '../kind.ts'
@@ -11,14 +11,16 @@ import { unpackWoff } from './woff.ts'
 import { unpackWoff2 } from './woff2.ts'
 
 /** The bytes of a font as TrueType or OpenType, unpacked if it is compressed. Throws `ServiceError` with `asset_unavailable`. */
-export function unpackFont(bytes: Uint8Array, kind: FontKind): Buffer {
-  return attempt(() => {
-    // A copy: fontkit does not read shared memory.
-    const data = Buffer.from(bytes)
-    if (data.length > FONT_BYTES_MAX) throw refusal(`the font has more than ${FONT_BYTES_MAX} bytes`)
+export async function unpackFont(bytes: Uint8Array, kind: FontKind): Promise<Buffer> {
+  if (bytes.length > FONT_BYTES_MAX) throw refusal(`the font has more than ${FONT_BYTES_MAX} bytes`)
+  // A copy: fontkit does not read shared memory.
+  const data = Buffer.from(bytes)
+  try {
     if (kind === 'woff') return unpackWoff(data)
-    return kind === 'woff2' ? unpackWoff2(data) : data
-  })
+    return kind === 'woff2' ? await unpackWoff2(data) : data
+  } catch (cause) {
+    throw damage(cause)
+  }
 }
 
 export interface FontFacts {
@@ -51,6 +53,12 @@ export function openFont(sfnt: Buffer): Font {
   // On an object over it: a font keeps the engine of its first layout, and with it the glyphs of all renders.
   skipMissingAnchors(Object.create(font))
   return font
+}
+
+/** Whether glyphs of an unpacked font are pictures or colors, and so need no outlines. */
+export function hasPictures(sfnt: Buffer): boolean {
+  const tables = readTables(sfnt)
+  return ['COLR', 'CBDT', 'sbix', 'SVG '].some((tag) => tables.has(tag))
 }
 
 /** What fontkit has inside of a font. Its types leave this out. */
@@ -98,8 +106,13 @@ function attempt<T>(action: () => T): T {
   try {
     return action()
   } catch (cause) {
-    throw cause instanceof ServiceError ? cause : refusal(DAMAGED, cause)
+    throw damage(cause)
   }
+}
+
+/** The error for what a library throws for a font. */
+function damage(cause: unknown): ServiceError {
+  return cause instanceof ServiceError ? cause : refusal(DAMAGED, cause)
 }
 
 /** The tables that layout and a PDF need. */

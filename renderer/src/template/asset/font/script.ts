@@ -4,7 +4,7 @@
  * DejaVu Sans comes first and has Latin, Greek, Cyrillic, Arabic, Hebrew, Armenian, Georgian and many symbols. A family is asked only for
  * the characters of its own script, so a document loads no font that it has no use for.
  */
-import type { LargeFont } from '@platen/contract/large-font.ts'
+import type { LargeFont } from '@platen/contract/domain/large-font.ts'
 
 /** What no script owns: symbols, signs, formulas. */
 const SYMBOLS = '\\p{Script=Common}\\p{Script=Inherited}'
@@ -62,7 +62,7 @@ export function hanFamilies(language = ''): readonly string[] {
 }
 
 /** A family, and what it is asked for. Families of Han have no name here, because that depends on the language. */
-export interface Fallback {
+interface Fallback {
   readonly family: string | undefined
   /** The inside of a character class with the flag `u`. */
   readonly characters: string

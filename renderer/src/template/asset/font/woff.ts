@@ -1,6 +1,6 @@
 /** Unpacks WOFF, a font that is compressed table by table. Pure. */
 import { inflateSync } from 'node:zlib'
-import { ServiceError } from '@platen/contract/error.ts'
+import { ServiceError } from '@platen/contract/domain/error.ts'
 import { FONT_BYTES_MAX } from '../../limit.ts'
 import { part, sfntBytes, writeSfnt } from './sfnt.ts'
 

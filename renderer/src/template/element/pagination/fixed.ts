@@ -1,5 +1,5 @@
 /** Decides which children of a page repeat on every page, and how. Pure. */
-import type { Json } from '@platen/contract/brand.ts'
+import type { Json } from '@platen/lib/brand.ts'
 
 import type { PixelImage } from '../image.ts'
 import type { Node } from '../node.ts'
@@ -24,6 +24,24 @@ export function isDynamic(child: Child): boolean {
 export function footerOf(children: readonly Child[]): readonly Child[] {
   const contentEnd = children.findLastIndex((child) => typeof child !== 'string' && !isFixed(child)) + 1
   return contentEnd === 0 ? [] : children.slice(contentEnd).filter((child) => isFixed(child) && !isAbsolute(child))
+}
+
+/** Whether one of the children does not repeat. */
+export function hasContent(children: readonly Child[]): boolean {
+  return children.some((child) => typeof child !== 'string' && !isFixed(child))
+}
+
+/** Whether one of the children repeats and takes space. */
+export function hasHead(children: readonly Child[]): boolean {
+  return children.some((child) => isFixed(child) && !isAbsolute(child))
+}
+
+/**
+ * Whether a child repeats, takes space and is made again for each page. react-pdf measures the page before it makes this, and then presses
+ * all that is on the page together.
+ */
+export function isDynamicHead(child: Child): boolean {
+  return isFixed(child) && child.render !== undefined && !isAbsolute(child)
 }
 
 /** Whether the first child that takes space must begin a page of its own. */
@@ -63,7 +81,7 @@ function isAbsolute(child: Child): boolean {
 }
 
 /** The final value of a style property in a style or a list of styles. */
-function lastOf(style: Json | undefined, name: string): Json | undefined {
+export function lastOf(style: Json | undefined, name: string): Json | undefined {
   if (Array.isArray(style))
     return style.map((part: Json) => lastOf(part, name)).findLast((value) => value !== undefined)
   return typeof style === 'object' && style !== null && !Array.isArray(style)

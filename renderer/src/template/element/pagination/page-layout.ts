@@ -28,7 +28,7 @@ export interface LayoutPage {
 }
 
 /** The element type of such a part. */
-export const FRAGMENT = 'FRAGMENT'
+const FRAGMENT = 'FRAGMENT'
 
 /**
  * Props that we add to react-pdf's nodes: the place of a node among its siblings, and marks of the boxes that carry others to the front.
@@ -42,8 +42,15 @@ export const DYNAMIC_MARK = 'isDynamic'
 export const FOOTER_MARK = 'hasFooter'
 /** The line in the source of an element with a box, so that a warning about its layout can name it. */
 export const SOURCE_LINE = 'sourceLine'
+/** Marks a box with a head that repeats on each of its pages. The value is its number. */
+export const SECTION_MARK = 'sectionNumber'
 /** Marks all pages of one `<Page>`. The value is an object that they share. */
 export const PAGE_GROUP_MARK = 'pageGroup'
+
+export interface PageGroup {
+  /** Whether the `<Page>` has something that does not repeat. */
+  readonly hasContent: boolean
+}
 
 type Child = Parameters<typeof isPinned>[0]
 

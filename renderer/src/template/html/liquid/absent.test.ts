@@ -1,4 +1,4 @@
-import type { JsonObject } from '@platen/contract/brand.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { describe, expect, test } from 'vitest'
 import { aRenderWork } from '../../../../../test/fixture/render/work.ts'
 import { openHtmlFiller } from '../fill.ts'
@@ -43,6 +43,43 @@ describe('a printed variable', () => {
     ['{% for x in a %}{{ forloop.index }}{{ forloop.last }}{{ x }}{% endfor %}{{ a[i] }}', { a: [1] }],
     ['{% increment n %}{{ n }}{{ "text" }}{{ 1 }}{{ nil }}', {}],
   ])('%s needs no value, or has one', async ([template, data]) => {
+    expect(await absentIn(template, data)).toEqual([])
+  })
+
+  test.for<[template: string, data: JsonObject, place: string, message: string]>([
+    [
+      '{{ c }}',
+      { c: { name: 'Zoë' } },
+      '1:1',
+      '{{ c }} prints [object Object]: it is an object, so print one of its fields',
+    ],
+    [
+      'a\n{% echo c %}',
+      { c: {} },
+      '2:1',
+      '{% echo c %} prints [object Object]: it is an object, so print one of its fields',
+    ],
+    [
+      '{{ rows }}',
+      { rows: [1, {}] },
+      '1:1',
+      '{{ rows }} prints [object Object]: it is an object, so print one of its fields',
+    ],
+    [
+      '{{ "Dear " | append: c }}',
+      { c: {} },
+      '1:1',
+      '{{ "Dear " | append: c }} prints [object Object] in “Dear [object Object]”',
+    ],
+  ])('%s is named if it prints no text', async ([template, data, place, message]) => {
+    expect(await absentIn(template, data)).toEqual([`variable_absent template.html:${place} ${message}`])
+  })
+
+  test.for<[template: string, data: JsonObject]>([
+    ['{{ a }} {{ b }} {{ c }}', { a: 'undefined', b: 'an Invalid Date here', c: '[object Object]' }],
+    ['NaN undefined [object Object] {{ a }}', { a: ['x', null, 1.5, true] }],
+    ['{{ c | json }}{{ c | raw }}', { c: { a: 1 } }],
+  ])('%s prints what the data have', async ([template, data]) => {
     expect(await absentIn(template, data)).toEqual([])
   })
 

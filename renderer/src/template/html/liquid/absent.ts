@@ -1,10 +1,13 @@
 /**
- * Notices variables that a source prints and that have no value. Liquid prints nothing for them, which hides a mistyped name. What a source
- * only asks for (`if`), or prints with the filter `default`, may be absent.
+ * Notices variables that a source prints and that have no value, or one that is no text. Liquid prints nothing for the first, which hides a
+ * mistyped name, and `[object Object]` or `NaN` for the others. What a source only asks for (`if`), or prints with the filter `default`, may
+ * be absent.
  */
-import { suggestion } from '@platen/contract/suggestion.ts'
-import type { Warning } from '@platen/contract/warning.ts'
+
+import type { Warning } from '@platen/contract/domain/warning.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import { type Context, EchoTag, Output, type Template, TypeGuards, Value } from 'liquidjs'
+import { absentValue } from '../../absent-value.ts'
 import { shortened } from './path.ts'
 import { walkLiquid } from './walk.ts'
 
@@ -13,19 +16,27 @@ const ABSENT_MAX = 20
 /** Fields among which a similar name is looked for. */
 const FIELDS_MAX = 200
 
-/** Begins a document. From now on adds a warning to `warnings` for each place that prints no value. */
-export type WatchAbsent = (warnings: Warning[]) => void
+/**
+ * Begins a document. From now on adds a warning to `warnings` for each place that prints no value. `isLiteral` says whether the source or the
+ * data have a text.
+ */
+export type WatchAbsent = (warnings: Warning[], isLiteral: (text: string) => boolean) => void
 
 /** Changes the parsed source `name`, so that it can be watched, one document after the other. */
 export function absentWatcher(templates: readonly Template[], name: string): WatchAbsent {
-  const watched: Watched = { warnings: [], reported: new Set() }
+  const watched: Watched = { warnings: [], isLiteral: () => true, reported: new Set() }
   walkLiquid(templates, (template) => {
     if (template instanceof Output || template instanceof EchoTag)
-      for (const value of template.arguments()) if (value instanceof Value) watch(value, name, watched)
+      for (const value of template.arguments()) {
+        if (!(value instanceof Value)) continue
+        watch(value, name, watched)
+        watchText(template, value, { name, watched })
+      }
     return undefined
   })
-  return (warnings) => {
+  return (warnings, isLiteral) => {
     watched.warnings = warnings
+    watched.isLiteral = isLiteral
     watched.reported.clear()
   }
 }
@@ -33,6 +44,7 @@ export function absentWatcher(templates: readonly Template[], name: string): Wat
 /** Of the document that is filled. */
 interface Watched {
   warnings: Warning[]
+  isLiteral: (text: string) => boolean
   /** The places with a warning. */
   readonly reported: Set<Value>
 }
@@ -60,6 +72,57 @@ function watch(place: Value, source: string, watched: Watched): void {
   initial.evaluate = function* evaluate(context: Context): Generator<unknown, unknown> {
     return yield valueAt(context, keys, report)
   }
+}
+
+interface Place {
+  readonly name: string
+  readonly watched: Watched
+}
+
+/**
+ * The last filter of an output is the one that escapes, and gets the value as it is printed. An echo escapes by itself. `raw` prints an object
+ * as JSON.
+ */
+function watchText(template: Output | EchoTag, value: Value, { name, watched }: Place): void {
+  const last = value.filters.at(-1)
+  if (last?.raw === true) return
+  const { token } = template
+  const text = token.getText().replaceAll(/\s+/g, ' ')
+  const report = (printed: string, what: string) => {
+    const { warnings, reported } = watched
+    if (reported.has(value) || warnings.length >= ABSENT_MAX) return
+    reported.add(value)
+    const [line, column] = token.getPosition()
+    const message = `${shortened(text)} prints ${printed}${what}`
+    warnings.push({ code: 'variable_absent', place: `${name}:${line}:${column}`, message })
+  }
+  const look = (printed: unknown) => {
+    if (typeof printed === 'string') {
+      const found = absentValue(printed, watched.isLiteral)
+      if (found !== undefined) report(found, printed.trim() === found ? '' : ` in “${shortened(printed.trim())}”`)
+    } else if (isObject(printed)) report('[object Object]', ': it is an object, so print one of its fields')
+    else if (Number.isNaN(printed)) report('NaN', ': it is no number')
+  }
+  if (template instanceof EchoTag) {
+    const evaluate = value.value.bind(value)
+    value.value = function* echoed(context: Context, isLenient?: boolean): Generator<unknown, unknown> {
+      const printed = yield* evaluate(context, isLenient)
+      look(printed)
+      return printed
+    }
+  } else if (last !== undefined) {
+    const escape = last.render.bind(last)
+    last.render = (printed, context) => {
+      look(printed)
+      return escape(printed, context)
+    }
+  }
+}
+
+/** Whether Liquid prints `[object Object]` for it, or for an item of it. */
+function isObject(value: unknown): boolean {
+  if (Array.isArray(value)) return value.slice(0, FIELDS_MAX).some(isObject)
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }
 
 /** Reads a path as Liquid does. Tells `report` what has no such key. */

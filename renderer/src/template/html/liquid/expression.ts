@@ -1,7 +1,10 @@
 /** The types of Liquid expressions, and the faults of their operators and filters. */
-import type { Json } from '@platen/contract/brand.ts'
-import { suggestion } from '@platen/contract/suggestion.ts'
+import type { Json } from '@platen/lib/brand.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import { type Filter, type Token, TypeGuards, type Value } from 'liquidjs'
+import { argumentWords, SIGNATURES, type Signature } from '../filter/signature.ts'
+import { isOnly, kindWords, type ValueKind } from '../filter/value-kind.ts'
+import { openLiteralCheck } from '../filter.ts'
 import {
   type Context,
   isLiteral,
@@ -14,10 +17,8 @@ import {
   type Variables,
 } from './path.ts'
 import type { Schema } from './schema.ts'
-import { argumentWords, SIGNATURES, type Signature } from './signature.ts'
-import { isOnly, kindWords, type ValueKind } from './value-kind.ts'
 
-export interface Expression {
+interface Expression {
   readonly initial: Pick<Value['initial'], 'postfix'>
   readonly filters: readonly Pick<Filter, 'name' | 'args'>[]
   /** Where its faults are reported. */
@@ -33,14 +34,16 @@ interface Operand {
 export function typeOf(context: Context, expression: Expression, scope: Variables): Schema {
   const { filters, token } = expression
   let schema = typeOfOperators(context, expression, scope)
-  for (const { name, args: given } of filters) {
+  const [first, ...others] = expression.initial.postfix
+  const initial = others.length === 0 && isLiteral(first) ? first.content : undefined
+  for (const [index, { name, args: given }] of filters.entries()) {
     const args = given.map((arg) => (Array.isArray(arg) ? { name: arg[0], token: arg[1] } : { token: arg }))
     for (const arg of args) typeOfToken(context, arg.token, scope)
     const signature = SIGNATURES.get(name)
     // The filter that escapes an output has no such name.
     if (signature === undefined) continue
     const call = { name, signature, args, schema, token }
-    checkCall(context, call)
+    if (checkCall(context, call)) checkLiterals(context, call, index === 0 ? initial : undefined)
     schema = resultOf(context, call)
   }
   return schema
@@ -99,20 +102,36 @@ interface Call {
   readonly token: Token
 }
 
-function checkCall({ reader, report }: Context, { name, signature, args, schema, token }: Call): void {
+/** Returns whether the call has the right form. */
+function checkCall({ reader, report }: Context, { name, signature, args, schema, token }: Call): boolean {
   const { takes, named = [] } = signature
   const count = args.filter((arg) => arg.name === undefined).length
   const [least, most] = signature.args
   const stranger = args.find((arg) => arg.name !== undefined && !named.includes(arg.name))?.name
+  const isCounted = count >= least && count <= most
   if (stranger !== undefined)
     report(token, `${textOf(token)}: the filter ${name} has no argument ${shortened(stranger)}`)
-  else if (count < least || count > most)
+  else if (!isCounted)
     report(token, `${textOf(token)}: the filter ${name} ${argumentWords(signature.args)}, and here are ${count}`)
-  if (takes === undefined) return
-  const kinds = reader.kinds(schema)
-  if (kinds.size > 0 && kinds.isDisjointFrom(new Set<ValueKind>(takes.kinds)))
+  const isJoined = name === 'join' || name === 'array_to_sentence_string'
+  if (isJoined && isOnly(reader.kinds(schema), 'array') && isOnly(reader.kinds(reader.items(schema)), 'object'))
+    report(token, `${textOf(token)}: the items are objects: write map: "…" before ${name}`)
+  const kinds = takes === undefined ? new Set<ValueKind>() : reader.kinds(schema)
+  const isTaken = takes === undefined || kinds.size === 0 || !kinds.isDisjointFrom(new Set<ValueKind>(takes.kinds))
+  if (!isTaken)
     report(token, `${textOf(token)}: the filter ${name} takes ${takes.words}, and this is ${kindWords(kinds)}`)
+  return stranger === undefined && isCounted && isTaken
 }
+
+/** What the source itself has wrong needs no data to be found: it is tried. */
+function checkLiterals({ report }: Context, { name, args, token }: Call, value: string | number | undefined): void {
+  const given = args.map((arg) => (isLiteral(arg.token) ? arg.token.content : undefined))
+  if (given.includes(undefined)) return
+  const fault = faultOfLiterals(name, value, given)
+  if (fault !== undefined) report(token, `${textOf(token)}: ${fault}`)
+}
+
+const faultOfLiterals = openLiteralCheck()
 
 function resultOf(context: Context, { signature, schema, args: [field], token }: Call): Schema {
   const isList = isOnly(context.reader.kinds(schema), 'array')

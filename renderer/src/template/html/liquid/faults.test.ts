@@ -1,11 +1,11 @@
-import type { JsonObject } from '@platen/contract/brand.ts'
-import type { TemplateCode } from '@platen/contract/tenant.ts'
+import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
+import type { JsonObject } from '@platen/lib/brand.ts'
 import { Liquid } from 'liquidjs'
 import { describe, expect, test } from 'vitest'
 import { parseHtml } from '../fill.ts'
+import { SIGNATURES } from '../filter/signature.ts'
 import { localeFilters } from '../filter.ts'
 import { openLiquidCheck } from './faults.ts'
-import { SIGNATURES } from './signature.ts'
 
 const PERSON = {
   type: 'object',
@@ -76,7 +76,7 @@ describe('a path', () => {
     ['{{ rows[0].prise }}', '1:4 rows[0] has no field prise (did you mean price?)'],
     ['{{ rows.first.prise }}', '1:4 rows.first has no field prise (did you mean price?)'],
     ['{{ total.net }}', '1:4 total is a number and has no net'],
-    ['{{ text.length }}', '1:4 text is a string and has no length'],
+    ['{{ text.length }}', '1:4 text is a string and has no length; write text.size'],
     ['{{ either.vta }}', '1:4 either has no field vta (did you mean vat?)'],
     ['{{ maybe.prise }}', '1:4 maybe has no field prise (did you mean price?)'],
     ['{{ node.next.next.nmae }}', '1:4 node.next.next has no field nmae (did you mean name?)'],
@@ -122,6 +122,15 @@ describe('a path', () => {
       '{% assign by = rows | sort: "prise" %}',
       '1:1 {% assign by = rows | sort: "prise" %}: an item has no field prise (did you mean price?)',
     ],
+    ['{{ rows.length }}', '1:4 rows is a list and has no length; write rows.size'],
+    [
+      '{% for row in rows %}{% for tag in row.tags %}{{ forloop.parentloop.index }}{% endfor %}{% endfor %}',
+      '1:50 forloop has no field parentloop; write {% assign outer = forloop.index %} before the inner loop',
+    ],
+    ['{% for row in rows %}{{ row }}{% endfor %}', '1:22 {{ row }} is an object: print one of its fields'],
+    ['{{ rows | first }}', '1:1 {{ rows | first }} is an object: print one of its fields'],
+    ['{% echo customer %}', '1:1 {% echo customer %} is an object: print one of its fields'],
+    ['{{ rows | join: ", " }}', '1:1 {{ rows | join: ", " }}: the items are objects: write map: "…" before join'],
     ['{{ customer }}', '1:1 {{ customer }} is an object: print one of its fields'],
   ])('%s is held against a closed schema', ([template = '', fault]) => {
     expect(faultsOf(template)).toEqual([fault])
@@ -199,6 +208,36 @@ describe('an expression', () => {
     ],
   ])('%s is refused', ([template = '', fault]) => {
     expect(faultsOf(template)).toEqual([fault])
+  })
+
+  test.for([
+    ['{{ text | date: "%Q" }}', 'there is no %Q in a date format; write %% for a percent sign'],
+    ['{{ text | date: "de-DE", "lang" }}', 'the date style must be one of full, long, medium, short'],
+    ['{{ text | date: "%d", "long" }}', 'a date format with % takes a time zone, and neither a style nor a locale'],
+    ['{{ text | date: "short" }}', 'the style comes after the locale: write date: nil, "short"'],
+    ['{{ text | date: "de", "long", "Moon/Tycho" }}', 'there is no such time zone'],
+    ['{{ "2026-02-30" | date: "%F" }}', 'the value is not a date: there is no such day'],
+    ['{{ total | currency: "EURO" }}', 'the currency code must have three letters'],
+    ['{{ total | number: "german" }}', 'there is no such locale: write a tag such as en-US'],
+    ['{{ total | number: "de", 999 }}', 'the digits must be a whole number from 0 to 100'],
+    ['{{ total | plus: "1,5" }}', 'the value is not a number: write it as 1234.5'],
+    ['{% assign x = total | upcase | times: "x" %}', 'the value is not a number: write it as 1234.5'],
+    [
+      '{% if paid %}{{ total | divided_by: 0 }}{% endif %}',
+      'the value is divided by 0, or by nothing: ask for the divisor with {% if %} first',
+    ],
+  ])('%s is refused without data', ([template = '', fault]) => {
+    const [code] = /\{\{.*?\}\}|\{% assign.*%\}/.exec(template) ?? ['']
+    const column = template.indexOf(code) + 1
+    expect(faultsOf(template)).toEqual([`1:${column} ${code}: ${fault}`])
+  })
+
+  test.for([
+    '{{ total | divided_by: level | currency: "EUR" | append: "%" }}{{ "12.50" | plus: text | round: 2 }}',
+    '{{ text | date: nil, "long" }}{{ text | date: "%V %G %-d", "Asia/Tokyo" }}{{ text | date: text, "long" }}',
+    '{{ rows | map: "price" | sum | times: 1.19 | round: 2 }}{{ 1795219200 | date: "%Y" }}{{ "" | date: "%F" }}',
+  ])('%s has no fault', (template) => {
+    expect(faultsOf(template)).toEqual([])
   })
 
   test('knows every filter that templates have, and no others', () => {

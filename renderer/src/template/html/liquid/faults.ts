@@ -2,13 +2,22 @@
  * Holds a parsed Liquid source against `variablesSchema`: the paths it reads, the filters it calls and the values it compares with. It
  * reports only what no data of the schema can make right. Nothing is filled, so branches that the sample data does not reach are held, too.
  */
-import type { JsonObject } from '@platen/contract/brand.ts'
-import { CaptureTag, CaseTag, ForTag, Output, TablerowTag, type Template, type Token, TypeGuards } from 'liquidjs'
+import type { JsonObject } from '@platen/lib/brand.ts'
+import {
+  CaptureTag,
+  CaseTag,
+  EchoTag,
+  ForTag,
+  Output,
+  TablerowTag,
+  type Template,
+  type Token,
+  TypeGuards,
+} from 'liquidjs'
+import { isOnly, kindWords, type ValueKind } from '../filter/value-kind.ts'
 import { compare, typeOf } from './expression.ts'
 import { type Context, TEXT, textOf, typeOfToken, type Variables } from './path.ts'
 import { openSchemaReader, type Schema } from './schema.ts'
-import { SIGNATURES } from './signature.ts'
-import { isOnly, kindWords, type ValueKind } from './value-kind.ts'
 import { walkLiquid } from './walk.ts'
 
 export interface SourceFault {
@@ -59,7 +68,7 @@ function visit(context: Context, template: Template, scope: Variables): Variable
       : typeOfToken(context, argument, scope),
   )
   if (template instanceof CaseTag) visitCase(context, template, schemas)
-  if (template instanceof Output) visitOutput(context, template, schemas)
+  if (template instanceof Output || template instanceof EchoTag) visitOutput(context, template.token, schemas)
   for (const { content } of template.localScope?.() ?? []) {
     const isSetHere = context.locals.get(content) === 1 && context.reader.property(context.root, content) === false
     if (isSetHere) context.assigned.set(content, template instanceof CaptureTag ? TEXT : (schemas[0] ?? true))
@@ -101,8 +110,6 @@ function visitCase(context: Context, { value, branches }: CaseTag, [schema = tru
 }
 
 /** A list prints its items. An object prints as `[object Object]`. */
-function visitOutput({ reader, report }: Context, { value, token }: Output, [schema = true]: readonly Schema[]): void {
-  const isPlain = value.filters.every(({ name }) => !SIGNATURES.has(name))
-  if (isPlain && isOnly(reader.kinds(schema), 'object'))
-    report(token, `${textOf(token)} is an object: print one of its fields`)
+function visitOutput({ reader, report }: Context, token: Token, [schema = true]: readonly Schema[]): void {
+  if (isOnly(reader.kinds(schema), 'object')) report(token, `${textOf(token)} is an object: print one of its fields`)
 }

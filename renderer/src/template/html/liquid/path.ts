@@ -1,8 +1,8 @@
 /** The values that the paths of a Liquid source read, and the faults of these paths. */
-import { suggestion } from '@platen/contract/suggestion.ts'
+import { suggestion } from '@platen/lib/suggestion.ts'
 import { type Token, TypeGuards } from 'liquidjs'
+import { kindWords, type ValueKind } from '../filter/value-kind.ts'
 import { anyOf, type Schema, type SchemaReader } from './schema.ts'
-import { kindWords } from './value-kind.ts'
 import type { Scope } from './walk.ts'
 
 export type Variables = Scope<Schema> | undefined
@@ -94,9 +94,16 @@ export function typeOfField({ reader, report }: Context, schema: Schema, { key, 
   const isObject = kinds.has('object')
   const why = isObject ? `has no field ${name}` : `is ${kindWords(kinds)} and has no ${name}`
   const near = isObject ? suggestion(name, reader.names(schema)) : ''
-  const hint = kinds.has('array') && !isObject ? '; use {% for %} or an index' : ''
-  report(token, `${shortened(owner)} ${why}${near}${hint}`)
+  report(token, `${shortened(owner)} ${why}${near}${hintFor(owner, name, kinds)}`)
   return true
+}
+
+function hintFor(owner: string, name: string, kinds: ReadonlySet<ValueKind>): string {
+  if (owner === 'forloop' && name === 'parentloop')
+    return '; write {% assign outer = forloop.index %} before the inner loop'
+  if (kinds.has('object')) return ''
+  if (name === 'length') return `; write ${shortened(owner)}.size`
+  return kinds.has('array') ? '; use {% for %} or an index' : ''
 }
 
 /** A text or number that the source has. */

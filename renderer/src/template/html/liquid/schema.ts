@@ -3,9 +3,9 @@
  * understand, or has no steps left for, allows everything. So no template is refused because of a keyword that nobody thought of.
  */
 
-import { isJsonObject, type Json, type JsonObject } from '@platen/contract/brand.ts'
 import { referencedPart } from '@platen/contract/schema/variable/reference.ts'
-import { VALUE_KINDS, type ValueKind } from './value-kind.ts'
+import { isJsonObject, type Json, type JsonObject } from '@platen/lib/brand.ts'
+import { VALUE_KINDS, type ValueKind } from '../filter/value-kind.ts'
 
 export type Schema = JsonObject | boolean
 

@@ -1,6 +1,6 @@
 /** What more renderer processes bring when each has a fixed share of a core, as pods have, so that they do not take it from each other. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { forEachConcurrently } from '@platen/contract/for-each-concurrently.ts'
+import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 import { scrape, sumOf } from '../../../../chaos/cluster/signal/exposition.ts'
 import type { ClusterService } from '../../../../topology/cluster/service.ts'
 import { startKafka } from '../../../../topology/server/kafka.ts'

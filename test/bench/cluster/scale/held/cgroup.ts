@@ -1,7 +1,7 @@
 /** Holds processes to a share of a core, as a container's limit does. Needs root and the `cpu` controller of cgroups, of either version. */
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { messageOf } from '@platen/contract/thrown.ts'
+import { messageOf } from '@platen/lib/thrown.ts'
 
 /** What container runtimes set. */
 const PERIOD_US = 100_000

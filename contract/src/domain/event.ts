@@ -1,0 +1,110 @@
+/** Events: what happened to a render. Webhooks and quota are computed from them. They are kept longer than a month of quota. */
+import assert from 'node:assert/strict'
+import type { Instant } from '@platen/lib/brand.ts'
+import { hmacSha256 } from '@platen/lib/hmac.ts'
+import { labelsOf, type Manifest } from './render.ts'
+import { type BatchId, issuedAt, renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
+import { manifestOfEvent } from './stored-request.ts'
+import { warningFieldsOf } from './warning.ts'
+
+export const EVENT_TYPES = ['render.succeeded', 'render.failed'] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+/** The end of a batch. It is in no event log: manifests say whether all renders of a batch have ended. */
+export const BATCH_ENDED = 'batch.ended'
+
+/** The events that receivers get for renders and batches. */
+export const WEBHOOK_TYPES = [...EVENT_TYPES, BATCH_ENDED] as const
+type WebhookType = (typeof WEBHOOK_TYPES)[number]
+
+/** Secret for event ids, so that nobody can derive one from a render id. At least 32 bytes. */
+export type EventKey = Uint8Array
+
+export interface RenderEvent {
+  /**
+   * A UUIDv7 made from the id of the render, with its time, and a keyed hash of that id and the type. Emitted again after a crash, or for a
+   * render that is made again after a restore, the event has the same id; after a crash also by a process with another key.
+   */
+  readonly id: string
+  readonly type: EventType
+  /** Incomplete for a stored request (see `manifestOfEvent`): then the artifact store has the complete one, until it is erased. */
+  readonly manifest: Manifest
+}
+
+/**
+ * The event of a finished render, whether it is removed or not. Pure: the same manifest gives the same event, so readers drop duplicates by
+ * `id`.
+ */
+export function eventOf({ eventId, removedAt: _removedAt, ...manifest }: Manifest): RenderEvent {
+  assert(eventId !== undefined, 'the manifest of a render that causes an event has its id')
+  return { id: eventId, type: typeOf(manifest), manifest: manifestOfEvent(manifest) }
+}
+
+/**
+ * Makes the id of the event of a manifest. Whoever writes the manifest stores the id in it: another process may emit the event again, and
+ * during a rotation it may have another key.
+ */
+export function eventIdOf(manifest: Manifest, key: EventKey): string {
+  const { id } = manifest.render
+  return uuidWith(issuedAt(id), { type: typeOf(manifest), of: renderIdBytes(id), key })
+}
+
+/** Makes the id of the event `batch.ended` of a batch. */
+export function batchEventIdOf(id: BatchId, key: EventKey): string {
+  return uuidWith(issuedAt(id), { type: BATCH_ENDED, of: renderIdBytes(id), key })
+}
+
+function uuidWith(
+  at: Instant,
+  { type, of, key }: { readonly type: WebhookType; readonly of: Uint8Array; readonly key: EventKey },
+): string {
+  const tag = hmacSha256(key).update(`event:${type}:`).update(of).digest()
+  return uuidV7Of(at, tag)
+}
+
+/** Bytes of chance, or of a hash, in the id of an event. */
+export const EVENT_ID_RANDOM_BYTES = 10
+
+/** A UUIDv7: the time, and of `rest` all but the six bits that say what it is. */
+function uuidV7Of(at: Instant, rest: Uint8Array): string {
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(at, 0, 6)
+  bytes.set(rest.subarray(0, EVENT_ID_RANDOM_BYTES), 6)
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6)
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
+  return uuidOf(bytes)
+}
+
+function typeOf({ outcome }: Manifest): EventType {
+  return `render.${outcome.status}`
+}
+
+/** The JSON body that a receiver gets for an event. The bytes are the same on every call. */
+export function webhookBodyOf({ manifest }: RenderEvent): string {
+  const { render, outcome } = manifest
+  const { id: render_id, template } = render
+  const event = {
+    id: renderUuid(render_id),
+    render_id,
+    template: template.code,
+    ...labelsOf(render),
+    status: outcome.status,
+  }
+  const warned = warningFieldsOf(outcome)
+  if (outcome.status === 'failed') {
+    const { code, message } = outcome.error
+    return JSON.stringify({ ...event, error_code: code, error_reason: code, error_message: message, ...warned })
+  }
+  const { durationMs, pdf, pages } = outcome
+  const { bytes, sha256 } = pdf
+  return JSON.stringify({ ...event, duration_ms: durationMs, bytes, artifact_id: sha256, pages, ...warned })
+}
+
+/** An event that a caller sends itself to try its receiver. It is in no event log: only its delivery exists. */
+export const TEST_EVENT = 'webhook.test'
+
+/** The id of a test event and the JSON body that a receiver gets for it. `random` has `EVENT_ID_RANDOM_BYTES`. */
+export function testEventOf(at: Instant, random: Uint8Array): { readonly id: string; readonly body: string } {
+  const id = uuidV7Of(at, random)
+  return { id, body: JSON.stringify({ id, status: 'test', created_at: new Date(at).toISOString() }) }
+}

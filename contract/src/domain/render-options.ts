@@ -1,0 +1,130 @@
+/**
+ * Options of a document that a template and a request may set: its engine and its page. One schema: it validates, gives the types, is part
+ * of the OpenAPI document, and `resource-value.ts` makes the options of a Template from it.
+ */
+import type { FromSchema } from 'json-schema-to-ts'
+import { FILENAME_CHARS_MAX, PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from './limit.ts'
+
+/** Characters of `options.date`: a time with nanoseconds and an offset. */
+const DATE_CHARS_MAX = 35
+
+/** Characters of `options.locale` and `options.time_zone`. Real ones are shorter. */
+const LOCALE_CHARS_MAX = 35
+const TIME_ZONE_CHARS_MAX = 64
+
+export const ENGINES = ['react_pdf', 'html'] as const
+export type Engine = (typeof ENGINES)[number]
+
+export const PAGE_SIZES = ['A3', 'A4', 'A5', 'A6', 'LETTER', 'LEGAL', 'TABLOID'] as const
+
+/** CSS lengths, in the units that both engines know. */
+const POINTS_PER_UNIT = { pt: 1, px: 0.75, mm: 72 / 25.4, cm: 72 / 2.54, in: 72 } as const
+
+const length = {
+  title: 'Length',
+  type: ['number', 'string'],
+  minimum: 0,
+  maximum: PAGE_SIDE_PT_MAX,
+  pattern: '^\\d{1,5}(\\.\\d{1,4})?(pt|px|mm|cm|in)$',
+  description: 'Points, or a CSS length in pt, px, mm, cm or in.',
+} as const
+
+const pageSide = { type: 'number', minimum: PAGE_SIDE_PT_MIN, maximum: PAGE_SIDE_PT_MAX } as const
+
+/**
+ * Refuses control characters, characters with a meaning to a file system or a header, and those that change the direction of text: they
+ * would show `invoice-fdp.exe` as `invoice-exe.pdf`. Refuses names of dots alone, which mean folders.
+ */
+// oxlint-disable-next-line no-control-regex -- control characters are what it refuses
+const FILENAME_PATTERN =
+  '^(?![. ]+$)[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069/\\\\:*?"<>|]+$'
+
+const FILENAME_FORM =
+  'A file name without a folder, control characters and \\ : * ? " < > |. If it does not end in .pdf, that is added.'
+
+/** Four digits of the year also in UTC, and no leap second: `Date` knows none. */
+const DATE_PATTERN = '^[12]\\d{3}-.{11}:[0-5]\\d(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$'
+
+const DATE_FORM = 'A time by RFC 3339 with its offset, such as 2026-11-25T12:00:00Z, from 1000 to 2999.'
+
+/** Overrides of one request, or a template's own defaults. Spelled as on the wire. */
+export const renderOptionsSchema = {
+  title: 'RenderOptions',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    page_size: {
+      anyOf: [
+        { title: 'PageSizeName', type: 'string', enum: PAGE_SIZES },
+        {
+          title: 'CustomPageSize',
+          type: 'object',
+          additionalProperties: false,
+          required: ['width', 'height'],
+          properties: { width: pageSide, height: pageSide },
+        },
+      ],
+      description: 'A named size, or width and height in points.',
+    },
+    orientation: { title: 'Orientation', type: 'string', enum: ['portrait', 'landscape'] },
+    margin: {
+      anyOf: [
+        length,
+        {
+          title: 'Margin',
+          type: 'object',
+          additionalProperties: false,
+          properties: { top: length, right: length, bottom: length, left: length },
+        },
+      ],
+      description: 'One length for all sides, or an object with a length for each side.',
+    },
+    filename: {
+      type: 'string',
+      minLength: 1,
+      maxLength: FILENAME_CHARS_MAX,
+      pattern: FILENAME_PATTERN,
+      description: FILENAME_FORM,
+    },
+    locale: {
+      type: 'string',
+      maxLength: LOCALE_CHARS_MAX,
+      format: 'language-tag',
+      description: 'Language tag such as pl-PL. Numbers and dates are written for it if the source names no locale.',
+    },
+    time_zone: {
+      type: 'string',
+      maxLength: TIME_ZONE_CHARS_MAX,
+      format: 'time-zone',
+      description:
+        'IANA time zone such as Europe/Warsaw. Dates are written in it if the source names none. Default is UTC.',
+    },
+    date: {
+      type: 'string',
+      format: 'date-time',
+      maxLength: DATE_CHARS_MAX,
+      pattern: DATE_PATTERN,
+      description: `${DATE_FORM} The PDF says that it was created and changed then. Default is the time at which the render was accepted.`,
+    },
+    strict: {
+      type: 'boolean',
+      description:
+        'True fails the render with document_warnings if the document has a warning. A template or plan that is strict stays so, whatever the request says.',
+    },
+  },
+} as const
+
+export type RenderOptions = Readonly<FromSchema<typeof renderOptionsSchema>>
+export type PageSize = NonNullable<RenderOptions['page_size']>
+export type Orientation = NonNullable<RenderOptions['orientation']>
+/** A length for each side. A number is points; a string is a CSS length such as `12mm`. */
+export type Sides = Readonly<Extract<RenderOptions['margin'], object>>
+
+/** A length in points. A number is points already; a string must fit the schema of a length. */
+export function pointsOf(length: number | string): number {
+  if (typeof length === 'number') return length
+  const unit = length.slice(-2)
+  const isUnit = (text: string): text is keyof typeof POINTS_PER_UNIT => Object.hasOwn(POINTS_PER_UNIT, text)
+  if (!isUnit(unit)) throw new RangeError('a length needs one of the units pt, px, mm, cm, in')
+  return Number(length.slice(0, -2)) * POINTS_PER_UNIT[unit]
+}

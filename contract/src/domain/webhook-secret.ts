@@ -1,0 +1,145 @@
+/**
+ * The secrets that sign a tenant's webhooks, across rotations. A replaced secret keeps signing for an overlap, so that no receiver has to
+ * switch at the same moment as its sender. `X-Service-Signature` holds one signature, made with the secret that receivers have known
+ * longest. `webhook-signature` holds one signature for each secret. Pure.
+ */
+import type { Instant } from '@platen/lib/brand.ts'
+import type { Ids } from '@platen/lib/ids.ts'
+import { randomSecret } from '@platen/lib/random-secret.ts'
+import { reseal, type Seal, type SealKeys, seal, unseal } from '@platen/lib/seal.ts'
+import { WEBHOOK_SECRET_OVERLAP_MS, WEBHOOK_SECRETS_MAX } from './limit.ts'
+import type { TenantSpec } from './resource-spec.ts'
+import type { Tenant, WebhookSecret } from './tenant.ts'
+
+/** Characters of a webhook secret. Shorter ones could be guessed, and longer ones add nothing to an HMAC of 256 bits. */
+const WEBHOOK_SECRET_CHARS_MIN = 24
+const WEBHOOK_SECRET_CHARS_MAX = 512
+
+/** The form of a webhook secret that a tenant brings, for error messages. */
+export const WEBHOOK_SECRET_FORMAT = `${WEBHOOK_SECRET_CHARS_MIN} to ${WEBHOOK_SECRET_CHARS_MAX} printable ASCII characters without spaces or line ends`
+
+/** Whether it matches `WEBHOOK_SECRET_FORMAT`. Tools disagree on how to spell anything else. */
+export function isWebhookSecret(text: string): boolean {
+  const isLongEnough = text.length >= WEBHOOK_SECRET_CHARS_MIN && text.length <= WEBHOOK_SECRET_CHARS_MAX
+  return isLongEnough && /^[!-~]+$/.test(text)
+}
+
+/** Generates a webhook secret. It does not begin with `whsec_`, after which libraries of Standard Webhooks expect base64. */
+export function newWebhookSecret(brand: string, ids: Ids): string {
+  return `${brand}_webhook_${randomSecret(ids)}`
+}
+
+/** Reference to a webhook secret that a tenant brings. */
+export type WebhookSecretReference = NonNullable<TenantSpec['webhookSecretRef']>
+
+export type ReferencedSecret = { readonly secret: string } | { readonly fault: string }
+
+/** The values of a Secret, as in manifests and clusters. */
+interface SecretValues {
+  /** Base64. */
+  readonly data?: Readonly<Record<string, string>>
+  /** Plain text. Takes precedence over `data` of the same key. */
+  readonly stringData?: Readonly<Record<string, string>>
+}
+
+/** The webhook secret that a reference names, from the given Secret. Or why there is none, and what to do. */
+export function referencedSecret(
+  { namespace, name, key }: WebhookSecretReference,
+  secret: SecretValues | undefined,
+): ReferencedSecret {
+  const fault = (message: string) => ({
+    fault: `webhookSecretRef names ${namespace}/${name}/${key}, but ${message}`,
+  })
+  if (secret === undefined) return fault('there is no such Secret: declare it')
+  const text = ownValue(secret.stringData, key)
+  const encoded = ownValue(secret.data, key)
+  if (text === undefined && encoded === undefined) return fault('the Secret has no such key: add it')
+  const value = text ?? decoded(encoded ?? '')
+  if (value === undefined) return fault('its data is not base64: encode it, or use stringData')
+  return isWebhookSecret(value) ? { secret: value } : fault(`its value is not ${WEBHOOK_SECRET_FORMAT}: change it`)
+}
+
+/** The owner of a sealed webhook secret, and the keys. */
+interface WebhookSeal {
+  /** One lifetime of a tenant. Another incarnation cannot be given its secret. */
+  readonly incarnation: string
+  readonly keys: SealKeys
+}
+
+/** Seals a webhook secret. */
+export function sealWebhookSecret(secret: string, whose: WebhookSeal): string {
+  return seal(secret, sealOf(whose))
+}
+
+/** Opens what `sealWebhookSecret` sealed; undefined if it does not open. */
+export function openWebhookSecret(sealed: string, whose: WebhookSeal): string | undefined {
+  return unseal(sealed, sealOf(whose))
+}
+
+/** Seals the same secret with the first key. Returns the text itself if that key sealed it, or if no key opens it. */
+export function resealWebhookSecret(sealed: string, whose: WebhookSeal): string {
+  return reseal(sealed, sealOf(whose))
+}
+
+/**
+ * The secrets in force after `sealed` becomes the current one, in the order of `Tenant.webhookSecrets`. Same entries as `before` if it was
+ * current already. A replaced secret gets an overlap. A secret that returns within its overlap keeps its position. Undefined if
+ * `WEBHOOK_SECRETS_MAX` are in force: the new one must wait until an overlap ends.
+ */
+export function withCurrentSecret(
+  before: readonly WebhookSecret[],
+  sealed: string,
+  now: Instant,
+): readonly WebhookSecret[] | undefined {
+  const secrets = inForce(before, now).map((secret): WebhookSecret => {
+    if (secret.sealed === sealed) return { sealed }
+    return { sealed: secret.sealed, until: secret.until ?? now + WEBHOOK_SECRET_OVERLAP_MS }
+  })
+  if (secrets.some((secret) => secret.sealed === sealed)) return secrets
+  return secrets.length < WEBHOOK_SECRETS_MAX ? [...secrets, { sealed }] : undefined
+}
+
+/** The current secret, and those whose overlap has not ended. */
+export function inForce(secrets: readonly WebhookSecret[], now: Instant): readonly WebhookSecret[] {
+  return secrets.filter(({ until }) => until === undefined || now < until)
+}
+
+/** The secrets that sign at one moment, in plain text. */
+export interface SigningSecrets {
+  /** The one that receivers have known longest. Signs `X-Service-Signature`. */
+  readonly oldest: string
+  /** All of them, the current one first, in the order of `webhook-signature`. */
+  readonly all: readonly string[]
+}
+
+/** The secrets that sign a tenant's webhooks now. Undefined if it has none, or none that opens with these keys. */
+export function signingSecretsOf(
+  { incarnation, webhookSecrets = [] }: Pick<Tenant, 'incarnation' | 'webhookSecrets'>,
+  keys: SealKeys,
+  now: Instant,
+): SigningSecrets | undefined {
+  const opened = inForce(webhookSecrets, now).flatMap(({ sealed, until }) => {
+    const secret = openWebhookSecret(sealed, { incarnation, keys })
+    return secret === undefined ? [] : [{ secret, isCurrent: until === undefined }]
+  })
+  const [oldest] = opened
+  if (oldest === undefined) return undefined
+  const currentFirst = opened.toReversed().sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent))
+  return { oldest: oldest.secret, all: currentFirst.map(({ secret }) => secret) }
+}
+
+function sealOf({ incarnation, keys }: WebhookSeal): Seal {
+  return { name: `webhook secret of ${incarnation}`, keys }
+}
+
+/** A key may have the name of an inherited property. */
+function ownValue(values: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
+  return values !== undefined && Object.hasOwn(values, key) ? values[key] : undefined
+}
+
+/** Line ends may be anywhere in it, as in a cluster. */
+function decoded(base64: string): string | undefined {
+  const text = base64.replace(/[\r\n]/g, '')
+  const isBase64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)
+  return isBase64 ? Buffer.from(text, 'base64').toString('utf8') : undefined
+}

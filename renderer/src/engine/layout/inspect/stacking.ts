@@ -1,0 +1,31 @@
+/**
+ * Finds siblings that react-pdf stacks in another order than their `zIndex` says: it draws those that have one first, and of them the higher
+ * ones before the lower ones. Pure.
+ */
+import { type LayoutNode, lengthOf } from './layout-node.ts'
+import { intersection, type Rectangle } from './rectangle.ts'
+
+/**
+ * The children of a node that are under a sibling with a lower `zIndex`. `children` are in the order in which they are drawn.
+ * `budget.comparisons` is how much may still be compared.
+ */
+export function wronglyUnder(children: readonly LayoutNode[], budget: { comparisons: number }): readonly LayoutNode[] {
+  if (!children.some((child) => indexOf(child) !== 0)) return []
+  return children.filter((child, at) => {
+    const index = indexOf(child)
+    budget.comparisons -= children.length - at
+    if (budget.comparisons < 0) return false
+    const box = rectangleOf(child)
+    return children.slice(at + 1).some((over) => indexOf(over) < index && intersection(box, rectangleOf(over)))
+  })
+}
+
+function indexOf({ style }: LayoutNode): number {
+  return lengthOf(style?.['zIndex'])
+}
+
+/** Within the parent. */
+function rectangleOf({ box }: LayoutNode): Rectangle {
+  const [left, top] = [lengthOf(box?.['left']), lengthOf(box?.['top'])]
+  return { left, top, right: left + lengthOf(box?.['width']), bottom: top + lengthOf(box?.['height']) }
+}

@@ -1,0 +1,86 @@
+/**
+ * Checks the templates of all tenants before they are published, on a few threads that exist only while templates are checked: each takes a
+ * hundred MiB, and most hours bring no template. Tenants take turns, each with one check at a time. A check that computes without end is
+ * ended, which is the answer. One without an answer, because its thread died or the machine was too busy, has its tenant wait longer each
+ * time before the next one. So no tenant's templates keep those of others from being checked.
+ */
+
+import { ServiceError } from '@platen/contract/domain/error.ts'
+import type { CheckFault, CheckRequest, CheckResult, TemplateChecker } from '@platen/contract/domain/template-check.ts'
+import { backOffMs } from '@platen/lib/back-off.ts'
+import type { Clock } from '@platen/lib/clock.ts'
+import { type FairSemaphoreOptions, openFairSemaphore } from '@platen/lib/fair-semaphore.ts'
+import { messageOf } from '@platen/lib/thrown.ts'
+import { CHECK_BACK_OFF, CHECK_MS_MAX, CHECK_PATIENCE_MS, CHECK_THREADS_IDLE_MS, CHECKS_AT_ONCE } from './limit.ts'
+import { spawnThreadFor } from './thread/start.ts'
+import { openThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
+
+interface CheckThreadsOptions extends Pick<ThreadPoolOptions, 'clock' | 'spawn' | 'checkCpuMsMax'> {
+  /** Whether templates will be checked soon. Then the first thread starts at once, else with the first check. */
+  readonly isSoonNeeded?: boolean
+}
+
+/** Opens a checker with threads of its own. Closing it ends them, and what is checked stays without an answer. */
+export function openTemplateChecker(options: CheckThreadsOptions): TemplateChecker & AsyncDisposable {
+  const pool = openThreadPool({
+    spawn: spawnThreadFor(['check']),
+    ...options,
+    size: CHECKS_AT_ONCE,
+    patienceMs: CHECK_PATIENCE_MS,
+    restMs: CHECK_THREADS_IDLE_MS,
+    ...(options.isSoonNeeded !== true && { startsAfter: 'first task' }),
+  })
+  const turns = { permits: CHECKS_AT_ONCE, permitsPerTenant: 1 }
+  return {
+    ...checkInTurns({
+      run: (check, signal) => pool.run({ kind: 'check', check }, signal),
+      turns,
+      clock: options.clock,
+    }),
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  }
+}
+
+interface CheckTurnsOptions {
+  readonly run: (check: CheckRequest, signal: AbortSignal) => Promise<readonly CheckFault[]>
+  readonly turns: FairSemaphoreOptions
+  readonly clock: Clock
+}
+
+/** A checker on the threads of its caller, behind `run`. */
+export function checkInTurns({ run, turns: allowed, clock }: CheckTurnsOptions): TemplateChecker {
+  const turns = openFairSemaphore(allowed)
+  /** Consecutive checks without an answer, and until when the tenant waits because of them, on the monotonic clock. */
+  const delays = new Map<string, { readonly failures: number; readonly until: number }>()
+  const runOnce = async (check: CheckRequest, signal: AbortSignal): Promise<CheckResult> => {
+    const deadline = clock.timeout(CHECK_MS_MAX)
+    try {
+      return { faults: await run(check, AbortSignal.any([signal, deadline])), isFinal: true }
+    } catch (cause) {
+      signal.throwIfAborted()
+      const reason = deadline.aborted ? `it had no answer after ${CHECK_MS_MAX / 1000} s` : messageOf(cause)
+      const engine = check.source.reactPdf === undefined ? 'html' : 'react_pdf'
+      const isFinal = cause instanceof ServiceError && cause.code === 'template_error'
+      return { faults: [{ engine, message: `it could not be checked: ${reason}` }], isFinal }
+    }
+  }
+  return {
+    async check(tenant, request, signal) {
+      for (;;) {
+        using turn = await turns.acquire(tenant, signal)
+        const { failures, until } = delays.get(tenant) ?? { failures: 0, until: 0 }
+        const waitMs = until - clock.monotonic()
+        if (waitMs > 0) {
+          turn[Symbol.dispose]()
+          await clock.sleep(waitMs, signal)
+          continue
+        }
+        const result = await runOnce(typeof request === 'function' ? await request(signal) : request, signal)
+        const pauseMs = backOffMs(failures + 1, CHECK_BACK_OFF)
+        if (result.isFinal) delays.delete(tenant)
+        else delays.set(tenant, { failures: failures + 1, until: clock.monotonic() + pauseMs })
+        return result
+      }
+    },
+  }
+}
