@@ -1,14 +1,13 @@
 /** The definitions hold together, and what the contract has of them is made from them. */
 import { ERASURE_RENDERS_MAX } from '@platen/contract/domain/erasure.ts'
 import { TEMPLATE_CODE_CHARS_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/domain/limit.ts'
-import { ENGINES, renderOptionsSchema } from '@platen/contract/domain/render-options.ts'
 import {
-  ENGINE_VALUES,
-  ENVIRONMENT_VALUES,
-  FONT_STYLE_VALUES,
+  ENGINES,
   renderOptionsOf,
+  renderOptionsSchema,
   templateOptionsSchema,
-} from '@platen/contract/domain/resource-value.ts'
+} from '@platen/contract/domain/render-options.ts'
+import { ENGINE_VALUES, ENVIRONMENT_VALUES, FONT_STYLE_VALUES } from '@platen/contract/domain/resource-value.ts'
 import { API_KEYS_MAX, DEFAULT_LIMITS, REQUEST_DATA } from '@platen/contract/domain/tenant.ts'
 import { TEMPLATE_CODE_PATTERN } from '@platen/contract/schema/render-request.ts'
 import { describe, expect, test } from 'vitest'

@@ -4,11 +4,10 @@ import { SPEC_SCHEMAS } from '@platen/contract/domain/resource-spec.ts'
 import { API_KEYS_MAX, DEFAULT_LIMITS, REQUEST_DATA } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { readText } from './architecture/source-tree.ts'
-import { fieldsOf as definedFieldsOf, readDefinition } from './crd/definition.ts'
+import { type CrdSchema, fieldsOf as definedFieldsOf, readDefinition } from './crd/definition.ts'
 
 const FILE = 'docs/resources.md'
-const BEGIN = '<!-- reasons: written by `npx vitest run test/resources.test.ts -u` -->'
-const END = '<!-- end of reasons -->'
+const COMMAND = 'written by `npx vitest run test/resources.test.ts -u`'
 
 interface Row {
   readonly range: string
@@ -24,10 +23,11 @@ interface Field {
 type Schema = Readonly<Record<string, unknown>>
 
 const text = readText(FILE)
-const kinds = ['Plan', 'Tenant', 'Template', 'ApiKey'] as const
+const kinds = ['Tenant', 'Template', 'ApiKey'] as const
 
-/** Explained in one place for all of theirs: the limits of a plan, and sources. */
-const ELSEWHERE = /^overrides\.|^(reactPdf\.source|html\.(template|header|footer))\.|^assets\.configMapKeyRef\./
+/** Explained in one place for all of theirs: the limits of a plan, options and sources. */
+const ELSEWHERE =
+  /^overrides\.|^options\.|^(reactPdf\.source|html\.(template|header|footer))\.|^assets\.configMapKeyRef\./
 
 describe.for(kinds)('of a %s', (kind) => {
   const rows = rowsOf(`## ${kind}`)
@@ -71,21 +71,14 @@ test.for(kinds)('the row of a field of a %s names its default', (kind) => {
 })
 
 test('the limits of a plan have the defaults they have', () => {
-  const listed = [...rowsOf('## Plan')].filter(([name]) => name !== 'displayName')
-  const defaults: Readonly<Record<string, unknown>> = {
-    ...DEFAULT_LIMITS,
-    apiKeysMax: API_KEYS_MAX,
-    requestData: REQUEST_DATA,
-    strict: false,
-  }
-  const wanted = listed.map(([name, { fallback }]) => [
-    name,
-    fallback.startsWith('none: ') ? fallback : String(defaults[name]),
-  ])
-  expect(listed.map(([name, { fallback }]) => [name, fallback])).toEqual(wanted)
-  expect(
-    listed.filter(([name, { fallback }]) => fallback.startsWith('none: ') !== (defaults[name] === undefined)),
-  ).toEqual([])
+  const defaults = { ...DEFAULT_LIMITS, apiKeysMax: API_KEYS_MAX, requestData: REQUEST_DATA, strict: false }
+  const values = Object.entries(defaults).filter(([, value]) => value !== undefined)
+  const told = [...rowsOf('## Plan')].map(([name, { fallback }]) => [name, fallback])
+  expect(told).toEqual(expect.arrayContaining(values.map(([name, value]) => [name, String(value)])))
+  // The others follow another limit, or are unlimited.
+  const names = new Set(values.map(([name]) => name))
+  const others = told.filter(([name = '']) => !names.has(name))
+  expect(others.filter(([, fallback = '']) => /^(\d|true|false)/.test(fallback))).toEqual([])
 })
 
 test('a source is explained as it is', () => {
@@ -98,13 +91,52 @@ test('every type of condition has a row', () => {
   expect(types.slice(0, CONDITION_TYPES.length)).toEqual(CONDITION_TYPES)
 })
 
-test('every reason of a condition has a row', async () => {
-  const rows = Object.entries(CONDITION_REASONS).map(([reason, meaning]) => `| \`${reason}\` | ${meaning} |\n`)
-  const [before = '', rest = ''] = text.split(BEGIN)
-  const [, after = ''] = rest.split(END)
-  const table = ['| reason | meaning |\n', '| --- | --- |\n', ...rows].join('')
-  await expect(`${before}${BEGIN}\n\n${table}\n${END}${after}`).toMatchFileSnapshot(`../${FILE}`)
+test('what follows from definitions and reasons is written from them', async () => {
+  const limits = definedFieldsOf(readDefinition('Plan').spec)
+  const options = definedFieldsOf(readDefinition('Template').spec).filter(([name]) => name.startsWith('options.'))
+  const parts = {
+    limits: tableOf(['field', 'range', 'default', 'effect'], limits.map(rowOf)),
+    options: tableOf(['field', 'range', 'default', 'effect'], options.map(rowOf)),
+    reasons: tableOf(['reason', 'meaning'], Object.entries(CONDITION_REASONS)),
+  }
+  const written = Object.entries(parts).reduce((whole, [name, table]) => {
+    const [begin, end] = [`<!-- ${name}: ${COMMAND} -->`, `<!-- end of ${name} -->`]
+    const [before = '', rest = ''] = whole.split(begin)
+    const [, after = ''] = rest.split(end)
+    return `${before}${begin}\n\n${table}\n${end}${after}`
+  }, text)
+  await expect(written).toMatchFileSnapshot(`../${FILE}`)
 })
+
+/** The first cell of each row is a name. */
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const named = rows.map(([name = '', ...cells]) => [`\`${name}\``, ...cells])
+  return [head, head.map(() => '---'), ...named].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
+}
+
+function rowOf([name, schema]: readonly [string, CrdSchema]): readonly string[] {
+  const { effect, fallback } = toldOf(schema)
+  return [name, rangeOf(schema), fallback, effect]
+}
+
+/** What a description says of a field, and of its default. Names are set as code. */
+function toldOf({ description = '' }: CrdSchema): { readonly effect: string; readonly fallback: string } {
+  const told = description.replaceAll(/\b[a-z]+(?:[A-Z_][A-Za-z]*)+\b/g, '`$&`')
+  const [effect = '', fallback] = told.split(/ ?Default is (?=[^.]*\.$)/)
+  const [limited = '', unlimited] = effect.split(/ ?If absent, there is (?=[^.]*\.$)/)
+  return { effect: limited, fallback: (fallback ?? unlimited)?.replace(/\.$/, '') ?? 'none' }
+}
+
+function rangeOf({ type, enum: values, minimum, maximum, maxLength }: CrdSchema): string {
+  if (values !== undefined) return values.map((value) => `\`${String(value)}\``).join(', ')
+  if (type === 'boolean') return 'true or false'
+  if (maxLength !== undefined) return `at most ${spelt(maxLength)} characters`
+  return minimum === undefined ? '' : `${spelt(minimum)} to ${spelt(maximum)}`
+}
+
+function spelt(value: unknown): string {
+  return Number(value).toLocaleString('en')
+}
 
 /** What is under a heading, up to the next one. */
 function section(heading: string): string {
@@ -151,7 +183,7 @@ function boundsOf(schema: Schema): readonly (readonly string[])[] {
 }
 
 function spellings(value: number): readonly string[] {
-  return [value.toLocaleString('en'), ...(value >= 1024 && value % 1024 === 0 ? [`${value / 1024} KiB`] : [])]
+  return [spelt(value), ...(value >= 1024 && value % 1024 === 0 ? [`${value / 1024} KiB`] : [])]
 }
 
 function isSchema(value: unknown): value is Schema {

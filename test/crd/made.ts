@@ -2,7 +2,7 @@
  * The parts of the definitions in `crds` that are made: the limits of a tenant from those of a plan, and the options of a template from
  * those of a request, spelt as resources spell them.
  */
-import { TEMPLATE_OPTION_TEXTS, templateOptionsSchema } from '@platen/contract/domain/resource-value.ts'
+import { TEMPLATE_OPTION_TEXTS, templateOptionsSchema } from '@platen/contract/domain/render-options.ts'
 import { Document, isCollection, visit } from 'yaml'
 import { readText } from '../architecture/source-tree.ts'
 import { type CrdSchema, DEFINITIONS, type DefinedKind, readDefinition } from './definition.ts'

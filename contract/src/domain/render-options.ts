@@ -1,6 +1,6 @@
 /**
  * Options of a document that a template and a request may set: its engine and its page. One schema: it validates, gives the types, is part
- * of the OpenAPI document, and `resource-value.ts` makes the options of a Template from it.
+ * of the OpenAPI document, and the options of a Template are made from it.
  */
 import type { FromSchema } from 'json-schema-to-ts'
 import { FILENAME_CHARS_MAX, PAGE_SIDE_PT_MAX, PAGE_SIDE_PT_MIN } from './limit.ts'
@@ -120,6 +120,53 @@ export type Orientation = NonNullable<RenderOptions['orientation']>
 /** A length for each side. A number is points; a string is a CSS length such as `12mm`. */
 export type Sides = Readonly<Extract<RenderOptions['margin'], object>>
 
+/** The value of the HTTP API for each value of a resource. */
+export type Values<Value extends string> = Readonly<Record<string, Value>>
+
+const ORIENTATION_VALUES = { Portrait: 'portrait', Landscape: 'landscape' } as const satisfies Values<Orientation>
+
+const PAGE_SIZE_VALUES = {
+  A3: 'A3',
+  A4: 'A4',
+  A5: 'A5',
+  A6: 'A6',
+  Letter: 'LETTER',
+  Legal: 'LEGAL',
+  Tabloid: 'TABLOID',
+} as const satisfies Values<(typeof PAGE_SIZES)[number]>
+
+const [, ownSize] = renderOptionsSchema.properties.page_size.anyOf
+
+/** The options of a request that a template may set, as its resource spells them. A file name is of one render. */
+export const templateOptionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    pageSize: { anyOf: [{ type: 'string', enum: namesIn(PAGE_SIZE_VALUES) }, ownSize] },
+    orientation: { type: 'string', enum: namesIn(ORIENTATION_VALUES) },
+    margin: renderOptionsSchema.properties.margin,
+  },
+} as const
+
+export type TemplateOptions = Readonly<FromSchema<typeof templateOptionsSchema>>
+
+/** What the definition of a Template says of each option. */
+export const TEMPLATE_OPTION_TEXTS = {
+  pageSize: `A named size (${namesIn(PAGE_SIZE_VALUES).join(', ')}), or width and height in points. Default is the size in the source, else A4.`,
+  orientation: 'Orientation of the pages. Default is the orientation in the source, else Portrait.',
+  margin:
+    'Margins of the pages: points or a length such as 12mm for all sides, or a mapping of sides. Default is the margin in the source.',
+} as const satisfies Readonly<Record<keyof TemplateOptions, string>>
+
+/** The options of a template as requests spell them. */
+export function renderOptionsOf({ pageSize, orientation, ...rest }: TemplateOptions): RenderOptions {
+  return {
+    ...(pageSize !== undefined && { page_size: typeof pageSize === 'string' ? PAGE_SIZE_VALUES[pageSize] : pageSize }),
+    ...(orientation !== undefined && { orientation: ORIENTATION_VALUES[orientation] }),
+    ...rest,
+  }
+}
+
 /** A length in points. A number is points already; a string must fit the schema of a length. */
 export function pointsOf(length: number | string): number {
   if (typeof length === 'number') return length
@@ -127,4 +174,10 @@ export function pointsOf(length: number | string): number {
   const isUnit = (text: string): text is keyof typeof POINTS_PER_UNIT => Object.hasOwn(POINTS_PER_UNIT, text)
   if (!isUnit(unit)) throw new RangeError('a length needs one of the units pt, px, mm, cm, in')
   return Number(length.slice(0, -2)) * POINTS_PER_UNIT[unit]
+}
+
+/** The names of a mapping, with their type. */
+function namesIn<Name extends string>(values: Readonly<Record<Name, string>>): readonly Name[] {
+  // The mappings are constants, so they have no other keys.
+  return Object.keys(values) as Name[]
 }

@@ -7,7 +7,7 @@ import { type ApiKeySpec, apiKeySpecSchema } from './crd/api-key.ts'
 import { type PlanSpec, planSpecSchema } from './crd/plan.ts'
 import { type TemplateSpec as DefinedTemplateSpec, templateSpecSchema } from './crd/template.ts'
 import { type TenantSpec, tenantSpecSchema } from './crd/tenant.ts'
-import { type TemplateOptions, templateOptionsSchema } from './resource-value.ts'
+import { type TemplateOptions, templateOptionsSchema } from './render-options.ts'
 
 /** The kinds of `platen.dev/v1alpha1`. */
 export type Kind = 'Plan' | 'Tenant' | 'Template' | 'ApiKey'

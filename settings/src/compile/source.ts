@@ -2,9 +2,10 @@
 
 import { templateSpecDefaults } from '@platen/contract/domain/crd/template.ts'
 import { JSON_DEPTH_MAX, TEMPLATE_SOURCE_BYTES_MAX } from '@platen/contract/domain/limit.ts'
+import { renderOptionsOf } from '@platen/contract/domain/render-options.ts'
 import type { TemplateResource } from '@platen/contract/domain/resource.ts'
 import type { SourceSpec } from '@platen/contract/domain/resource-spec.ts'
-import { FONT_STYLE_VALUES, renderOptionsOf } from '@platen/contract/domain/resource-value.ts'
+import { FONT_STYLE_VALUES } from '@platen/contract/domain/resource-value.ts'
 import type { Asset, AssetDigest, TemplateCode, TemplateSource } from '@platen/contract/domain/tenant.ts'
 import { isDeeperThan } from '@platen/lib/json-depth.ts'
 import { type Finding, fails } from './condition.ts'

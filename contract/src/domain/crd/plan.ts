@@ -38,7 +38,7 @@ export interface PlanSpec {
   readonly tenantAsyncRateLimitPerMinute?: number
   /** Maximum ApiKeys of a tenant in force. If there are more, the oldest are in force, and the others wait until one of these is removed. Default is 50. */
   readonly apiKeysMax?: number
-  /** Maximum quota units of a tenant in a calendar month (UTC). Further renders are answered 402. If absent, there is no limit. */
+  /** Maximum quota units of a tenant in a calendar month (UTC). Further renders are answered 402. Failed renders are refunded, and sandbox renders are free. If absent, there is no limit. */
   readonly renderLimitMonthly?: number
   /** Deadline of one render in seconds. A render that misses it fails with render_timeout. Default is 25. */
   readonly renderTimeoutSeconds?: number

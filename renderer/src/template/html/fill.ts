@@ -27,7 +27,7 @@ import { absentWatcher, type WatchAbsent } from './liquid/absent.ts'
 import { filterFor } from './liquid/habit.ts'
 import { type MarkupSupport, openMarkup } from './liquid/markup.ts'
 import { syntaxFaults } from './liquid/syntax.ts'
-import { marginFaultOf, withPageSizes } from './page-css.ts'
+import { earlyMarginFaultOf, withPageSizes } from './page-css.ts'
 import { isPlain } from './plain.ts'
 import { withRenderDate } from './print-class.ts'
 import {
@@ -219,8 +219,8 @@ function programOf({ template, options }: RenderWork): LiquidProgram {
 }
 
 function fillParts(work: RenderWork, program: () => LiquidProgram): Parts {
-  // Check this before anything that takes time. If the source sets the size, only Chromium knows it.
-  const fault = work.options.page_size === undefined ? undefined : marginFaultOf(work.options)
+  // Before anything that takes time.
+  const fault = earlyMarginFaultOf(work.options)
   if (fault !== undefined) throw new ServiceError('invalid_options', fault)
   const { liquid, sources } = program()
   const [document, ...edges] = sources

@@ -111,6 +111,11 @@ export function marginFaultOf(options: RenderOptions, sourceSize?: string): stri
   return marginFault(sizeOf(options, sourceSize), sides)
 }
 
+/** The same before the document is loaded. If the source sets the size, only Chromium knows it. */
+export function earlyMarginFaultOf(options: RenderOptions): string | undefined {
+  return options.page_size === undefined ? undefined : marginFaultOf(options)
+}
+
 /**
  * The `@page` rules that apply the options, or '' if the options say nothing about the page. They are `!important` and name the
  * pseudo-classes of pages, so that they override the source's rules. What they do not set stays as in the source. `sourceSize` is the
