@@ -1,6 +1,6 @@
 /**
- * The program behind `make test`: runs all tests in parallel lanes. A free lane takes the next project. Projects that need the Kubernetes
- * API server wait while it is still being built. With `quick` it is the program behind `make quick`: it runs the tests of what a change
+ * The program behind `make test`: runs all tests in parallel lanes. A free lane takes the next project. Projects that need servers with a
+ * long build wait for it. With `quick` it is the program behind `make quick`: it runs the tests of what a change
  * most likely breaks, without servers.
  */
 import { spawn } from 'node:child_process'
@@ -14,7 +14,7 @@ import { createVitest } from 'vitest/node'
 import { CHART_SERVERS, findBinary, KUBERNETES_SERVERS, WITHOUT_SERVERS } from '../topology/server/binary.ts'
 import { SEED } from './form.ts'
 import { endRun, RUN_VARIABLE, startGuardian } from './guardian.ts'
-import { LANES, type Lane, ON_KUBERNETES, PROJECTS, QUICK_LANES } from './lane.ts'
+import { LANES, type Lane, ON_BUILT, PROJECTS, QUICK_LANES } from './lane.ts'
 import { openRunServers, RUN_SERVERS_VARIABLE } from './run-servers.ts'
 import { SummaryReporter } from './summary-reporter.ts'
 
@@ -79,7 +79,7 @@ async function runLanes(summary: SummaryReporter, signal: AbortSignal): Promise<
   const waiting = [...PROJECTS]
   const runNext = async (): Promise<void> => {
     if (signal.aborted || waiting.length === 0) return
-    const ready = waiting.findIndex((project) => isThere || !ON_KUBERNETES.includes(project))
+    const ready = waiting.findIndex((project) => isThere || !ON_BUILT.includes(project))
     if (ready === -1) await built
     else await runLane({ projects: waiting.splice(ready, 1) }, summary, signal)
     return runNext()
@@ -119,7 +119,7 @@ async function runLane(lane: Lane, summary: SummaryReporter, signal: AbortSignal
   }
 }
 
-/** Builds the servers for `ON_KUBERNETES` while other tests run, at low priority so that it takes no CPU time from them. */
+/** Builds the servers for `ON_BUILT` while other tests run, at low priority so that it takes no CPU time from them. */
 async function buildKubernetes(signal: AbortSignal): Promise<void> {
   process.stdout.write(
     'building the Kubernetes API server beside the tests: some four minutes of two idle cores, once\n',

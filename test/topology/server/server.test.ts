@@ -2,16 +2,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hasServer, hasServers, KUBERNETES_SERVERS } from './binary.ts'
+import { describe, expect, test } from 'vitest'
+import { hasServer } from './binary.ts'
 import { startKafka } from './kafka.ts'
-import { type KubeServer, startKube } from './kube.ts'
 import { type Place, startServer } from './process.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import { startS3 } from './s3.ts'
@@ -107,62 +105,6 @@ describe.skipIf(!hasServer('kafka'))('a Kafka', () => {
   })
 })
 
-describe.skipIf(!hasServers(KUBERNETES_SERVERS))('a Kubernetes API', () => {
-  // Shared by the two tests that need no server of their own, because it takes seconds to start.
-  let kube: KubeServer
-  beforeAll(async () => {
-    kube = await startKube({ personas: [{ name: 'alice', groups: ['team-acme'] }] })
-  })
-  afterAll(() => kube[Symbol.asyncDispose]())
-
-  test('knows whom it was told of, and lets them do what they may', async () => {
-    const user = await kube.kubectl(['auth', 'whoami', '--output=jsonpath={.status.userInfo}'], { as: 'alice' })
-    expect(JSON.parse(user.stdout)).toMatchObject({ username: 'alice', groups: ['team-acme', 'system:authenticated'] })
-    const refused = await kube.kubectl(['get', 'secrets'], { as: 'alice' })
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('User "alice" cannot list') })
-    expect(await kube.request({ path: '/api/v1/secrets', as: 'alice' })).toMatchObject({ status: 403 })
-    expect(await kube.request({ path: '/api/v1/secrets' })).toMatchObject({ status: 200, body: { kind: 'SecretList' } })
-    await expect(kube.kubectl([], { as: 'mallory' })).rejects.toThrow('was not told of mallory')
-  })
-
-  test('answers 410 when what it is asked of is forgotten', async () => {
-    await using kube = await startKube({ flags: ['--watch-cache=false'] })
-    const path = '/api/v1/namespaces/default/configmaps'
-    const add = (name: string) => kube.request({ method: 'POST', path, body: { metadata: { name } } })
-    await add('one')
-    await add('two')
-    const { body } = await kube.request({ path: `${path}?limit=1` })
-    const { continue: rest = '', resourceVersion = '' } = { ...Object(body['metadata']) }
-    // Compaction keeps the last revision.
-    await add('three')
-    await add('four')
-    await kube.etcd.compact()
-    const listed = await kube.request({ path: `${path}?limit=1&continue=${encodeURIComponent(rest)}` })
-    expect(listed).toMatchObject({ status: 410, body: { reason: 'Expired' } })
-    const watched = await kube.request({
-      path: `${path}?watch=true&timeoutSeconds=5&resourceVersion=${resourceVersion}`,
-    })
-    expect(watched).toMatchObject({ status: 200, body: { type: 'ERROR', object: { code: 410 } } })
-  })
-
-  test('serves what is defined as soon as it is applied, and has it when it starts again after a kill', async () => {
-    const file = join(kube.folder, 'press.yaml')
-    await writeFile(file, PRESS)
-    await kube.apply([file])
-    const { code } = await kube.kubectl(['create', '--filename=-'], {
-      stdin: 'apiVersion: example.test/v1\nkind: Press\nmetadata: {name: one}',
-    })
-    expect(code).toBe(0)
-    await kube.kill()
-    await expect(kube.request({ path: '/readyz' })).rejects.toThrow('ECONNREFUSED')
-    await kube.start()
-    const { stdout } = await kube.kubectl(['get', 'presses', '--output=name'])
-    expect(stdout).toBe('press.example.test/one\n')
-    await writeFile(file, PRESS.replace('Cluster', 'Nowhere'))
-    await expect(kube.apply([file])).rejects.toThrow('spec.scope')
-  })
-})
-
 describe('a server', () => {
   const neverReady = { name: 'fake', isReady: async () => false }
   const shell = (script: string) => ({ path: '/bin/sh', args: ['-c', script] })
@@ -189,21 +131,6 @@ describe('a server', () => {
     expect(server.port).toBe(ports.at(1))
   })
 })
-
-const PRESS = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: presses.example.test}
-spec:
-  group: example.test
-  scope: Cluster
-  names: {kind: Press, plural: presses}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object}}
-`
 
 async function ask<T>(server: Pick<RedisServer, 'url' | 'tls'>, question: (client: Redis) => Promise<T>): Promise<T> {
   const once = { maxRetriesPerRequest: 0, retryStrategy: () => null, lazyConnect: true }
