@@ -38,9 +38,7 @@ const READERS: readonly (readonly [path: RegExp, readers: readonly string[]])[] 
   [/^chromium\./, ['html']],
   [/^monitoring\.tenants$/, RENDERERS],
   [/^webhooks\.allow/, ['api', 'events']],
-  // How many share the limits while Redis is away.
-  [/^api\.(replicas|autoscaling\.enabled)$/, ['api']],
-  [/\.((min|max)?[rR]eplicas|serviceAccountAnnotations)$/, []],
+  [/\.((min|max)?[rR]eplicas|autoscaling\.enabled|serviceAccountAnnotations)$/, []],
   [/^api\.(trustedProxies|resources|terminationGrace|env|pod|node|tolerations)/, ['api']],
   [/^rendererDefaults\./, RENDERERS],
   [/^(webhooks|events)\./, ['events']],

@@ -47,8 +47,6 @@ export interface TopicSettings {
   readonly replicas?: number | undefined
   /** Copies that must have a record before it counts as written; absent = the brokers' default. */
   readonly inSyncMin?: number | undefined
-  /** How long the event log keeps events. */
-  readonly eventsKeptMs?: number | undefined
 }
 
 /** Kafka can be reached, but its topics are not as required. The message says what the operator must fix. */
@@ -75,10 +73,7 @@ export function readerGroup(reader: string): string {
 }
 
 /** The topics of renders and their events; `readers` are the reader names of the event log. */
-export function renderTopics(
-  { partitions, eventsKeptMs }: TopicSettings,
-  readers: readonly string[],
-): readonly Topic[] {
+export function renderTopics({ partitions }: TopicSettings, readers: readonly string[]): readonly Topic[] {
   const queues = ENGINES.flatMap((engine) =>
     LANES.map((lane) => ({
       name: queueTopic(engine, lane),
@@ -97,7 +92,7 @@ export function renderTopics(
     name: EVENT_TOPIC,
     partitions: partitions?.events ?? PARTITIONS.events,
     groups: readers.map(readerGroup),
-    config: deletedAfter(eventsKeptMs ?? KAFKA_EVENTS_KEPT_MS),
+    config: deletedAfter(KAFKA_EVENTS_KEPT_MS),
   }
   return [...queues, dead, events]
 }

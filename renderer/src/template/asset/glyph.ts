@@ -38,7 +38,7 @@ export function missingGlyphs(characters: Iterable<string>, { faces, locale }: G
   const message = `no font of the document has ${named.join(', ')}${more}`
   const present = new Set(faces.map(({ family }) => family))
   const [absent] = distinct.flatMap((character) => absentFamily(character, present, locale) ?? [])
-  const remedy = absent === undefined ? '' : `; this installation lacks the font ${absent} (see PLATEN_FONTS)`
+  const remedy = absent === undefined ? '' : `; this installation lacks the font ${absent}`
   return { code: 'missing_glyph', message: `${message}${remedy}` }
 }
 
