@@ -3,7 +3,7 @@
  * committed offset in each partition at the start. Without one, autoscalers take the whole log for the lag of the group.
  */
 
-import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/domain/limit.ts'
+import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import { LANES, type Lane } from '@platen/contract/domain/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
 import { backOffMs } from '@platen/lib/back-off.ts'
@@ -15,6 +15,7 @@ import { commitInGroup, hasOffsetsToCommit, isTransient, retryTransient } from '
 import {
   KAFKA_BACK_OFF,
   KAFKA_DEAD_BYTES_MAX,
+  KAFKA_EVENTS_KEPT_MS,
   KAFKA_PREPARE_MS_MAX,
   KAFKA_QUEUE_KEPT_MS,
   KAFKA_SYNC_KEPT_MS,

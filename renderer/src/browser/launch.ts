@@ -17,9 +17,13 @@ import type { Clock } from '@platen/lib/clock.ts'
 import { raceAbort } from '@platen/lib/race.ts'
 import { launch, type Process } from '@puppeteer/browsers'
 import { type Browser, type CDPSession, connect, defaultArgs } from 'puppeteer'
-import { BROWSER_LAUNCH_MS_MAX } from './limit.ts'
 import type { PageBudget } from './message-reader.ts'
 import { openPipeTransport, type PipeTransport } from './transport.ts'
+
+const SECOND_MS = 1000
+
+/** How long a browser may take to start: 0.3 s, some seconds on an overloaded machine. Puppeteer has no limit of its own for a pipe. */
+export const BROWSER_LAUNCH_MS_MAX = 15 * SECOND_MS
 
 /** A document has lost its browser or must leave it. Another document in that browser may be the cause. */
 export class BrowserLost extends Error {

@@ -23,8 +23,16 @@ import { mayMove } from './document/script/still-script.ts'
 import { styleScript } from './document/script/style-script.ts'
 import { isSmall } from './document/small.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
-import { PAGE_DIALOGS_MAX, PAGE_KEPT_CHARS_MAX } from './limit.ts'
+import { PAGE_DIALOGS_MAX } from './limit.ts'
 import { EVENT_BYTES_MAX, EVENTS_MAX, type PageBudget } from './message-reader.ts'
+
+const MIB = 1024 * 1024
+
+/**
+ * Characters of HTML after which a page is cleared. Chromium keeps the address of each image that a page has shown, and a `data:` URL is a
+ * long one: a thousand documents with an image of 160 KB each made a page 160 MB larger.
+ */
+export const PAGE_KEPT_CHARS_MAX = 8 * MIB
 
 const SECOND_MS = 1000
 /** How long the render thread or the browser may take to end or restart after a deadline. The slot works again within it. */

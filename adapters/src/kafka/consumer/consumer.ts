@@ -24,13 +24,17 @@ import {
   KAFKA_JOIN_MS_MAX,
   KAFKA_REQUEST_MS_MAX,
   KAFKA_SESSION_MS,
-  KAFKA_SILENCE_MS_MAX,
 } from '../limit.ts'
 import { type Lag, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
 import type { Position } from '../partition/watermark.ts'
 import { Assignment } from './assignment.ts'
 import type { ConsumedRecord, ConsumerSettings, GroupConsumer } from './group-consumer.ts'
 import { type PartitionStart, readStarts } from './start.ts'
+
+const SECOND_MS = 1000
+
+/** A consumer without any sign for this long, not even a failed attempt to reach a broker, has stopped for good. */
+export const KAFKA_SILENCE_MS_MAX = 60 * SECOND_MS
 
 /** Partitions of a fetch that are received at a time: more than any of our topics has. */
 const KAFKA_PARTITIONS_AT_ONCE = 64

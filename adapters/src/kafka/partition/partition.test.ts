@@ -1,8 +1,7 @@
 import type { KafkaMessage } from 'kafkajs'
 import { describe, expect, test } from 'vitest'
 import { witnessOf } from '../client/fingerprint.ts'
-import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '../limit.ts'
-import { openPartition } from './partition.ts'
+import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX, openPartition } from './partition.ts'
 import { openWatermark } from './watermark.ts'
 
 describe('a partition', () => {

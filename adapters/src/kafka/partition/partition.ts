@@ -1,8 +1,15 @@
 /** One partition as its consumer holds it: the buffered records, and which records are done. */
 import type { KafkaMessage } from 'kafkajs'
 import { openSearch, type Witness, witnessOf } from '../client/fingerprint.ts'
-import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '../limit.ts'
 import type { Position, Watermark } from './watermark.ts'
+
+const KIB = 1024
+
+/** Bytes of one partition that a consumer holds before they are taken. The last fetch may exceed it. */
+export const KAFKA_BUFFERED_BYTES_MAX = 64 * KIB
+
+/** Records of one partition between the oldest unfinished and the newest fetched one: what a crash delivers again. */
+export const KAFKA_UNCOMMITTED_RECORDS_MAX = 1000
 
 /** The records left in an assigned partition. */
 export interface Lag {

@@ -1,7 +1,6 @@
 import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import { expect, test } from 'vitest'
-import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
-import { openFitCheck } from './fit.ts'
+import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT, openFitCheck } from './fit.ts'
 
 const [ACME, GLOBEX] = ['acme' as TenantId, 'globex' as TenantId]
 const schemaOf = (minimum: number) => JSON.stringify({ type: 'object', properties: { a: { minimum } } })

@@ -6,8 +6,15 @@ import type { Validator } from '@platen/contract/schema/validator.ts'
 import { compilePublishedSchema } from '@platen/contract/schema/variable/variables-schema.ts'
 import type { JsonObject } from '@platen/lib/brand.ts'
 import { type LruCache, openLruCache } from '@platen/lib/lru-cache.ts'
-import { BATCH_FAULTS_MAX, DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
+import { BATCH_FAULTS_MAX } from '../limit.ts'
 import { dataIn } from './parse-batch.ts'
+
+/**
+ * Compiled `variables_schema`s that each check thread of an API process caches, in all and of one tenant (LRU). Each is about 100 kB of
+ * functions.
+ */
+export const DATA_VALIDATORS_MAX = 500
+export const DATA_VALIDATORS_OF_ONE_TENANT = 50
 
 export interface FitTask {
   readonly tenant: TenantId

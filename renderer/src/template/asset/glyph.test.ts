@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { facesWithoutLarge } from '../../../../test/fixture/asset.ts'
-import { MISSING_GLYPHS_NAMED_MAX } from '../limit.ts'
 import { defaultFaces } from './font/default-fonts.ts'
-import { missingGlyphs } from './glyph.ts'
+import { MISSING_GLYPHS_NAMED_MAX, missingGlyphs } from './glyph.ts'
 
 const source = { faces: defaultFaces() }
 const small = { faces: facesWithoutLarge() }

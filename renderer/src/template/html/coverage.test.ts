@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { aFontOf, anAsset, facesWithoutLarge } from '../../../../test/fixture/asset.ts'
 import { aRenderWork } from '../../../../test/fixture/render/work.ts'
 import { isVisible } from '../asset/glyph.ts'
-import { FONT_COVERAGE_CHARS_MAX } from '../limit.ts'
-import { openGlyphScan } from './coverage.ts'
+import { FONT_COVERAGE_CHARS_MAX, openGlyphScan } from './coverage.ts'
 import { PLAIN } from './plain.ts'
 
 /** Without the large fonts, so that Han is missing. */
