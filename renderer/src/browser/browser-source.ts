@@ -154,29 +154,29 @@ function openLaunches(launch: () => Promise<RunningBrowser>): Launches {
   }
 }
 
-interface Rest {
+interface IdleTimer {
   /** Somebody wants a page. */
   interrupt(): void
   /** That one needs it no longer. */
   resume(): void
 }
 
-/** Calls `onRest` each time that nobody has wanted a page for `BROWSER_IDLE_MS_MAX`, until `closing` aborts. */
-export function openRest(
+/** Calls `onIdle` each time that nobody has wanted a page for `BROWSER_IDLE_MS_MAX`, until `closing` aborts. */
+export function openIdleTimer(
   { clock, closing }: { readonly clock: Clock; readonly closing: AbortSignal },
-  onRest: () => Promise<void>,
-): Rest {
+  onIdle: () => Promise<void>,
+): IdleTimer {
   let wanted = 0
   let interruption = new AbortController()
   const begin = () => {
     interruption = new AbortController()
     const { signal } = interruption
-    const rest = async () => {
-      await onRest()
+    const idle = async () => {
+      await onIdle()
       // Again later: a browser that was starting meanwhile is not needed either.
       if (!signal.aborted) begin()
     }
-    clock.sleep(BROWSER_IDLE_MS_MAX, AbortSignal.any([closing, signal])).then(rest, () => undefined)
+    clock.sleep(BROWSER_IDLE_MS_MAX, AbortSignal.any([closing, signal])).then(idle, () => undefined)
   }
   begin()
   return {

@@ -147,8 +147,8 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
     await running.kill()
     ended.throwIfAborted()
     const { exitCode, signalCode } = nodeProcess
-    const lastWords = started.getRecentLogs().slice(-LAST_LINES_MAX).join('\n').slice(-LAST_WORDS_CHARS_MAX)
-    throw new Error(`Chromium ended before it answered (${exitCode ?? signalCode}): ${lastWords}`, { cause })
+    const lastLines = started.getRecentLogs().slice(-LAST_LINES_MAX).join('\n').slice(-LAST_LINES_CHARS_MAX)
+    throw new Error(`Chromium ended before it answered (${exitCode ?? signalCode}): ${lastLines}`, { cause })
   }
 }
 
@@ -175,7 +175,7 @@ export function environmentOf(fontConfigFile: string, profile: string): Record<s
 }
 
 const LAST_LINES_MAX = 12
-const LAST_WORDS_CHARS_MAX = 2000
+const LAST_LINES_CHARS_MAX = 2000
 
 /** Removes what browsers of an earlier process left in `profileDir`. Creates the folder if there is none. */
 export async function removeStaleProfiles(profileDir: string): Promise<void> {

@@ -10,7 +10,7 @@ import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Log } from '@platen/lib/log.ts'
 import { raceAbort } from '@platen/lib/race.ts'
-import { type BrowserSource, openRest } from './browser-source.ts'
+import { type BrowserSource, openIdleTimer } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'
 import { BROWSER_KEPT_MIB_MAX, PAGE_KEPT_MIB_MAX } from './limit.ts'
 import type { PrintPage } from './page.ts'
@@ -97,7 +97,7 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
     sparePage.refill()
   }
 
-  const atRest = openRest(ports, async () => {
+  const idleTimer = openIdleTimer(ports, async () => {
     for (const page of idle) void lifecycle.close(page)
     idle.clear()
     sparePage.discard()
@@ -119,11 +119,11 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
   sparePage.refill()
   return {
     async acquire(request, signal) {
-      atRest.interrupt()
+      idleTimer.interrupt()
       try {
         return await acquire(request, signal)
       } catch (error) {
-        atRest.resume()
+        idleTimer.resume()
         throw error
       }
     },
@@ -135,7 +135,7 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
       else await lifecycle.close(page)
       void lifecycle.checkMemory(page.browser)
       closeUnusable()
-      atRest.resume()
+      idleTimer.resume()
     },
   }
 }

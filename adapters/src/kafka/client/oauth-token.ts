@@ -31,7 +31,7 @@ const USED_SHARE = 0.8
  * is wrong with the answer, without the credentials or the token.
  */
 export function oauthTokens(clock: Clock): (client: OauthClient) => Promise<string> {
-  let kept: { readonly client: string; readonly token: Token } | undefined
+  let cached: { readonly client: string; readonly token: Token } | undefined
   const requests = new Map<string, Promise<Token>>()
   const requestOnce = (client: OauthClient, key: string) => {
     const running = requests.get(key)
@@ -42,9 +42,9 @@ export function oauthTokens(clock: Clock): (client: OauthClient) => Promise<stri
   }
   return async (client) => {
     const key = JSON.stringify(client)
-    if (kept?.client === key && clock.monotonic() < kept.token.until) return kept.token.value
+    if (cached?.client === key && clock.monotonic() < cached.token.until) return cached.token.value
     const token = await requestOnce(client, key)
-    kept = { client: key, token }
+    cached = { client: key, token }
     return token.value
   }
 }

@@ -13,7 +13,7 @@ import { retryWhileUnavailable } from '@platen/lib/retry.ts'
 import { openSerialQueue } from '@platen/lib/serial-queue.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { Consumer, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
-import type { Witness } from '../client/fingerprint.ts'
+import type { KnownRecord } from '../client/fingerprint.ts'
 import { groupMember } from '../client/member.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
 import { retryTransient } from '../group.ts'
@@ -305,7 +305,7 @@ class Member implements GroupConsumer {
   }
 
   /** Forgets everything about a partition whose log is another one than before, as it lacks a record that was read. */
-  #replace(before: Partition, { offset }: Witness): Partition {
+  #replace(before: Partition, { offset }: KnownRecord): Partition {
     const { topic, partition } = before
     const { group } = this.#settings
     this.#connection.log.warn({ group, topic, partition, offset }, 'kafka lost records, reading again')
@@ -347,7 +347,7 @@ class Member implements GroupConsumer {
   }
 
   /** Reads a log that is not the one that was read before: after the committed offset, unless that is one of the other log. */
-  #startOver(before: Partition, missing: Witness): void {
+  #startOver(before: Partition, missing: KnownRecord): void {
     const isCommitted = missing.offset === (before.committed ?? 0) - 1
     const partition = this.#replace(before, missing)
     partition.hasOtherLog = true

@@ -1,6 +1,6 @@
 /** One partition as its consumer holds it: the buffered records, and which records are done. */
 import type { KafkaMessage } from 'kafkajs'
-import { openSearch, type Witness, witnessOf } from '../client/fingerprint.ts'
+import { type KnownRecord, knownRecordOf, openSearch } from '../client/fingerprint.ts'
 import type { Position, Watermark } from './watermark.ts'
 
 const KIB = 1024
@@ -51,7 +51,7 @@ export interface Partition {
    */
   checkFrom(next: number): number
   /** Returns a known record that is not in the log that was fetched: it is another log, such as an older copy. */
-  missing(messages: readonly KafkaMessage[], highWatermark: number): Witness | undefined
+  missing(messages: readonly KafkaMessage[], highWatermark: number): KnownRecord | undefined
   /** Buffers the fetched records, except known ones. Returns how many were added. */
   add(messages: readonly KafkaMessage[], highWatermark: number): number
   /** Takes the next record; it is in hand from now on. */
@@ -108,8 +108,8 @@ export function openPartition(topic: string, partition: number, watermark: Water
       end = highWatermark
       search.goOn(messages)
       const fresh = messages.flatMap((message) => {
-        const witness = witnessOf(message)
-        return watermark.begin(witness) ? [storedAs({ topic, partition, ...witness }, message)] : []
+        const known = knownRecordOf(message)
+        return watermark.begin(known) ? [storedAs({ topic, partition, ...known }, message)] : []
       })
       waiting.put(fresh)
       return fresh.length
