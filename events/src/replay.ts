@@ -11,7 +11,7 @@ import type { Log } from '@platen/lib/log.ts'
 import { retrying, retryWhileUnavailable } from '@platen/lib/retry.ts'
 
 /** Wait before a projection step that could not reach its stores is retried. Its result is wanted as soon as they are back. */
-const PROJECTION_RETRY_MS = 1000
+export const PROJECTION_RETRY_MS = 1000
 
 export interface ReplayPorts {
   readonly events: ReplayableLog

@@ -2,10 +2,6 @@
 
 const KIB = 1024
 
-/** Keys and addresses whose requests of the last minute an API process counts. Each takes about 200 bytes. */
-export const KEYS_COUNTED_MAX = 10_000
-export const ADDRESSES_COUNTED_MAX = 10_000
-
 /** Minimum that a chunk of a body counts as, because each chunk is an event of its own, however small. */
 export const BODY_PIECE_BYTES_MIN = KIB
 
