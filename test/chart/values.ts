@@ -46,7 +46,7 @@ export const MATRIX: Readonly<Record<string, Values>> = {
       'html-sync': { engine: 'html', lanes: ['sync'], minReplicas: 2 },
       'html-async': { engine: 'html', lanes: ['async', 'bulk'], minReplicas: 0, concurrency: 4, drainSeconds: 60 },
     },
-    webhooks: { allowHttp: true, allowCidrs: ['10.1.0.0/16'], retries: 3 },
+    webhooks: { allowHttp: true, allowCidrs: ['10.1.0.0/16'] },
     operator: { grantSecretsIn: ['team-chart'] },
     networkPolicy: {
       peers: { kafka: [{ ipBlock: { cidr: '10.3.0.0/16' } }], s3: [{ namespaceSelector: {} }] },
