@@ -256,7 +256,7 @@ function addRoutes(app: FastifyInstance, ports: ApiPorts, throttle: Throttle): v
   )
   app.register(async (root) => {
     healthRoutes(root, { ...ports, throttle, isDraining: () => isDraining })
-    if (settings.hasDocs) docsRoute(root, throttle)
+    docsRoute(root, throttle)
   })
 }
 

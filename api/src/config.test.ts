@@ -24,7 +24,6 @@ describe('the settings of an API process', () => {
   test.for<[string, string, object]>([
     ['PLATEN_PORT', '0', { port: 0 }],
     ['PLATEN_BRAND', 'acme', { brand: 'acme' }],
-    ['PLATEN_API_REPLICAS', '3', { replicas: 3 }],
     ['PLATEN_ENGINES', 'react_pdf', { engines: ['react_pdf'] }],
     ['PLATEN_WEBHOOK_ALLOW_HTTP', 'true', { webhooks: { isHttpAllowed: true } }],
   ])('take %s=%s', ([name, value, wanted]) => {
@@ -35,7 +34,6 @@ describe('the settings of an API process', () => {
     ['PLATEN_PORT', '65536'],
     ['PLATEN_ID_KEYS', `${NEEDED.PLATEN_ID_KEYS},short`],
     ['PLATEN_BRAND', 'Acme'],
-    ['PLATEN_API_REPLICAS', '0'],
     ['PLATEN_ENGINES', ''.padEnd(3, ',')],
     ['PLATEN_WEBHOOK_ALLOW_CIDRS', '10.0.0.1/8'],
   ])('refuse %s=%s', ([name, value]) => {

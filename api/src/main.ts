@@ -45,7 +45,7 @@ async function serve(own: Process<Config>): Promise<void> {
     limiter: fallbackLimiter({
       limiter: redisLimiter(redis),
       clock,
-      replicas: () => config.replicas ?? directory.readers(),
+      replicas: () => directory.readers(),
       onFailure: () => meter.limiterFailed(),
     }),
     ledger: listedRenderLedger(redisRenderLedger(redis), { list, log }),
@@ -64,7 +64,6 @@ async function serve(own: Process<Config>): Promise<void> {
       serviceBucket,
       webhooks: config.webhooks,
       traffic: config.traffic,
-      hasDocs: config.hasDocs,
     },
   })
   stack.defer(() => app.close())

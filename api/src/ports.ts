@@ -69,6 +69,4 @@ export interface ApiSettings {
   /** Where webhooks of any tenant may go. */
   readonly webhooks: WebhookPolicy
   readonly traffic: TrafficLimits
-  /** Whether `/docs` is served. */
-  readonly hasDocs: boolean
 }

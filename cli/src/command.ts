@@ -57,8 +57,7 @@ Identities, generated API keys and webhook secrets are kept in PLATEN_DATA_DIR. 
 time: with another folder, every tenant is a new one. erase reads those of Redis and S3.
 
 PLATEN_CHROMIUM is the path of the browser that renders html; with none, html is not rendered; if not
-set, a browser is searched for. PLATEN_EGRESS_ALLOW_CIDRS and PLATEN_FONTS have the same meaning as
-for the service.
+set, a browser is searched for. PLATEN_EGRESS_ALLOW_CIDRS has the same meaning as for the service.
 
 The exit code is 0 when nothing is wrong, 1 when something is wrong, and 2 when the arguments are wrong
 or a setting is missing.
@@ -105,10 +104,10 @@ export async function runCommand(args: readonly string[], terminal: Terminal, si
 
 async function run(call: CommandCall, terminal: Terminal, signal: AbortSignal): Promise<number> {
   const { variables, print, printError } = terminal
-  const { chromium, fonts, egressAllowCidrs: allowCidrs } = table(ENGINE_SETTINGS).read(variables)
+  const { chromium, egressAllowCidrs: allowCidrs } = table(ENGINE_SETTINGS).read(variables)
   const clock = systemClock()
   const egress = httpEgress({ clock, allowCidrs })
-  const ports: RendererPorts = { clock, ids: systemIds(), log: errorLog(printError), chromium, fonts, egress }
+  const ports: RendererPorts = { clock, ids: systemIds(), log: errorLog(printError), chromium, egress }
   switch (call.command) {
     case 'help':
       print(USAGE)

@@ -7,7 +7,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isFailureCode, ServiceError } from '@platen/contract/domain/error.ts'
-import type { LargeFont } from '@platen/contract/domain/large-font.ts'
 import type { Failure } from '@platen/contract/domain/render.ts'
 import { mintRenderId, RENDER_ID_RANDOM_BYTES } from '@platen/contract/domain/render-id.ts'
 import type { Engine } from '@platen/contract/domain/render-options.ts'
@@ -32,8 +31,6 @@ export interface RendererPorts {
   readonly log: Log
   /** Path of the browser. `none` = no browser; absent = the installed one that is found. */
   readonly chromium: string | undefined
-  /** The large fonts to use. Absent means all that are there. */
-  readonly fonts?: readonly LargeFont[]
   /** How templates reach the hosts they list. */
   readonly egress: Egress
 }

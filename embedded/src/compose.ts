@@ -3,6 +3,7 @@
  * deployable. Everything is closed in the reverse order of opening, and this is also how the service drains: first it takes no more
  * requests, then it ends the renders under way, then the engines, then the stores.
  */
+
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { openFileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
@@ -26,6 +27,7 @@ import { systemIds } from '@platen/adapters/system/ids.ts'
 import type { ServiceLog } from '@platen/adapters/system/log.ts'
 import { type ApiPorts, buildApp } from '@platen/api/app.ts'
 import { openBodyChecks } from '@platen/api/body/check/body-checks.ts'
+import { WEBHOOK_RETRY_MS } from '@platen/contract/domain/limit.ts'
 import type { KeyRing } from '@platen/contract/domain/render-id.ts'
 import type { Directory } from '@platen/contract/port/directory.ts'
 import type { WebhookSender } from '@platen/contract/port/webhook-sender.ts'
@@ -103,8 +105,8 @@ export async function compose(options: ComposeOptions): Promise<EmbeddedService>
   running.renderer = renderer
   forceStop.addEventListener('abort', () => ports.replies[Symbol.dispose]())
   if (engines.openHtml === undefined) log.warn({}, 'chromium not found, html renders refused')
-  const { brand, dataDir, manifestsDir: dir, traffic, hasDocs } = config
-  const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy, traffic, hasDocs }
+  const { brand, dataDir, manifestsDir: dir, traffic } = config
+  const settings = { brand, serviceBucket: SERVICE_BUCKET, webhooks: config.webhooks.policy, traffic }
   const manifests = {
     ...ports,
     ...settings,
@@ -144,13 +146,13 @@ function openEvents(
   ports: Awaited<ReturnType<typeof openPorts>>['ports'],
   sealKeys: SealKeys,
 ): Webhooks {
-  const { brand, webhooks } = config
-  const common = { ...ports, serviceBucket: SERVICE_BUCKET, retriesMax: webhooks.retriesMax }
+  const { brand } = config
+  const common = { ...ports, serviceBucket: SERVICE_BUCKET, retriesMax: WEBHOOK_RETRY_MS.length }
   const batches = stack.use(openBatches({ ...common, queuedByApiMs: 0 }))
   return stack.use(
     openWebhooks({
       ports: { ...common, meter: meters.webhooks, onEvent: batches.onEvent },
-      settings: { brand, retriesMax: webhooks.retriesMax },
+      settings: { brand, retriesMax: WEBHOOK_RETRY_MS.length },
       sealKeys: () => sealKeys,
     }),
   )

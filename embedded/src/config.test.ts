@@ -27,7 +27,7 @@ describe('the settings', () => {
 
   test('have defaults for everything', () => {
     expect(SETTINGS.read({})).toMatchObject({ host: '127.0.0.1', port: 8080, brand: 'service' })
-    expect(SETTINGS.read({}).webhooks).toEqual({ policy: { isHttpAllowed: false, allowCidrs: [] }, retriesMax: 5 })
+    expect(SETTINGS.read({}).webhooks).toEqual({ policy: { isHttpAllowed: false, allowCidrs: [] } })
   })
 
   test.for<[string, string, object]>([
@@ -45,12 +45,7 @@ describe('the settings', () => {
       '10.1.0.0/16',
       { webhooks: { policy: { allowCidrs: [{ family: 'ipv4', start: '10.1.0.0', prefix: 16 }] } } },
     ],
-    ['PLATEN_WEBHOOK_RETRIES', '0', { webhooks: { retriesMax: 0 } }],
-    ['PLATEN_WEBHOOK_RETRIES', '5', { webhooks: { retriesMax: 5 } }],
     ['PLATEN_RENDER_SLOTS', '64', { renderSlots: { count: 64 } }],
-    ['PLATEN_FONTS', '', { fonts: ['zh-Hans', 'zh-Hant', 'ja', 'ko', 'emoji'] }],
-    ['PLATEN_FONTS', 'latin', { fonts: [] }],
-    ['PLATEN_FONTS', 'emoji, ja', { fonts: ['ja', 'emoji'] }],
     ['PLATEN_EGRESS_ALLOW_CIDRS', '', { egressAllowCidrs: [] }],
     [
       'PLATEN_EGRESS_ALLOW_CIDRS',
@@ -82,8 +77,6 @@ describe('the settings', () => {
     ['PLATEN_WEBHOOK_ALLOW_HTTP', '2'],
     ['PLATEN_WEBHOOK_ALLOW_CIDRS', 'all'],
     ['PLATEN_WEBHOOK_ALLOW_CIDRS', '10.1.0.1/16'],
-    ['PLATEN_WEBHOOK_RETRIES', '6'],
-    ['PLATEN_WEBHOOK_RETRIES', '-1'],
     ['PLATEN_WEBHOOK_CA_FILE', '/nowhere/ca.pem'],
     ['PLATEN_WEBHOOK_CA_FILE', import.meta.dirname],
     ['PLATEN_WEBHOOK_CA_FILE', import.meta.filename],

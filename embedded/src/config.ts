@@ -1,7 +1,7 @@
 /** The settings of the embedded service. docs/embedded.md is generated from this table. */
 import { RENDERER_SETTINGS } from '@platen/adapters/setting/engine.ts'
 import { anyText, BASE_URL, KEY_RING, PATH, PORT } from '@platen/adapters/setting/format.ts'
-import { brandSetting, DOCS_SETTING, INSTANCE_SETTING, LOG_LEVEL_SETTING } from '@platen/adapters/setting/process.ts'
+import { brandSetting, LOG_LEVEL_SETTING } from '@platen/adapters/setting/process.ts'
 import { optional, setting, table, type ValueOf } from '@platen/adapters/setting/setting.ts'
 import { slotsSetting } from '@platen/adapters/setting/slots.ts'
 import { TRACE_SETTINGS } from '@platen/adapters/setting/trace.ts'
@@ -37,7 +37,6 @@ export const SETTINGS = table({
   ...RENDERER_SETTINGS,
   webhooks: WEBHOOK_SETTINGS,
   traffic: TRAFFIC_SETTINGS,
-  hasDocs: DOCS_SETTING,
   traces: TRACE_SETTINGS,
   metricsPort: optional('PLATEN_METRICS_PORT', PORT, {
     default: 'none',
@@ -45,7 +44,6 @@ export const SETTINGS = table({
       'Port of `/livez`, `/readyz` and, for Prometheus, `/metrics`, on the address of `PLATEN_HOST`; 0 takes any free one.',
   }),
   logLevel: LOG_LEVEL_SETTING,
-  instance: INSTANCE_SETTING,
   renderSlots: slotsSetting('PLATEN_RENDER_SLOTS', 'one sync render more may always begin'),
 })
 

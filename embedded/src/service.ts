@@ -1,7 +1,7 @@
 /** The embedded service from settings to exit code: it starts, becomes ready, and drains on a signal. */
 import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { readLogSettings } from '@platen/adapters/setting/process.ts'
+import { readLogLevel } from '@platen/adapters/setting/process.ts'
 import { unknownSettings } from '@platen/adapters/setting/setting.ts'
 import { warnOfMissingLimits } from '@platen/adapters/setting/slots.ts'
 import { DataFolderLocked, openDatabase } from '@platen/adapters/sqlite/database.ts'
@@ -26,7 +26,7 @@ const NEVER = new AbortController().signal
 /** Runs until SIGTERM or SIGINT. The exit code is 0 after a clean stop, and 1 when the service could not start or continue. */
 export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
   limitMainThreadOnly()
-  const log = openLog({ process: 'embedded', ...readLogSettings(env) })
+  const log = openLog({ process: 'embedded', level: readLogLevel(env) })
   logEverything(log, exitCrashed)
   const stop = stopSignal()
   let config: Config | undefined
@@ -53,7 +53,6 @@ export async function runService(env: NodeJS.ProcessEnv): Promise<number> {
         reactPdfAfter: composed.promise.then(() => clock.sleep(FIRST_HTML_MS, NEVER)),
       }),
       chromium: config.chromium,
-      fonts: config.fonts,
       // Publish checks have threads of their own.
       kinds: ['react_pdf', 'fill'],
       egress: httpEgress({ clock, allowCidrs: config.egressAllowCidrs }),

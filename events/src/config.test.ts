@@ -13,13 +13,8 @@ describe('the settings of an events process', () => {
     expect(SETTINGS.read(NEEDED)).toMatchObject({
       brand: 'service',
       sealKeys: [Buffer.alloc(32, 1)],
-      webhooks: { policy: { isHttpAllowed: false, allowCidrs: [] }, retriesMax: 5 },
+      webhooks: { policy: { isHttpAllowed: false, allowCidrs: [] } },
     })
-  })
-
-  test('take how often is tried, and refuse what is no number of it', () => {
-    expect(SETTINGS.read({ ...NEEDED, PLATEN_WEBHOOK_RETRIES: '0' }).webhooks.retriesMax).toBe(0)
-    expect(() => SETTINGS.read({ ...NEEDED, PLATEN_WEBHOOK_RETRIES: '6' })).toThrow('PLATEN_WEBHOOK_RETRIES')
   })
 
   test('without the key name it', () => {

@@ -2,6 +2,7 @@
  * The composition root of an events process. It reads events from Kafka, calls receivers, removes expired data from the stores, and
  * writes views to Redis.
  */
+
 import { randomUUID } from 'node:crypto'
 import { listedRenderLedger } from '@platen/adapters/fallback/listed-ledger.ts'
 import { webhookSender } from '@platen/adapters/http/webhook-sender.ts'
@@ -21,6 +22,7 @@ import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { redisDeliveryList } from '@platen/adapters/redis/render-list/delivery-list.ts'
 import { LIST_CHECKPOINT_KEY, redisRenderList } from '@platen/adapters/redis/render-list.ts'
+import { WEBHOOK_RETRY_MS } from '@platen/contract/domain/limit.ts'
 import { beginWithSettings, type DataPlane, EVENT_READERS, openDataPlane } from '@platen/process/data-plane.ts'
 import { type Process, runProcess, serveUntilStopped } from '@platen/process/process.ts'
 import { PROJECTION_CALL_MS_MAX } from './charge/limit.ts'
@@ -40,7 +42,7 @@ if (import.meta.main) await runProcess({ deployable: 'events', settings: SETTING
 
 /** Delivers until the stop. Then the running calls end and are recorded. */
 async function serve(own: Process<Config>): Promise<void> {
-  const { policy, retriesMax } = own.config.webhooks
+  const { policy } = own.config.webhooks
   const receiversCa = () => own.latest().webhooks.ca
   const base = await openDataPlane(own, { receiversCa })
   const { config, clock, kafka, topics, directory, metrics, serviceBucket, starting, stack } = base
@@ -64,7 +66,7 @@ async function serve(own: Process<Config>): Promise<void> {
         sender: stack.use(webhookSender({ clock, policy, ca: receiversCa })),
         meter,
       },
-      settings: { brand: config.brand, retriesMax },
+      settings: { brand: config.brand, retriesMax: WEBHOOK_RETRY_MS.length },
       sealKeys: () => own.latest().sealKeys,
     }),
   )
@@ -86,7 +88,7 @@ async function serve(own: Process<Config>): Promise<void> {
 
 /** Starts what looks after batches. It queues renders as an API process does. */
 function openBatchesOf(base: DataPlane<Config>, deliveries: KafkaDeliveryLog): Batches {
-  const { redis, kafka, topics, config, log, stack } = base
+  const { redis, kafka, topics, log, stack } = base
   return stack.use(
     openBatches({
       ...base,
@@ -94,7 +96,7 @@ function openBatchesOf(base: DataPlane<Config>, deliveries: KafkaDeliveryLog): B
       queue: stack.use(kafkaRenderQueue(kafka, topics)),
       limiter: redisLimiter(redis),
       ledger: listedRenderLedger(redisRenderLedger(redis), { list: redisRenderList(redis), log }),
-      retriesMax: config.webhooks.retriesMax,
+      retriesMax: WEBHOOK_RETRY_MS.length,
     }),
   )
 }

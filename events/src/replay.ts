@@ -9,7 +9,9 @@ import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Log } from '@platen/lib/log.ts'
 import { retrying, retryWhileUnavailable } from '@platen/lib/retry.ts'
-import { PROJECTION_RETRY_MS } from './limit.ts'
+
+/** Wait before a projection step that could not reach its stores is retried. Its result is wanted as soon as they are back. */
+export const PROJECTION_RETRY_MS = 1000
 
 export interface ReplayPorts {
   readonly events: ReplayableLog

@@ -10,11 +10,12 @@ import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.t
 import { readSealKeyReports } from '@platen/adapters/redis/directory/seal-key-report.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { keepHeapSmall } from '@platen/adapters/system/heap.ts'
+import { instanceName } from '@platen/adapters/system/log.ts'
 import { REDIS_SETTINGS_CALL_MS_MAX } from '@platen/contract/domain/limit.ts'
 import { type Process, runProcess } from '@platen/process/process.ts'
 import { openTemplateChecker } from '@platen/renderer/engine/template-checker.ts'
 import { openClusterClient } from './cluster/client.ts'
-import { clusterOf, loadKubeConfig } from './cluster/kubeconfig.ts'
+import { clusterOf, loadKubeConfig, namespaceOf } from './cluster/kubeconfig.ts'
 import { type Config, SETTINGS } from './config.ts'
 import { LEASE, openOperator } from './leader/service.ts'
 import { FOLLOWED_KINDS } from './reconcile/resource-cache.ts'
@@ -30,7 +31,7 @@ if (import.meta.main) {
 async function serve(base: Process<Config>): Promise<void> {
   const { config, clock, ids, log, metrics, dependencies, probes, serviceBucket, redis, stop, stack } = base
   gaugeCertificates(metrics, () => ({ redis: base.latest().redis.tls, s3: base.latest().s3.tls }))
-  const kubeconfig = loadKubeConfig(config.kubeconfig)
+  const kubeconfig = loadKubeConfig()
   const { host } = new URL(clusterOf(kubeconfig).server)
   const meter = operatorMeter(metrics, { kinds: FOLLOWED_KINDS, lease: LEASE, host, dependencies, clock })
   const onBrokenConnection = () => dependencies.connectionBroke('kubernetes')
@@ -50,7 +51,14 @@ async function serve(base: Process<Config>): Promise<void> {
         checker,
         readSealKeyReports: (signal) => readSealKeyReports(redis, signal),
       },
-      settings: { ...config, sealKeys: () => base.latest().sealKeys, serviceBucket, requestsKept: REQUESTS_KEPT },
+      settings: {
+        brand: config.brand,
+        namespace: namespaceOf(kubeconfig),
+        instance: instanceName(),
+        sealKeys: () => base.latest().sealKeys,
+        serviceBucket,
+        requestsKept: REQUESTS_KEPT,
+      },
       openPublisher: (epoch, signal) => openRedisPublisher({ redis, ids, epoch, onLost: onSettingsLost }, signal),
       readEpoch: (signal) => readEpoch(redis, signal),
     }),

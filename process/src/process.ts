@@ -12,7 +12,7 @@ import type { Metrics } from '@platen/adapters/prometheus/registry.ts'
 import { connectRedis, type RedisConnection, type RedisSettings } from '@platen/adapters/redis/connect.ts'
 import type { ConnectionConfig } from '@platen/adapters/setting/connection.ts'
 import { followSettings } from '@platen/adapters/setting/follow.ts'
-import { type ProcessConfig, readLogSettings } from '@platen/adapters/setting/process.ts'
+import { type ProcessConfig, readLogLevel } from '@platen/adapters/setting/process.ts'
 import { type Settings, unknownSettings, type Variables } from '@platen/adapters/setting/setting.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
@@ -68,7 +68,7 @@ export async function runProcess<Config extends BaseConfig>(
   options: ProcessOptions<Config>,
   serve: (process: Process<Config>) => Promise<void>,
 ): Promise<never> {
-  const log = openLog({ process: options.deployable, ...readLogSettings(options.variables) })
+  const log = openLog({ process: options.deployable, level: readLogLevel(options.variables) })
   return await runUntilStopped(log, async (stop) => {
     await using stack = new AsyncDisposableStack()
     await serve(await openProcess(options, { log, stop, stack }))

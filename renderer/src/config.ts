@@ -17,7 +17,7 @@ export const SETTINGS = table({
     default: 'sync,async,bulk',
     description: 'Lanes that it takes renders from.',
   }),
-  concurrency: slotsSetting('PLATEN_CONCURRENCY', 'one sync render more may begin where other lanes are served too'),
+  renderSlots: slotsSetting('PLATEN_RENDER_SLOTS', 'one sync render more may begin where other lanes are served too'),
   eventKey: setting('PLATEN_EVENT_KEY', KEY, {
     description: 'Secret of the event ids, base64url of at least 32 bytes; the same for all renderers.',
     isSecret: true,

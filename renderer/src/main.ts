@@ -112,11 +112,11 @@ function openQueue({ kafka, topics, config }: DataPlane<Config>, meter: Renderer
 
 /** The settings of the engines. Browser profiles go to a folder of this process alone, because that folder is emptied at start. */
 async function engineSettings({ config, clock, log, stack }: Process<Config>) {
-  const { concurrency, lanes, chromium, fonts, egressAllowCidrs } = config
-  const { count } = concurrency
-  warnOfMissingLimits(concurrency, log)
+  const { renderSlots, lanes, chromium, egressAllowCidrs } = config
+  const { count } = renderSlots
+  warnOfMissingLimits(renderSlots, log)
   const profileDir = await mkdtemp(join(tmpdir(), 'platen-renderer-'))
   stack.defer(() => rm(profileDir, { recursive: true, force: true }))
   const slots = count + syncSlotsOf(count + 1, lanes)
-  return { slots, profileDir, chromium, fonts, egress: httpEgress({ clock, allowCidrs: egressAllowCidrs }) }
+  return { slots, profileDir, chromium, egress: httpEgress({ clock, allowCidrs: egressAllowCidrs }) }
 }

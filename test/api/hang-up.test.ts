@@ -1,11 +1,12 @@
 /** Callers who hang up: at each call that a request makes to a port, in the middle of its answer, and just after it. */
+
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { ApiPorts } from '@platen/api/app.ts'
-import { PDF_PIECE_BYTES_MAX } from '@platen/api/route/limit.ts'
+import { PDF_PIECE_BYTES_MAX } from '@platen/api/route/read/get-pdf.ts'
 import {
   encodeManifest,
   manifestAddress,

@@ -1,7 +1,8 @@
 /** GET /render/:id/pdf: its answers, and how much of a document is read and held. */
+
 import { createHash } from 'node:crypto'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { PDF_PIECE_BYTES_MAX } from '@platen/api/route/limit.ts'
+import { PDF_PIECE_BYTES_MAX } from '@platen/api/route/read/get-pdf.ts'
 import {
   encodeManifest,
   type Manifest,

@@ -1,8 +1,13 @@
 /** The port of probes and metrics, over real sockets. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { PROBE_CONNECTIONS_MAX } from '@platen/adapters/http/limit.ts'
-import { type Health, openProbes, type ProbeOptions, type Probes } from '@platen/adapters/http/probe-server.ts'
+import {
+  type Health,
+  openProbes,
+  PROBE_CONNECTIONS_MAX,
+  type ProbeOptions,
+  type Probes,
+} from '@platen/adapters/http/probe-server.ts'
 import { HEADER_BYTES_MAX } from '@platen/contract/domain/limit.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { logTo, SILENT } from '../fixture/build.ts'

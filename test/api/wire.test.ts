@@ -2,9 +2,10 @@
  * What only real sockets show: bytes that are no HTTP, bodies that never end, callers that leave. Everything here is told to a
  * listening API in raw bytes, and what comes back is read as bytes.
  */
+
 import { connect, type Socket } from 'node:net'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { BODY_DISCARD_BYTES_MAX } from '@platen/api/traffic/limit.ts'
+import { BODY_DISCARD_BYTES_MAX } from '@platen/api/traffic/connection.ts'
 import { BODY_BYTES_MAX, HEADER_BYTES_MAX } from '@platen/contract/domain/limit.ts'
 import type { RenderRecord } from '@platen/contract/domain/render.ts'
 import { mintRenderId } from '@platen/contract/domain/render-id.ts'

@@ -30,7 +30,6 @@ export const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['service.ts', 'config.ts'],
     ['webhook/', 'batch/', 'charge/', 'list/', 'retention/'],
     ['replay.ts'],
-    ['limit.ts'],
   ],
   operator: [
     ['main.ts'],

@@ -1,4 +1,5 @@
 /** What a change of each value does: something in any case, and a roll-out of the pods that read it and of no others. */
+
 import { isDeepStrictEqual } from 'node:util'
 import { WEBHOOK_ATTEMPT_MS_MAX, WEBHOOK_EXCERPT_MS_MAX } from '@platen/adapters/http/limit.ts'
 import { SLOT_MEMORY_BYTES } from '@platen/adapters/setting/limit.ts'
@@ -6,8 +7,8 @@ import { slotsFor } from '@platen/adapters/setting/slots.ts'
 import { CLOSE_MS_MAX } from '@platen/adapters/system/run.ts'
 import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '@platen/api/admission/limit.ts'
 import { PORT_CALL_MS_MAX } from '@platen/api/limit.ts'
-import { LEASE_RELEASE_MS_MAX } from '@platen/operator/cluster/limit.ts'
-import { RECONCILE_DRAIN_MS } from '@platen/operator/leader/limit.ts'
+import { LEASE_RELEASE_MS_MAX } from '@platen/operator/cluster/lease.ts'
+import { RECONCILE_DRAIN_MS } from '@platen/operator/leader/leader.ts'
 import { PAGE_KEPT_MIB_MAX } from '@platen/renderer/browser/limit.ts'
 import { RENDER_THREAD_KEPT_MIB_MAX } from '@platen/renderer/engine/limit.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -38,9 +39,7 @@ const READERS: readonly (readonly [path: RegExp, readers: readonly string[]])[] 
   [/^chromium\./, ['html']],
   [/^monitoring\.tenants$/, RENDERERS],
   [/^webhooks\.allow/, ['api', 'events']],
-  // How many share the limits while Redis is away.
-  [/^api\.(replicas|autoscaling\.enabled)$/, ['api']],
-  [/\.((min|max)?[rR]eplicas|serviceAccountAnnotations)$/, []],
+  [/\.((min|max)?[rR]eplicas|autoscaling\.enabled|serviceAccountAnnotations)$/, []],
   [/^api\.(trustedProxies|resources|terminationGrace|env|pod|node|tolerations)/, ['api']],
   [/^rendererDefaults\./, RENDERERS],
   [/^(webhooks|events)\./, ['events']],

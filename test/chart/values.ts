@@ -12,9 +12,6 @@ export const MATRIX: Readonly<Record<string, Values>> = {
       topicPrefix: 'pdf.',
       partitions: 48,
       replication: 3,
-      inSyncMin: 2,
-      eventPartitions: 24,
-      eventDays: 60,
       tls: true,
       sasl: 'scram-sha-512',
       secretName: 'kafka',
@@ -49,7 +46,7 @@ export const MATRIX: Readonly<Record<string, Values>> = {
       'html-sync': { engine: 'html', lanes: ['sync'], minReplicas: 2 },
       'html-async': { engine: 'html', lanes: ['async', 'bulk'], minReplicas: 0, concurrency: 4, drainSeconds: 60 },
     },
-    webhooks: { allowHttp: true, allowCidrs: ['10.1.0.0/16'], retries: 3 },
+    webhooks: { allowHttp: true, allowCidrs: ['10.1.0.0/16'] },
     operator: { grantSecretsIn: ['team-chart'] },
     networkPolicy: {
       peers: { kafka: [{ ipBlock: { cidr: '10.3.0.0/16' } }], s3: [{ namespaceSelector: {} }] },
@@ -135,12 +132,6 @@ export const REFUSED: readonly (readonly [what: string, values: Values, says: Re
     { kafka: { brokers: ['kafka:9092'], partitions: 6 } },
     /12, and its topics have 6 partitions/,
   ],
-  [
-    'more copies to write than there are',
-    { kafka: { brokers: ['kafka:9092'], inSyncMin: 2 } },
-    /kafka\.inSyncMin needs a kafka\.replication as high/,
-  ],
-  ['events kept for less than a month', { kafka: { brokers: ['kafka:9092'], eventDays: 31 } }, /eventDays/],
   ['more partitions than the processes take', { kafka: { brokers: ['kafka:9092'], partitions: 201 } }, /partitions/],
   [
     'no renderer for sync renders',
@@ -180,7 +171,6 @@ export const REFUSED: readonly (readonly [what: string, values: Values, says: Re
     { renderers: { html: { engine: 'html', lanes: ['sync', 'bulk'] } } },
     /none serves html in the lane async/,
   ],
-  ['more retries than the schedule has', { webhooks: { retries: 6 } }, /webhooks\/retries/],
   ['no seccomp profile at all', { chromium: { seccompProfile: { type: 'Unconfined' } } }, /seccompProfile\/type/],
   ['a variable of the chart', { api: { env: [{ name: 'PLATEN_BRAND', value: 'a' }] } }, /api\.env: .*PLATEN_BRAND/],
   [

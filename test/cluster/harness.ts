@@ -29,7 +29,7 @@ export function aTenant(name: string, liveKey: string, limits: object): readonly
 
 export function aCluster({ documents, settings, ...options }: ClusterHarnessOptions): Promise<TestCluster> {
   const manifests = manifestOf(documents)
-  return startTestCluster({ ...options, manifests, settings: { PLATEN_CONCURRENCY: '2', ...settings } })
+  return startTestCluster({ ...options, manifests, settings: { PLATEN_RENDER_SLOTS: '2', ...settings } })
 }
 
 /** Connects to a Kafka that asks for nothing. */

@@ -20,7 +20,7 @@ const SOME = SLOTS
 const cluster = shared(() =>
   aCluster({
     documents: aTenant('acme', LIVE, { asyncRateLimitPerMinute: 100_000, asyncFairShare: 2 * OUTSTANDING }),
-    settings: { PLATEN_CONCURRENCY: `${SLOTS}`, PLATEN_LOG_LEVEL: 'debug' },
+    settings: { PLATEN_RENDER_SLOTS: `${SLOTS}`, PLATEN_LOG_LEVEL: 'debug' },
   }),
 )
 

@@ -2,12 +2,14 @@
  * What each process logs when it is started on something that it cannot work with: one clear line, and exit code 1. What all of them depend
  * on they open by the same functions, so one of them is a process for each fault, and the others open it in the process of the test.
  */
+
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request as ask, createServer, type RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
+import { KAFKA_EVENTS_KEPT_MS } from '@platen/adapters/kafka/limit.ts'
 import type { ProcessConfig } from '@platen/adapters/setting/process.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
 import { reportFailure } from '@platen/adapters/system/report.ts'
@@ -246,8 +248,6 @@ test('makes its topics as its settings say', async ({ signal }) => {
     ...settingsOn(world),
     PLATEN_KAFKA_TOPIC_PREFIX: prefix,
     PLATEN_KAFKA_PARTITIONS: '4',
-    PLATEN_KAFKA_EVENT_PARTITIONS: '3',
-    PLATEN_KAFKA_EVENT_DAYS: '33',
     PLATEN_LOG_LEVEL: 'error',
   }
   await using stack = new AsyncDisposableStack()
@@ -257,10 +257,10 @@ test('makes its topics as its settings say', async ({ signal }) => {
   const [bulk, events] = [`${prefix}render.html.bulk`, `${prefix}render.events`]
   const { topics } = await admin.fetchTopicMetadata({ topics: [bulk, events] })
   const partitions = topics.map((topic) => [topic.name, topic.partitions.length])
-  expect(Object.fromEntries(partitions)).toEqual({ [bulk]: 4, [events]: 3 })
+  expect(Object.fromEntries(partitions)).toEqual({ [bulk]: 4, [events]: 4 })
   const resources = [{ type: ConfigResourceTypes.TOPIC, name: events, configNames: ['retention.ms'] }]
   const described = await admin.describeConfigs({ resources, includeSynonyms: false })
-  expect(described.resources[0]?.configEntries[0]?.configValue).toBe(String(33 * 24 * 60 * 60 * 1000))
+  expect(described.resources[0]?.configEntries[0]?.configValue).toBe(String(KAFKA_EVENTS_KEPT_MS))
 })
 
 async function ends(name: Name, settings: Settings, signal: AbortSignal) {

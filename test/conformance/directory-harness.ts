@@ -1,9 +1,10 @@
 /** Shared by the tests of the directory in Redis: publishers, readers, and snapshots to publish. */
+
 import { randomInt } from 'node:crypto'
 import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
+import { DIRECTORY_CHANGE_BYTES_MAX } from '@platen/adapters/redis/directory/publish/write.ts'
 import { openRedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { openRedisDirectory, type RedisDirectoryOptions } from '@platen/adapters/redis/directory.ts'
-import { DIRECTORY_CHANGE_BYTES_MAX } from '@platen/adapters/redis/limit.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { systemIds } from '@platen/adapters/system/ids.ts'
 import type { ApiKey, KeyHash, Template, TemplateCode, Tenant, TenantId } from '@platen/contract/domain/tenant.ts'

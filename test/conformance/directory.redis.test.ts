@@ -1,11 +1,10 @@
 /** Tests the directory in Redis beyond its port: many readers, publishers that die or are late, and a Redis that loses data. */
 import { randomInt } from 'node:crypto'
-import { openCopy } from '@platen/adapters/redis/directory/copy.ts'
+import { DIRECTORY_REGRESSION_MS, openCopy } from '@platen/adapters/redis/directory/copy.ts'
 import { readDeltas, readMeta } from '@platen/adapters/redis/directory/layout.ts'
-import { Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
+import { DIRECTORY_CHANGES_KEPT_MAX, Fenced } from '@platen/adapters/redis/directory/publish/write.ts'
 import type { RedisPublisher } from '@platen/adapters/redis/directory/publisher.ts'
 import { EMPTY } from '@platen/adapters/redis/directory/snapshot-builder.ts'
-import { DIRECTORY_CHANGES_KEPT_MAX, DIRECTORY_REGRESSION_MS } from '@platen/adapters/redis/limit.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { FORMAT } from '@platen/contract/domain/format.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'

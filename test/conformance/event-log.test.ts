@@ -1,7 +1,6 @@
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import type { Database } from '@platen/adapters/sqlite/database.ts'
-import { sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
-import { EVENT_PREFETCH } from '@platen/adapters/sqlite/limit.ts'
+import { EVENT_PREFETCH, sqliteEventLog } from '@platen/adapters/sqlite/event-log.ts'
 import { assert, describe, expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'

@@ -5,6 +5,7 @@ import { createServer as createTcpServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
+import { KAFKA_EVENTS_KEPT_MS } from '@platen/adapters/kafka/limit.ts'
 import { deletedAfter, KafkaUnfit, prepareTopics, renderTopics, type Topic } from '@platen/adapters/kafka/topic.ts'
 import { LANES } from '@platen/contract/domain/render.ts'
 import { ENGINES } from '@platen/contract/domain/render-options.ts'
@@ -84,16 +85,16 @@ describeOnKafka('the topics in Kafka', (kafka) => {
     expect(Number((await configOf(connection, `${prefix}render.dead`))['max.message.bytes'])).toBe(2 * 1024 * 1024)
   })
 
-  test('are made as they are asked for: partitions, days of events, and copies that count', async ({ signal }) => {
+  test('are made as they are asked for: partitions, and copies that count', async ({ signal }) => {
     await using connection = await kafka.connect()
-    const settings = { prefix: kafka.prefix(), partitions: { events: 5 }, eventsKeptMs: 33 * DAY_MS, inSyncMin: 2 }
+    const settings = { prefix: kafka.prefix(), partitions: { events: 5 }, inSyncMin: 2 }
     const topics = renderTopics(settings, ['webhooks']).filter(({ name }) => /events|html.bulk/.test(name))
     await prepareTopics(connection, topics, { settings, signal })
     const [events, bulk] = ['render.events', 'render.html.bulk'].map((name) => settings.prefix + name)
     assert(events !== undefined && bulk !== undefined)
     expect(await offsetsOf(connection, `${events}.webhooks`, events)).toHaveLength(5)
     expect(await configOf(connection, events)).toMatchObject({
-      'retention.ms': String(33 * DAY_MS),
+      'retention.ms': String(KAFKA_EVENTS_KEPT_MS),
       'min.insync.replicas': '2',
     })
     expect(await configOf(connection, bulk)).toMatchObject({ 'min.insync.replicas': '2' })

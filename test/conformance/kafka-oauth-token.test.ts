@@ -1,7 +1,6 @@
 /** Tests the requests for tokens: when a token is kept, and what is refused. */
 import { createServer } from 'node:http'
-import { oauthTokens } from '@platen/adapters/kafka/client/oauth-token.ts'
-import { KAFKA_TOKEN_BYTES_MAX } from '@platen/adapters/kafka/limit.ts'
+import { KAFKA_TOKEN_BYTES_MAX, oauthTokens } from '@platen/adapters/kafka/client/oauth-token.ts'
 import { expect, test } from 'vitest'
 import { manualClock } from '../fixture/memory/clock.ts'
 import { listening } from '../topology/server/port.ts'

@@ -1,9 +1,10 @@
 /** Tests the committed offsets of a queue topic that nobody reads. */
+
 import type { KafkaConnection } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { renewOffsets } from '@platen/adapters/kafka/group.ts'
-import { KAFKA_BUFFERED_BYTES_MAX } from '@platen/adapters/kafka/limit.ts'
 import { keepOffsets } from '@platen/adapters/kafka/partition/offset-keeper.ts'
+import { KAFKA_BUFFERED_BYTES_MAX } from '@platen/adapters/kafka/partition/partition.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { openNotifier } from '@platen/lib/notifier.ts'
 import { expect, test } from 'vitest'

@@ -1,9 +1,8 @@
 /** Tests a Kafka that goes down and comes back: writers get errors, and readers continue without a restart. */
 import { connectKafka, type KafkaConnection } from '@platen/adapters/kafka/connect.ts'
-import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
+import { KAFKA_SILENCE_MS_MAX, openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
 import { isTransient } from '@platen/adapters/kafka/group.ts'
-import { KAFKA_SILENCE_MS_MAX } from '@platen/adapters/kafka/limit.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import { deletedAfter, prepareTopics, renderTopics } from '@platen/adapters/kafka/topic.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'

@@ -2,10 +2,11 @@
  * Tests processes that run while somebody deletes topics and makes them again: the new ones have other records under the same offsets.
  * What is accepted from then on must be delivered, and the log must not be flooded.
  */
+
 import { connectKafka } from '@platen/adapters/kafka/connect.ts'
 import { openConsumer } from '@platen/adapters/kafka/consumer/consumer.ts'
 import { kafkaEventLog } from '@platen/adapters/kafka/event-log.ts'
-import { KAFKA_UNCOMMITTED_RECORDS_MAX } from '@platen/adapters/kafka/limit.ts'
+import { KAFKA_UNCOMMITTED_RECORDS_MAX } from '@platen/adapters/kafka/partition/partition.ts'
 import { kafkaRenderQueue } from '@platen/adapters/kafka/render-queue.ts'
 import {
   prepareTopics,

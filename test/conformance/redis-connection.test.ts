@@ -1,7 +1,6 @@
 /** Tests the connection to a Redis that fails. */
 import { setImmediate } from 'node:timers/promises'
-import { connectRedis, type RedisAddress, type RedisSettings } from '@platen/adapters/redis/connect.ts'
-import { REDIS_CALLS_MAX } from '@platen/adapters/redis/limit.ts'
+import { connectRedis, REDIS_CALLS_MAX, type RedisAddress, type RedisSettings } from '@platen/adapters/redis/connect.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { poll } from '../time/poll.ts'

@@ -17,7 +17,7 @@ import { startService } from '../topology/topology.ts'
 let service: Service
 beforeAll(async () => {
   // They ask again sooner than they are told to.
-  service = await startService({ PLATEN_KEY_REFUSALS_PER_MINUTE: '100000' })
+  service = await startService({ PLATEN_REFUSALS_PER_MINUTE: '100000' })
 })
 afterAll(() => service[Symbol.asyncDispose]())
 

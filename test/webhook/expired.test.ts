@@ -1,7 +1,8 @@
 /** How renders are removed where no database knows which are past their time, over stores in memory, and over files and a database. */
+
 import { type ArtifactAddress, manifestKey } from '@platen/contract/domain/render.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
-import { EXPIRY_WRITTEN_EVERY_MS } from '@platen/events/retention/limit.ts'
+import { EXPIRY_WRITTEN_EVERY_MS } from '@platen/events/retention/expiry-index.ts'
 import { type RetentionPorts, runRetention } from '@platen/events/retention/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aFailure, aRecord, NEVER, NOON } from '../fixture/build.ts'

@@ -7,14 +7,9 @@ import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts
 import { EXPIRY_PREFIX } from '@platen/contract/stored/expiry.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/stored/idempotency.ts'
 import { removeExpired } from '@platen/events/retention/expired.ts'
-import { maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
-import {
-  CLAIMS_REMOVED_EVERY_MS,
-  EXPIRY_RENDERS_MAX,
-  EXPIRY_WRITTEN_EVERY_MS,
-  RENDERS_REMOVED_AT_ONCE,
-} from '@platen/events/retention/limit.ts'
-import { runRetention } from '@platen/events/retention/retention.ts'
+import { EXPIRY_WRITTEN_EVERY_MS, maintainExpiryIndex } from '@platen/events/retention/expiry-index.ts'
+import { EXPIRY_RENDERS_MAX, RENDERS_REMOVED_AT_ONCE } from '@platen/events/retention/limit.ts'
+import { CLAIMS_REMOVED_EVERY_MS, runRetention } from '@platen/events/retention/retention.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'

@@ -34,18 +34,18 @@ export interface Ports {
 export const USUAL_PORTS: Ports = { http: 80, https: 443 }
 
 /** The step that failed: no address, an address that is not permitted, no connection, no TLS session. */
-type Obstacle = 'dns' | 'blocked' | 'connection' | 'tls'
+type ConnectStep = 'dns' | 'blocked' | 'connection' | 'tls'
 
 /** No socket could be opened. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
-  readonly obstacle: Obstacle
+  readonly failedStep: ConnectStep
   /** Node's error code. Unlike Node's messages it holds no address. */
   readonly code: string
 
-  constructor(obstacle: Obstacle, code: string, options?: ErrorOptions) {
-    super(`${obstacle}: ${code}`, options)
-    this.obstacle = obstacle
+  constructor(failedStep: ConnectStep, code: string, options?: ErrorOptions) {
+    super(`${failedStep}: ${code}`, options)
+    this.failedStep = failedStep
     this.code = code
   }
 }
@@ -69,7 +69,7 @@ export async function openCheckedSocket(url: URL, guard: Guard, signal: AbortSig
   })
   socket.on('error', () => undefined)
   try {
-    await reached(socket, { event: 'connect', obstacle: 'connection', signal })
+    await reached(socket, { event: 'connect', failedStep: 'connection', signal })
     // The system may connect to another address than the resolver returned: 0.0.0.0 is this machine.
     if (!mayConnect(socket.remoteAddress ?? '', guard.allowCidrs)) throw new UnreachableError('blocked', 'EACCES')
     return isSecure ? await secured(socket, { host, trust: guard.trust, signal }) : socket
@@ -115,22 +115,22 @@ async function secured(socket: Socket, { host, trust, signal }: Secured): Promis
     ...(trust !== undefined && { secureContext: trust }),
   })
   channel.on('error', () => undefined)
-  await reached(channel, { event: 'secureConnect', obstacle: 'tls', signal })
+  await reached(channel, { event: 'secureConnect', failedStep: 'tls', signal })
   return channel
 }
 
 interface Wait {
   readonly event: string
-  readonly obstacle: Obstacle
+  readonly failedStep: ConnectStep
   readonly signal: AbortSignal
 }
 
-async function reached(socket: Socket, { event, obstacle, signal }: Wait): Promise<void> {
+async function reached(socket: Socket, { event, failedStep, signal }: Wait): Promise<void> {
   try {
     await once(socket, event, { signal })
   } catch (cause) {
     signal.throwIfAborted()
-    throw new UnreachableError(obstacle, failureCodeOf(cause), { cause })
+    throw new UnreachableError(failedStep, failureCodeOf(cause), { cause })
   }
 }
 

@@ -118,9 +118,9 @@ async function fetchOnce(
 const NOWHERE = 'it does not lead to a public address'
 
 function reasonOf(url: URL, error: unknown): string {
-  const obstacle = error instanceof UnreachableError ? error.obstacle : 'connection'
+  const failedStep = error instanceof UnreachableError ? error.failedStep : 'connection'
   const code = failureCodeOf(error)
-  switch (obstacle) {
+  switch (failedStep) {
     case 'blocked':
       return NOWHERE
     case 'dns':

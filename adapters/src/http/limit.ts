@@ -4,10 +4,6 @@ const SECOND_MS = 1000
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** Connections to the port of probes and metrics, and the time for one request. An orchestrator and a few scrapers use one each. */
-export const PROBE_CONNECTIONS_MAX = 64
-export const PROBE_RECEIVE_MS_MAX = 2 * SECOND_MS
-
 /** A fetch from an allowed host, from look-up to last byte. Image hosts answer in a fraction of it, and a render has 25 s. */
 export const EGRESS_MS_MAX = 5 * SECOND_MS
 

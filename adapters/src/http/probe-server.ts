@@ -5,7 +5,12 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { HEADER_BYTES_MAX } from '@platen/contract/domain/limit.ts'
 import type { Log } from '@platen/lib/log.ts'
-import { PROBE_CONNECTIONS_MAX, PROBE_RECEIVE_MS_MAX } from './limit.ts'
+
+const SECOND_MS = 1000
+
+/** Connections to the port of probes and metrics, and the time for one request. An orchestrator and a few scrapers use one each. */
+export const PROBE_CONNECTIONS_MAX = 64
+const PROBE_RECEIVE_MS_MAX = 2 * SECOND_MS
 
 // An `import` would load all of undici, too.
 const { createServer } = process.getBuiltinModule('node:http')

@@ -235,7 +235,7 @@ function tooLate(): CallError {
 }
 
 /** The failed step, for people. It does not name the class of an address: that would tell a tenant about a foreign network. */
-const OBSTACLES = {
+const FAILED_STEPS = {
   dns: 'its name cannot be resolved',
   blocked: 'it does not lead to a public address',
   connection: 'it could not be reached, or the connection broke',
@@ -248,8 +248,8 @@ function failureResponse(error: unknown, host: string): WebhookResponse {
   const code = failureCodeOf(error)
   if (error instanceof CallError) return failed(error.result, error.message)
   if (error instanceof UnreachableError) {
-    const { obstacle } = error
-    return failed(obstacle, obstacle === 'blocked' ? OBSTACLES.blocked : `${OBSTACLES[obstacle]} (${code})`)
+    const { failedStep } = error
+    return failed(failedStep, failedStep === 'blocked' ? FAILED_STEPS.blocked : `${FAILED_STEPS[failedStep]} (${code})`)
   }
   if (
     error instanceof errors.HTTPParserError ||
@@ -269,7 +269,7 @@ function failureResponse(error: unknown, host: string): WebhookResponse {
         return failed('connection', 'it closed the connection without an answer')
     }
   }
-  if (/^ERR_(SSL|TLS)_/.test(code)) return failed('tls', `${OBSTACLES.tls} (${code})`)
-  if (/^E[A-Z]+$/.test(code)) return failed('connection', `${OBSTACLES.connection} (${code})`)
+  if (/^ERR_(SSL|TLS)_/.test(code)) return failed('tls', `${FAILED_STEPS.tls} (${code})`)
+  if (/^E[A-Z]+$/.test(code)) return failed('connection', `${FAILED_STEPS.connection} (${code})`)
   throw error
 }

@@ -1,21 +1,17 @@
 /** Limits of what goes through Kafka, each with its unit and the reason for its value. */
 
-import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/domain/limit.ts'
+import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import type { BackOff } from '@platen/lib/back-off.ts'
 
 const SECOND_MS = 1000
 const KIB = 1024
 const DAY_MS = 24 * 3600 * SECOND_MS
 
+/** How long events are kept, unless somebody alters the topic. Charges of a month are computed from them, and the longest has 31 days. */
+export const KAFKA_EVENTS_KEPT_MS = 45 * DAY_MS
+
 /** How long a broker may take to answer one request. A whole send, including retries, has `KAFKA_SEND_MS_MAX`. */
 export const KAFKA_REQUEST_MS_MAX = 3 * SECOND_MS
-
-/** How long the token endpoint may take, and the size of its answer. A connection waits for it within the time it has to authenticate. */
-export const KAFKA_TOKEN_MS_MAX = 2.5 * SECOND_MS
-export const KAFKA_TOKEN_BYTES_MAX = 64 * KIB
-
-/** After this time a send fails and its outcome is unknown. A caller that must not give up sends again. */
-export const KAFKA_SEND_MS_MAX = 6 * SECOND_MS
 
 /**
  * The same for a render that an API caller waits to have queued. The refusal comes within two seconds; half of that is for recording that
@@ -23,12 +19,6 @@ export const KAFKA_SEND_MS_MAX = 6 * SECOND_MS
  * A leader that dies is missed by its cluster for nine seconds: no caller would wait for that.
  */
 export const KAFKA_ENQUEUE_MS_MAX = SECOND_MS
-
-/** Sends in progress of one process. Above that, the broker does not keep up, and more sends would only wait. */
-export const KAFKA_SENDS_MAX = 10_000
-
-/** Maximum size of one request for a topic, unless one record alone is larger: half of what brokers accept by default. */
-export const KAFKA_BATCH_BYTES_MAX = 512 * KIB
 
 /** First and longest wait before a broker operation is retried. */
 export const KAFKA_BACK_OFF: BackOff = { msMin: 100, msMax: SECOND_MS }
@@ -42,17 +32,8 @@ export const KAFKA_SESSION_MS = 7 * SECOND_MS
 /** How often a consumer sends a heartbeat, and so how soon it learns that partitions are being reassigned. */
 export const KAFKA_HEARTBEAT_MS = 500
 
-/** Bytes of one partition that a consumer holds before they are taken. The last fetch may exceed it. */
-export const KAFKA_BUFFERED_BYTES_MAX = 64 * KIB
-
-/** Records of one partition between the oldest unfinished and the newest fetched one: what a crash delivers again. */
-export const KAFKA_UNCOMMITTED_RECORDS_MAX = 1000
-
 /** How often finished offsets are committed. Finished but uncommitted records are delivered again after a crash. */
 export const KAFKA_COMMIT_EVERY_MS = SECOND_MS
-
-/** A consumer without any sign for this long, not even a failed attempt to reach a broker, has stopped for good. */
-export const KAFKA_SILENCE_MS_MAX = 60 * SECOND_MS
 
 /** How long joining a group may take. The broker waits for members that died. */
 export const KAFKA_JOIN_MS_MAX = 30 * SECOND_MS

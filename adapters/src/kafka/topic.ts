@@ -3,7 +3,7 @@
  * committed offset in each partition at the start. Without one, autoscalers take the whole log for the lag of the group.
  */
 
-import { DEAD_LETTERS_KEPT_MS, KAFKA_EVENTS_KEPT_MS } from '@platen/contract/domain/limit.ts'
+import { DEAD_LETTERS_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import { LANES, type Lane } from '@platen/contract/domain/render.ts'
 import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
 import { backOffMs } from '@platen/lib/back-off.ts'
@@ -15,6 +15,7 @@ import { commitInGroup, hasOffsetsToCommit, isTransient, retryTransient } from '
 import {
   KAFKA_BACK_OFF,
   KAFKA_DEAD_BYTES_MAX,
+  KAFKA_EVENTS_KEPT_MS,
   KAFKA_PREPARE_MS_MAX,
   KAFKA_QUEUE_KEPT_MS,
   KAFKA_SYNC_KEPT_MS,
@@ -47,8 +48,6 @@ export interface TopicSettings {
   readonly replicas?: number | undefined
   /** Copies that must have a record before it counts as written; absent = the brokers' default. */
   readonly inSyncMin?: number | undefined
-  /** How long the event log keeps events. */
-  readonly eventsKeptMs?: number | undefined
 }
 
 /** Kafka can be reached, but its topics are not as required. The message says what the operator must fix. */
@@ -75,10 +74,7 @@ export function readerGroup(reader: string): string {
 }
 
 /** The topics of renders and their events; `readers` are the reader names of the event log. */
-export function renderTopics(
-  { partitions, eventsKeptMs }: TopicSettings,
-  readers: readonly string[],
-): readonly Topic[] {
+export function renderTopics({ partitions }: TopicSettings, readers: readonly string[]): readonly Topic[] {
   const queues = ENGINES.flatMap((engine) =>
     LANES.map((lane) => ({
       name: queueTopic(engine, lane),
@@ -97,7 +93,7 @@ export function renderTopics(
     name: EVENT_TOPIC,
     partitions: partitions?.events ?? PARTITIONS.events,
     groups: readers.map(readerGroup),
-    config: deletedAfter(eventsKeptMs ?? KAFKA_EVENTS_KEPT_MS),
+    config: deletedAfter(KAFKA_EVENTS_KEPT_MS),
   }
   return [...queues, dead, events]
 }

@@ -13,7 +13,10 @@ import { Unavailable } from '@platen/lib/unavailable.ts'
 import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { openCallTimeout } from './connect/call-timeout.ts'
 import { type HealthCheck, openHealthCheck } from './connect/health-check.ts'
-import { REDIS_CALLS_MAX, REDIS_CONNECT_MS_MAX, REDIS_RECONNECT_MS_MAX } from './limit.ts'
+import { REDIS_CONNECT_MS_MAX, REDIS_RECONNECT_MS_MAX } from './limit.ts'
+
+/** Calls that may wait for Redis. Above it they are refused at once, so that they do not pile up in memory. */
+export const REDIS_CALLS_MAX = 10_000
 
 export interface RedisAddress {
   readonly host: string

@@ -5,12 +5,6 @@ const KIB = 1024
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * SECOND_MS
 
-/** Bytes of one change that is published as a change. A larger one replaces all: the store pays no more, and each reader loads once. */
-export const DIRECTORY_CHANGE_BYTES_MAX = 256 * KIB
-
-/** Changes kept for readers: 32 MiB if all are the largest. A reader that missed more loads everything. */
-export const DIRECTORY_CHANGES_KEPT_MAX = 128
-
 /** Fields written or read in one call: a few hundred KiB, which block a store for one or two milliseconds. */
 export const DIRECTORY_FIELDS_PER_CALL = 500
 
@@ -20,12 +14,6 @@ export const DIRECTORY_WAIT_MS = SECOND_MS
 /** How often a process reports which revision it enforces, and how long a report counts. A process may miss three. */
 export const DIRECTORY_REPORT_EVERY_MS = 2 * SECOND_MS
 export const DIRECTORY_REPORT_KEPT_MS = 10 * SECOND_MS
-
-/**
- * How long a revision lower than the one in force must persist to be believed. By then a watching publisher has repaired what a lagging
- * replica lost.
- */
-export const DIRECTORY_REGRESSION_MS = 15 * SECOND_MS
 
 /** How often a load restarts because everything was replaced during it, before it waits for the next refresh. */
 export const DIRECTORY_LOADS_MAX = 5
@@ -38,9 +26,6 @@ export const CHARGES_KEPT_MS = 62 * 24 * HOUR_MS
 
 /** Renders that one call of a script ends, at about ten microseconds each: meanwhile Redis answers nobody else. */
 export const ENDED_AT_ONCE = 250
-
-/** Calls that may wait for Redis. Above it they are refused at once, so that they do not pile up in memory. */
-export const REDIS_CALLS_MAX = 10_000
 
 /** How often a process pings Redis. An outage is known at most a second later, and from then on calls fail at once. */
 export const REDIS_HEALTH_CHECK_MS = 500
@@ -60,9 +45,6 @@ export const REDIS_RECENTLY_DOWN_MS =
 
 /** How long Redis keeps the messages of a sync render: longer than the longest deadline with its waits, after which nobody asks. */
 export const REPLY_KEPT_MS = 180 * SECOND_MS
-
-/** Size of the parts in which a PDF goes through Redis. One value of 9 MB takes both ends twice as long as nine of 1 MB. */
-export const REPLY_PART_BYTES_MAX = 1024 * 1024
 
 /**
  * Estimated bytes that the list of renders takes for an account and environment. About a million renders with a reference; beyond it the

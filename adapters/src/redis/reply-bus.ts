@@ -6,7 +6,10 @@ import { Unavailable } from '@platen/lib/unavailable.ts'
 import { setBytes } from './connect/set-bytes.ts'
 import { type Subscriber, subscribe } from './connect/subscription.ts'
 import type { RedisConnection } from './connect.ts'
-import { REPLY_KEPT_MS, REPLY_PART_BYTES_MAX } from './limit.ts'
+import { REPLY_KEPT_MS } from './limit.ts'
+
+/** Size of the parts in which a PDF goes through Redis. One value of 9 MB takes both ends twice as long as nine of 1 MB. */
+export const REPLY_PART_BYTES_MAX = 1024 * 1024
 
 const CHANNEL = 'platen:reply'
 const HINTS = ['taken', 'answered', 'gone'] as const

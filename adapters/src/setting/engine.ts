@@ -1,6 +1,5 @@
 /** Settings of the engines of a renderer, in a cluster or embedded. */
 import { resolve } from 'node:path'
-import { LARGE_FONTS, type LargeFont } from '@platen/contract/domain/large-font.ts'
 import { ENGINES } from '@platen/contract/domain/render-options.ts'
 import { type Format, integer, listOf, NETWORKS } from './format.ts'
 import { mapped, optional, setting } from './setting.ts'
@@ -13,15 +12,6 @@ const CHROMIUM: Format<string> = {
   parse: (text) => (text === 'none' ? text : resolve(text)),
 }
 
-/** `all`, `latin` for none of them, or a list. */
-const FONTS: Format<readonly LargeFont[]> = {
-  wanted: `all, latin, or a list of ${LARGE_FONTS.join(', ')}, separated by commas`,
-  parse(text) {
-    if (text === 'all') return LARGE_FONTS
-    return text === 'latin' ? [] : listOf(LARGE_FONTS).parse(text)
-  },
-}
-
 /** The settings of the engines wherever templates are rendered, the command line included. */
 export const ENGINE_SETTINGS = {
   /** `none` = no html engine; absent = the browser that is found. */
@@ -29,11 +19,6 @@ export const ENGINE_SETTINGS = {
     default: 'the first one found',
     description:
       'Path of the Chromium binary that renders html; headless-shell is the fastest. With `none`, html is not rendered.',
-  }),
-  fonts: setting('PLATEN_FONTS', FONTS, {
-    default: 'all',
-    description:
-      'Large fonts to use of those that are installed: `all`, `latin` for none of them, or a list of `zh-Hans`, `zh-Hant`, `ja`, `ko` and `emoji`. Those of other scripts are always used.',
   }),
   egressAllowCidrs: setting('PLATEN_EGRESS_ALLOW_CIDRS', NETWORKS, {
     default: 'none',

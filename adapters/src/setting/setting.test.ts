@@ -2,7 +2,6 @@ import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
-import { KAFKA_EVENTS_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import { describe, expect, test } from 'vitest'
 import { CLIENT_CERTIFICATE, CLIENT_KEY } from '../../../test/fixture/build.ts'
 import { aFolder } from '../../../test/fixture/lifetime.ts'
@@ -37,7 +36,7 @@ describe('the settings of the connections', () => {
       },
       kafka: {
         connection: { brokers: ['localhost:9092'] },
-        topics: { prefix: '', partitions: { events: 12 }, eventsKeptMs: KAFKA_EVENTS_KEPT_MS },
+        topics: { prefix: '' },
       },
       sealKeys: [Buffer.alloc(32, 7)],
     })
@@ -171,8 +170,8 @@ describe('the settings of the connections', () => {
       { s3: { credentials: { accessKeyId: 'me', secretAccessKey: 'x' } } },
     ],
     [
-      { PLATEN_REDIS_URL: 'redis+sentinel://a/m', PLATEN_REDIS_SENTINEL_PASSWORD: 'x' },
-      { redis: { location: { sentinelPassword: 'x' } } },
+      { PLATEN_REDIS_URL: 'redis+sentinel://:y@a/m?sentinel_password=x%40z' },
+      { redis: { location: { primary: 'm', sentinelPassword: 'x@z' }, password: 'y' } },
     ],
     [{ PLATEN_S3_ENDPOINT: 'http://minio:9000/' }, { s3: { endpoint: 'http://minio:9000' } }],
     [{ PLATEN_S3_PUBLIC_ENDPOINT: 'https://f.example.com' }, { s3: { publicEndpoint: 'https://f.example.com' } }],
@@ -188,15 +187,10 @@ describe('the settings of the connections', () => {
     [{ PLATEN_KAFKA_TOPIC_PREFIX: 'pdf.' }, { kafka: { topics: { prefix: 'pdf.' } } }],
     [
       { PLATEN_KAFKA_PARTITIONS: '48' },
-      { kafka: { topics: { partitions: { sync: 48, async: 48, bulk: 48, events: 12 } } } },
+      { kafka: { topics: { partitions: { sync: 48, async: 48, bulk: 48, events: 48 } } } },
     ],
-    [{ PLATEN_KAFKA_REPLICATION: '3' }, { kafka: { topics: { replicas: 3 } } }],
-    [
-      { PLATEN_KAFKA_REPLICATION: '3', PLATEN_KAFKA_IN_SYNC_MIN: '3' },
-      { kafka: { topics: { replicas: 3, inSyncMin: 3 } } },
-    ],
-    [{ PLATEN_KAFKA_EVENT_PARTITIONS: '24' }, { kafka: { topics: { partitions: { events: 24 } } } }],
-    [{ PLATEN_KAFKA_EVENT_DAYS: '32' }, { kafka: { topics: { eventsKeptMs: 32 * 24 * 3600 * 1000 } } }],
+    [{ PLATEN_KAFKA_REPLICATION: '3' }, { kafka: { topics: { replicas: 3, inSyncMin: 2 } } }],
+    [{ PLATEN_KAFKA_REPLICATION: '1' }, { kafka: { topics: { replicas: 1, inSyncMin: 1 } } }],
   ])('take %o', ([variables, wanted]) => {
     expect(read(variables)).toMatchObject(wanted)
   })
@@ -213,7 +207,10 @@ describe('the settings of the connections', () => {
     ['PLATEN_REDIS_URL', 'redis+sentinel://a'],
     ['PLATEN_REDIS_URL', 'redis+cluster://a,,b'],
     ['PLATEN_REDIS_CA_FILE', '/nowhere/hunter2'],
-    ['PLATEN_REDIS_SENTINEL_PASSWORD', 'hunter2'],
+    ['PLATEN_REDIS_URL', 'redis://a?sentinel_password=hunter2'],
+    ['PLATEN_REDIS_URL', 'redis://a/0?sentinel_password=hunter2'],
+    ['PLATEN_REDIS_URL', 'redis+sentinel://a/m?hunter2=x'],
+    ['PLATEN_REDIS_URL', 'redis+sentinel://a/m?sentinel_password=hunter2%zz'],
     ['PLATEN_S3_ENDPOINT', 'minio:9000'],
     ['PLATEN_S3_ENDPOINT', 'http://me:hunter2@minio:9000'],
     ['PLATEN_S3_PUBLIC_ENDPOINT', 'https://a/?x=hunter2'],
@@ -238,10 +235,7 @@ describe('the settings of the connections', () => {
     ['PLATEN_KAFKA_TOPIC_PREFIX', 'hunter2 '],
     ['PLATEN_KAFKA_PARTITIONS', '0'],
     ['PLATEN_KAFKA_REPLICATION', 'hunter2'],
-    ['PLATEN_KAFKA_IN_SYNC_MIN', '2'],
-    ['PLATEN_KAFKA_EVENT_PARTITIONS', '201'],
-    ['PLATEN_KAFKA_EVENT_DAYS', '31'],
-    ['PLATEN_KAFKA_EVENT_DAYS', '401'],
+    ['PLATEN_KAFKA_PARTITIONS', '201'],
     ['PLATEN_SEAL_KEY', 'hunter2'],
     ['PLATEN_SEAL_KEY', Buffer.alloc(31).toString('base64')],
     ['PLATEN_SEAL_KEY', Buffer.alloc(33).toString('base64')],
@@ -272,16 +266,14 @@ describe('the settings of what callers may do', () => {
     const written = Object.fromEntries(numbers.map(({ name, default: text }) => [name, text]))
     expect(traffic(written)).toEqual(DEFAULT_TRAFFIC_LIMITS)
     expect(traffic({})).toEqual(DEFAULT_TRAFFIC_LIMITS)
-    expect(numbers).toHaveLength(5)
+    expect(numbers).toHaveLength(1)
   })
 
-  test.each(['PLATEN_KEY_REFUSALS_PER_MINUTE', 'PLATEN_KEY_REQUESTS_PER_MINUTE', 'PLATEN_ADDRESS_REFUSALS_PER_MINUTE'])(
-    '%s is a million at most, and one at least',
-    (name) => {
-      expect(Object.values(traffic({ [name]: '1000000' }))).toContain(1_000_000)
-      for (const wrong of ['0', '1000001', '-1', '1.5', 'many']) expect(() => traffic({ [name]: wrong })).toThrow(name)
-    },
-  )
+  test('refusals, of a key and of an address, are a million at most, and one at least', () => {
+    const name = 'PLATEN_REFUSALS_PER_MINUTE'
+    expect(traffic({ [name]: '1000000' })).toMatchObject({ keyRefusals: 1_000_000, addressRefusals: 1_000_000 })
+    for (const wrong of ['0', '1000001', '-1', '1.5', 'many']) expect(() => traffic({ [name]: wrong })).toThrow(name)
+  })
 
   test('name proxies by their networks', () => {
     const named = traffic({ PLATEN_TRUSTED_PROXIES: '10.1.0.0/16, fd12::/16' })

@@ -107,12 +107,12 @@ export function optional<Value>(
 }
 
 /**
- * Settings that are read to one frozen object. `check` returns the faults that involve several of them, with `false` for rules that are
+ * Settings that are read to one frozen object. `faultsOf` returns the faults that involve several of them, with `false` for rules that are
  * kept. Fields that are absent or wrong by themselves are undefined to it.
  */
 export function table<Table extends Fields>(
   fields: Table,
-  check: (values: Partial<ValuesOf<Table>>) => readonly (string | false)[] = () => [],
+  faultsOf: (values: Partial<ValuesOf<Table>>) => readonly (string | false)[] = () => [],
 ): Settings<ValuesOf<Table>> {
   return {
     entries: Object.values(fields).flatMap(({ entries }) => entries),
@@ -129,7 +129,7 @@ export function table<Table extends Fields>(
       })
       // Each field has the value that its settings were read to. A wrong one is missing, and then this throws.
       const values = Object.freeze(Object.fromEntries(read)) as ValuesOf<Table>
-      faults.push(...check(values).filter((fault) => fault !== false))
+      faults.push(...faultsOf(values).filter((fault) => fault !== false))
       if (faults.length > 0) throw new ConfigError(faults.join('\n'))
       return values
     },

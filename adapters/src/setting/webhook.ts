@@ -1,6 +1,5 @@
 /** Settings of webhooks. */
-import { WEBHOOK_RETRY_MS } from '@platen/contract/domain/limit.ts'
-import { BOOLEAN, CERTIFICATES, type Format, integer, NETWORKS, ringOf } from './format.ts'
+import { BOOLEAN, CERTIFICATES, type Format, NETWORKS, ringOf } from './format.ts'
 import { optional, setting, table } from './setting.ts'
 
 /** The settings of processes that check receiver URLs for every tenant: those that accept them, and those that call them. */
@@ -17,18 +16,12 @@ export const WEBHOOK_POLICY_SETTINGS = table({
   }),
 })
 
-const RETRIES = integer([0, WEBHOOK_RETRY_MS.length])
-
 /** The settings of processes that call receivers. */
 export const WEBHOOK_SETTINGS = table({
   policy: WEBHOOK_POLICY_SETTINGS,
   ca: optional('PLATEN_WEBHOOK_CA_FILE', CERTIFICATES, {
     default: 'none',
     description: 'PEM file of CA certificates to trust for receivers, in addition to the public authorities.',
-  }),
-  retriesMax: setting('PLATEN_WEBHOOK_RETRIES', RETRIES, {
-    default: `${WEBHOOK_RETRY_MS.length}`,
-    description: `Retries after a failed first attempt: ${RETRIES.range}.`,
   }),
 })
 

@@ -9,8 +9,11 @@ import { raceAbort } from '@platen/lib/race.ts'
 import { threadEnv } from '@platen/lib/thread-env.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { type Command, type CommandResult, DataFolderLocked, type Row } from './connection.ts'
-import { COMMANDS_PER_COMMIT_MAX, DATABASE_CALLS_MAX, PRUNE_ROWS_MAX } from './limit.ts'
+import { COMMANDS_PER_COMMIT_MAX, PRUNE_ROWS_MAX } from './limit.ts'
 import { DatabaseTooNew } from './migrate.ts'
+
+/** Calls that may wait for the embedded database. Above it they are refused at once, so that they do not pile up in memory. */
+export const DATABASE_CALLS_MAX = 10_000
 
 export interface Database extends AsyncDisposable {
   /**

@@ -10,7 +10,9 @@ import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
 import { raceAbort } from '@platen/lib/race.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, prune, textIn } from './database.ts'
-import { EVENT_PREFETCH } from './limit.ts'
+
+/** Events a reader fetches at once: each look may wait for the flush of a commit. */
+export const EVENT_PREFETCH = 256
 
 const APPEND = `INSERT INTO event (id, dated, event) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING position`
 const POSITION = `SELECT position FROM event_reader WHERE reader = ?`

@@ -1,4 +1,5 @@
 /** The log of a service: one JSON object per line on standard error, so that standard output is free for results. */
+import { hostname } from 'node:os'
 import type { Writable } from 'node:stream'
 import { inspect } from 'node:util'
 import type { Log } from '@platen/lib/log.ts'
@@ -16,9 +17,14 @@ interface LogOptions {
   readonly level: LogLevel
   /** Which process writes, as in metrics: `api`. It is in each line. */
   readonly process: string
-  /** Which of several such processes writes: the name of its pod, or of its host and its process id. It is in each line. */
-  readonly instance: string
+  /** Which of several such processes writes. It is in each line. */
+  readonly instance?: string
   readonly stream?: Writable & { readonly isTTY?: boolean }
+}
+
+/** The name of this process. Several may be on one host; in a pod, the host is named after the pod. */
+export function instanceName(): string {
+  return `${hostname()}-${process.pid}`
 }
 
 /** Maximum number of characters of the message, and of the stack, of an error in a line. */
@@ -29,7 +35,12 @@ const ERROR_CHARS_MAX = 8192
  * gets JSON. Nobody should log credentials; if a complete request is logged one day, they show as `[redacted]`. Lines are written at once
  * while somebody reads them, as the last lines of a dying process matter most.
  */
-export function openLog({ level, process: name, instance, stream = process.stderr }: LogOptions): ServiceLog {
+export function openLog({
+  level,
+  process: name,
+  instance = instanceName(),
+  stream = process.stderr,
+}: LogOptions): ServiceLog {
   // An error, so that it is written at every level.
   const output = openLogOutput(stream, (lines) => log.error({ lines }, 'log lines dropped'))
   const terminal = { write: (line: string) => output.write(readableLine(line)) }

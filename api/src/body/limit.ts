@@ -27,13 +27,6 @@ export const BATCH_FAULTS_MAX = 100
 export const ANSWERS_OF_ONE_TENANT_BYTES_MAX = 128 * MIB
 
 /**
- * Compiled `variables_schema`s that each check thread of an API process caches, in all and of one tenant (LRU). Each is about 100 kB of
- * functions.
- */
-export const DATA_VALIDATORS_MAX = 500
-export const DATA_VALIDATORS_OF_ONE_TENANT = 50
-
-/**
  * Bodies up to this length are parsed on the main thread. The worst take some milliseconds, and passing one to another thread takes a tenth
  * of one.
  */

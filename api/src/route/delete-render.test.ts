@@ -25,7 +25,7 @@ import {
 import { aFailure, aManifest, aRecord, aReservation, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
 import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
-import { CANCELED_WAIT_MS } from './limit.ts'
+import { CANCELED_WAIT_MS } from './delete-render.ts'
 
 const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
 const LEASE = { owner: 'renderer', leaseMs: 60_000 }

@@ -32,7 +32,13 @@ import type { ApiPorts } from '../ports.ts'
 import { isUnavailable, logTolerated, unavailable } from '../problem.ts'
 import { deleteRenderSchema } from './delete-render.schema.ts'
 import { isExpired, mayWait, notKept, recordOf, renderOf, viewInLedger } from './get-render.ts'
-import { CANCELED_WAIT_MS } from './limit.ts'
+
+const SECOND_MS = 1000
+
+/**
+ * How long a canceled render may take to end by itself: a renderer notices within half a second, ends the document and stores the outcome.
+ */
+export const CANCELED_WAIT_MS = 2 * SECOND_MS
 
 export function deleteRenderRoute(app: FastifyInstance, given: ApiPorts): void {
   app.delete<{ Params: { id: string } }>('/render/:id', { schema: deleteRenderSchema() }, async (request, reply) => {

@@ -36,7 +36,12 @@ import { isUnavailable, logTolerated } from '../problem.ts'
 import { callerGoneSignal } from '../traffic/answer-end.ts'
 import type { WaitPlaces } from '../traffic/wait-places.ts'
 import { getRenderSchema } from './get-render.schema.ts'
-import { PDF_URL_MS, POLL_RETRY_AFTER_S, SYNC_RECORD_MS_MAX, WAIT_LOOK_MS } from './limit.ts'
+import { PDF_URL_MS, POLL_RETRY_AFTER_S, WAIT_LOOK_MS } from './limit.ts'
+
+const SECOND_MS = 1000
+
+/** How long a status or a PDF waits for the outcome of a sync render to be recorded. Usually that takes some tens of milliseconds. */
+export const SYNC_RECORD_MS_MAX = SECOND_MS
 
 interface Route {
   readonly Params: { readonly id: string }

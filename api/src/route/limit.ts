@@ -21,17 +21,6 @@ export const WAIT_S_MAX = 30
  */
 export const WAIT_LOOK_MS = 2 * SECOND_MS
 
-/** How long a status or a PDF waits for the outcome of a sync render to be recorded. Usually that takes some tens of milliseconds. */
-export const SYNC_RECORD_MS_MAX = SECOND_MS
-
-/**
- * How long a canceled render may take to end by itself: a renderer notices within half a second, ends the document and stores the outcome.
- */
-export const CANCELED_WAIT_MS = 2 * SECOND_MS
-
-/** The part of a PDF that a reader holds in memory. Most PDFs are smaller, so they are read in one call. */
-export const PDF_PIECE_BYTES_MAX = 1024 * 1024
-
 /** How long a `pdf_url` is valid. */
 export const PDF_URL_MS = 10 * 60 * SECOND_MS
 
@@ -40,9 +29,6 @@ export const TEST_EVENTS_PER_MINUTE = 10
 
 /** How long a caller waits for the attempt: the whole time of one, and some for its turn and its record. */
 export const TEST_EVENT_WAIT_MS = 15 * SECOND_MS
-
-/** How often the delivery log is asked meanwhile. */
-export const TEST_EVENT_POLL_MS = 200
 
 /** How long the delivery of a test event is kept, at least. */
 export const TEST_EVENT_KEPT_MS = 24 * 60 * 60 * SECOND_MS

@@ -1,9 +1,10 @@
 /** What is read of a sync render right after its answer, before its outcome is recorded. */
+
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Api, anApi, ENDED_PDF, end, queued } from '../../../test/fixture/api.ts'
 import { aReply, NEVER } from '../../../test/fixture/build.ts'
-import { SYNC_RECORD_MS_MAX } from './limit.ts'
+import { SYNC_RECORD_MS_MAX } from './get-render.ts'
 
 /** Answers a sync render as a renderer does, which has yet to record it. */
 async function answered(api: Api) {

@@ -13,8 +13,12 @@ import type { Ids } from '@platen/lib/ids.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { REQUEST_RECEIVE_MS_MAX } from '../limit.ts'
 import { type Problem, problemBody, problemOf } from '../problem.ts'
-import { BODY_DISCARD_BYTES_MAX } from './limit.ts'
 import type { Throttle } from './throttle.ts'
+
+const MIB = 1024 * 1024
+
+/** How much of a body that is too large is read and discarded, so that a client that is still sending sees the 413. */
+export const BODY_DISCARD_BYTES_MAX = 64 * MIB
 
 /** Characters of `X-Request-Id` accepted from the caller. */
 const REQUEST_ID_CHARS_MAX = 128

@@ -9,8 +9,11 @@ import type { TrafficLimits } from '@platen/contract/domain/limit.ts'
 import type { KeyHash } from '@platen/contract/domain/tenant.ts'
 import { networkOf } from '@platen/lib/address.ts'
 import type { Clock } from '@platen/lib/clock.ts'
-import { ADDRESSES_COUNTED_MAX, BODY_PIECE_BYTES_MIN, KEYS_COUNTED_MAX } from './limit.ts'
+import { BODY_PIECE_BYTES_MIN } from './limit.ts'
 import { openTokenBuckets, type TokenBuckets } from './token-buckets.ts'
+
+/** Keys, and addresses, whose requests of the last minute an API process counts. Each takes about 200 bytes. */
+const CALLERS_COUNTED_MAX = 10_000
 
 /** A refusal by the throttle itself. Nobody is charged for it: otherwise a caller that keeps trying would never be admitted again. */
 export class Throttled extends ServiceError {
@@ -53,11 +56,11 @@ export interface BodyAccount {
 }
 
 export function openThrottle(limits: TrafficLimits, clock: Pick<Clock, 'monotonic'>): Throttle {
-  const ofKeys = (perMinute: number) => openTokenBuckets({ perMinute, namesMax: KEYS_COUNTED_MAX, clock })
+  const ofKeys = (perMinute: number) => openTokenBuckets({ perMinute, namesMax: CALLERS_COUNTED_MAX, clock })
   const requests = ofKeys(limits.keyRequests)
   const refusals = ofKeys(limits.keyRefusals)
   const bytes = ofKeys(limits.keyBytes)
-  const addresses = openTokenBuckets({ perMinute: limits.addressRefusals, namesMax: ADDRESSES_COUNTED_MAX, clock })
+  const addresses = openTokenBuckets({ perMinute: limits.addressRefusals, namesMax: CALLERS_COUNTED_MAX, clock })
   const require = (buckets: TokenBuckets, [key, tokens]: readonly [KeyHash, number], message: string) => {
     const waitMs = buckets.waitMs(key, tokens)
     if (waitMs > 0) throw new Throttled(message, { waitMs })

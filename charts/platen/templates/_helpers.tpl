@@ -100,8 +100,6 @@ The Secrets of a Deployment, as a list of files. Processes read files again when
 
 {{- define "platen.processVariables" -}}
 {{- include "platen.variable" (list "PLATEN_LOG_LEVEL" .Values.logLevel) }}
-- name: PLATEN_INSTANCE
-  valueFrom: { fieldRef: { fieldPath: metadata.name } }
 {{- include "platen.variable" (list "PLATEN_INSTALLATION" .Values.installation) }}
 {{- with .Values.s3 }}
 {{- include "platen.variable" (list "PLATEN_S3_BUCKET" .bucket) }}
@@ -119,10 +117,6 @@ The Secrets of a Deployment, as a list of files. Processes read files again when
 {{- include "platen.variable" (list "PLATEN_KAFKA_TOPIC_PREFIX" .topicPrefix) }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_PARTITIONS" .partitions) }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_REPLICATION" .replication) }}
-{{- if gt (int .inSyncMin) (int .replication) }}{{ fail "kafka.inSyncMin needs a kafka.replication as high: there cannot be more copies in sync than there are" }}{{ end }}
-{{- include "platen.variable" (list "PLATEN_KAFKA_IN_SYNC_MIN" .inSyncMin) }}
-{{- include "platen.variable" (list "PLATEN_KAFKA_EVENT_PARTITIONS" .eventPartitions) }}
-{{- include "platen.variable" (list "PLATEN_KAFKA_EVENT_DAYS" .eventDays) }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_TLS" (.tls | ternary "true" "")) }}
 {{- include "platen.variable" (list "PLATEN_KAFKA_SASL" .sasl) }}
 {{- if eq .sasl "oauthbearer" }}
@@ -338,9 +332,6 @@ spec:
 {{- define "platen.apiVariables" -}}
 {{- include "platen.variable" (list "PLATEN_BRAND" .Values.brand) }}
 {{- include "platen.variable" (list "PLATEN_ENGINES" (include "platen.engines" .)) }}
-{{- if not .Values.api.autoscaling.enabled }}
-{{- include "platen.variable" (list "PLATEN_API_REPLICAS" .Values.api.replicas) }}
-{{- end }}
 {{- include "platen.variable" (list "PLATEN_TRUSTED_PROXIES" (join "," .Values.api.trustedProxies)) }}
 {{- include "platen.webhookPolicyVariables" . }}
 {{- end -}}
@@ -348,14 +339,13 @@ spec:
 {{- define "platen.eventsVariables" -}}
 {{- include "platen.variable" (list "PLATEN_BRAND" .Values.brand) }}
 {{- include "platen.webhookPolicyVariables" . }}
-{{- include "platen.variable" (list "PLATEN_WEBHOOK_RETRIES" .Values.webhooks.retries) }}
 {{- end -}}
 
 {{- define "platen.rendererVariables" -}}
 {{- $renderer := .renderer -}}
 {{- include "platen.variable" (list "PLATEN_ENGINES" $renderer.engine) }}
 {{- include "platen.variable" (list "PLATEN_LANES" (join "," $renderer.lanes)) }}
-{{- include "platen.variable" (list "PLATEN_CONCURRENCY" $renderer.concurrency) }}
+{{- include "platen.variable" (list "PLATEN_RENDER_SLOTS" $renderer.concurrency) }}
 {{- include "platen.variable" (list "PLATEN_DRAIN_SECONDS" $renderer.drainSeconds) }}
 {{- include "platen.variable" (list "PLATEN_EGRESS_ALLOW_CIDRS" (join "," .root.Values.egress.allowCidrs)) }}
 {{- include "platen.variable" (list "PLATEN_TENANT_METRICS" (join "," .root.Values.monitoring.tenants)) }}
@@ -376,8 +366,6 @@ scaleDown:
 
 {{- define "platen.operatorVariables" -}}
 {{- include "platen.variable" (list "PLATEN_BRAND" .Values.brand) }}
-- name: PLATEN_NAMESPACE
-  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
 {{- end -}}
 
 {{- define "platen.egressRule" -}}

@@ -28,9 +28,6 @@ export interface TrafficLimits {
 /** How often a watching publisher checks that Redis still has what it published. Lost data is back within ten seconds. */
 export const DIRECTORY_REPAIR_MS = 5 * SECOND_MS
 
-/** How long events are kept, unless the topic is created with another retention. */
-export const KAFKA_EVENTS_KEPT_MS = 45 * DAY_MS
-
 /** Largest request body in bytes. The interface says 10 MB; read as 10 MiB, so that ten million bytes are never refused. */
 export const BODY_BYTES_MAX = 10 * MIB
 
@@ -173,13 +170,6 @@ export const WEBHOOK_CALLS_PER_HOST_MAX = 8
  * then the result is stored instead.
  */
 export const FIRST_ATTEMPT_MS_MAX = 100
-
-/**
- * Deliveries whose first attempt is waited for at once: in all, and of one tenant. The latter are as many as may wait for one receiver,
- * since others would be postponed. If none of the receivers of a tenant answers, 640 of its deliveries a second are still stored.
- */
-export const FIRST_ATTEMPTS_MAX = 128
-export const FIRST_ATTEMPTS_PER_TENANT_MAX = 64
 
 /** The longest time for which a delivery without room is postponed. */
 export const WEBHOOK_DEFER_MS_MAX = 60 * SECOND_MS

@@ -1,8 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { aDelivery } from '../../../test/fixture/build.ts'
-import { FIRST_ATTEMPTS_MAX, FIRST_ATTEMPTS_PER_TENANT_MAX } from '../domain/limit.ts'
-import { type FirstAttemptLimits, openFirstAttempt, openFirstAttempts } from './first-attempt.ts'
+import {
+  FIRST_ATTEMPTS_MAX,
+  FIRST_ATTEMPTS_PER_TENANT_MAX,
+  type FirstAttemptLimits,
+  openFirstAttempt,
+  openFirstAttempts,
+} from './first-attempt.ts'
 
 const deliveriesOf = (account: string, count: number) => Array.from({ length: count }, () => aDelivery({ account }))
 

@@ -7,8 +7,15 @@ import type { Clock } from '@platen/lib/clock.ts'
 import { type Deadlines, openDeadlines } from '@platen/lib/deadlines.ts'
 import { openFairSemaphore } from '@platen/lib/fair-semaphore.ts'
 import type { Delivery } from '../domain/delivery.ts'
-import { FIRST_ATTEMPT_MS_MAX, FIRST_ATTEMPTS_MAX, FIRST_ATTEMPTS_PER_TENANT_MAX } from '../domain/limit.ts'
+import { FIRST_ATTEMPT_MS_MAX } from '../domain/limit.ts'
 import type { DueDelivery } from './delivery-log.ts'
+
+/**
+ * Deliveries whose first attempt is waited for at once: in all, and of one tenant. The latter are as many as may wait for one receiver,
+ * since others would be postponed. If none of the receivers of a tenant answers, 640 of its deliveries a second are still stored.
+ */
+export const FIRST_ATTEMPTS_MAX = 128
+export const FIRST_ATTEMPTS_PER_TENANT_MAX = 64
 
 /** A delivery that was given out and is not stored yet. */
 export interface FirstAttempt {

@@ -9,9 +9,3 @@ export const DISK_FREE_BYTES_MIN = PDF_BYTES_MAX
 
 /** How long events and charges are kept: longer than a month of quota and any retry of a webhook. */
 export const EVENTS_KEPT_MS = 40 * 24 * HOUR_MS
-
-/**
- * How long before the last sign of life a render may have been accepted whose outcome was not published because of a kill: the longest
- * deadline with its waits, and as long again for stores that were unreachable for a while.
- */
-export const RECOVERY_WINDOW_MS = 300 * SECOND_MS

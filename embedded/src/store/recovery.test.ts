@@ -15,8 +15,7 @@ import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { memoryEventLog } from '../../../test/fixture/memory/event-log.ts'
 import { memoryLimiter } from '../../../test/fixture/memory/limiter.ts'
-import { RECOVERY_WINDOW_MS } from './limit.ts'
-import { type Recovery, recover } from './recovery.ts'
+import { RECOVERY_WINDOW_MS, type Recovery, recover } from './recovery.ts'
 
 const BUCKET = 'platen'
 /** The key that signs the events in the fixtures. */

@@ -21,7 +21,14 @@ import type { Limiter } from '@platen/contract/port/limiter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 import type { Log } from '@platen/lib/log.ts'
-import { RECOVERY_WINDOW_MS } from './limit.ts'
+
+const SECOND_MS = 1000
+
+/**
+ * How long before the last sign of life a render may have been accepted whose outcome was not published because of a kill: the longest
+ * deadline with its waits, and as long again for stores that were unreachable for a while.
+ */
+export const RECOVERY_WINDOW_MS = 300 * SECOND_MS
 
 /** Renders recovered together at a start: enough that they share a commit of the embedded database. */
 const RECOVERIES_AT_ONCE = 32

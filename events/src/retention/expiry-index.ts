@@ -12,7 +12,12 @@ import type { Clock } from '@platen/lib/clock.ts'
 import type { Log } from '@platen/lib/log.ts'
 import { raceFirst, throwUnlessAborted } from '@platen/lib/race.ts'
 import { retryWhileUnavailable } from '@platen/lib/retry.ts'
-import { EXPIRY_RENDERS_MAX, EXPIRY_WRITTEN_EVERY_MS } from './limit.ts'
+import { EXPIRY_RENDERS_MAX } from './limit.ts'
+
+const MINUTE_MS = 60 * 1000
+
+/** Longest time before an ended render is written to the expiry index. A crash repeats the events of this time. */
+export const EXPIRY_WRITTEN_EVERY_MS = 5 * MINUTE_MS
 
 interface ExpiryIndex {
   readonly events: Pick<EventLog, 'follow'>

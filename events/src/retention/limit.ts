@@ -1,10 +1,6 @@
 /** Limits of removing expired data, each with its unit and the reason for its value. */
 
 const MINUTE_MS = 60 * 1000
-const HOUR_MS = 60 * MINUTE_MS
-
-/** How often the claims of `Idempotency-Key`s are checked in a cluster, where each of them costs a request. */
-export const CLAIMS_REMOVED_EVERY_MS = 24 * HOUR_MS
 
 /** How often erasure orders are looked for in a cluster: two lists, and whoever gave one waits for it. */
 export const ERASURES_LOOKED_FOR_EVERY_MS = MINUTE_MS
@@ -14,9 +10,6 @@ export const ERASURES_LOOKED_FOR_EVERY_MS = MINUTE_MS
  * before any of them is done. Kafka gives a thousand of a partition, and more while these are written.
  */
 export const EXPIRY_RENDERS_MAX = 500
-
-/** Longest time before an ended render is written to the expiry index. A crash repeats the events of this time. */
-export const EXPIRY_WRITTEN_EVERY_MS = 5 * MINUTE_MS
 
 /**
  * Renders of the expiry index that are removed at once. Each takes about six requests of a store that answers in 25 ms, so four million a

@@ -14,8 +14,13 @@ import type { ErasurePorts } from './erasure.ts'
 import { type ErasureOrderPorts, rendersInIndex, workOffErasures } from './erasure-order.ts'
 import { removeExpired } from './expired.ts'
 import { maintainExpiryIndex } from './expiry-index.ts'
-import { CLAIMS_REMOVED_EVERY_MS, ERASURES_LOOKED_FOR_EVERY_MS } from './limit.ts'
+import { ERASURES_LOOKED_FOR_EVERY_MS } from './limit.ts'
 import { type RemovalPorts, removeClaims, removeRegularly } from './removal.ts'
+
+const HOUR_MS = 3600 * 1000
+
+/** How often the claims of `Idempotency-Key`s are checked in a cluster, where each of them costs a request. */
+export const CLAIMS_REMOVED_EVERY_MS = 24 * HOUR_MS
 
 export interface RetentionPorts extends ErasurePorts, RemovalPorts {
   readonly events: Pick<EventLog, 'follow'>

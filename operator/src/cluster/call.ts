@@ -16,13 +16,23 @@ import { type FairSemaphore, openFairSemaphore } from '@platen/lib/fair-semaphor
 import { firstAborted, raceAbort } from '@platen/lib/race.ts'
 import { readBounded } from '@platen/lib/read-bounded.ts'
 import { ClusterError, errorFromAnswer, errorFromFailure } from './error.ts'
-import { CLUSTER_BUSY_MS_MAX, CLUSTER_BUSY_RETRIES_MAX, CLUSTER_REQUESTS_MAX } from './limit.ts'
+
+const SECOND_MS = 1000
+
+/** Concurrent requests to the API server, without watches. More would not be answered sooner, and other clients need their share. */
+export const CLUSTER_REQUESTS_MAX = 32
+
+/**
+ * How often a request is repeated when the API server is busy, and the longest wait it may ask for. For a longer wait, the caller gets
+ * the error and decides.
+ */
+export const CLUSTER_BUSY_RETRIES_MAX = 3
+const CLUSTER_BUSY_MS_MAX = 5 * SECOND_MS
 
 const MIB = 1024 * 1024
 /** Bytes of one answer. A larger list is requested again in smaller pages. */
 const CLUSTER_ANSWER_BYTES_MAX = 32 * MIB
 
-const SECOND_MS = 1000
 /** Longest request to the API server, its answer included: a page of the largest objects takes seconds. */
 const CLUSTER_REQUEST_MS_MAX = 30 * SECOND_MS
 

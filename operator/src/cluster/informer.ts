@@ -7,22 +7,25 @@
  */
 
 import type { OperatorMeter } from '@platen/contract/port/operator-meter.ts'
-import { backOffMs, randomFraction } from '@platen/lib/back-off.ts'
+import { type BackOff, backOffMs, randomFraction } from '@platen/lib/back-off.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Ids } from '@platen/lib/ids.ts'
 import type { Log } from '@platen/lib/log.ts'
 import { Cache, type Entry, type ObjectChange } from './cache.ts'
 import type { ClusterClient } from './client.ts'
 import { ClusterError } from './error.ts'
-import { WATCH_BACK_OFF } from './limit.ts'
 import type { KubeObject } from './object.ts'
 import { type ObjectLocation, pathOf } from './path.ts'
 import type { WatchEvent } from './watch.ts'
 
+const SECOND_MS = 1000
+
+/** Wait before a list or watch is tried again after a failure. After a cut connection, the API server is usually back at once. */
+const WATCH_BACK_OFF: BackOff = { msMin: 25, msMax: 30 * SECOND_MS }
+
 /** Consecutive refusals of a watch before everything is listed again: the API server may have lost the version we resume from. */
 const WATCHES_REFUSED_MAX = 5
 
-const SECOND_MS = 1000
 /** A watch that ends sooner without an event counts as failed. To reopen it at once would flood the API server. */
 const WATCH_MS_EXPECTED = SECOND_MS
 

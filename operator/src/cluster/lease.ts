@@ -15,8 +15,13 @@ import type { Log } from '@platen/lib/log.ts'
 import type { ClusterClient } from './client.ts'
 import { isConflict, isNotFound } from './error.ts'
 import { acquiredSpec, type LeaseSpec, releasedSpec, renewedSpec, specOf } from './lease-record.ts'
-import { LEASE_HELD_MS_MAX, LEASE_MS, LEASE_RELEASE_MS_MAX, LEASE_RETRY_MS } from './limit.ts'
+import { LEASE_HELD_MS_MAX, LEASE_MS, LEASE_RETRY_MS } from './limit.ts'
 import type { KubeObject } from './object.ts'
+
+const SECOND_MS = 1000
+
+/** Longest wait for the release of a lease. If it fails, the lease expires by itself, only later. */
+export const LEASE_RELEASE_MS_MAX = 3 * SECOND_MS
 
 /** Largest random addition to the wait of candidates, as a share of the wait, so that they do not ask together. */
 const LEASE_JITTER_MAX = 0.2

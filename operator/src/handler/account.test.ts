@@ -8,8 +8,7 @@ import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { aTenantResource } from '../../../test/fixture/resource.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
-import { AccountCheck } from './account.ts'
-import { ACCOUNT_RETRY_MS } from './limit.ts'
+import { ACCOUNT_RETRY_MS, AccountCheck } from './account.ts'
 
 const first = aTenantResource({ metadata: { name: 'z-first', createdAt: 1 }, spec: { accountId: 'shared' } })
 const second = aTenantResource({ metadata: { name: 'second', createdAt: 2 }, spec: { accountId: 'shared' } })

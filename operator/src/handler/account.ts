@@ -12,7 +12,11 @@ import { type Finding, fails } from '@platen/settings/compile/condition.ts'
 import { accountErased, accountTaken } from '@platen/settings/compile/tenant/account.ts'
 import { type ErasureOrderStore, erasureEndsAt } from '@platen/settings/publish/order-erasure.ts'
 import type { ResourceView } from '../reconcile/resource-view.ts'
-import { ACCOUNT_RETRY_MS } from './limit.ts'
+
+const SECOND_MS = 1000
+
+/** How often a Tenant looks whether the account that it declares is free by now. */
+export const ACCOUNT_RETRY_MS = 10 * SECOND_MS
 
 interface AccountCheckOptions {
   readonly ports: ErasureOrderStore

@@ -2,8 +2,5 @@
 
 const SECOND_MS = 1000
 
-/** How often a Tenant looks whether the account that it declares is free by now. */
-export const ACCOUNT_RETRY_MS = 10 * SECOND_MS
-
 /** Wait before an inconclusive publish check is repeated, for example after the machine was too busy. */
 export const CHECK_AGAIN_MS = 60 * SECOND_MS

@@ -39,10 +39,15 @@ import { auditSecrets } from '../secret/audit.ts'
 import type { SecretLocation } from '../secret/cluster-secret.ts'
 import { observeSecret } from '../secret/update-secret.ts'
 import { type KeptTopic, runErasures } from './erasure/erasure.ts'
-import { DIRECTORY_AUDIT_MS, RECONCILE_DRAIN_MS } from './limit.ts'
+import { DIRECTORY_AUDIT_MS } from './limit.ts'
 import { previousSettings } from './recovery.ts'
 import { openSealKeyWatch, type SealKeyWatch } from './seal-key.ts'
 import { openUsageReader } from './usage.ts'
+
+const SECOND_MS = 1000
+
+/** How long running reconciles may take to finish when the operator stops. */
+export const RECONCILE_DRAIN_MS = 20 * SECOND_MS
 
 /** Concurrent reconciles of one kind. When one kind is slow, the other kinds still have workers. */
 const RECONCILE_WORKERS_OF_ONE_KIND = (RECONCILE_WORKERS * 3) / 4

@@ -5,9 +5,6 @@ const SECOND_MS = 1000
 /** How often the leader looks whether its seal keys changed. The file of a key is read as often. */
 export const SEAL_KEYS_CHECK_MS = 5 * SECOND_MS
 
-/** How long running reconciles may take to finish when the operator stops. */
-export const RECONCILE_DRAIN_MS = 20 * SECOND_MS
-
 /** How often all published settings are compared with Redis. A manual change in Redis is found within this time. */
 export const DIRECTORY_AUDIT_MS = 60 * SECOND_MS
 
@@ -28,10 +25,3 @@ export const USAGE_EXACT_AFTER_MS = 3600 * SECOND_MS
 
 /** How often figures that stay the same are written again, so that their time tells whether usage can be read. */
 export const USAGE_CONFIRMED_EVERY_MS = 24 * 3600 * SECOND_MS
-
-/**
- * How often the operator looks how far an erasure is, at first and at last: after a tenth of its age. Most are over within minutes, some
- * after eight days. An Erasure without its tenant is looked at as often.
- */
-export const ERASURE_POLL_MS_MIN = 5 * SECOND_MS
-export const ERASURE_POLL_MS_MAX = 600 * SECOND_MS

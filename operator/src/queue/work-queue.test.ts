@@ -4,8 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { type ManualClock, manualClock } from '../../../test/fixture/memory/clock.ts'
 import { seededIds } from '../../../test/fixture/memory/ids.ts'
-import { RECONCILE_BACK_OFF } from './limit.ts'
-import { WorkQueue, type WorkQueueOptions } from './work-queue.ts'
+import { RECONCILE_BACK_OFF, WorkQueue, type WorkQueueOptions } from './work-queue.ts'
 
 interface Counts {
   added: number

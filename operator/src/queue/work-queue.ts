@@ -5,13 +5,18 @@
  *
  * No two workers have the same key at once, and no key is lost: after the last `add`, a full reconcile always starts later.
  */
+
 import assert from 'node:assert/strict'
 import type { ControllerMeter, Priority, WorkState } from '@platen/contract/port/operator-meter.ts'
-import { backOffMs, randomFraction } from '@platen/lib/back-off.ts'
+import { type BackOff, backOffMs, randomFraction } from '@platen/lib/back-off.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Ids } from '@platen/lib/ids.ts'
 import { raceAbort } from '@platen/lib/race.ts'
-import { RECONCILE_BACK_OFF } from './limit.ts'
+
+const SECOND_MS = 1000
+
+/** Wait before a failed key is reconciled again. A conflict is over at once, and a service that is away for long is not asked often. */
+export const RECONCILE_BACK_OFF: BackOff = { msMin: 50, msMax: 60 * SECOND_MS }
 
 export interface WorkQueueOptions {
   /** Returns the group of a key. Without it, all keys are in one group. */

@@ -12,11 +12,11 @@ import { aKeyHash, anApiKeyResource, aPlanResource, aTenantResource } from '../.
 import { openCompilation } from '../compilation/compilation.ts'
 import { WorkQueue } from '../queue/work-queue.ts'
 import type { KindHandler, Prepared } from './kind-handler.ts'
-import { RECONCILE_WORKERS, STATUS_COUNTS_DELAY_MS } from './limit.ts'
+import { RECONCILE_WORKERS } from './limit.ts'
 import { packStatus } from './packed-status.ts'
 import { Propagation } from './propagation.ts'
 import { Publication } from './publication.ts'
-import { Reconciler } from './reconciler.ts'
+import { Reconciler, STATUS_COUNTS_DELAY_MS } from './reconciler.ts'
 import { FINALIZER, hasSameSpec, keyOfResource, type ResourceView } from './resource-view.ts'
 import type { Status } from './status.ts'
 

@@ -19,7 +19,7 @@ import { RECONCILE_MS_MAX } from '../queue/limit.ts'
 import type { WorkQueue } from '../queue/work-queue.ts'
 import type { Events } from './event.ts'
 import type { KindHandler } from './kind-handler.ts'
-import { RECONCILE_WORKERS, REVOKED_MS_MAX, STATUS_COUNTS_DELAY_MS } from './limit.ts'
+import { RECONCILE_WORKERS, REVOKED_MS_MAX } from './limit.ts'
 import { unpackStatus } from './packed-status.ts'
 import type { Propagation } from './propagation.ts'
 import type { InForceSince, Publication } from './publication.ts'
@@ -48,6 +48,11 @@ import {
   type ResourceView,
 } from './resource-view.ts'
 import { mergePatchOf, type Progress, type StatusFields, statusOf } from './status.ts'
+
+const SECOND_MS = 1000
+
+/** Delay of a status write that counts resources. A thousand resources that arrive at once then cost few writes. */
+export const STATUS_COUNTS_DELAY_MS = SECOND_MS
 
 /**
  * How long a status write waits for the resource to be enforced. Most resources are enforced within this time, so one write reports both.

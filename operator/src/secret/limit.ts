@@ -1,8 +1,5 @@
 /** The limits for keys and webhook secrets in the Secrets of a cluster, each with its unit and the reason for its value. */
 
-/** Served rotations that a Secret remembers, so that none is served twice. Nobody goes back further than this in a manifest. */
-export const SECRET_ROTATIONS_KEPT_MAX = 32
-
 /** Wait before asking again whether the Secrets of a namespace are granted. No event reports the grant, as no resource changes. */
 export const SECRETS_GRANT_RETRY_MS = 10_000
 

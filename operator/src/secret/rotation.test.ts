@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { SECRET_ROTATIONS_KEPT_MAX } from './limit.ts'
 import {
   overlapEndIn,
   readRotationRequest,
   rotationAnnotations,
+  SECRET_ROTATIONS_KEPT_MAX,
   SERVED_ANNOTATION,
   servedRotations,
   servedRotationText,

@@ -4,7 +4,9 @@
  */
 import type { Instant } from '@platen/lib/brand.ts'
 import { INSTANT_FORMAT, parseInstant } from '@platen/lib/instant.ts'
-import { SECRET_ROTATIONS_KEPT_MAX } from './limit.ts'
+
+/** Served rotations that a Secret remembers, so that none is served twice. Nobody goes back further than this in a manifest. */
+export const SECRET_ROTATIONS_KEPT_MAX = 32
 
 /** Annotation of a Secret: the rotations it has served, the last one at the end. */
 export const SERVED_ANNOTATION = 'platen.dev/rotated'

@@ -5,9 +5,9 @@ import { expect, test } from 'vitest'
 import { NEVER, SILENT, UNCOUNTED } from '../../../test/fixture/build.ts'
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
-import { openBrowserSource } from './browser-source.ts'
+import { BROWSER_BUSY_MS_MAX, BROWSER_PING_EVERY_MS, openBrowserSource } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'
-import { BROWSER_BUSY_MS_MAX, BROWSER_IDLE_MS_MAX, BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
+import { BROWSER_IDLE_MS_MAX, BROWSER_PING_MS_MAX } from './limit.ts'
 
 function aBrowser(
   ping: RunningBrowser['ping'] = async () => {},

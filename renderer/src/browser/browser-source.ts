@@ -12,7 +12,15 @@ import type { Log } from '@platen/lib/log.ts'
 import { raceAbort } from '@platen/lib/race.ts'
 import { type Availability, trackAvailability } from '../port/availability.ts'
 import type { RunningBrowser } from './launch.ts'
-import { BROWSER_BUSY_MS_MAX, BROWSER_IDLE_MS_MAX, BROWSER_PING_EVERY_MS, BROWSER_PING_MS_MAX } from './limit.ts'
+import { BROWSER_IDLE_MS_MAX, BROWSER_PING_MS_MAX } from './limit.ts'
+
+const SECOND_MS = 1000
+
+/** How often a browser is pinged. Renders in a hung browser cannot end, and most have more time than this. */
+export const BROWSER_PING_EVERY_MS = 2 * SECOND_MS
+
+/** How long it may do other things before it answers: what one page makes of work until it is ended takes it some seconds. */
+export const BROWSER_BUSY_MS_MAX = 20 * SECOND_MS
 
 /** It is available when a browser can take new pages, or was ended because nobody needs it. */
 export interface BrowserSource extends AsyncDisposable, Availability {
@@ -146,29 +154,29 @@ function openLaunches(launch: () => Promise<RunningBrowser>): Launches {
   }
 }
 
-interface Rest {
+interface IdleTimer {
   /** Somebody wants a page. */
   interrupt(): void
   /** That one needs it no longer. */
   resume(): void
 }
 
-/** Calls `onRest` each time that nobody has wanted a page for `BROWSER_IDLE_MS_MAX`, until `closing` aborts. */
-export function openRest(
+/** Calls `onIdle` each time that nobody has wanted a page for `BROWSER_IDLE_MS_MAX`, until `closing` aborts. */
+export function openIdleTimer(
   { clock, closing }: { readonly clock: Clock; readonly closing: AbortSignal },
-  onRest: () => Promise<void>,
-): Rest {
+  onIdle: () => Promise<void>,
+): IdleTimer {
   let wanted = 0
   let interruption = new AbortController()
   const begin = () => {
     interruption = new AbortController()
     const { signal } = interruption
-    const rest = async () => {
-      await onRest()
+    const idle = async () => {
+      await onIdle()
       // Again later: a browser that was starting meanwhile is not needed either.
       if (!signal.aborted) begin()
     }
-    clock.sleep(BROWSER_IDLE_MS_MAX, AbortSignal.any([closing, signal])).then(rest, () => undefined)
+    clock.sleep(BROWSER_IDLE_MS_MAX, AbortSignal.any([closing, signal])).then(idle, () => undefined)
   }
   begin()
   return {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { facesWithoutLarge } from '../../../test/fixture/asset.ts'
 import { aFolder } from '../../../test/fixture/lifetime.ts'
 import { defaultFaces } from '../template/asset/font/default-fonts.ts'
 import { writeFontConfig } from './font-config.ts'
@@ -23,8 +24,9 @@ test('names the folders of its fonts, which have them, and a cache of its own', 
   expect(existsSync(join(folder, 'font-cache'))).toBe(true)
 })
 
-test('names no folder of a large font that is not wanted', async () => {
-  const file = await writeFontConfig(aFolder(), defaultFaces(['ja']))
+test('names no folder of a font that is not there', async () => {
+  const japanese = defaultFaces().filter(({ family }) => family === 'Noto Sans JP')
+  const file = await writeFontConfig(aFolder(), [...facesWithoutLarge(), ...japanese])
   const folders = readFileSync(file, 'utf8').match(/(?<=<dir>).*(?=<\/dir>)/g) ?? []
   const large = folders.filter((each) => /noto-(sans-(sc|tc|jp|kr)|color-emoji)/.test(each))
   expect(large).toEqual([

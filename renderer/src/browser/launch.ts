@@ -17,9 +17,13 @@ import type { Clock } from '@platen/lib/clock.ts'
 import { raceAbort } from '@platen/lib/race.ts'
 import { launch, type Process } from '@puppeteer/browsers'
 import { type Browser, type CDPSession, connect, defaultArgs } from 'puppeteer'
-import { BROWSER_LAUNCH_MS_MAX } from './limit.ts'
 import type { PageBudget } from './message-reader.ts'
 import { openPipeTransport, type PipeTransport } from './transport.ts'
+
+const SECOND_MS = 1000
+
+/** How long a browser may take to start: 0.3 s, some seconds on an overloaded machine. Puppeteer has no limit of its own for a pipe. */
+export const BROWSER_LAUNCH_MS_MAX = 15 * SECOND_MS
 
 /** A document has lost its browser or must leave it. Another document in that browser may be the cause. */
 export class BrowserLost extends Error {
@@ -143,8 +147,8 @@ export async function launchBrowser(settings: LaunchSettings, signal: AbortSigna
     await running.kill()
     ended.throwIfAborted()
     const { exitCode, signalCode } = nodeProcess
-    const lastWords = started.getRecentLogs().slice(-LAST_LINES_MAX).join('\n').slice(-LAST_WORDS_CHARS_MAX)
-    throw new Error(`Chromium ended before it answered (${exitCode ?? signalCode}): ${lastWords}`, { cause })
+    const lastLines = started.getRecentLogs().slice(-LAST_LINES_MAX).join('\n').slice(-LAST_LINES_CHARS_MAX)
+    throw new Error(`Chromium ended before it answered (${exitCode ?? signalCode}): ${lastLines}`, { cause })
   }
 }
 
@@ -171,7 +175,7 @@ export function environmentOf(fontConfigFile: string, profile: string): Record<s
 }
 
 const LAST_LINES_MAX = 12
-const LAST_WORDS_CHARS_MAX = 2000
+const LAST_LINES_CHARS_MAX = 2000
 
 /** Removes what browsers of an earlier process left in `profileDir`. Creates the folder if there is none. */
 export async function removeStaleProfiles(profileDir: string): Promise<void> {

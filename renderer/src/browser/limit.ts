@@ -3,16 +3,12 @@
 const KIB = 1024
 const MIB = 1024 * KIB
 const SECOND_MS = 1000
-const HOUR_MS = 3600 * SECOND_MS
 
 /**
  * Memory of the process that one page of the html engine has: the document, its layout, its images, and all that its scripts fill. Within
  * it Chromium prints a document of the most pages allowed, all text, or a table of 12,000 rows.
  */
 export const PAGE_MEMORY_BYTES_MAX = 3072 * MIB
-
-/** Age after which a browser is replaced, for the same reason as a thread's. */
-export const BROWSER_AGE_MS_MAX = 6 * HOUR_MS
 
 /** Memory above which a browser is replaced, in MiB: so much for itself and once more for each page. A new page has 20. */
 export const BROWSER_KEPT_MIB_MAX = 512
@@ -24,26 +20,8 @@ export const PAGE_KEPT_MIB_MAX = 128
  */
 export const BROWSER_IDLE_MS_MAX = 180 * SECOND_MS
 
-/** Minimum interval between two measurements of a browser's memory. The system adds it up process by process. */
-export const BROWSER_MEMORY_CHECK_EVERY_MS = 5 * SECOND_MS
-
-/** How long a browser may take to start: 0.3 s, some seconds on an overloaded machine. Puppeteer has no limit of its own for a pipe. */
-export const BROWSER_LAUNCH_MS_MAX = 15 * SECOND_MS
-
-/** How often a browser is pinged. Renders in a hung browser cannot end, and most have more time than this. */
-export const BROWSER_PING_EVERY_MS = 2 * SECOND_MS
-
 /** How long a browser may do nothing after a ping. It needs a millisecond, some seconds on an overloaded machine. */
 export const BROWSER_PING_MS_MAX = 5 * SECOND_MS
-
-/** How long it may do other things before it answers: what one page makes of work until it is ended takes it some seconds. */
-export const BROWSER_BUSY_MS_MAX = 20 * SECOND_MS
-
-/**
- * Characters of HTML after which a page is cleared. Chromium keeps the address of each image that a page has shown, and a `data:` URL is a
- * long one: a thousand documents with an image of 160 KB each made a page 160 MB larger.
- */
-export const PAGE_KEPT_CHARS_MAX = 8 * MIB
 
 /** Dialogs (`alert` and the like) of one document that are answered. A loop of them would keep this process as busy as the page. */
 export const PAGE_DIALOGS_MAX = 20

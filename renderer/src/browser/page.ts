@@ -14,17 +14,25 @@ import { firstAborted, raceAbort } from '@platen/lib/race.ts'
 import { type BrowserContext, type CDPSession, type Page, ProtocolError } from 'puppeteer'
 import type { StyleAnswer } from '../template/html/lint/ignored.ts'
 import { type Finding, findingsOf } from './document/finding.ts'
-import { openCutFinder, shrinkage } from './document/fit.ts'
 import { type Inspection, load, nextLoad, type PrintDocument } from './document/load.ts'
 import type { PageMemory } from './document/memory.ts'
-import { printNumbered } from './document/numbered.ts'
+import { findShrinking, openCutFinder } from './document/overflow.ts'
+import { printWithPageNumbers } from './document/page-numbers.ts'
 import { answerRequests, type Requests } from './document/request.ts'
 import { mayMove } from './document/script/still-script.ts'
 import { styleScript } from './document/script/style-script.ts'
-import { isSmall } from './document/small.ts'
+import { isSmall } from './document/small-pdf.ts'
 import { BrowserLost, type RunningBrowser } from './launch.ts'
-import { PAGE_DIALOGS_MAX, PAGE_KEPT_CHARS_MAX } from './limit.ts'
+import { PAGE_DIALOGS_MAX } from './limit.ts'
 import { EVENT_BYTES_MAX, EVENTS_MAX, type PageBudget } from './message-reader.ts'
+
+const MIB = 1024 * 1024
+
+/**
+ * Characters of HTML after which a page is cleared. Chromium keeps the address of each image that a page has shown, and a `data:` URL is a
+ * long one: a thousand documents with an image of 160 KB each made a page 160 MB larger.
+ */
+export const PAGE_KEPT_CHARS_MAX = 8 * MIB
 
 const SECOND_MS = 1000
 /** How long the render thread or the browser may take to end or restart after a deadline. The slot works again within it. */
@@ -219,7 +227,7 @@ function openDocuments(parts: PageParts): {
       const loadedAt = clock.monotonic()
       const cuts = openCutFinder(document, loaded)
       const early = cuts.beforePrint()
-      const printing = printNumbered(session, { ...document, ...loaded, isSmall: isSmall(document) })
+      const printing = printWithPageNumbers(session, { ...document, ...loaded, isSmall: isSmall(document) })
       const { styleQuestions } = document
       const asking = styleQuestions === undefined ? undefined : loaded.run<StyleAnswer>(styleScript(styleQuestions))
       const [inspection, { pdf, findings: lost }, cut, styles] = await Promise.all([
@@ -228,7 +236,7 @@ function openDocuments(parts: PageParts): {
         early,
         asking,
       ])
-      const shrunk = await shrinkage(session, loaded, pdf)
+      const shrunk = await findShrinking(session, loaded, pdf)
       const findings = [
         // A link whose page is not known is told of once.
         ...findingsOf(inspection, requests).filter(

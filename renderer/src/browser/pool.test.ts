@@ -7,9 +7,15 @@ import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import type { RunningBrowser } from './launch.ts'
 import * as limit from './limit.ts'
 import type { PrintPage } from './page.ts'
-import { openPagePool, openUsages, type PoolSettings } from './pool.ts'
+import {
+  BROWSER_AGE_MS_MAX,
+  BROWSER_MEMORY_CHECK_EVERY_MS,
+  openPagePool,
+  openUsages,
+  type PoolSettings,
+} from './pool.ts'
 
-const { BROWSER_AGE_MS_MAX, BROWSER_IDLE_MS_MAX, BROWSER_KEPT_MIB_MAX, PAGE_KEPT_MIB_MAX } = limit
+const { BROWSER_IDLE_MS_MAX, BROWSER_KEPT_MIB_MAX, PAGE_KEPT_MIB_MAX } = limit
 const [ACME, ROAD] = ['acme' as TenantId, 'roadrunner' as TenantId]
 
 /** A pool over fake pages and browsers that only know whether they are alive. */
@@ -373,7 +379,7 @@ test.for([
   await render(ACME)
   await setImmediate()
   weight.mib = mib
-  await clock.advance(limit.BROWSER_MEMORY_CHECK_EVERY_MS)
+  await clock.advance(BROWSER_MEMORY_CHECK_EVERY_MS)
   await render(ACME)
   await setImmediate()
   expect(browsers).toHaveLength(count)
@@ -384,7 +390,7 @@ test('looks at the memory of a browser now and then, not after each document', a
   const { render, clock, weight } = aPool()
   for (let round = 0; round < 100; round += 1) {
     await render(ACME)
-    await clock.advance(limit.BROWSER_MEMORY_CHECK_EVERY_MS / 50)
+    await clock.advance(BROWSER_MEMORY_CHECK_EVERY_MS / 50)
   }
   expect(weight.looks).toBe(1)
 })

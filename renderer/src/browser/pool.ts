@@ -10,10 +10,19 @@ import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Log } from '@platen/lib/log.ts'
 import { raceAbort } from '@platen/lib/race.ts'
-import { type BrowserSource, openRest } from './browser-source.ts'
+import { type BrowserSource, openIdleTimer } from './browser-source.ts'
 import type { RunningBrowser } from './launch.ts'
-import { BROWSER_AGE_MS_MAX, BROWSER_KEPT_MIB_MAX, BROWSER_MEMORY_CHECK_EVERY_MS, PAGE_KEPT_MIB_MAX } from './limit.ts'
+import { BROWSER_KEPT_MIB_MAX, PAGE_KEPT_MIB_MAX } from './limit.ts'
 import type { PrintPage } from './page.ts'
+
+const SECOND_MS = 1000
+const HOUR_MS = 3600 * 1000
+
+/** Age after which a browser is replaced, for the same reason as a thread's. */
+export const BROWSER_AGE_MS_MAX = 6 * HOUR_MS
+
+/** Minimum interval between two measurements of a browser's memory. The system adds it up process by process. */
+export const BROWSER_MEMORY_CHECK_EVERY_MS = 5 * SECOND_MS
 
 /** Renders after which a warm page is replaced. A new page costs as much CPU as ten small documents. */
 const PAGE_RENDERS_MAX = 1000
@@ -88,7 +97,7 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
     sparePage.refill()
   }
 
-  const atRest = openRest(ports, async () => {
+  const idleTimer = openIdleTimer(ports, async () => {
     for (const page of idle) void lifecycle.close(page)
     idle.clear()
     sparePage.discard()
@@ -110,11 +119,11 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
   sparePage.refill()
   return {
     async acquire(request, signal) {
-      atRest.interrupt()
+      idleTimer.interrupt()
       try {
         return await acquire(request, signal)
       } catch (error) {
-        atRest.resume()
+        idleTimer.resume()
         throw error
       }
     },
@@ -126,7 +135,7 @@ export function openPagePool(ports: PoolPorts, settings: PoolSettings): PagePool
       else await lifecycle.close(page)
       void lifecycle.checkMemory(page.browser)
       closeUnusable()
-      atRest.resume()
+      idleTimer.resume()
     },
   }
 }

@@ -2,21 +2,11 @@
 import type { BackOff } from '@platen/lib/back-off.ts'
 
 const SECOND_MS = 1000
-const HOUR_MS = 3600 * SECOND_MS
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/**
- * Nodes of a document that react-pdf's own pagination may lay out again if the fast one breaks pages differently. Its time grows with the
- * square of their number: this many, a table of 600 rows of six cells, take about 2.5 s.
- */
-export const PLAIN_LAYOUT_NODES_MAX = 8000
-
 /** Heap and buffers of one render thread, in MiB as V8 counts them. Unpacking an image with the most pixels takes three quarters of it. */
 export const RENDER_THREAD_HEAP_MIB_MAX = 1024
-
-/** Age after which a render thread is replaced: growth too slow to notice otherwise starts over four times a day. */
-export const RENDER_THREAD_AGE_MS_MAX = 6 * HOUR_MS
 
 /**
  * Memory that a render thread may keep after a render, in MiB: the heap it has claimed from the system and the memory beside it, QuickJS
@@ -48,15 +38,6 @@ export const LOW_NICENESS = 5
  */
 export const RENDER_THREAD_IDLE_MS = 60 * SECOND_MS
 
-/** Wait before restarting a thread that died before it was ready. */
-export const RESTART_BACK_OFF: BackOff = { msMin: 100, msMax: 10 * SECOND_MS }
-
-/**
- * How long a cold thread that can take a task must be idle before it is warmed up. When a process starts, its cores are busy with what the
- * first document needs.
- */
-export const WARM_UP_AFTER_MS = SECOND_MS
-
 /**
  * Time between two memory checks of a busy thread, and how much its heap may grow in that time before V8 ends the process. One MiB less than
  * the limit of a thread: with 2 GiB in all, V8 lets a heap quadruple before it collects old objects, and with less only double.
@@ -81,18 +62,6 @@ export const CHECK_MS_MAX = 30 * SECOND_MS
 
 /** How long a tenant waits for its next publish check after one without an answer. The next may have none, too. */
 export const CHECK_BACK_OFF: BackOff = { msMin: 2 * SECOND_MS, msMax: 600 * SECOND_MS }
-
-/**
- * How long a check may wait for a busy thread before a second one starts: a check that hangs delays others no longer. A start takes half of
- * this, and a check some hundredths of a second.
- */
-export const CHECK_PATIENCE_MS = 2 * SECOND_MS
-
-/** How long idle threads of the publish check are kept. Starting them takes half a second, as long as a few checks. */
-export const CHECK_THREADS_IDLE_MS = 10 * SECOND_MS
-
-/** Concurrent fetches of one tenant; a browser opens six connections to a host. With more, this service could be used to attack others. */
-export const EGRESS_AT_ONCE_MAX = 8
 
 /** Fetched files that one renderer process caches (LRU), and for how long. Images change rarely, and a change shows after this time. */
 export const EGRESS_CACHE_BYTES_MAX = 64 * MIB

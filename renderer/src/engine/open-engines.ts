@@ -1,5 +1,4 @@
 /** Opens the engines of one process: the threads they share, and a browser if there is one. */
-import type { LargeFont } from '@platen/contract/domain/large-font.ts'
 import type { CheckFault, CheckRequest } from '@platen/contract/domain/template-check.ts'
 import type { Egress } from '@platen/contract/port/egress.ts'
 import type { EngineMeter } from '@platen/contract/port/renderer-meter.ts'
@@ -36,8 +35,6 @@ export interface EnginesOptions {
    * delays the first document of the other. Absent means at once.
    */
   readonly reactPdfAfter?: Promise<unknown>
-  /** The large fonts to use of those that are there. Absent means all. */
-  readonly fonts?: readonly LargeFont[] | undefined
   /** How templates reach the hosts that they list. */
   readonly egress: Egress
   readonly clock: Clock
@@ -64,7 +61,7 @@ export async function openEngines(options: EnginesOptions): Promise<Engines> {
     restarted: (part, reason) => late.meter?.restarted(part, reason),
     launching: (launch, signal) => late.meter?.launching(launch, signal) ?? launch(),
   }
-  const faces = defaultFaces(options.fonts)
+  const faces = defaultFaces()
   const pools = openPools(options, {
     kinds: executablePath === undefined ? kinds.filter((kind) => kind !== 'fill') : kinds,
     faces: withMemory(faces),

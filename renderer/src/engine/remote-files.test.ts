@@ -7,8 +7,8 @@ import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { aRenderWork } from '../../../test/fixture/render/work.ts'
 import type { RenderWork } from '../port/engine.ts'
 import { FilesNeeded } from '../template/asset/remote-images.ts'
-import { EGRESS_AT_ONCE_MAX, EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS } from './limit.ts'
-import { NO_REMOTE_FILES, openRemoteFiles, type RemoteFiles } from './remote-files.ts'
+import { EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS } from './limit.ts'
+import { EGRESS_AT_ONCE_MAX, NO_REMOTE_FILES, openRemoteFiles, type RemoteFiles } from './remote-files.ts'
 
 const URL_OF_IT = 'https://a.test/a.png'
 

@@ -16,7 +16,10 @@ import type { RenderWork } from '../port/engine.ts'
 import { shared } from '../port/shared-bytes.ts'
 import type { RemoteFile } from '../template/asset/remote-images.ts'
 import { FilesNeeded } from '../template/asset/remote-images.ts'
-import { EGRESS_AT_ONCE_MAX, EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS } from './limit.ts'
+import { EGRESS_CACHE_BYTES_MAX, EGRESS_CACHE_MS } from './limit.ts'
+
+/** Concurrent fetches of one tenant; a browser opens six connections to a host. With more, this service could be used to attack others. */
+export const EGRESS_AT_ONCE_MAX = 8
 
 /** How often a document is started with the files it has: for most files, for those only layout shows, and for page numbers that move. */
 const EGRESS_ROUNDS_MAX = 5

@@ -5,16 +5,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { NEVER } from '../../../test/fixture/build.ts'
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { FakeThread } from '../../../test/fixture/render/fake-thread.ts'
-import {
-  CHECK_BACK_OFF,
-  CHECK_CPU_MS_MAX,
-  CHECK_MS_MAX,
-  CHECK_PATIENCE_MS,
-  CHECK_THREADS_IDLE_MS,
-  CHECKS_AT_ONCE,
-  HEAP_CHECK_MS,
-} from './limit.ts'
-import { openTemplateChecker } from './template-checker.ts'
+import { CHECK_BACK_OFF, CHECK_CPU_MS_MAX, CHECK_MS_MAX, CHECKS_AT_ONCE, HEAP_CHECK_MS } from './limit.ts'
+import { CHECK_PATIENCE_MS, CHECK_THREADS_IDLE_MS, openTemplateChecker } from './template-checker.ts'
 import type { ThreadMessage } from './thread/message.ts'
 import type { PoolWorker } from './thread/start.ts'
 

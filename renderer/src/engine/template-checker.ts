@@ -11,9 +11,20 @@ import { backOffMs } from '@platen/lib/back-off.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import { type FairSemaphoreOptions, openFairSemaphore } from '@platen/lib/fair-semaphore.ts'
 import { messageOf } from '@platen/lib/thrown.ts'
-import { CHECK_BACK_OFF, CHECK_MS_MAX, CHECK_PATIENCE_MS, CHECK_THREADS_IDLE_MS, CHECKS_AT_ONCE } from './limit.ts'
+import { CHECK_BACK_OFF, CHECK_MS_MAX, CHECKS_AT_ONCE } from './limit.ts'
 import { spawnThreadFor } from './thread/start.ts'
 import { openThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
+
+const SECOND_MS = 1000
+
+/**
+ * How long a check may wait for a busy thread before a second one starts: a check that hangs delays others no longer. A start takes half of
+ * this, and a check some hundredths of a second.
+ */
+export const CHECK_PATIENCE_MS = 2 * SECOND_MS
+
+/** How long idle threads of the publish check are kept. Starting them takes half a second, as long as a few checks. */
+export const CHECK_THREADS_IDLE_MS = 10 * SECOND_MS
 
 interface CheckThreadsOptions extends Pick<ThreadPoolOptions, 'clock' | 'spawn' | 'checkCpuMsMax'> {
   /** Whether templates will be checked soon. Then the first thread starts at once, else with the first check. */

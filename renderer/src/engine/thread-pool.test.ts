@@ -6,17 +6,10 @@ import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { FakeThread } from '../../../test/fixture/render/fake-thread.ts'
 import { ENGINE_START_MS_MAX } from '../port/availability.ts'
 import type { RenderWork } from '../port/engine.ts'
-import {
-  HEAP_CHECK_MS,
-  RENDER_THREAD_AGE_MS_MAX,
-  RENDER_THREAD_IDLE_MS,
-  RENDER_THREAD_KEPT_MIB_MAX,
-  SPARE_AFTER_MS,
-  WARM_UP_AFTER_MS,
-} from './limit.ts'
+import { HEAP_CHECK_MS, RENDER_THREAD_IDLE_MS, RENDER_THREAD_KEPT_MIB_MAX, SPARE_AFTER_MS } from './limit.ts'
 import type { RenderTask } from './thread/message.ts'
 import type { PoolWorker } from './thread/start.ts'
-import { openThreadPool, type ThreadPoolOptions } from './thread-pool.ts'
+import { openThreadPool, RENDER_THREAD_AGE_MS_MAX, type ThreadPoolOptions, WARM_UP_AFTER_MS } from './thread-pool.ts'
 
 // No test reads the work.
 const TASK: Extract<RenderTask, { kind: 'fill' }> = { kind: 'fill', work: {} as RenderWork }

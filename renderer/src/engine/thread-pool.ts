@@ -7,7 +7,7 @@
 
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { EngineMeter, RESTART_REASONS } from '@platen/contract/port/renderer-meter.ts'
-import { backOffMs } from '@platen/lib/back-off.ts'
+import { type BackOff, backOffMs } from '@platen/lib/back-off.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import { type Availability, type AvailabilityTracker, trackAvailability } from '../port/availability.ts'
 import type { ConsoleLine } from '../port/engine.ts'
@@ -15,12 +15,9 @@ import { SYNC_PAUSE_MS_MAX } from '../worker/limit.ts'
 import {
   CHECK_CPU_MS_MAX,
   HEAP_CHECK_MS,
-  RENDER_THREAD_AGE_MS_MAX,
   RENDER_THREAD_HEAP_MIB_MAX,
   RENDER_THREAD_IDLE_MS,
   RENDER_THREAD_KEPT_MIB_MAX,
-  RESTART_BACK_OFF,
-  WARM_UP_AFTER_MS,
 } from './limit.ts'
 import {
   errorOf,
@@ -46,6 +43,21 @@ import {
   type Thread,
   unneededThreads,
 } from './thread/state.ts'
+
+const SECOND_MS = 1000
+const HOUR_MS = 3600 * 1000
+
+/** Age after which a render thread is replaced: growth too slow to notice otherwise starts over four times a day. */
+export const RENDER_THREAD_AGE_MS_MAX = 6 * HOUR_MS
+
+/** Wait before restarting a thread that died before it was ready. */
+const RESTART_BACK_OFF: BackOff = { msMin: 100, msMax: 10 * SECOND_MS }
+
+/**
+ * How long a cold thread that can take a task must be idle before it is warmed up. When a process starts, its cores are busy with what the
+ * first document needs.
+ */
+export const WARM_UP_AFTER_MS = SECOND_MS
 
 /** Renders after which a render thread is replaced. The first four hundred are slower, as V8 compiles. Memory and age may come first. */
 const RENDER_THREAD_RENDERS_MAX = 10_000

@@ -15,18 +15,18 @@ import type { Json } from '@platen/lib/brand.ts'
 import { suggestion } from '@platen/lib/suggestion.ts'
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 import type { ConsoleLine } from '../port/engine.ts'
-import {
-  SANDBOX_CHECK_INTERRUPTS_MAX,
-  SANDBOX_MEMORY_BYTES_MAX,
-  SANDBOX_STACK_BYTES_MAX,
-  SANDBOX_TREE_CHARS_MAX,
-} from './limit.ts'
+import { SANDBOX_CHECK_INTERRUPTS_MAX, SANDBOX_MEMORY_BYTES_MAX, SANDBOX_STACK_BYTES_MAX } from './limit.ts'
 import { keeping, openConsole } from './sandbox/console.ts'
 import { type FormatterDefaults, LONG_QUESTION, openFormatter, QUESTION_CHARS_MAX } from './sandbox/intl.ts'
 import { holdsMoreValues, TREE_VALUES_MAX } from './sandbox/json.ts'
 import { type Machine, type MemoryImage, openMachineFactory } from './sandbox/machine.ts'
 import { SHIM } from './sandbox/shim.ts'
 import { type Program, TEMPLATE_FILE } from './tsx/transpile.ts'
+
+const MIB = 1024 * 1024
+
+/** Characters of the element tree that leaves the sandbox. It is read at once, and is several times as large in memory. */
+const SANDBOX_TREE_CHARS_MAX = 64 * MIB
 
 export interface Evaluation {
   /** The nodes that the component returned, as `shim.ts` describes them. Untrusted. */

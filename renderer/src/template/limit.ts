@@ -16,14 +16,8 @@ export const LIQUID_MS_MAX = 20 * SECOND_MS
 /** Memory of one template evaluation in QuickJS, including its own megabyte: ten times what a document of ten thousand rows takes. */
 export const SANDBOX_MEMORY_BYTES_MAX = 256 * MIB
 
-/** A QuickJS up to this memory is reused for the next evaluation. Its memory never shrinks, and all of it is overwritten in between. */
-export const SANDBOX_MEMORY_KEPT_BYTES_MAX = 64 * MIB
-
 /** Stack of one template evaluation in QuickJS. */
 export const SANDBOX_STACK_BYTES_MAX = MIB
-
-/** Characters of the element tree that leaves the sandbox. It is read at once, and is several times as large in memory. */
-export const SANDBOX_TREE_CHARS_MAX = 64 * MIB
 
 /**
  * How often QuickJS asks, about every 10,000 branches, whether to continue a publish check: about three seconds of plain computing, a
@@ -37,17 +31,8 @@ export const ELEMENT_DEPTH_MAX = 200
 /** Pixels of one image. react-pdf unpacks a PNG with transparency, and a few kilobytes of zeros can be gigabytes. */
 export const IMAGE_PIXELS_MAX = 25_000_000
 
-/**
- * Size of the text that lists the characters of all fonts of a template on its way into a page. A range of adjacent characters takes
- * little. A font with too many separate ones counts as having every character.
- */
-export const FONT_COVERAGE_CHARS_MAX = 512 * KIB
-
 /** Unpacked size of a font. The largest, Chinese and Japanese, have about 20 MB. A packed megabyte of zeros could be gigabytes. */
 export const FONT_BYTES_MAX = 32 * MIB
-
-/** Characters a `missing_glyph` warning names: enough to know the script, few enough to read. */
-export const MISSING_GLYPHS_NAMED_MAX = 10
 
 /** Characters of filled HTML that are read for faults of its styles and tags: 5000 rows of an invoice, in a tenth of a second. */
 export const LINT_CHARS_MAX = MIB

@@ -11,14 +11,22 @@ import { acceptances, publishMeasured, settingsFor, startMeasured, syncRenders }
 const PICTURES = 9
 const PICTURE_BYTES = 1_000_000
 
-/** A cluster of one API process on a Kafka that is there, with the templates that are measured. */
+/** A cluster on a Kafka that is there, with the templates that are measured. */
 export async function startMeasuredCluster(
   kafka: KafkaServer,
   slots: number,
-  { renderers = 1, settings = {} }: { renderers?: number; settings?: Record<string, string> } = {},
+  {
+    apis = 1,
+    renderers = 1,
+    settings = {},
+  }: Partial<{
+    apis: number
+    renderers: number
+    settings: Record<string, string>
+  }> = {},
 ): Promise<ClusterService> {
   const env = { ...settingsFor(slots), PLATEN_CHROMIUM: 'none', ...settings }
-  const service = await startClusterService(env, { kafka, renderers })
+  const service = await startClusterService(env, { kafka, apis, renderers })
   await publishMeasured(service, album())
   return service
 }

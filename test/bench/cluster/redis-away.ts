@@ -12,7 +12,7 @@ import { startMeasuredCluster } from './case.ts'
 
 const ROUNDS = 3
 const WARM_UP = 20
-/** Of how many processes this is to be one: what the limit says then tells who has decided. */
+/** API processes, of which one is asked: the limit that it states says whether Redis has decided. */
 const REPLICAS = 2
 
 const STATES = ['there', 'down', 'wedged'] as const
@@ -22,7 +22,7 @@ type Call = (typeof CALLS)[number]
 
 export async function* redisAway(scale: number): AsyncGenerator<Figure> {
   await using kafka = await startKafka({ isMeasured: true })
-  await using service = await startMeasuredCluster(kafka, 1, { settings: { PLATEN_API_REPLICAS: `${REPLICAS}` } })
+  await using service = await startMeasuredCluster(kafka, 1, { apis: REPLICAS })
   const { redis } = service
   const invoice = { template: 'invoice', engine: 'react_pdf', data: invoiceData(10) }
   const finished = await submit(service, MEASURED_LIVE, invoice)

@@ -20,7 +20,7 @@ test(`a neighbour is served while Redis is wedged (seed ${SEED})`, async () => {
     redis,
     manifests: bothTenants(),
     engines: ['react_pdf', 'html'],
-    settings: { PLATEN_CONCURRENCY: `${SLOTS}` },
+    settings: { PLATEN_RENDER_SLOTS: `${SLOTS}` },
   })
   const service = cluster.at(0)
   // It sends a render again that is refused for a while: a machine that stalls for a second may refuse one.

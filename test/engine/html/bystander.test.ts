@@ -1,9 +1,10 @@
 /** What becomes of documents beside others that take their browser from them: they come out, and no attempt of theirs is counted. */
+
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
 import type { Manifest } from '@platen/contract/domain/render.ts'
 import type { Clock } from '@platen/lib/clock.ts'
-import { BROWSER_PING_EVERY_MS } from '@platen/renderer/browser/limit.ts'
+import { BROWSER_PING_EVERY_MS } from '@platen/renderer/browser/browser-source.ts'
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
 import { runWorker } from '@platen/renderer/worker.ts'
 import { describe, expect, test, vi } from 'vitest'

@@ -11,13 +11,13 @@ import { openPageMemory } from '@platen/renderer/browser/document/memory.ts'
 import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { writeFontConfig } from '@platen/renderer/browser/font-config.ts'
 import {
+  BROWSER_LAUNCH_MS_MAX,
   chromiumFlags,
   type LaunchSettings,
   launchBrowser,
   type RunningBrowser,
 } from '@platen/renderer/browser/launch.ts'
-import { BROWSER_LAUNCH_MS_MAX, PAGE_KEPT_CHARS_MAX } from '@platen/renderer/browser/limit.ts'
-import { openPage } from '@platen/renderer/browser/page.ts'
+import { openPage, PAGE_KEPT_CHARS_MAX } from '@platen/renderer/browser/page.ts'
 import type { CDPSession } from 'puppeteer'
 import { describe, expect, test, vi } from 'vitest'
 import { NEVER, SILENT } from '../../fixture/build.ts'

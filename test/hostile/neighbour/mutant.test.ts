@@ -59,9 +59,9 @@ const CASES: readonly Case[] = [
     mutant: {
       name: 'counts what is refused of all keys as one',
       file: '/api/src/traffic/throttle.ts',
-      find: 'openTokenBuckets({ perMinute, namesMax: KEYS_COUNTED_MAX, clock })',
+      find: 'openTokenBuckets({ perMinute, namesMax: CALLERS_COUNTED_MAX, clock })',
       replace: `(({ waitMs, take }) => ({ waitMs: (_, tokens) => waitMs('', tokens), take: (_, tokens) => take('', tokens) }))(
-        openTokenBuckets({ perMinute, namesMax: KEYS_COUNTED_MAX, clock }),
+        openTokenBuckets({ perMinute, namesMax: CALLERS_COUNTED_MAX, clock }),
       )`,
     },
     attack: 'a thousand requests that are refused',

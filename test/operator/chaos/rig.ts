@@ -63,7 +63,7 @@ export async function startChaosRig(): Promise<ChaosRig> {
       cluster: {
         settings: { PLATEN_SEAL_KEY: sealKey.toString('base64') },
         settingsOf: (name, at) =>
-          name === 'operator' ? { PLATEN_KUBECONFIG: kubeconfigs[at] ?? '', ...mutantOptions(mutant) } : {},
+          name === 'operator' ? { KUBECONFIG: kubeconfigs[at] ?? '', ...mutantOptions(mutant) } : {},
       },
     }),
   )

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { RequestContext } from '@kubernetes/client-node'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openClusterClient } from '@platen/operator/cluster/client.ts'
-import { clusterOf, loadKubeConfig } from '@platen/operator/cluster/kubeconfig.ts'
+import { clusterOf, loadKubeConfig, namespaceOf } from '@platen/operator/cluster/kubeconfig.ts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { NEVER, rejectionOf } from '../../fixture/build.ts'
 import { aFolder } from '../../fixture/lifetime.ts'
@@ -23,11 +23,11 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-function written(cluster: object, user: object = { token: TOKEN }): Promise<void> {
+function written(cluster: object, user: object = { token: TOKEN }, context: object = {}): Promise<void> {
   const config = {
     clusters: [{ name: 'c', cluster }],
     users: [{ name: 'u', user }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', ...context } }],
     'current-context': 'x',
   }
   return writeFile(file, JSON.stringify(config))
@@ -40,6 +40,14 @@ test('a kubeconfig says where the API server is, and with what to ask it', async
   const request = new RequestContext('https://api.example.test:6443/base/api', 'GET')
   await config.applySecurityAuthentication(request)
   expect(request.getHeaders()).toEqual({ Authorization: `Bearer ${TOKEN}` })
+})
+
+test('the namespace of the operator is that of the context, and platen if it names none', async () => {
+  const cluster = { server: 'https://api.example.test' }
+  await written(cluster, undefined, { namespace: 'documents' })
+  expect(namespaceOf(loadKubeConfig(file))).toBe('documents')
+  await written(cluster)
+  expect(namespaceOf(loadKubeConfig(file))).toBe('platen')
 })
 
 test('a proxy is gone through', async () => {

@@ -56,8 +56,7 @@ beforeAll(async () => {
           // That nobody renders is seen by nobody here, and every answer is wanted as it is.
           const own = {
             PLATEN_ENGINES: 'react_pdf,html',
-            PLATEN_ADDRESS_REFUSALS_PER_MINUTE: '1000000',
-            PLATEN_KEY_REFUSALS_PER_MINUTE: '1000000',
+            PLATEN_REFUSALS_PER_MINUTE: '1000000',
           }
           return at === 0 ? { ...own, PLATEN_REDIS_URL: `redis://127.0.0.1:${slow.port}` } : own
         },

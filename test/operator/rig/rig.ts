@@ -107,7 +107,7 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
       // Nobody asks for one.
       kafka: { broker: '127.0.0.1:1' },
       ...options,
-      kube: { kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA), namespace: OPERATOR_NAMESPACE, operators },
+      kube: { kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA), operators },
     }),
   )
   const clock = systemClock()
@@ -137,9 +137,10 @@ export async function startRig({ operators = 1, kube: own, cluster: options = {}
     async leader() {
       const { body } = await kube.request({ path: LEASE_PATH })
       const { holderIdentity = '' } = (body['spec'] ?? {}) as { readonly holderIdentity?: string }
-      const leader = cluster.processes('operator')[Number(/operator-(\d)/.exec(holderIdentity)?.[1] ?? 0)]
-      if (leader === undefined) throw new Error(`there is no operator ${holderIdentity}`)
-      return leader
+      const [first, ...others] = cluster.processes('operator')
+      if (first === undefined) throw new Error('there is no operator')
+      const isHolder = (each: ServerProcess) => holderIdentity.includes(`-${each.pid()}_`)
+      return others.find(isHolder) ?? first
     },
     async rested() {
       const declared = await Promise.all(KINDS.map((kind) => kube.request({ path: pathOf(collectionOf(kind)) })))

@@ -21,7 +21,7 @@ export interface ClusterOptions {
   /** Where generated keys and identities are kept. */
   readonly dataDir: string
   /** A Kubernetes API whose resources are published by this many operators. Absent = `platen publish` publishes `manifestsDir`. */
-  readonly kube?: { readonly kubeconfig: string; readonly namespace: string; readonly operators: number }
+  readonly kube?: { readonly kubeconfig: string; readonly operators: number }
   /** Ports of the API processes, one for each process. 0 = any free port. */
   readonly apiPorts: readonly number[]
   /** Engines to start a renderer for. */
@@ -188,12 +188,10 @@ function recipesOf(
       }),
     isReady: async (_place, _signal, log) => /^watching /m.test(log()),
   }
-  const access = kube && { PLATEN_KUBECONFIG: kube.kubeconfig, PLATEN_NAMESPACE: kube.namespace }
+  const access = kube && { KUBECONFIG: kube.kubeconfig }
   return {
     publish: kube === undefined ? [publish] : [],
-    operator: Array.from({ length: kube?.operators ?? 0 }, (_, at) =>
-      deployable('operator', { ...env, ...access, PLATEN_INSTANCE: `operator-${at}` }),
-    ),
+    operator: Array.from({ length: kube?.operators ?? 0 }, () => deployable('operator', { ...env, ...access })),
     api: apiPorts.map((port) => ({
       ...deployable('api', { ...env, PLATEN_ENGINES: engines.join(',') }),
       ...(port !== 0 && { port }),

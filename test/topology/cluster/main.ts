@@ -10,7 +10,7 @@ import { findChromium } from '@platen/renderer/browser/executable.ts'
 import { findBinary } from '../server/binary.ts'
 import { ADMIN, type KubeServer } from '../server/kube.ts'
 import { type Cluster, type ClusterOptions, SERVICE_BUCKET, startCluster } from './cluster.ts'
-import { OPERATOR_NAMESPACE, OPERATOR_PERSONA, startInstalledKube } from './kube.ts'
+import { OPERATOR_PERSONA, startInstalledKube } from './kube.ts'
 import { renderSample } from './sample-render.ts'
 
 const PORT_DEFAULT = 8080
@@ -57,7 +57,7 @@ async function optionsIn(env: NodeJS.ProcessEnv): Promise<ClusterOptions> {
 }
 
 async function accessTo(kube: KubeServer): Promise<NonNullable<ClusterOptions['kube']>> {
-  return { kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA), namespace: OPERATOR_NAMESPACE, operators: OPERATORS }
+  return { kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA), operators: OPERATORS }
 }
 
 /** Returns the settings of this process, without those that the cluster sets itself. */

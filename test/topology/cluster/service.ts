@@ -28,9 +28,9 @@ export async function startClusterService(
   env: Record<string, string>,
   { manifests = fixtureManifests(), ...options }: TestClusterOptions = {},
 ): Promise<ClusterService> {
-  const { PLATEN_CHROMIUM: chromium, PLATEN_RENDER_SLOTS: slots, ...others } = env
+  const { PLATEN_CHROMIUM: chromium, ...settings } = env
   const cluster = await startTestCluster({
-    settings: { ...others, ...(slots && { PLATEN_CONCURRENCY: slots }) },
+    settings,
     engines: chromium === 'none' ? ['react_pdf'] : ENGINES,
     buckets: BUCKETS,
     manifests,

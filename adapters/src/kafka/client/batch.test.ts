@@ -3,8 +3,8 @@ import type { Message } from 'kafkajs'
 import { expect, test } from 'vitest'
 import { NEVER } from '../../../../test/fixture/build.ts'
 import { manualClock } from '../../../../test/fixture/memory/clock.ts'
-import { KAFKA_BATCH_BYTES_MAX, KAFKA_ENQUEUE_MS_MAX, KAFKA_SEND_MS_MAX, KAFKA_SENDS_MAX } from '../limit.ts'
-import { batchSends } from './batch.ts'
+import { KAFKA_ENQUEUE_MS_MAX } from '../limit.ts'
+import { batchSends, KAFKA_BATCH_BYTES_MAX, KAFKA_SEND_MS_MAX, KAFKA_SENDS_MAX } from './batch.ts'
 
 interface Request {
   readonly topic: string

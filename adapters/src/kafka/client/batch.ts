@@ -7,7 +7,19 @@ import type { Clock } from '@platen/lib/clock.ts'
 import { raceAbort } from '@platen/lib/race.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { Message } from 'kafkajs'
-import { KAFKA_BATCH_BYTES_MAX, KAFKA_ENQUEUE_MS_MAX, KAFKA_SEND_MS_MAX, KAFKA_SENDS_MAX } from '../limit.ts'
+import { KAFKA_ENQUEUE_MS_MAX } from '../limit.ts'
+
+const SECOND_MS = 1000
+const KIB = 1024
+
+/** After this time a send fails and its outcome is unknown. A caller that must not give up sends again. */
+export const KAFKA_SEND_MS_MAX = 6 * SECOND_MS
+
+/** Sends in progress of one process. Above that, the broker does not keep up, and more sends would only wait. */
+export const KAFKA_SENDS_MAX = 10_000
+
+/** Maximum size of one request for a topic, unless one record alone is larger: half of what brokers accept by default. */
+export const KAFKA_BATCH_BYTES_MAX = 512 * KIB
 
 /** Makes one request. Rejects with the error that the caller of `send` gets. */
 type SendBatch = (topic: string, messages: readonly Message[]) => Promise<void>

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import type { KafkaMessage } from 'kafkajs'
 
 /** A record that was read. A log without it is not the log that was read. */
-export interface Witness {
+export interface KnownRecord {
   readonly offset: number
   readonly fingerprint: string
 }
@@ -20,8 +20,12 @@ export function storedFingerprint(metadata: string | null | undefined): string |
   return /^[0-9a-f]{16}$/.test(metadata ?? '') ? (metadata ?? undefined) : undefined
 }
 
-/** Returns the witness that a fetched record is. */
-export function witnessOf({ offset, key, timestamp }: Pick<KafkaMessage, 'offset' | 'key' | 'timestamp'>): Witness {
+/** Names a fetched record by its offset and its content. */
+export function knownRecordOf({
+  offset,
+  key,
+  timestamp,
+}: Pick<KafkaMessage, 'offset' | 'key' | 'timestamp'>): KnownRecord {
   const content = createHash('sha256')
     .update(`${timestamp} `)
     .update(key ?? '')
@@ -31,9 +35,9 @@ export function witnessOf({ offset, key, timestamp }: Pick<KafkaMessage, 'offset
 /** Looks for known records in a log while it is fetched. */
 interface Search {
   /** From here on the log must have these records. */
-  begin(witnesses: readonly Witness[]): void
+  begin(records: readonly KnownRecord[]): void
   /** Returns a record that the log does not have: it has another one in its place, or ends before it. */
-  missing(fetched: readonly KafkaMessage[], highWatermark: number): Witness | undefined
+  missing(fetched: readonly KafkaMessage[], highWatermark: number): KnownRecord | undefined
   /** Takes the records up to the last fetched one for found. Retention may have deleted some of them. */
   goOn(fetched: readonly KafkaMessage[]): void
   isOver(): boolean
@@ -41,16 +45,16 @@ interface Search {
 
 /** Opens a search for nothing. */
 export function openSearch(): Search {
-  let open: readonly Witness[] = []
+  let open: readonly KnownRecord[] = []
   return {
-    begin(witnesses) {
-      open = witnesses
+    begin(records) {
+      open = records
     },
     missing(fetched, highWatermark) {
       const found = new Map(fetched.map((message) => [Number(message.offset), message]))
       return open.find(({ offset, fingerprint }) => {
         const message = found.get(offset)
-        return offset >= highWatermark || (message !== undefined && witnessOf(message).fingerprint !== fingerprint)
+        return offset >= highWatermark || (message !== undefined && knownRecordOf(message).fingerprint !== fingerprint)
       })
     },
     goOn(fetched) {

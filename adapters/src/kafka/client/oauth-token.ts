@@ -2,7 +2,13 @@
 import type { Clock } from '@platen/lib/clock.ts'
 import { readBounded } from '@platen/lib/read-bounded.ts'
 import { messageOf } from '@platen/lib/thrown.ts'
-import { KAFKA_TOKEN_BYTES_MAX, KAFKA_TOKEN_MS_MAX } from '../limit.ts'
+
+const KIB = 1024
+const SECOND_MS = 1000
+
+/** How long the token endpoint may take, and the size of its answer. A connection waits for it within the time it has to authenticate. */
+const KAFKA_TOKEN_MS_MAX = 2.5 * SECOND_MS
+export const KAFKA_TOKEN_BYTES_MAX = 64 * KIB
 
 export interface OauthClient {
   readonly tokenUrl: string
@@ -17,7 +23,6 @@ interface Token {
   readonly until: number
 }
 
-const SECOND_MS = 1000
 /** The part of its life for which a token is used. In the rest, the broker could find that it has expired. */
 const USED_SHARE = 0.8
 
@@ -26,7 +31,7 @@ const USED_SHARE = 0.8
  * is wrong with the answer, without the credentials or the token.
  */
 export function oauthTokens(clock: Clock): (client: OauthClient) => Promise<string> {
-  let kept: { readonly client: string; readonly token: Token } | undefined
+  let cached: { readonly client: string; readonly token: Token } | undefined
   const requests = new Map<string, Promise<Token>>()
   const requestOnce = (client: OauthClient, key: string) => {
     const running = requests.get(key)
@@ -37,9 +42,9 @@ export function oauthTokens(clock: Clock): (client: OauthClient) => Promise<stri
   }
   return async (client) => {
     const key = JSON.stringify(client)
-    if (kept?.client === key && clock.monotonic() < kept.token.until) return kept.token.value
+    if (cached?.client === key && clock.monotonic() < cached.token.until) return cached.token.value
     const token = await requestOnce(client, key)
-    kept = { client: key, token }
+    cached = { client: key, token }
     return token.value
   }
 }

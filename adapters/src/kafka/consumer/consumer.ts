@@ -13,7 +13,7 @@ import { retryWhileUnavailable } from '@platen/lib/retry.ts'
 import { openSerialQueue } from '@platen/lib/serial-queue.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { Consumer, ConsumerCrashEvent, EachBatchPayload } from 'kafkajs'
-import type { Witness } from '../client/fingerprint.ts'
+import type { KnownRecord } from '../client/fingerprint.ts'
 import { groupMember } from '../client/member.ts'
 import { type KafkaConnection, throwUnavailable } from '../connect.ts'
 import { retryTransient } from '../group.ts'
@@ -24,13 +24,17 @@ import {
   KAFKA_JOIN_MS_MAX,
   KAFKA_REQUEST_MS_MAX,
   KAFKA_SESSION_MS,
-  KAFKA_SILENCE_MS_MAX,
 } from '../limit.ts'
 import { type Lag, type Partition, partitionName, type StoredRecord } from '../partition/partition.ts'
 import type { Position } from '../partition/watermark.ts'
 import { Assignment } from './assignment.ts'
 import type { ConsumedRecord, ConsumerSettings, GroupConsumer } from './group-consumer.ts'
 import { type PartitionStart, readStarts } from './start.ts'
+
+const SECOND_MS = 1000
+
+/** A consumer without any sign for this long, not even a failed attempt to reach a broker, has stopped for good. */
+export const KAFKA_SILENCE_MS_MAX = 60 * SECOND_MS
 
 /** Partitions of a fetch that are received at a time: more than any of our topics has. */
 const KAFKA_PARTITIONS_AT_ONCE = 64
@@ -301,7 +305,7 @@ class Member implements GroupConsumer {
   }
 
   /** Forgets everything about a partition whose log is another one than before, as it lacks a record that was read. */
-  #replace(before: Partition, { offset }: Witness): Partition {
+  #replace(before: Partition, { offset }: KnownRecord): Partition {
     const { topic, partition } = before
     const { group } = this.#settings
     this.#connection.log.warn({ group, topic, partition, offset }, 'kafka lost records, reading again')
@@ -343,7 +347,7 @@ class Member implements GroupConsumer {
   }
 
   /** Reads a log that is not the one that was read before: after the committed offset, unless that is one of the other log. */
-  #startOver(before: Partition, missing: Witness): void {
+  #startOver(before: Partition, missing: KnownRecord): void {
     const isCommitted = missing.offset === (before.committed ?? 0) - 1
     const partition = this.#replace(before, missing)
     partition.hasOtherLog = true

@@ -1,8 +1,7 @@
 import type { KafkaMessage } from 'kafkajs'
 import { describe, expect, test } from 'vitest'
-import { witnessOf } from '../client/fingerprint.ts'
-import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '../limit.ts'
-import { openPartition } from './partition.ts'
+import { knownRecordOf } from '../client/fingerprint.ts'
+import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX, openPartition } from './partition.ts'
 import { openWatermark } from './watermark.ts'
 
 describe('a partition', () => {
@@ -74,7 +73,7 @@ describe('a partition', () => {
     { name: 'has lost the record before its start to retention', timestamp: '1', from: 5, end: 9, missing: undefined },
   ])('of which the log $name', ({ timestamp, from, end, missing }) => {
     const partition = aPartition()
-    partition.startAt({ offset: 5, fingerprint: witnessOf(messages(1)[0] as KafkaMessage).fingerprint }, 5)
+    partition.startAt({ offset: 5, fingerprint: knownRecordOf(messages(1)[0] as KafkaMessage).fingerprint }, 5)
     expect(partition.missing(messages(3, { from, timestamp }), end)?.offset).toBe(missing)
   })
 

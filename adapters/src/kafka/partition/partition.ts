@@ -1,8 +1,15 @@
 /** One partition as its consumer holds it: the buffered records, and which records are done. */
 import type { KafkaMessage } from 'kafkajs'
-import { openSearch, type Witness, witnessOf } from '../client/fingerprint.ts'
-import { KAFKA_BUFFERED_BYTES_MAX, KAFKA_UNCOMMITTED_RECORDS_MAX } from '../limit.ts'
+import { type KnownRecord, knownRecordOf, openSearch } from '../client/fingerprint.ts'
 import type { Position, Watermark } from './watermark.ts'
+
+const KIB = 1024
+
+/** Bytes of one partition that a consumer holds before they are taken. The last fetch may exceed it. */
+export const KAFKA_BUFFERED_BYTES_MAX = 64 * KIB
+
+/** Records of one partition between the oldest unfinished and the newest fetched one: what a crash delivers again. */
+export const KAFKA_UNCOMMITTED_RECORDS_MAX = 1000
 
 /** The records left in an assigned partition. */
 export interface Lag {
@@ -44,7 +51,7 @@ export interface Partition {
    */
   checkFrom(next: number): number
   /** Returns a known record that is not in the log that was fetched: it is another log, such as an older copy. */
-  missing(messages: readonly KafkaMessage[], highWatermark: number): Witness | undefined
+  missing(messages: readonly KafkaMessage[], highWatermark: number): KnownRecord | undefined
   /** Buffers the fetched records, except known ones. Returns how many were added. */
   add(messages: readonly KafkaMessage[], highWatermark: number): number
   /** Takes the next record; it is in hand from now on. */
@@ -101,8 +108,8 @@ export function openPartition(topic: string, partition: number, watermark: Water
       end = highWatermark
       search.goOn(messages)
       const fresh = messages.flatMap((message) => {
-        const witness = witnessOf(message)
-        return watermark.begin(witness) ? [storedAs({ topic, partition, ...witness }, message)] : []
+        const known = knownRecordOf(message)
+        return watermark.begin(known) ? [storedAs({ topic, partition, ...known }, message)] : []
       })
       waiting.put(fresh)
       return fresh.length

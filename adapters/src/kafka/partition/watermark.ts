@@ -1,4 +1,4 @@
-import type { Witness } from '../client/fingerprint.ts'
+import type { KnownRecord } from '../client/fingerprint.ts'
 
 /**
  * The progress in one partition: the offset before which every record is done. Records are done in any order, but a group has only one
@@ -9,7 +9,7 @@ import type { Witness } from '../client/fingerprint.ts'
  */
 export interface Watermark {
   /** Registers a fetched record. Returns whether to hand it out: false if it is in hand or done already. */
-  begin(record: Witness): boolean
+  begin(record: KnownRecord): boolean
   /** Marks a record as done. May be repeated, and the record may be unknown here. */
   done(offset: number): void
   /** The record is no longer in hand and not done: if fetched again, it is handed out again. Only after the partition was revoked. */
@@ -19,7 +19,7 @@ export interface Watermark {
   /** The number of records from the oldest one that is not done to the newest. */
   pendingCount(): number
   /** The record with the highest offset that was ever fetched. All that is known here holds only for a log that contains it. */
-  last(): Witness | undefined
+  last(): KnownRecord | undefined
   /** Every record below this offset is done: it is committed. While nothing was fetched, it may be lower than before. */
   pass(offset: number): void
   /** The partition was revoked: the next fetch may begin at any offset. Records in hand or done stay known. */
@@ -38,12 +38,12 @@ export function openWatermark(): Watermark {
   /** Every record below this offset is done. */
   let low = 0
   /** Records fetched since the last reset, from the position on, ascending. Complete, although offsets themselves may have gaps. */
-  let begun: Witness[] = []
+  let begun: KnownRecord[] = []
   /** The offset after the last fetched record. */
   let next: number | undefined
-  let last: Witness | undefined
+  let last: KnownRecord | undefined
   /** The last fetched record below the position. */
-  let before: Witness | undefined
+  let before: KnownRecord | undefined
   const known = new Map<number, 'open' | 'done'>()
 
   const advance = () => {
@@ -102,17 +102,17 @@ export function openWatermark(): Watermark {
   }
 }
 
-function laterOf(known: Witness | undefined, fetched: Witness): Witness {
+function laterOf(known: KnownRecord | undefined, fetched: KnownRecord): KnownRecord {
   return known !== undefined && known.offset > fetched.offset ? known : fetched
 }
 
-function positionAfter(before: Witness | undefined, offset: number | undefined): Position | undefined {
+function positionAfter(before: KnownRecord | undefined, offset: number | undefined): Position | undefined {
   if (offset === undefined) return undefined
   return { offset, fingerprint: before?.offset === offset - 1 ? before.fingerprint : undefined }
 }
 
 /** Inserts a record. Offsets come in order, except those that are fetched again. */
-function insert(sorted: Witness[], record: Witness): void {
+function insert(sorted: KnownRecord[], record: KnownRecord): void {
   let at = sorted.length
   for (let last = sorted[at - 1]; last !== undefined && last.offset >= record.offset; last = sorted[at - 1]) {
     if (last.offset === record.offset) return

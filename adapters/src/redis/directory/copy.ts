@@ -4,11 +4,19 @@ import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import type { Log } from '@platen/lib/log.ts'
 import type { RedisConnection } from '../connect.ts'
-import { DIRECTORY_LOADS_MAX, DIRECTORY_REGRESSION_MS } from '../limit.ts'
+import { DIRECTORY_LOADS_MAX } from '../limit.ts'
 import { type Delta, fieldsOf } from './delta.ts'
 import { type Meta, readDeltas, readMeta, scanFields, unreadable } from './layout.ts'
 import { EMPTY, openSnapshotBuilder } from './snapshot-builder.ts'
 import { type Kind, valueReader } from './value.ts'
+
+const SECOND_MS = 1000
+
+/**
+ * How long a revision lower than the one in force must persist to be believed. By then a watching publisher has repaired what a lagging
+ * replica lost.
+ */
+export const DIRECTORY_REGRESSION_MS = 15 * SECOND_MS
 
 export interface DirectoryCopy {
   /** Empty and at revision 0 before the first load. */

@@ -46,7 +46,7 @@ export const NO_VALUES: Values = {
  */
 export function valueWriter(stored: () => Values): (snapshot: DirectorySnapshot) => Values {
   const convert = openConverters()
-  const respelled = (kind: Kind, text: string) => {
+  const canonicalOf = (kind: Kind, text: string) => {
     const value = converted(text, convert[kind])
     return value && canonicalJson(value)
   }
@@ -54,10 +54,10 @@ export function valueWriter(stored: () => Values): (snapshot: DirectorySnapshot)
   const tenantShards: MappedShards<TenantId, Tenant, string> = new WeakMap()
   const keyShards: MappedShards<KeyHash, ApiKey, string> = new WeakMap()
   const serializer =
-    <One extends object>(kind: Kind, spell: (one: One) => string) =>
+    <One extends object>(kind: Kind, serialize: (one: One) => string) =>
     (one: One, name: string) => {
-      const [text, previous] = [spell(one), stored()[kind].get(name)]
-      return previous !== undefined && (previous === text || respelled(kind, previous) === text) ? previous : text
+      const [text, previous] = [serialize(one), stored()[kind].get(name)]
+      return previous !== undefined && (previous === text || canonicalOf(kind, previous) === text) ? previous : text
     }
   const tenantText = serializer('tenants', serializeTenant)
   const keyText = serializer('keys', serializeKey)
@@ -115,12 +115,12 @@ function serializeTemplate({ tenant: _tenant, code: _code, variablesSchema, ...v
 
 /** Caches what was made of an object, for as long as the object lives. */
 function memoize<Made>(): (of: object, make: () => Made) => Made {
-  const kept = new WeakMap<object, Made>()
+  const cache = new WeakMap<object, Made>()
   return (of, make) => {
-    const found = kept.get(of)
+    const found = cache.get(of)
     if (found !== undefined) return found
     const made = make()
-    kept.set(of, made)
+    cache.set(of, made)
     return made
   }
 }

@@ -1,15 +1,9 @@
 /** Settings of Kafka. */
-import { KAFKA_EVENTS_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import { anyText, BASE_URL, BOOLEAN, type Format, integer, matching, oneOf, parseHosts } from '../format.ts'
 import { mapped, optional, setting, table } from '../setting.ts'
 import { tlsFaults, tlsSettings } from './tls.ts'
 
-/** Charges of a month are computed from its events, and the longest month has 31 days. Nothing here needs more than a year. */
-const KAFKA_EVENT_DAYS_MIN = 32
-const KAFKA_EVENT_DAYS_MAX = 400
-
 const PORT_DEFAULT = 9092
-const DAY_MS = 24 * 3600 * 1000
 
 const BROKERS: Format<readonly string[]> = {
   wanted: 'hosts such as kafka-1:9092, separated by commas',
@@ -25,7 +19,6 @@ const PREFIX = matching(/^[A-Za-z0-9._-]{1,100}$/, 'letters, digits, dots, dashe
 /** The maximum is more than a broker should have for one topic, and more than the number of renderers anyone starts. */
 const PARTITIONS = integer([1, 200])
 const COPIES = integer([1, 9])
-const EVENT_DAYS = integer([KAFKA_EVENT_DAYS_MIN, KAFKA_EVENT_DAYS_MAX])
 
 const TABLE = table(
   {
@@ -63,45 +56,30 @@ const TABLE = table(
       description: 'Prefix of the names of topics and groups, such as `pdf.`, for a shared Kafka.',
     }),
     partitions: optional('PLATEN_KAFKA_PARTITIONS', PARTITIONS, {
-      default: '12 for sync, 24 for async and bulk',
+      default: '12 for sync and events, 24 for async and bulk',
       description:
-        'Partitions of the topics that renders wait in, set when the topics are created: the maximum number of renderers that serve a lane at once.',
+        'Partitions of the topics of renders and of `render.events`, set when the topics are created: the maximum number of renderers that serve a lane at once, and of `events` processes.',
     }),
     replicas: optional('PLATEN_KAFKA_REPLICATION', COPIES, {
       default: "the brokers'",
-      description: 'Replication factor of each topic, set when the topic is created.',
-    }),
-    inSyncMin: optional('PLATEN_KAFKA_IN_SYNC_MIN', COPIES, {
-      default: "the brokers'",
       description:
-        '`min.insync.replicas` of each topic, set when the topic is created: how many replicas must have a record before it counts as written; at most `PLATEN_KAFKA_REPLICATION`.',
-    }),
-    eventPartitions: setting('PLATEN_KAFKA_EVENT_PARTITIONS', PARTITIONS, {
-      default: '12',
-      description:
-        'Partitions of `render.events`, set when the topic is created: the maximum number of `events` processes that share it.',
-    }),
-    eventDays: setting('PLATEN_KAFKA_EVENT_DAYS', EVENT_DAYS, {
-      default: `${KAFKA_EVENTS_KEPT_MS / DAY_MS}`,
-      description: `Days for which \`render.events\` keeps events, set when the topic is created: ${EVENT_DAYS.range}. The charges of a month are rebuilt from these events.`,
+        'Replication factor of each topic, set when the topic is created. All replicas but one must then have a record before it counts as written (`min.insync.replicas`).',
     }),
   },
-  ({ mechanism, username, password, tokenUrl, scope, isTls = false, ca, cert, key, replicas = 0, inSyncMin = 0 }) => [
+  ({ mechanism, username, password, tokenUrl, scope, isTls = false, ca, cert, key }) => [
     new Set([mechanism, username, password].map((part) => part === undefined)).size > 1 &&
       'PLATEN_KAFKA_SASL, PLATEN_KAFKA_USERNAME and PLATEN_KAFKA_PASSWORD are set together or not at all',
     (mechanism === 'oauthbearer') !== (tokenUrl !== undefined) &&
       'PLATEN_KAFKA_OAUTH_TOKEN_URL and PLATEN_KAFKA_SASL=oauthbearer are set together',
     scope !== undefined && tokenUrl === undefined && 'PLATEN_KAFKA_OAUTH_SCOPE needs PLATEN_KAFKA_OAUTH_TOKEN_URL',
     ...tlsFaults('PLATEN_KAFKA', { ca, cert, key }, { isTls, needed: 'PLATEN_KAFKA_TLS=true' }),
-    // With fewer copies than this, older brokers accept no record, and newer ones silently require fewer copies.
-    inSyncMin > replicas && 'PLATEN_KAFKA_IN_SYNC_MIN needs a PLATEN_KAFKA_REPLICATION as high',
   ],
 )
 
 /** The settings of processes that use Kafka: those of the connection, and those of the topics that they create. */
 export const KAFKA_SETTINGS = mapped(TABLE, (values) => {
   const { brokers, mechanism, username, password, tokenUrl, scope, isTls, ca, cert, key } = values
-  const { prefix, partitions, replicas, inSyncMin, eventPartitions, eventDays } = values
+  const { prefix, partitions, replicas } = values
   return {
     connection: {
       brokers,
@@ -114,12 +92,12 @@ export const KAFKA_SETTINGS = mapped(TABLE, (values) => {
     topics: {
       prefix,
       replicas,
-      inSyncMin,
-      eventsKeptMs: eventDays * DAY_MS,
-      partitions: {
-        ...(partitions !== undefined && { sync: partitions, async: partitions, bulk: partitions }),
-        events: eventPartitions,
-      },
+      // One broker may be away. With one replica, it is the one that counts.
+      inSyncMin: replicas && Math.max(1, replicas - 1),
+      partitions:
+        partitions === undefined
+          ? undefined
+          : { sync: partitions, async: partitions, bulk: partitions, events: partitions },
     },
   }
 })

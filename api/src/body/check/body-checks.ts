@@ -12,7 +12,6 @@ import { threadEnv } from '@platen/lib/thread-env.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { Piscina } from 'piscina'
 import { BODY_CHECK_MS_MAX, BODY_PARSED_INLINE_BYTES_MAX } from '../limit.ts'
-import type { FitTask } from './fit.ts'
 import { type ParseBatchTask, type ParsedBatch, parseBatch } from './parse-batch.ts'
 import {
   bytesOf,
@@ -22,6 +21,7 @@ import {
   parseRequest,
   type RequestData,
 } from './parse-request.ts'
+import type { ValidationTask } from './validate.ts'
 
 const SECOND_MS = 1000
 /**
@@ -61,10 +61,10 @@ const YOUNG_GENERATION_MIB = 12
 /** Starts the first thread now, and others when needed. Closing ends them, whatever they do. */
 export function openBodyChecks(clock: Clock): BodyChecks {
   const run = openThreads(clock)
-  const spelt = new WeakMap<JsonObject, string>()
-  const spell = (schema: JsonObject): string => {
-    const text = spelt.get(schema) ?? JSON.stringify(schema)
-    spelt.set(schema, text)
+  const texts = new WeakMap<JsonObject, string>()
+  const serialize = (schema: JsonObject): string => {
+    const text = texts.get(schema) ?? JSON.stringify(schema)
+    texts.set(schema, text)
     return text
   }
   const parseInThread = async <Request>(
@@ -78,14 +78,14 @@ export function openBodyChecks(clock: Clock): BodyChecks {
     const { code, message, reason, details } = answer.refusal
     throw new ServiceError(code, message, { reason, details })
   }
-  const fit = async (
+  const validate = async (
     { tenant, variablesSchema }: Template,
-    { name, bytes }: { readonly name: 'fit' | 'fitBatch'; readonly bytes: () => Uint8Array },
+    { name, bytes }: { readonly name: 'validate' | 'validateBatch'; readonly bytes: () => Uint8Array },
     signal: AbortSignal,
   ): Promise<readonly ErrorDetail[]> => {
     if (takesEverything(variablesSchema)) return []
     const copy = new Uint8Array(bytes())
-    const task: FitTask = { tenant, schema: spell(variablesSchema), data: copy }
+    const task: ValidationTask = { tenant, schema: serialize(variablesSchema), data: copy }
     return await run({ tenant, name, task, transfer: copy.buffer }, signal)
   }
   return {
@@ -97,8 +97,9 @@ export function openBodyChecks(clock: Clock): BodyChecks {
       if (task.bytes.length <= BODY_PARSED_INLINE_BYTES_MAX) return parseBatch(task)
       return await parseInThread<ParsedBatch>({ tenant, name: 'parseBatch', task }, signal)
     },
-    faultsOf: (template, data, signal) => fit(template, { name: 'fit', bytes: () => bytesOf(data) }, signal),
-    faultsOfBatch: (template, lines, signal) => fit(template, { name: 'fitBatch', bytes: () => lines }, signal),
+    faultsOf: (template, data, signal) => validate(template, { name: 'validate', bytes: () => bytesOf(data) }, signal),
+    faultsOfBatch: (template, lines, signal) =>
+      validate(template, { name: 'validateBatch', bytes: () => lines }, signal),
     [Symbol.asyncDispose]: run[Symbol.asyncDispose],
   }
 }
@@ -106,7 +107,7 @@ export function openBodyChecks(clock: Clock): BodyChecks {
 interface ThreadTask {
   readonly tenant: TenantId
   /** An export of `check-thread.ts`. */
-  readonly name: 'parse' | 'parseBatch' | 'fit' | 'fitBatch'
+  readonly name: 'parse' | 'parseBatch' | 'validate' | 'validateBatch'
   readonly task: unknown
   /** The bytes of the task. They are transferred to the thread. */
   readonly transfer: ArrayBuffer

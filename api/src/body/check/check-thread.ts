@@ -1,11 +1,11 @@
 /** The code of a check thread. It runs one task after the other. */
 import { ServiceError } from '@platen/contract/domain/error.ts'
-import { openFitCheck } from './fit.ts'
 import { type ParseBatchTask, type ParsedBatch, parseBatch as parseBatchHere } from './parse-batch.ts'
 import { type ParsedAnswer, type ParsedRequest, type ParseTask, parseRequest } from './parse-request.ts'
+import { openDataValidation } from './validate.ts'
 
-export const fit = openFitCheck()
-export const fitBatch = fit.ofBatch
+export const validate = openDataValidation()
+export const validateBatch = validate.ofBatch
 
 export function parse(task: ParseTask): ParsedAnswer<ParsedRequest> {
   return answerOf(() => parseRequest(task))

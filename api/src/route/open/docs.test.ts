@@ -114,13 +114,6 @@ describe('GET /docs', () => {
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 429, 429])
   })
 
-  test('is not there if the operator wants it so', async () => {
-    const api = anApi({ settings: { hasDocs: false } })
-    const answer = await api.call({ path: '/docs' })
-    expect([answer.statusCode, answer.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }])
-    expect((await api.call({ path: '/openapi.json' })).statusCode).toBe(200)
-  })
-
   test('allows no other method', async () => {
     const answer = await anApi().call({ method: 'POST', path: '/docs' })
     expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'GET, HEAD'])

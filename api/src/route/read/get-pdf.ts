@@ -21,8 +21,11 @@ import type { ApiPorts } from '../../ports.ts'
 import { callerGoneSignal, holdUntilSent } from '../../traffic/answer-end.ts'
 import type { WaitPlaces } from '../../traffic/wait-places.ts'
 import { isExpired, mayWait, notKept, renderOf, syncRecorded } from '../get-render.ts'
-import { PDF_PIECE_BYTES_MAX, POLL_RETRY_AFTER_S } from '../limit.ts'
+import { POLL_RETRY_AFTER_S } from '../limit.ts'
 import { getPdfSchema, QUERY } from './get-pdf.schema.ts'
+
+/** The part of a PDF that a reader holds in memory. Most PDFs are smaller, so they are read in one call. */
+export const PDF_PIECE_BYTES_MAX = 1024 * 1024
 
 interface Route {
   Params: { id: string }

@@ -17,7 +17,8 @@ import {
 import { aTenant, NEVER, NOON } from '../../../../test/fixture/build.ts'
 import { manualClock } from '../../../../test/fixture/memory/clock.ts'
 import { memoryDeliveryLog } from '../../../../test/fixture/memory/delivery-log.ts'
-import { TEST_EVENT_POLL_MS, TEST_EVENT_WAIT_MS, TEST_EVENTS_PER_MINUTE } from '../limit.ts'
+import { TEST_EVENT_WAIT_MS, TEST_EVENTS_PER_MINUTE } from '../limit.ts'
+import { TEST_EVENT_POLL_MS } from './test-webhook.ts'
 
 const PATH = '/api/v1/webhooks/test'
 const GZIPPED = { 'content-type': 'application/json', 'content-encoding': 'gzip' }

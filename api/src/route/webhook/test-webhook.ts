@@ -24,9 +24,12 @@ import type { ApiPorts } from '../../ports.ts'
 import { isUnavailable, malformed } from '../../problem.ts'
 import { Throttled } from '../../traffic/throttle.ts'
 import { openTokenBuckets } from '../../traffic/token-buckets.ts'
-import { TEST_EVENT_KEPT_MS, TEST_EVENT_POLL_MS, TEST_EVENT_WAIT_MS, TEST_EVENTS_PER_MINUTE } from '../limit.ts'
+import { TEST_EVENT_KEPT_MS, TEST_EVENT_WAIT_MS, TEST_EVENTS_PER_MINUTE } from '../limit.ts'
 import { detailOf } from './delivery.ts'
 import { testWebhookSchema } from './test-webhook.schema.ts'
+
+/** How often the delivery log is asked meanwhile. */
+export const TEST_EVENT_POLL_MS = 200
 
 /** Tenants whose test events of the last minute an API process counts. Each takes about 200 bytes. */
 const TEST_EVENTS_TENANTS_MAX = 10_000

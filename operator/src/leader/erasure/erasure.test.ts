@@ -9,8 +9,7 @@ import type { KubeObject } from '../../cluster/object.ts'
 import { type ObjectLocation, pathOf } from '../../cluster/path.ts'
 import { packStatus } from '../../reconcile/packed-status.ts'
 import type { ResourceView } from '../../reconcile/resource-view.ts'
-import { ERASURE_POLL_MS_MAX, ERASURE_POLL_MS_MIN } from '../limit.ts'
-import { reconcileErasure } from './erasure.ts'
+import { ERASURE_POLL_MS_MAX, ERASURE_POLL_MS_MIN, reconcileErasure } from './erasure.ts'
 import type { ErasureView } from './status.ts'
 
 const SECOND = 1000

@@ -36,10 +36,17 @@ import { WorkQueue } from '../../queue/work-queue.ts'
 import { runWorkers } from '../../queue/worker.ts'
 import type { ResourceCache } from '../../reconcile/resource-cache.ts'
 import { mergePatchOf } from '../../reconcile/status.ts'
-import { ERASURE_POLL_MS_MAX, ERASURE_POLL_MS_MIN } from '../limit.ts'
 import { type ErasureView, finishedAtOf, type KeptTopic, type Progress, statusOf } from './status.ts'
 
 const SECOND_MS = 1000
+
+/**
+ * How often the operator looks how far an erasure is, at first and at last: after a tenth of its age. Most are over within minutes, some
+ * after eight days. An Erasure without its tenant is looked at as often.
+ */
+export const ERASURE_POLL_MS_MIN = 5 * SECOND_MS
+export const ERASURE_POLL_MS_MAX = 600 * SECOND_MS
+
 /** Longest wait before a finished Erasure is looked at again. A timer cannot be longer than 24 days. */
 const ERASURE_IDLE_MS_MAX = 24 * 3600 * SECOND_MS
 

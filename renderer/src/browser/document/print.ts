@@ -8,7 +8,7 @@ import { PAGE_DEFAULT } from '../../template/html/page-css.ts'
 import { ANSWER_TOO_LARGE } from '../message-reader.ts'
 import { setDates } from '../pdf.ts'
 import type { LoadedDocument, PrintDocument } from './load.ts'
-import { SMALL_PAGES_MAX } from './small.ts'
+import { SMALL_PAGES_MAX } from './small-pdf.ts'
 
 /** What is printed beside the content of the page: header and footer in its margins, and the date in the metadata. */
 export interface PrintedBeside

@@ -1,9 +1,11 @@
 /** The characters that no font of a document draws. Pure. */
 import type { Warning } from '@platen/contract/domain/warning.ts'
 import type { Font } from 'fontkit'
-import { MISSING_GLYPHS_NAMED_MAX } from '../limit.ts'
 import { EMOJI_FAMILY } from './font/default-fonts.ts'
 import { fallbackFamilies } from './font/script.ts'
+
+/** Characters a `missing_glyph` warning names: enough to know the script, few enough to read. */
+export const MISSING_GLYPHS_NAMED_MAX = 10
 
 /** Controls, blanks, and what Unicode calls ignorable (joiners, variation selectors, soft hyphens). They are invisible. */
 const INVISIBLE = /[\p{Cc}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
@@ -38,7 +40,7 @@ export function missingGlyphs(characters: Iterable<string>, { faces, locale }: G
   const message = `no font of the document has ${named.join(', ')}${more}`
   const present = new Set(faces.map(({ family }) => family))
   const [absent] = distinct.flatMap((character) => absentFamily(character, present, locale) ?? [])
-  const remedy = absent === undefined ? '' : `; this installation lacks the font ${absent} (see PLATEN_FONTS)`
+  const remedy = absent === undefined ? '' : `; this installation lacks the font ${absent}`
   return { code: 'missing_glyph', message: `${message}${remedy}` }
 }
 

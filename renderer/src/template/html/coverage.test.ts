@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest'
-import { aFontOf, anAsset } from '../../../../test/fixture/asset.ts'
+import { aFontOf, anAsset, facesWithoutLarge } from '../../../../test/fixture/asset.ts'
 import { aRenderWork } from '../../../../test/fixture/render/work.ts'
-import { defaultFaces } from '../asset/font/default-fonts.ts'
 import { isVisible } from '../asset/glyph.ts'
-import { FONT_COVERAGE_CHARS_MAX } from '../limit.ts'
-import { openGlyphScan } from './coverage.ts'
+import { FONT_COVERAGE_CHARS_MAX, openGlyphScan } from './coverage.ts'
 import { PLAIN } from './plain.ts'
 
 /** Without the large fonts, so that Han is missing. */
-const scan = openGlyphScan(defaultFaces([]))
+const scan = openGlyphScan(facesWithoutLarge())
 const HAN = anAsset('han.ttf', aFontOf('漢'))
 const work = aRenderWork({
   assets: [HAN],

@@ -13,8 +13,15 @@ import { defaultFaces, EMOJI_FAMILY, type FontFace } from '../asset/font/default
 import { readTable } from '../asset/font/table-file.ts'
 import { isDrawn, isVisible } from '../asset/glyph.ts'
 import { isFontKind, kindOf } from '../asset/kind.ts'
-import { FONT_COVERAGE_CHARS_MAX } from '../limit.ts'
 import { isPlain } from './plain.ts'
+
+const KIB = 1024
+
+/**
+ * Size of the text that lists the characters of all fonts of a template on its way into a page. A range of adjacent characters takes
+ * little. A font with too many separate ones counts as having every character.
+ */
+export const FONT_COVERAGE_CHARS_MAX = 512 * KIB
 
 /** Fonts of templates whose characters a render thread caches, a megabyte each at most. */
 const FONT_COVERAGES_MAX = 32

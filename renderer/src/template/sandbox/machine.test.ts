@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { SANDBOX_MEMORY_KEPT_BYTES_MAX } from '../limit.ts'
-import { openMachineFactory } from './machine.ts'
+import { openMachineFactory, SANDBOX_MEMORY_KEPT_BYTES_MAX } from './machine.ts'
 
 const makeMachine = await openMachineFactory()
 

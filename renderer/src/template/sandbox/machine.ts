@@ -13,7 +13,12 @@ import {
   type QuickJSContext,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core'
-import { SANDBOX_MEMORY_BYTES_MAX, SANDBOX_MEMORY_KEPT_BYTES_MAX, SANDBOX_STACK_BYTES_MAX } from '../limit.ts'
+import { SANDBOX_MEMORY_BYTES_MAX, SANDBOX_STACK_BYTES_MAX } from '../limit.ts'
+
+const MIB = 1024 * 1024
+
+/** A QuickJS up to this memory is reused for the next evaluation. Its memory never shrinks, and all of it is overwritten in between. */
+export const SANDBOX_MEMORY_KEPT_BYTES_MAX = 64 * MIB
 
 export interface Machine {
   readonly context: QuickJSContext

@@ -139,7 +139,6 @@ function portsOn(snapshot: DirectorySnapshot): Parameters<typeof buildApp>[0] {
       serviceBucket: 'platen',
       webhooks: { isHttpAllowed: false, allowCidrs: [] },
       traffic: { ...DEFAULT_TRAFFIC_LIMITS },
-      hasDocs: false,
     },
   }
 }

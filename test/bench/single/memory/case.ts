@@ -2,10 +2,12 @@
  * What the processes take, as the proportional share (PSS) of their trees: idle after a start, under load, and idle again when threads and
  * the browser have ended that nobody needs.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
 import { BROWSER_IDLE_MS_MAX } from '@platen/renderer/browser/limit.ts'
-import { CHECK_THREADS_IDLE_MS, RENDER_THREAD_IDLE_MS } from '@platen/renderer/engine/limit.ts'
+import { RENDER_THREAD_IDLE_MS } from '@platen/renderer/engine/limit.ts'
+import { CHECK_THREADS_IDLE_MS } from '@platen/renderer/engine/template-checker.ts'
 import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../../../fixture/manifests.ts'
 import type { Deployable } from '../../../topology/cluster/cluster.ts'
 import { type ClusterService, startClusterService } from '../../../topology/cluster/service.ts'

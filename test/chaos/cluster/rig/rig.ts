@@ -10,7 +10,7 @@ import { Redis } from 'ioredis'
 import { key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../../../fixture/manifests.ts'
 import { IS_LONG } from '../../../run/form.ts'
 import { type Cluster, SERVICE_BUCKET } from '../../../topology/cluster/cluster.ts'
-import { OPERATOR_NAMESPACE, OPERATOR_PERSONA } from '../../../topology/cluster/kube.ts'
+import { OPERATOR_PERSONA } from '../../../topology/cluster/kube.ts'
 import { startTestCluster } from '../../../topology/cluster/test-cluster.ts'
 import { type FaultProxy, openFaultProxy } from '../../../topology/proxy/fault-proxy.ts'
 import type { Protocol } from '../../../topology/proxy/wire.ts'
@@ -129,12 +129,11 @@ export async function openRig({
   })
   const cluster = stack.use(
     await startTestCluster({
-      settings: { ...LOOPBACK_ALLOWED, PLATEN_CONCURRENCY: IS_LONG ? '2' : '1', ...settings },
+      settings: { ...LOOPBACK_ALLOWED, PLATEN_RENDER_SLOTS: IS_LONG ? '2' : '1', ...settings },
       manifests,
       ...(kube && {
         kube: {
           kubeconfig: await kube.kubeconfig(OPERATOR_PERSONA),
-          namespace: OPERATOR_NAMESPACE,
           operators: 1,
         },
       }),

@@ -5,17 +5,20 @@
 import { FORMAT } from '@platen/contract/domain/format.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import type { RedisConnection } from '../../connect.ts'
-import {
-  DIRECTORY_CHANGE_BYTES_MAX,
-  DIRECTORY_CHANGES_KEPT_MAX,
-  DIRECTORY_FIELDS_PER_CALL,
-  DIRECTORY_LOADS_MAX,
-} from '../../limit.ts'
+import { DIRECTORY_FIELDS_PER_CALL, DIRECTORY_LOADS_MAX } from '../../limit.ts'
 import type { Script } from '../../script.ts'
 import type { Changes } from '../delta.ts'
 import { hashKey } from '../layout.ts'
 import { KINDS, type Kind, type Values } from '../value.ts'
 import type { Change } from './difference.ts'
+
+const KIB = 1024
+
+/** Bytes of one change that is published as a change. A larger one replaces all: the store pays no more, and each reader loads once. */
+export const DIRECTORY_CHANGE_BYTES_MAX = 256 * KIB
+
+/** Changes kept for readers: 32 MiB if all are the largest. A reader that missed more loads everything. */
+export const DIRECTORY_CHANGES_KEPT_MAX = 128
 
 const SECOND_MS = 1000
 /** How long staged data outlives a publisher that died: far longer than staging the next piece takes. */

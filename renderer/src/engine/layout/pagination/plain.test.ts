@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { PLAIN_LAYOUT_NODES_MAX } from '../../limit.ts'
 import type { LayoutNode } from '../inspect/layout-node.ts'
-import { wantsPlain } from './plain.ts'
+import { PLAIN_LAYOUT_NODES_MAX, wantsPlain } from './plain.ts'
 
 type Fields = Omit<LayoutNode, 'children'>
 

@@ -9,9 +9,14 @@ import {
   PAGE_GROUP_MARK,
   type PageGroup,
 } from '../../../template/element/pagination/page-layout.ts'
-import { PLAIN_LAYOUT_NODES_MAX } from '../../limit.ts'
 import { type LayoutNode, lengthOf } from '../inspect/layout-node.ts'
 import type { Instance } from '../instance.ts'
+
+/**
+ * Nodes of a document that react-pdf's own pagination may lay out again if the fast one breaks pages differently. Its time grows with the
+ * square of their number: this many, a table of 600 rows of six cells, take about 2.5 s.
+ */
+export const PLAIN_LAYOUT_NODES_MAX = 8000
 
 /**
  * Whether only the plain pagination can lay a document out. The fast one puts what a page has one below the other, and a page has a height.

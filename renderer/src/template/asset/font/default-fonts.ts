@@ -5,7 +5,6 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { LARGE_FONTS, type LargeFont } from '@platen/contract/domain/large-font.ts'
 import { FALLBACK_FAMILIES, HAN_FAMILIES } from './script.ts'
 
 export interface FontFace {
@@ -44,19 +43,9 @@ export const DEFAULT_FAMILIES: readonly string[] = [
   EMOJI_FAMILY,
 ]
 
-/** The large font that a family is. */
-function largeFontOf(family: string): LargeFont | undefined {
-  if (family === EMOJI_FAMILY || family === COLOR_EMOJI_FAMILY) return 'emoji'
-  return LARGE_FONTS.find((font) => font !== 'emoji' && HAN_FAMILIES[font] === family)
-}
-
-/** The faces that are there, with those of the large fonts that `large` lists. */
-export function defaultFaces(large: readonly LargeFont[] = LARGE_FONTS): readonly FontFace[] {
-  const families = [...DEFAULT_FAMILIES, COLOR_EMOJI_FAMILY].filter((family) => {
-    const font = largeFontOf(family)
-    return font === undefined || large.includes(font)
-  })
-  return families.flatMap(facesOf)
+/** The faces that are there. */
+export function defaultFaces(): readonly FontFace[] {
+  return [...DEFAULT_FAMILIES, COLOR_EMOJI_FAMILY].flatMap(facesOf)
 }
 
 const require = createRequire(import.meta.url)

@@ -4,7 +4,6 @@
  * DejaVu Sans comes first and has Latin, Greek, Cyrillic, Arabic, Hebrew, Armenian, Georgian and many symbols. A family is asked only for
  * the characters of its own script, so a document loads no font that it has no use for.
  */
-import type { LargeFont } from '@platen/contract/domain/large-font.ts'
 
 /** What no script owns: symbols, signs, formulas. */
 const SYMBOLS = '\\p{Script=Common}\\p{Script=Inherited}'
@@ -43,7 +42,7 @@ export const HAN_FAMILIES = {
   'zh-Hant': 'Noto Sans TC',
   ja: 'Noto Sans JP',
   ko: 'Noto Sans KR',
-} as const satisfies Record<Exclude<LargeFont, 'emoji'>, string>
+} as const
 
 /** The languages of each family, as CSS has them in `:lang()`: each is also the beginning of longer ones. All others have the first family. */
 export const HAN_LANGUAGES = [

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aGif, anAsset, anSvg, aPng, aSquare, RED } from '../../../../test/fixture/asset.ts'
-import { isSmall } from './small.ts'
+import { isSmall } from './small-pdf.ts'
 
 const INVOICE = '<!doctype html><title>Invoice</title><img src="asset:logo.png"><p>5 &lt; 6 &amp; &#34;x&#39;</p>'
 const SMALL = { html: INVOICE, assets: [anAsset('logo.png', aSquare(RED))], isScripted: false }

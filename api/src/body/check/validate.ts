@@ -6,10 +6,17 @@ import type { Validator } from '@platen/contract/schema/validator.ts'
 import { compilePublishedSchema } from '@platen/contract/schema/variable/variables-schema.ts'
 import type { JsonObject } from '@platen/lib/brand.ts'
 import { type LruCache, openLruCache } from '@platen/lib/lru-cache.ts'
-import { BATCH_FAULTS_MAX, DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
+import { BATCH_FAULTS_MAX } from '../limit.ts'
 import { dataIn } from './parse-batch.ts'
 
-export interface FitTask {
+/**
+ * Compiled `variables_schema`s that each check thread of an API process caches, in all and of one tenant (LRU). Each is about 100 kB of
+ * functions.
+ */
+export const DATA_VALIDATORS_MAX = 500
+export const DATA_VALIDATORS_OF_ONE_TENANT = 50
+
+export interface ValidationTask {
   readonly tenant: TenantId
   /** As JSON. */
   readonly schema: string
@@ -17,18 +24,18 @@ export interface FitTask {
   readonly data: Uint8Array
 }
 
-interface FitCheck {
-  (task: FitTask): readonly ErrorDetail[]
+interface DataValidation {
+  (task: ValidationTask): readonly ErrorDetail[]
   /** Checks all items of a batch. Paths are those in the body, and there are at most `BATCH_FAULTS_MAX` faults. */
-  readonly ofBatch: (task: FitTask) => readonly ErrorDetail[]
+  readonly ofBatch: (task: ValidationTask) => readonly ErrorDetail[]
 }
 
 /**
- * Opens a check that compiles each schema once and caches those used last. Each tenant has its own share of the cache, so that none
+ * Opens a validation that compiles each schema once and caches those used last. Each tenant has its own share of the cache, so that none
  * displaces the others. Above the limit for all, the tenant that was checked longest ago loses its share. Faults name places in the data
  * and never a value. Throws an `Error` for an invalid schema, which is never published.
  */
-export function openFitCheck(): FitCheck {
+export function openDataValidation(): DataValidation {
   const tenants = openLruCache<LruCache<Validator>>(DATA_VALIDATORS_MAX, ({ size }) => size)
   const validatorOf = (tenant: TenantId, schema: string): Validator => {
     const own = tenants.get(tenant) ?? openLruCache<Validator>(DATA_VALIDATORS_OF_ONE_TENANT)
@@ -39,10 +46,10 @@ export function openFitCheck(): FitCheck {
     return validate
   }
 
-  const check = ({ tenant, schema, data }: FitTask) =>
+  const ofOne = ({ tenant, schema, data }: ValidationTask) =>
     validatorOf(tenant, schema)(JSON.parse(Buffer.from(data).toString()))
-  const ofBatch = ({ tenant, schema, data: lines }: FitTask) => faultsOfBatch(validatorOf(tenant, schema), lines)
-  return Object.assign(check, { ofBatch })
+  const ofBatch = ({ tenant, schema, data: lines }: ValidationTask) => faultsOfBatch(validatorOf(tenant, schema), lines)
+  return Object.assign(ofOne, { ofBatch })
 }
 
 function faultsOfBatch(faultsOf: Validator, lines: Uint8Array): readonly ErrorDetail[] {

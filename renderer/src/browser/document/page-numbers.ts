@@ -13,19 +13,19 @@ import { type PrintedBeside, print } from './print.ts'
 
 const PRINTS_MAX = 3
 
-interface NumberedPrint {
+interface PrintWithPageNumbers {
   readonly pdf: Uint8Array
   /** The links whose target is not there. */
   readonly findings: readonly Finding[]
 }
 
-type NumberedDocument = PrintedBeside & Pick<LoadedDocument, 'run'> & { readonly hasTargetPages?: boolean }
+type DocumentWithPageNumbers = PrintedBeside & Pick<LoadedDocument, 'run'> & { readonly hasTargetPages?: boolean }
 
 /** Prints the document, with the pages of its links if it names them. Throws as `print` does. */
-export async function printNumbered(
+export async function printWithPageNumbers(
   session: CDPSession,
-  { run, hasTargetPages = false, ...beside }: NumberedDocument,
-): Promise<NumberedPrint> {
+  { run, hasTargetPages = false, ...beside }: DocumentWithPageNumbers,
+): Promise<PrintWithPageNumbers> {
   if (!hasTargetPages) return { pdf: await print(session, beside), findings: [] }
   // The width of most page numbers, so that the first print breaks lines as the last one.
   await run(fillIn({}, '00'))

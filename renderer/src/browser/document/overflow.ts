@@ -15,7 +15,7 @@ import {
   FIND_PAGE_AREA,
   FIND_WIDEST,
   type Widest,
-} from './script/fit-script.ts'
+} from './script/overflow-script.ts'
 
 /** Chromium rounds: a page of a few points is a thousandth off. */
 const SHRUNK_BELOW = 0.995
@@ -66,7 +66,7 @@ interface Size {
 }
 
 /** Lays the document out once more at the width of its page, and finds what is too wide. Undefined if the document fits. */
-export async function shrinkage(
+export async function findShrinking(
   session: CDPSession,
   { run }: Pick<LoadedDocument, 'run'>,
   pdf: Uint8Array,

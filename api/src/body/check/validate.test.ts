@@ -1,14 +1,13 @@
 import type { TenantId } from '@platen/contract/domain/tenant.ts'
 import { expect, test } from 'vitest'
-import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT } from '../limit.ts'
-import { openFitCheck } from './fit.ts'
+import { DATA_VALIDATORS_MAX, DATA_VALIDATORS_OF_ONE_TENANT, openDataValidation } from './validate.ts'
 
 const [ACME, GLOBEX] = ['acme' as TenantId, 'globex' as TenantId]
 const schemaOf = (minimum: number) => JSON.stringify({ type: 'object', properties: { a: { minimum } } })
 const dataOf = (value: unknown) => Buffer.from(JSON.stringify(value))
 
 test('names the places that do not fit, and no value', () => {
-  const check = openFitCheck()
+  const check = openDataValidation()
   expect(check({ tenant: ACME, schema: schemaOf(5), data: dataOf({ a: 4 }) })).toEqual([
     { path: '/a', message: 'must be >= 5' },
   ])
@@ -16,7 +15,7 @@ test('names the places that do not fit, and no value', () => {
 })
 
 test('answers by the schema it is asked with, however many others there were', () => {
-  const check = openFitCheck()
+  const check = openDataValidation()
   const count = DATA_VALIDATORS_OF_ONE_TENANT + 5
   for (const round of [1, 2])
     for (let at = 0; at < count; at++)
@@ -27,7 +26,7 @@ test('answers by the schema it is asked with, however many others there were', (
 })
 
 test('answers as many tenants as there may be, and more', () => {
-  const check = openFitCheck()
+  const check = openDataValidation()
   const schema = schemaOf(1)
   const tenants = Array.from({ length: DATA_VALIDATORS_MAX + 20 }, (_, at) => `tenant-${at}` as TenantId)
   for (const tenant of [...tenants, ...tenants.slice(0, 5)])
