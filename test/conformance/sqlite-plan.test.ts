@@ -13,7 +13,7 @@ import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { DELIVERY_STATUSES } from '@platen/contract/domain/delivery.ts'
-import { STATUSES } from '@platen/contract/domain/render.ts'
+import { cancellationOf, STATUSES } from '@platen/contract/domain/render.ts'
 import type { BatchId } from '@platen/contract/domain/render-id.ts'
 import { ENGINES } from '@platen/contract/domain/render-options.ts'
 import { scopeOfRender } from '@platen/contract/port/listed-render.ts'
@@ -120,7 +120,7 @@ async function useLedger(database: Database): Promise<void> {
     else await ledger.renew(claimed.claim, LEASE, NEVER)
   }
   await ledger.cancel(record.id, NEVER)
-  await ledger.complete({ ...aManifest({ record }), canceledAt: NOON }, NEVER)
+  await ledger.complete(cancellationOf(record, NOON), NEVER)
   await ledger.complete(aManifest({ record }), NEVER)
   await ledger.find(record.id, NEVER)
   await ledger.newest(NEVER)

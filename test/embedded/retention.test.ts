@@ -16,7 +16,6 @@ import {
   decodeManifest,
   encodeManifest,
   inputKey,
-  isErased,
   type Manifest,
   manifestKey,
   pdfKey,
@@ -29,7 +28,17 @@ import { EVENTS_KEPT_MS } from '@platen/embedded/store/limit.ts'
 import { keepRetention, type Retention } from '@platen/embedded/store/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { all } from '../conformance/harness.ts'
-import { aFailure, aManifest, anEvent, aRecord, type LogLine, logTo, NEVER, NOON } from '../fixture/build.ts'
+import {
+  aFailure,
+  aManifest,
+  anAbandonedManifest,
+  anEvent,
+  aRecord,
+  type LogLine,
+  logTo,
+  NEVER,
+  NOON,
+} from '../fixture/build.ts'
 import { aFolder } from '../fixture/lifetime.ts'
 import { ACME_LIVE, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
 import { type ManualClock, manualClock } from '../fixture/memory/clock.ts'
@@ -313,11 +322,10 @@ test('the service removes what is past its time when it starts', async () => {
 
 test('an erasure erases what the tenant has, listed or not, and reads no manifest of another', async () => {
   const [sandbox, abandoned, unlisted] = [aRecord({ environment: 'test' }), aRecord(), aRecord()]
-  const canceled = aFailure({ error: { code: 'canceled', message: 'nobody waits' } })
   const own = [
     await end(aRecord()),
     await end(sandbox),
-    await end(abandoned, aManifest({ record: abandoned, attempt: 0, outcome: canceled })),
+    await end(abandoned, anAbandonedManifest(abandoned)),
     await end(unlisted),
   ].flat()
   await sqliteRenderList(database, clock).remove(scopeOfRender(unlisted), unlisted.id, NEVER)
@@ -335,7 +343,9 @@ test('an erasure erases what the tenant has, listed or not, and reads no manifes
   expect(await existing(others)).toEqual(others)
   expect(others.filter(({ key }) => read.includes(key))).toEqual([])
   const manifests = await Promise.all(own.filter(isManifest).map((address) => artifacts.get(address, NEVER)))
-  expect(manifests.map((bytes) => isErased(decodeManifest(bytes ?? Buffer.of())))).toEqual([true, true, true, true])
+  expect(manifests.map((bytes) => decodeManifest(bytes ?? Buffer.of()))).toMatchObject(
+    Array.from({ length: 4 }, () => ({ kind: 'erased', isComplete: true })),
+  )
 })
 
 test('the renders of a removed tenant are erased if its deletionPolicy says so', async () => {

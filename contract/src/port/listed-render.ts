@@ -1,6 +1,6 @@
 /** What the list of renders shows of a render, and which ids a query is about. */
 import { QUEUE_AGE_MS_MAX } from '../domain/limit.ts'
-import { expiryOf, type Manifest, type RenderRecord, shownOf } from '../domain/render.ts'
+import { type EndedRender, expiryOf, type Outcome, type RenderRecord, shownOf } from '../domain/render.ts'
 import { type IdScope, leastIdSince } from '../domain/render-id.ts'
 import type { ListedRender, ListedState, RenderQuery } from './render-list.ts'
 
@@ -9,9 +9,14 @@ export function listedOpen(record: RenderRecord, status: 'queued' | 'running'): 
   return listed(record, { status }, expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
 }
 
+interface ListedEnd {
+  readonly render: EndedRender
+  readonly outcome: Outcome
+}
+
 /** A render that has ended. */
-export function listedEnded({ render, outcome }: Manifest): ListedRender {
-  return listed(render, endOf(outcome), expiryOf(render, outcome.finishedAt))
+export function listedEnded({ render, outcome }: ListedEnd): ListedRender {
+  return listed(render, stateOf(outcome), expiryOf(render, outcome.finishedAt))
 }
 
 /** The holder of a render in the list. */
@@ -31,12 +36,12 @@ export function idRangeOf({ below, since, before }: Pick<RenderQuery, 'below' | 
 /** No id begins with it. */
 const ABOVE_ALL = '8'
 
-function listed(render: Manifest['render'], state: ListedState, expiresAt: number): ListedRender {
+function listed(render: EndedRender, state: ListedState, expiresAt: number): ListedRender {
   const { id, template, engine, acceptedAt } = render
   return { id, template: template.code, engine, acceptedAt, ...shownOf(render), state, expiresAt }
 }
 
-function endOf(outcome: Manifest['outcome']): ListedState {
+function stateOf(outcome: Outcome): ListedState {
   const { status, finishedAt } = outcome
   if (status === 'failed') return { status, finishedAt, code: outcome.error.code }
   return { status, finishedAt, bytes: outcome.pdf.bytes }

@@ -13,8 +13,6 @@ import { NewerFormat } from '@platen/contract/domain/format.ts'
 import {
   decodeManifest,
   expiryOf,
-  isAbandoned,
-  isDeleted,
   manifestAddress,
   monthOf,
   UnreadableManifest,
@@ -76,8 +74,7 @@ async function listRender(
   const bytes = await artifacts.get(manifestAddress(render.id, serviceBucket), signal)
   try {
     const manifest = bytes && decodeManifest(bytes)
-    if (manifest === undefined || isAbandoned(manifest) || isDeleted(manifest)) return
-    await list.put(scopeOfRender(render), listedEnded(manifest), signal)
+    if (manifest?.kind === 'ended') await list.put(scopeOfRender(render), listedEnded(manifest), signal)
   } catch (err) {
     if (!(err instanceof UnreadableManifest || err instanceof NewerFormat)) throw err
     log.error({ render: render.id, err }, 'render not listed, outcome unreadable')

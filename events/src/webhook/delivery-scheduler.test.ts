@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Delivery } from '@platen/contract/domain/delivery.ts'
 import type { RenderEvent } from '@platen/contract/domain/event.ts'
-import { encodeManifest, type Manifest, manifestKey, tombstoneOf } from '@platen/contract/domain/render.ts'
+import { type EndedManifest, encodeManifest, manifestKey, tombstoneOf } from '@platen/contract/domain/render.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import { assert, expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent, aRecord, NEVER, NOON, SILENT } from '../../../test/fixture/build.ts'
@@ -14,7 +14,7 @@ import { WEBHOOK_EVENTS_PER_COMMIT } from './limit.ts'
 
 const URL = 'https://example.com/of-ada'
 
-function aStored(): Manifest {
+function aStored(): EndedManifest {
   const data = { stored: { bucket: 'platen', key: 'acme/input' } }
   const record = aRecord({ webhookUrl: URL, requestData: 'Stored', data })
   return aManifest({ record, outcome: aFailure({ error: { code: 'template_error', message: 'no total for ada' } }) })
@@ -24,12 +24,14 @@ test('a delivery of a stored request is as its manifest says, and there is none 
   const [clock, events, artifacts] = [manualClock(NOON), memoryEventLog(), memoryArtifactStore()]
   const deliveries = memoryDeliveryLog(clock)
   const [erased, gone, damaged, kept] = [aStored(), aStored(), aStored(), aStored()]
-  const store = (stored: Manifest, bytes: Uint8Array) =>
+  const store = (stored: EndedManifest, bytes: Uint8Array) =>
     artifacts.put({ bucket: 'platen', key: manifestKey(stored.render.id) }, bytes, NEVER)
   await store(erased, encodeManifest(tombstoneOf(erased.render, NOON)))
   await store(damaged, Buffer.from('{'))
   await store(kept, encodeManifest(kept))
-  const happened = [erased, gone, damaged, kept, aManifest({ record: aRecord({ webhookUrl: URL }) })].map(anEvent)
+  const happened = [erased, gone, damaged, kept, aManifest({ record: aRecord({ webhookUrl: URL }) })].map((manifest) =>
+    anEvent(manifest),
+  )
   expect(JSON.stringify(happened.slice(0, 4))).not.toContain('ada')
   for (const event of happened) await events.append(event, NEVER)
   const stop = new AbortController()

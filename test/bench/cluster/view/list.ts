@@ -10,7 +10,7 @@ import { sqliteRenderList } from '@platen/adapters/sqlite/render-ledger/render-l
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
-import type { Manifest } from '@platen/contract/domain/render.ts'
+import type { Ended } from '@platen/contract/domain/render.ts'
 import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
 import { listedEnded, scopeOfRender } from '@platen/contract/port/listed-render.ts'
 import type { RenderList, RenderQuery } from '@platen/contract/port/render-list.ts'
@@ -54,7 +54,7 @@ export async function* list(scale: number): AsyncGenerator<Figure> {
 }
 
 /** The render at a place, a second after the one before. */
-function renderAt(at: number, newest: number, count: number): Manifest {
+function renderAt(at: number, newest: number, count: number): Ended {
   const acceptedAt = newest - (count - at) * 1000
   const isRare = at % RARE === 0
   const record = aRecord({
@@ -69,7 +69,7 @@ function renderAt(at: number, newest: number, count: number): Manifest {
   return aManifest({ record, outcome: { ...outcome, finishedAt: acceptedAt + 1000 } })
 }
 
-async function fill(count: number, put: (manifest: Manifest) => Promise<void>): Promise<void> {
+async function fill(count: number, put: (manifest: Ended) => Promise<void>): Promise<void> {
   const newest = Date.now()
   for (let at = 0; at < count; at += AT_ONCE) {
     const length = Math.min(AT_ONCE, count - at)
