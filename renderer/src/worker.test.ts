@@ -152,7 +152,7 @@ describe('a render', () => {
       const record = aRecord({ lane })
       const worker = await aWorker(async () => PDF, [record])
       using pending = worker.replies.expect(record.id)
-      await suspend(worker, { id: record.tenant, incarnation: record.account })
+      await suspend(worker, { id: record.tenant, account: record.account })
       const [event] = await eventsOf(worker, 1)
       expect(event?.manifest).toMatchObject({ attempt: 1, outcome: { error: { code: 'tenant_suspended' } } })
       expect(worker.worked).toHaveLength(0)
@@ -164,7 +164,7 @@ describe('a render', () => {
   test('is rendered where the suspended tenant is another one of the same name', async () => {
     const record = aRecord()
     const worker = await aWorker(async () => PDF, [record])
-    await suspend(worker, { id: record.tenant, incarnation: 'anew' })
+    await suspend(worker, { id: record.tenant, account: 'anew' })
     const [event] = await eventsOf(worker, 1)
     expect(event?.type).toBe('render.succeeded')
   })

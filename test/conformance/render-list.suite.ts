@@ -24,7 +24,7 @@ const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const LEASE = { owner: 'a', leaseMs: DAY_MS }
 const { account, environment } = aRecord()
-const SCOPE: IdScope = { incarnation: account, environment }
+const SCOPE: IdScope = { account, environment }
 
 export interface ListedRenders {
   readonly list: RenderList
@@ -266,7 +266,7 @@ export function describeRenderList(name: string, makeHarness: () => Promise<Rend
       for (const record of others) await renders.ledger.complete(aManifest({ record }), signal)
       expect(await only(signal)).toEqual([])
       expect(await idsOf({ scope: { ...SCOPE, environment: 'test' } }, signal)).toEqual([others[1]?.id])
-      expect(await idsOf({ scope: { ...SCOPE, incarnation: 'other' } }, signal)).toEqual([others[0]?.id])
+      expect(await idsOf({ scope: { ...SCOPE, account: 'other' } }, signal)).toEqual([others[0]?.id])
     })
 
     test('shows a sync render once it has ended, and one that was refused never', async ({ signal }) => {

@@ -22,7 +22,6 @@ import {
   type RenderRecord,
 } from '@platen/contract/domain/render.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
-import { scopeOfRender } from '@platen/contract/port/listed-render.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/stored/idempotency.ts'
 import { EVENTS_KEPT_MS } from '@platen/embedded/store/limit.ts'
 import { keepRetention, type Retention } from '@platen/embedded/store/retention.ts'
@@ -237,7 +236,7 @@ describe('a render', () => {
 test('an idempotency claim is removed when it is a day old', async () => {
   const { data: _data, ...record } = aRecord()
   const claim = { fingerprint: 'f', claimedAt: NOON, record }
-  const scope = { incarnation: record.account, environment: 'live' } as const
+  const scope = { account: record.account, environment: 'live' } as const
   const address = { bucket: BUCKET, key: `${idempotencyFolder(scope, 'key')}1` }
   const later = { bucket: BUCKET, key: `${idempotencyFolder(scope, 'other')}1` }
   await artifacts.create(address, encodeClaim(claim), NEVER)
@@ -328,7 +327,7 @@ test('an erasure erases what the tenant has, listed or not, and reads no manifes
     await end(abandoned, anAbandonedManifest(abandoned)),
     await end(unlisted),
   ].flat()
-  await sqliteRenderList(database, clock).remove(scopeOfRender(unlisted), unlisted.id, NEVER)
+  await sqliteRenderList(database, clock).remove(unlisted, unlisted.id, NEVER)
   const others = (await Promise.all(Array.from({ length: 9 }, (_, at) => end(aRecord({ account: `${at}` }))))).flat()
   const order = { tenant: 'acme', account: aRecord().account, orderedAt: NOON, by: 'test' }
   await artifacts.put({ bucket: BUCKET, key: erasureKey(order) }, encodeErasure(order), NEVER)

@@ -331,7 +331,7 @@ async function orderAt(address: ArtifactAddress): Promise<Partial<ListedErasureO
 
 /** Claims a key for a render. */
 async function claimed({ data: _data, ...record }: RenderRecord): Promise<ArtifactAddress> {
-  const folder = idempotencyFolder({ incarnation: record.account, environment: 'live' }, 'key')
+  const folder = idempotencyFolder({ account: record.account, environment: 'live' }, 'key')
   const address = { bucket: BUCKET, key: `${folder}1` }
   await scene.stores.artifacts.create(address, encodeClaim({ fingerprint: 'f', claimedAt: NOON, record }), NEVER)
   return address

@@ -5,7 +5,7 @@
 
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import { expiryOf, type RenderEnd, type RenderRecord } from '@platen/contract/domain/render.ts'
-import { listedEnded, listedOpen, scopeOfRender } from '@platen/contract/port/listed-render.ts'
+import { listedEnded, listedOpen } from '@platen/contract/port/listed-render.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderListView } from '@platen/contract/port/render-list.ts'
 import type { Log } from '@platen/lib/log.ts'
@@ -23,7 +23,7 @@ export function listedRenderLedger<Ledger extends RenderLedger>(
 ): Ledger {
   const open = async (record: RenderRecord, status: 'queued' | 'running', signal: AbortSignal) => {
     if (record.mode === 'sync') return
-    const listed = list.put(scopeOfRender(record), listedOpen(record, status), signal)
+    const listed = list.put(record, listedOpen(record, status), signal)
     await ignoreUnavailable(listed, { log, fields: logFieldsOf(record) })
   }
   const close = async (end: RenderEnd, signal: AbortSignal) => {
@@ -53,14 +53,14 @@ async function listEnd(
   switch (kind) {
     case 'ended':
     case 'removed':
-      return await list.put(scopeOfRender(render), listedEnded({ render, outcome }), signal)
+      return await list.put(render, listedEnded({ render, outcome }), signal)
     case 'canceled': {
       const { finishedAt } = outcome
       const ended = { id: render.id, finishedAt, expiresAt: expiryOf(render, finishedAt) }
-      return await list.cancel(scopeOfRender(render), ended, signal)
+      return await list.cancel(render, ended, signal)
     }
     case 'abandoned':
-      return await list.remove(scopeOfRender(render), render.id, signal)
+      return await list.remove(render, render.id, signal)
     case 'erased':
     // Whoever erases a render takes it out of the list.
   }

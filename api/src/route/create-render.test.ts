@@ -53,9 +53,9 @@ describe('POST /render in async mode', () => {
     await api.post({ ...ASYNC, data, options, webhook_url: webhook }, { 'x-request-id': 'order 66' })
     const record = await queued(api, 'async')
     expect(record).toEqual({
-      id: verifyRenderId(record.id, { incarnation: aTenant().incarnation, environment: 'live' }, api.ports.keys()),
+      id: verifyRenderId(record.id, { account: aTenant().account, environment: 'live' }, api.ports.keys()),
       tenant: 'acme',
-      account: aTenant().incarnation,
+      account: aTenant().account,
       environment: 'live',
       mode: 'async',
       lane: 'async',

@@ -26,7 +26,7 @@ import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { CANCELED_WAIT_MS } from './limit.ts'
 
-const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
+const SCOPE = { account: aTenant().account, environment: 'live' } as const
 const LEASE = { owner: 'renderer', leaseMs: 60_000 }
 const inBucket = (key: string) => ({ bucket: 'platen', key })
 const unreachable = () => Promise.reject(new Unavailable('no answer'))

@@ -100,7 +100,7 @@ function canceledRender(
   return {
     id,
     tenant: tenant.id,
-    account: tenant.incarnation,
+    account: tenant.account,
     environment: key.environment,
     storage: tenant.storage,
     retentionDays: tenant.limits.retentionDays,

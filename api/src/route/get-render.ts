@@ -50,7 +50,7 @@ export function getRenderRoute(app: FastifyInstance, given: ApiPorts, places: Wa
     const { wait = 0 } = request.query
     const view = await viewOfYoung(id, ports)
     const waitMs = wait > 0 ? wait * 1000 : recordMsOf(view)
-    using place = waitMs === 0 ? undefined : places.take(callerOf(request).tenant.incarnation)
+    using place = waitMs === 0 ? undefined : places.take(callerOf(request).tenant.account)
     if (place === undefined) {
       const record = await statusBy(view, id, ports)
       // The status is right all the same. A refusal would be one more error to handle.

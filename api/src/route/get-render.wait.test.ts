@@ -70,13 +70,13 @@ function aWaitingApi({ ports, connections, ledger: wrap = (each) => each }: Wait
   }
 }
 
-const TENANT = aTenant().incarnation
+const TENANT = aTenant().account
 /** The tenant of `FOREIGN_KEY`. */
 const FOREIGN = 'b3c4'
 
 /** A render that was accepted at noon, for a tenant and an environment. */
-function accepted({ ports }: Api, incarnation = TENANT, environment: Environment = 'live'): RenderRecord {
-  const id = mintRenderId({ incarnation, environment }, ports.keys(), { now: NOON, random: Buffer.alloc(5, 9) })
+function accepted({ ports }: Api, account = TENANT, environment: Environment = 'live'): RenderRecord {
+  const id = mintRenderId({ account, environment }, ports.keys(), { now: NOON, random: Buffer.alloc(5, 9) })
   return aRecord({ id })
 }
 

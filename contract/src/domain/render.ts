@@ -37,7 +37,7 @@ export interface ArtifactAddress {
 export interface RenderRecord {
   readonly id: RenderId
   readonly tenant: TenantId
-  /** The tenant's incarnation, whose quota this render counts in. */
+  /** Whose quota this render counts in. */
   readonly account: string
   readonly environment: Environment
   readonly mode: Mode

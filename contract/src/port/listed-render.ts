@@ -1,7 +1,7 @@
 /** What the list of renders shows of a render, and which ids a query is about. */
 import { QUEUE_AGE_MS_MAX } from '../domain/limit.ts'
 import { type EndedRender, expiryOf, type Outcome, type RenderRecord, shownOf } from '../domain/render.ts'
-import { type IdScope, leastIdSince } from '../domain/render-id.ts'
+import { leastIdSince } from '../domain/render-id.ts'
 import type { ListedRender, ListedState, RenderQuery } from './render-list.ts'
 
 /** An accepted render that has not ended. It expires when it must have ended, so it is not listed for ever if its end is never listed. */
@@ -17,11 +17,6 @@ interface ListedEnd {
 /** A render that has ended. */
 export function listedEnded({ render, outcome }: ListedEnd): ListedRender {
   return listed(render, stateOf(outcome), expiryOf(render, outcome.finishedAt))
-}
-
-/** The holder of a render in the list. */
-export function scopeOfRender({ account, environment }: Pick<RenderRecord, 'account' | 'environment'>): IdScope {
-  return { incarnation: account, environment }
 }
 
 /** The lowest id that a query is about, and the one above the highest. */

@@ -20,7 +20,7 @@ export const EXPIRY_PREFIX = 'expiry/'
 export interface StoredRender {
   readonly id: RenderId
   readonly storage: RenderRecord['storage']
-  /** The tenant's incarnation. Absent = unknown: the render was erased before it had a manifest. */
+  /** Absent = unknown: the render was erased before it had a manifest. */
   readonly account?: string
 }
 

@@ -21,7 +21,6 @@ import {
 } from '@platen/contract/domain/render.ts'
 import { issuedAt, type RenderId } from '@platen/contract/domain/render-id.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
-import { scopeOfRender } from '@platen/contract/port/listed-render.ts'
 import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderListView } from '@platen/contract/port/render-list.ts'
 import { dayOf, expiryObjectOf, type StoredRender } from '@platen/contract/stored/expiry.ts'
@@ -185,8 +184,8 @@ async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, sig
   await removeData(render, ports, signal)
   // Without a manifest nobody knows in whose list it is. It leaves that when it leaves the queue.
   if ('account' in render) {
-    await list?.remove(scopeOfRender(render), id, signal)
-    await deliveryList?.remove(scopeOfRender(render), id, signal)
+    await list?.remove(render, id, signal)
+    await deliveryList?.remove(render, id, signal)
   }
   await ledger.forget(id, signal)
   // From now on no renderer begins it.

@@ -151,7 +151,7 @@ function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure 
   if (clock.now() - record.acceptedAt > QUEUE_AGE_MS_MAX) return EXPIRED
   const tenant = directory.current().tenants.get(record.tenant)
   // A tenant that was deleted and created again under the same name is another tenant.
-  return tenant?.incarnation === record.account && tenant.suspended ? SUSPENDED : undefined
+  return tenant?.account === record.account && tenant.suspended ? SUSPENDED : undefined
 }
 
 /** A defect of ours ends the render it hits, so that the render is not tried for ever. A render whose manifest is of a newer format has ended. */

@@ -28,7 +28,7 @@ export async function showScheduled(
 }
 
 function scopeOf({ account, environment }: Delivery): IdScope {
-  return { incarnation: account, environment }
+  return { account, environment }
 }
 
 async function isReached(update: () => Promise<void>): Promise<boolean> {

@@ -21,7 +21,7 @@ type Values = readonly (string | null)[]
 /** The values of these columns for a render that is in the list. */
 export function listedValues(render: EndedRender): Values {
   const { account, environment, engine, reference, metadata, batch } = render
-  const scope = scopeText({ incarnation: account, environment })
+  const scope = scopeText({ account, environment })
   return [scope, engine, reference ?? null, metadata === undefined ? null : JSON.stringify(metadata), batch ?? null]
 }
 
@@ -40,7 +40,7 @@ export const IS_UNLISTED = `render.scope GLOB '* unlisted'`
 
 /** The scopes that an ended render of this account may have. */
 export function scopesOf(account: string): string[] {
-  const listed = (['live', 'test'] as const).map((environment) => scopeText({ incarnation: account, environment }))
+  const listed = (['live', 'test'] as const).map((environment) => scopeText({ account, environment }))
   return [...listed, unlistedScope(account)]
 }
 
@@ -51,8 +51,8 @@ const REMOVE = `UPDATE render SET scope = ? WHERE id = ?`
 /** Makes the list in an open database. The ledger in the same database writes it. */
 export function sqliteRenderList(database: Database, clock: Clock): RenderList {
   return {
-    async remove({ incarnation }, id, signal) {
-      await database.run([{ sql: REMOVE, values: [unlistedScope(incarnation), id] }], signal)
+    async remove({ account }, id, signal) {
+      await database.run([{ sql: REMOVE, values: [unlistedScope(account), id] }], signal)
     },
     async count(scope, batch, signal) {
       const [rows = []] = await database.run([{ sql: COUNT, values: [scopeText(scope), batch, clock.now()] }], signal)
@@ -104,8 +104,8 @@ function indexFor({ status, engine, template, reference, batch }: RenderQuery): 
   return { index: 'render_listed', isPlain: true }
 }
 
-function scopeText({ incarnation, environment }: IdScope): string {
-  return `${incarnation} ${environment}`
+function scopeText({ account, environment }: IdScope): string {
+  return `${account} ${environment}`
 }
 
 function listedIn(row: Row): ListedRender {

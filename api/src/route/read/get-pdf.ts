@@ -50,7 +50,7 @@ async function sendPdf(
   { ports, answers, places }: PdfContext,
 ): Promise<FastifyReply> {
   const id = renderOf(request, request.params.id, ports)
-  const account = callerOf(request).tenant.incarnation
+  const account = callerOf(request).tenant.account
   const { render, outcome } = await succeeded(id, ports, () => syncRecorded(id, { ports, places, reply, account }))
   const { status, headers, range } = selectBytes(request, outcome.pdf)
   const shown = contentDisposition(fileNameOf(render))

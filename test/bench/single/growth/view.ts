@@ -5,7 +5,7 @@ import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { LIST_CHECKPOINT_KEY, redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { Ended } from '@platen/contract/domain/render.ts'
-import { listedEnded, scopeOfRender } from '@platen/contract/port/listed-render.ts'
+import { listedEnded } from '@platen/contract/port/listed-render.ts'
 import type { RenderQuery } from '@platen/contract/port/render-list.ts'
 import { aManifest, aRecord, aRenderId, NEVER } from '../../../fixture/build.ts'
 import { redisSettings, startRedis } from '../../../topology/server/redis.ts'
@@ -22,7 +22,7 @@ const SPAN_MS = 20 * 24 * 3_600_000
 const RATIO_MAX = 2
 const BYTES_RATIO_MAX = 1.2
 
-const SCOPE = scopeOfRender(aRecord())
+const SCOPE = aRecord()
 
 const ROWS = {
   ledgerBytes: 'bytes of the ledger for each',
