@@ -24,7 +24,7 @@ function listed(ledger: ErasableRenderLedger, list: RenderListView): ListedRende
     list,
     ledger: listedLedger,
     async erase({ render }, tombstone) {
-      await list.remove({ account: render.account, environment: render.environment }, render.id, NEVER)
+      await list.remove(render, render.id, NEVER)
       await ledger.forget(render.id, NEVER)
       await ledger.complete(tombstone, NEVER)
     },

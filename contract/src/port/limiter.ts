@@ -5,10 +5,10 @@ import type { Engine } from '../domain/render-options.ts'
 import type { Environment, KeyHash, Limits } from '../domain/tenant.ts'
 
 /**
- * What a tenant may request: rates, monthly quota, and its share of the async lane. A tenant created again under an old name has another account, and starts with nothing
- * used. From `reserve` on, a reservation holds quota and counts as an outstanding render. It
- * expires after `RESERVATION_MS` unless confirmed, and ends with `complete`. Every method is idempotent per render id and throws
- * `Unavailable` when the limiter cannot be reached.
+ * What a tenant may request: rates, monthly quota, and its share of the async lane. A tenant created again under an old name has another
+ * account, and starts with nothing used. From `reserve` on, a reservation holds quota and counts as an outstanding render. It expires after
+ * `RESERVATION_MS` unless confirmed, and ends with `complete`. Every method is idempotent per render id and throws `Unavailable` when the
+ * limiter cannot be reached.
  */
 export interface Limiter {
   /**

@@ -62,7 +62,6 @@ async function recordOf(batch: Batch, end: BatchEnd | undefined, ports: ApiPorts
   return { ...known, status: 'processing', ...counts, created_at: timeOf(acceptedAt) }
 }
 
-async function countsOf({ id, account, environment }: Batch, { list, clock }: ApiPorts) {
-  const scope = { account, environment }
-  return await list.count(scope, id, clock.timeout(PORT_CALL_MS_MAX)).catch(throwIncomplete)
+async function countsOf(batch: Batch, { list, clock }: ApiPorts) {
+  return await list.count(batch, batch.id, clock.timeout(PORT_CALL_MS_MAX)).catch(throwIncomplete)
 }
