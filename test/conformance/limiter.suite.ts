@@ -6,7 +6,7 @@ import {
   RATE_WINDOW_MS,
   RESERVATION_MS,
 } from '@platen/contract/domain/limit.ts'
-import { type Ended } from '@platen/contract/domain/render.ts'
+import type { Ended } from '@platen/contract/domain/render.ts'
 import type { KeyHash, Limits } from '@platen/contract/domain/tenant.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import * as fc from 'fast-check'

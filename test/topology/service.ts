@@ -1,6 +1,6 @@
 /** The service under test, for scenarios: an address, and methods to stop, kill and start it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type EndedManifest } from '@platen/contract/domain/render.ts'
+import type { EndedManifest } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { poll } from '../time/poll.ts'
