@@ -154,7 +154,7 @@ const PREVIEW_DATE = Date.UTC(2000, 0, 1)
 function workOf({ source, assets, tenant, limits, data }: PreviewInput, { clock, ids }: RendererPorts): RenderWork {
   const minted = { now: clock.now(), random: ids.random(RENDER_ID_RANDOM_BYTES) }
   return {
-    render: mintRenderId({ incarnation: tenant, environment: 'live' }, [ids.random(KEY_BYTES)], minted),
+    render: mintRenderId({ account: tenant, environment: 'live' }, [ids.random(KEY_BYTES)], minted),
     tenant,
     digest: digestOf(source),
     template: source,

@@ -1,4 +1,5 @@
 import {
+  type Cancellation,
   cancellationOf,
   decodeManifest,
   encodeManifest,
@@ -23,7 +24,7 @@ async function manifestOf({ artifacts }: Worker, { id }: RenderRecord): Promise<
 }
 
 /** What the API writes, which knows the render by its id alone. */
-function cancellation({ id, tenant, account, environment, storage }: RenderRecord): Manifest {
+function cancellation({ id, tenant, account, environment, storage }: RenderRecord): Cancellation {
   return cancellationOf({ id, tenant, account, environment, storage, retentionDays: 1 }, NOON)
 }
 
@@ -38,8 +39,7 @@ async function expectCanceled(worker: Worker, record: RenderRecord): Promise<voi
   const { data: _data, lane: _lane, deadlineMs: _deadline, javascriptEnabled: _javascript, ...render } = record
   const outcome = { status: 'failed', error: { code: 'canceled' } }
   expect(events).toMatchObject([{ type: 'render.failed', manifest: { render, attempt: 1, outcome } }])
-  const { eventId, ...manifest } = await manifestOf(worker, record)
-  expect([eventId, manifest]).toEqual([events[0]?.id, events[0]?.manifest])
+  expect(await manifestOf(worker, record)).toEqual({ ...events[0]?.manifest, eventId: events[0]?.id })
   expect((await worker.ledger.find(record.id, NEVER))?.state).toMatchObject(outcome)
   const { account, period } = record
   expect(await worker.limiter.usage(account, period, NEVER)).toEqual({ charged: 0, reserved: 0 })
@@ -101,7 +101,7 @@ test.for(['waits', 'runs'] as const)(
 test('the outcome that was stored first counts, and a renderer killed before it was published leaves nothing', async () => {
   const record = aRecord({ webhookUrl: HOOK })
   const worker = await aWorker(async () => PDF, [record])
-  const stored = removedManifestOf(aManifest({ record }), NOON)
+  const stored = removedManifestOf(aManifest({ record }))
   await worker.artifacts.put(inBucket(manifestKey(record.id)), encodeManifest(stored), NEVER)
   const late = inBucket(pdfKey(record, 'late'))
   await worker.artifacts.put(late, PDF, NEVER)

@@ -5,7 +5,6 @@ import {
   decodeManifest,
   encodeManifest,
   manifestKey,
-  manifestOf,
   pdfKey,
   type RenderRecord,
   tombstoneOf,
@@ -15,7 +14,16 @@ import type { Usage } from '@platen/contract/port/limiter.ts'
 import { sha256 } from '@platen/lib/canonical-json.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
-import { aFailure, aManifest, anEvent, aRecord, aTenant, NEVER, NOON } from '../../test/fixture/build.ts'
+import {
+  aFailure,
+  aManifest,
+  anAbandonedManifest,
+  anEvent,
+  aRecord,
+  aTenant,
+  NEVER,
+  NOON,
+} from '../../test/fixture/build.ts'
 import { aWorker, inBucket, type Script, untilAborted } from '../../test/fixture/render/work.ts'
 
 const PDF = Buffer.from('%PDF-1.7 a document')
@@ -144,7 +152,7 @@ describe('a render', () => {
       const record = aRecord({ lane })
       const worker = await aWorker(async () => PDF, [record])
       using pending = worker.replies.expect(record.id)
-      await suspend(worker, { id: record.tenant, incarnation: record.account })
+      await suspend(worker, { id: record.tenant, account: record.account })
       const [event] = await eventsOf(worker, 1)
       expect(event?.manifest).toMatchObject({ attempt: 1, outcome: { error: { code: 'tenant_suspended' } } })
       expect(worker.worked).toHaveLength(0)
@@ -156,7 +164,7 @@ describe('a render', () => {
   test('is rendered where the suspended tenant is another one of the same name', async () => {
     const record = aRecord()
     const worker = await aWorker(async () => PDF, [record])
-    await suspend(worker, { id: record.tenant, incarnation: 'anew' })
+    await suspend(worker, { id: record.tenant, account: 'anew' })
     const [event] = await eventsOf(worker, 1)
     expect(event?.type).toBe('render.succeeded')
   })
@@ -186,16 +194,12 @@ describe('a render', () => {
 
   test('that the API abandoned has neither event nor PDF', async () => {
     const [abandoned, next] = [aRecord(), aRecord()]
-    const canceled = aFailure({ durationMs: 0, error: { code: 'canceled', message: 'not confirmed' } })
     const worker = await aWorker(async () => PDF, [abandoned, next])
-    await worker.artifacts.create(
-      inBucket(manifestKey(abandoned.id)),
-      encodeManifest(manifestOf(abandoned, 0, canceled)),
-      NEVER,
-    )
+    const manifest = anAbandonedManifest(abandoned)
+    await worker.artifacts.create(inBucket(manifestKey(abandoned.id)), encodeManifest(manifest), NEVER)
     const [event] = await eventsOf(worker, 1)
     expect(event?.manifest.render.id).toBe(next.id)
-    expect((await worker.ledger.find(abandoned.id, NEVER))?.state).toEqual(canceled)
+    expect((await worker.ledger.find(abandoned.id, NEVER))?.state).toEqual(manifest.outcome)
     expect(await Array.fromAsync(worker.artifacts.list('platen', `acme/${abandoned.id}/`, NEVER))).toEqual([])
   })
 

@@ -7,18 +7,12 @@ import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import type { ApiPorts } from '@platen/api/app.ts'
 import { PDF_PIECE_BYTES_MAX } from '@platen/api/route/read/get-pdf.ts'
-import {
-  encodeManifest,
-  manifestAddress,
-  manifestOf,
-  pdfKey,
-  type RenderRecord,
-} from '@platen/contract/domain/render.ts'
+import { encodeManifest, manifestAddress, pdfKey, type RenderRecord } from '@platen/contract/domain/render.ts'
 import { sha256 } from '@platen/lib/canonical-json.ts'
 import type { Tracer } from '@platen/lib/tracer.ts'
 import { expect, test } from 'vitest'
 import { type Api, LIVE_KEY } from '../fixture/api.ts'
-import { aReply, NEVER } from '../fixture/build.ts'
+import { aManifest, aReply, NEVER } from '../fixture/build.ts'
 import { memoryArtifactStore } from '../fixture/memory/artifact-store.ts'
 import { memoryLimiter } from '../fixture/memory/limiter.ts'
 import { listening, openRaw, type RawConnection } from './raw-connection.ts'
@@ -141,7 +135,7 @@ async function store(record: RenderRecord, { artifacts }: Pick<ApiPorts, 'artifa
   await artifacts.put(address, PDF, NEVER)
   const pdf = { address, bytes: PDF.length, sha256: digest }
   const outcome = { status: 'succeeded', finishedAt: record.acceptedAt, durationMs: 1, pages: 1, pdf } as const
-  const manifest = encodeManifest(manifestOf(record, 1, outcome))
+  const manifest = encodeManifest(aManifest({ record, outcome }))
   await artifacts.create(manifestAddress(record.id, 'platen'), manifest, NEVER)
 }
 

@@ -345,7 +345,7 @@ describe('a status request that waits', () => {
   /** Callers who wait, each by a request of its own on one connection. */
   async function waiting(api: Api & { readonly port: number }, count: number) {
     const caller = openRaw(api.port)
-    const id = mintRenderId({ incarnation: aTenant().incarnation, environment: 'live' }, api.ports.keys(), {
+    const id = mintRenderId({ account: aTenant().account, environment: 'live' }, api.ports.keys(), {
       now: Date.now(),
       random: Buffer.alloc(5, 9),
     })

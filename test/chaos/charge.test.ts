@@ -5,7 +5,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { RenderEvent } from '@platen/contract/domain/event.ts'
-import { decodeManifest, isAbandoned, type Manifest } from '@platen/contract/domain/render.ts'
+import { decodeManifest, type EndedManifest, type Manifest } from '@platen/contract/domain/render.ts'
 import { expect, test } from 'vitest'
 import { html, key, manifestOf, plan, template, tenant, tsx, UNLIMITED } from '../fixture/manifests.ts'
 import { IS_LONG } from '../run/form.ts'
@@ -129,7 +129,8 @@ test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each
   expect(await service.stop()).toBe(0)
 
   const manifests = await manifestsOf(service)
-  const succeeded = [...manifests.values()].filter(({ outcome }) => outcome.status === 'succeeded')
+  const due = [...manifests.values()].filter((manifest): manifest is EndedManifest => manifest.kind === 'ended')
+  const succeeded = due.filter(({ outcome }) => outcome.status === 'succeeded')
   const paid = succeeded.filter(({ render }) => render.environment === 'live')
   using database = new DatabaseSync(foldersOf(service).database, { readOnly: true })
   const charges = database.prepare('SELECT id, units FROM charge').all()
@@ -140,7 +141,6 @@ test(`under ${MOMENTS.length} kills, what is charged is what succeeded, and each
   const events = database.prepare('SELECT event FROM event').all()
   const appended = events.map((row) => JSON.parse(String(row['event'])) as RenderEvent)
   const ends = appended.map(({ manifest }) => manifest)
-  const due = [...manifests.values()].filter((manifest) => !isAbandoned(manifest))
   expect(ends.map(({ render }) => render.id).toSorted()).toEqual(due.map(({ render }) => render.id).toSorted())
   for (const { id, manifest } of appended)
     expect({ ...manifest, eventId: id }).toEqual(manifests.get(manifest.render.id))

@@ -67,8 +67,8 @@ describe.skipIf(!hasServer('redis') || !hasServer('s3'))('publishing', () => {
     expect(two.current()).toStrictEqual(one.current())
     const [tenant] = [...tenants.values()]
     const [secret] = tenant?.webhookSecrets ?? []
-    const incarnation = tenant?.incarnation ?? ''
-    expect(openWebhookSecret(secret?.sealed ?? '', { incarnation, keys: [SEAL_KEY] })).toMatch(/^service_webhook_/)
+    const account = tenant?.account ?? ''
+    expect(openWebhookSecret(secret?.sealed ?? '', { account, keys: [SEAL_KEY] })).toMatch(/^service_webhook_/)
     expect(keys.size).toBe(1)
     const [template] = [...templates.values()].flatMap((codes) => [...codes.values()])
     using store = await openStore(s3)

@@ -1,7 +1,7 @@
 /** The client and the real service: every method, and the errors by their codes. */
 import { randomBytes } from 'node:crypto'
 import { EVENT_ID_RANDOM_BYTES, TEST_EVENT, testEventOf, webhookBodyOf } from '@platen/contract/domain/event.ts'
-import type { Manifest } from '@platen/contract/domain/render.ts'
+import type { Ended } from '@platen/contract/domain/render.ts'
 import { signatureHeaders } from '@platen/events/webhook/sign.ts'
 import { describe, expect, test } from 'vitest'
 import { type Client, type ClientOptions, createClient, signTestEvent, verifyWebhook } from '../../client/src/index.ts'
@@ -244,7 +244,7 @@ describe('an error', () => {
 })
 
 /** Renderers of this version count the pages. */
-function ofTwoPages(manifest: Manifest): Manifest {
+function ofTwoPages(manifest: Ended): Ended {
   const { outcome } = manifest
   return outcome.status === 'succeeded' ? { ...manifest, outcome: { ...outcome, pages: 2 } } : manifest
 }

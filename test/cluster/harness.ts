@@ -51,6 +51,11 @@ export function erase({ redis, s3 }: Pick<Cluster, 'redis' | 's3'>, ...args: rea
   return run(process.execPath, [MAIN, 'erase', ...args], { env: { PLATEN_REDIS_URL: redis.url, ...s3Settings(s3) } })
 }
 
+/** The account of a render that was not erased. */
+export function accountOf({ render }: Manifest): string {
+  return 'account' in render ? render.account : ''
+}
+
 export async function manifestsIn(cluster: Cluster, signal: AbortSignal): Promise<readonly Manifest[]> {
   await using stores = await openClusterStores(cluster, signal)
   const { artifacts } = stores

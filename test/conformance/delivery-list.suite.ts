@@ -19,7 +19,7 @@ import type { Harness } from './harness.ts'
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const { account, environment } = aRecord()
-const SCOPE: IdScope = { incarnation: account, environment }
+const SCOPE: IdScope = { account, environment }
 
 export interface ListedDeliveries {
   readonly list: DeliveryList
@@ -156,7 +156,7 @@ export function describeDeliveryList(name: string, makeHarness: () => Promise<De
       for (const delivery of others) await schedule(delivery, signal)
       expect(await only(signal)).toEqual([])
       expect(await idsOf({ scope: { ...SCOPE, environment: 'test' } }, signal)).toEqual([others[1]?.id])
-      expect(await idsOf({ scope: { ...SCOPE, incarnation: 'other' } }, signal)).toEqual([others[0]?.id])
+      expect(await idsOf({ scope: { ...SCOPE, account: 'other' } }, signal)).toEqual([others[0]?.id])
     })
 
     test('shows neither test events nor what does not say by what it is listed', async ({ signal }) => {

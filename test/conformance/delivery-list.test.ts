@@ -15,7 +15,7 @@ import { completeLists, describeOnRedis } from './redis-harness.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const { account, environment } = aRecord()
-const SCOPE = { incarnation: account, environment }
+const SCOPE = { account, environment }
 
 /** A log, and a view that is told of it. */
 function told(log: DeliveryLog, list: DeliveryListView): ListedDeliveries {
@@ -25,7 +25,7 @@ function told(log: DeliveryLog, list: DeliveryListView): ListedDeliveries {
     async shown(id) {
       const record = await log.find(id, NEVER)
       const listed = record && listedDelivery(record)
-      const scope = record && { incarnation: record.delivery.account, environment: record.delivery.environment }
+      const scope = record && { account: record.delivery.account, environment: record.delivery.environment }
       if (listed && scope) await list.put(scope, listed, NEVER)
     },
     erase: (render) => list.remove(SCOPE, render, NEVER),

@@ -78,7 +78,7 @@ export const LARGE = 1000
 export function anAccount(number: number): { tenant: Tenant; key: ApiKey; template: Template } {
   // Code that validates input sets brands. These values are written valid.
   const id = `tenant-${number}` as TenantId
-  const tenant = aTenant({ id, incarnation: `incarnation-${number}` })
+  const tenant = aTenant({ id, account: `account-${number}` })
   const hash = number.toString(16).padStart(64, '0') as KeyHash
   const variablesSchema = { description: 'x'.repeat(number < LARGE ? number : DIRECTORY_CHANGE_BYTES_MAX / 10) }
   const template = aTemplate({ tenant: id, code: `invoice-${number}` as TemplateCode, variablesSchema })

@@ -257,9 +257,9 @@ describeOnRedis('the directory in Redis', (redis) => {
   })
 
   test.for([
-    ['no JSON', '{"incarnation":'],
+    ['no JSON', '{"account":'],
     ['no object', '[]'],
-    ['of another shape', '{"incarnation":"i","suspended":false,"limits":[],"storage":{"bucket":"b","prefix":"p"}}'],
+    ['of another shape', '{"account":"i","suspended":false,"limits":[],"storage":{"bucket":"b","prefix":"p"}}'],
   ])('serves the last good of a value that is %s, and all others', async ([, text], { signal }) => {
     await using connection = await redis.emptied()
     const snapshot = ofAccounts(1, FEW)

@@ -16,7 +16,7 @@ import { deliveryHarness, expectNone, NEXT } from './kafka-delivery-harness.ts'
 import { describeOnKafka } from './kafka-harness.ts'
 
 const { account, environment } = aRecord()
-const SCOPE = { incarnation: account, environment }
+const SCOPE = { account, environment }
 /** Longer than a list is left alone that could not be told. */
 const LATER_MS = 600_000
 

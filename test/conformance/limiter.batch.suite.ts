@@ -3,7 +3,7 @@
 import type { Limits } from '@platen/contract/domain/tenant.ts'
 import type { Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aRenderId, aReservation, NEVER, recordOf } from '../fixture/build.ts'
+import { aFailure, aManifest, anAbandonedManifest, aRenderId, aReservation, NEVER, recordOf } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 import { type Fields, kindOf, type LimiterHarness } from './limiter.model.ts'
 
@@ -65,9 +65,7 @@ export function describeBatches(name: string, makeHarness: () => Promise<Limiter
       const limits = { asyncRateLimitPerMinute: 2 }
       const request = asked(50, limits)
       expect((await ask(request)).rate.remaining).toBe(1)
-      const error = { code: 'canceled', message: 'refused' } as const
-      const abandoned = aManifest({ record: recordOf(request), attempt: 0, outcome: aFailure({ error }) })
-      await limiter.complete(abandoned, NEVER)
+      await limiter.complete(anAbandonedManifest(recordOf(request)), NEVER)
       expect((await ask(single(limits))).rate.remaining).toBe(1)
     })
 

@@ -9,7 +9,16 @@ import type { KeyHash, Limits } from '@platen/contract/domain/tenant.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../fixture/build.ts'
+import {
+  aFailure,
+  aManifest,
+  anAbandonedManifest,
+  aRenderId,
+  aReservation,
+  NEVER,
+  NOON,
+  recordOf,
+} from '../fixture/build.ts'
 import { manualClock } from '../fixture/memory/clock.ts'
 import { memoryLimiter } from '../fixture/memory/limiter.ts'
 import { IS_LONG } from '../run/form.ts'
@@ -195,11 +204,9 @@ async function apply(limiter: Limiter, operation: OneOperation, request: Reserva
     case 'fail':
       await limiter.complete(aManifest({ record, outcome: aFailure() }), NEVER)
       return undefined
-    case 'abandon': {
-      const outcome = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
-      await limiter.complete(aManifest({ record, attempt: 0, outcome }), NEVER)
+    case 'abandon':
+      await limiter.complete(anAbandonedManifest(record), NEVER)
       return undefined
-    }
   }
 }
 

@@ -6,7 +6,7 @@ import { settingsKey, writeLimits } from '@platen/adapters/redis/limiter-setting
 import { DEFAULT_LIMITS, type KeyHash, type Limits } from '@platen/contract/domain/tenant.ts'
 import type { Reservation } from '@platen/contract/port/limiter.ts'
 import { expect, test } from 'vitest'
-import { aFailure, aManifest, aReservation, NOON, recordOf } from '../fixture/build.ts'
+import { aFailure, aManifest, anAbandonedManifest, aReservation, NOON, recordOf } from '../fixture/build.ts'
 import { manualClock } from '../fixture/memory/clock.ts'
 import { describeOnRedis } from './redis-harness.ts'
 
@@ -115,8 +115,7 @@ describeOnRedis('the limiter in Redis', (redis) => {
     if (held) await limiter.confirm(recordOf(held), signal)
     if (charged) await limiter.complete(aManifest({ record: recordOf(charged) }), signal)
     if (failed) await limiter.complete(aManifest({ record: recordOf(failed), outcome: aFailure() }), signal)
-    const outcome = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
-    if (abandoned) await limiter.complete(aManifest({ record: recordOf(abandoned), attempt: 0, outcome }), signal)
+    if (abandoned) await limiter.complete(anAbandonedManifest(recordOf(abandoned)), signal)
 
     const keys = await connection.call((client) => client.keys('*'), signal)
     expect(keys.map((key) => key.replace(/^platen:limiter:{only}:(\w+).*$/, '$1')).toSorted()).toEqual([
@@ -182,10 +181,9 @@ describeOnRedis('the limiter in Redis', (redis) => {
       return aReservation({ account: `account-${Math.floor(i / 10)}`, units: i % 3, limits })
     })
     for (const request of reservations) await limiter.reserve(request, signal)
-    const canceled = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
     const ends = reservations.map((request, i) => {
       const record = recordOf(request)
-      if (i % 5 === 4) return aManifest({ record, attempt: 0, outcome: canceled })
+      if (i % 5 === 4) return anAbandonedManifest(record)
       return aManifest({ record, ...(i % 5 === 3 && { outcome: aFailure() }) })
     })
     // Some are there twice, and some are completed already.

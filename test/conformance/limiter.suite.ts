@@ -6,12 +6,12 @@ import {
   RATE_WINDOW_MS,
   RESERVATION_MS,
 } from '@platen/contract/domain/limit.ts'
-import type { Manifest } from '@platen/contract/domain/render.ts'
+import type { Ended } from '@platen/contract/domain/render.ts'
 import type { KeyHash, Limits } from '@platen/contract/domain/tenant.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import * as fc from 'fast-check'
 import { assert, beforeEach, describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aReservation, NEVER, recordOf } from '../fixture/build.ts'
+import { aFailure, aManifest, anAbandonedManifest, aReservation, NEVER, recordOf } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 import { IS_LONG } from '../run/form.ts'
 import { anyStep, type Fields, kindOf, type LimiterHarness, walk } from './limiter.model.ts'
@@ -185,8 +185,8 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
         await limiter.confirm(recordOf(abandoned), NEVER)
         await limiter.complete(failed(kept), NEVER)
         expect(kindOf(await ask(limits))).toBe('rate')
-        await limiter.complete(failed(abandoned, { attempt: 0, code: 'canceled' }), NEVER)
-        await limiter.complete(failed(abandoned, { attempt: 0, code: 'canceled' }), NEVER)
+        await limiter.complete(anAbandonedManifest(recordOf(abandoned)), NEVER)
+        await limiter.complete(anAbandonedManifest(recordOf(abandoned)), NEVER)
         expect(await kindsOf([ask(limits), ask(limits)])).toEqual(['admitted', 'rate'])
       })
 
@@ -389,15 +389,10 @@ export function describeLimiter(name: string, makeHarness: () => Promise<Limiter
   })
 }
 
-function succeeded(request: Reservation): Manifest {
+function succeeded(request: Reservation): Ended {
   return aManifest({ record: recordOf(request) })
 }
 
-function failed(
-  request: Reservation,
-  fields: { attempt?: number; code?: 'canceled' | 'template_error' } = {},
-): Manifest {
-  const { attempt = 1, code = 'template_error' } = fields
-  const outcome = aFailure({ error: { code, message: 'it failed' } })
-  return aManifest({ record: recordOf(request), attempt, outcome })
+function failed(request: Reservation): Ended {
+  return aManifest({ record: recordOf(request), outcome: aFailure() })
 }

@@ -4,7 +4,7 @@ import type { KeyHash, Limits } from '@platen/contract/domain/tenant.ts'
 import type { Decision, Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aReservation, NEVER, recordOf } from '../fixture/build.ts'
+import { anAbandonedManifest, aReservation, NEVER, recordOf } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 import { IS_LONG } from '../run/form.ts'
 import { type Fields, kindOf, type LimiterHarness } from './limiter.model.ts'
@@ -73,8 +73,7 @@ export function describeTenantRates(name: string, makeHarness: () => Promise<Lim
       const request = aReservation({ limits })
       await limiter.reserve(request, NEVER)
       expect(kindOf(await ask(limits, { key: keyOf(1) }))).toBe('rate')
-      const outcome = aFailure({ error: { code: 'canceled', message: 'nobody took it' } })
-      await limiter.complete(aManifest({ record: recordOf(request), attempt: 0, outcome }), NEVER)
+      await limiter.complete(anAbandonedManifest(recordOf(request)), NEVER)
       expect(kindOf(await ask(limits, { key: keyOf(1) }))).toBe('admitted')
     })
 

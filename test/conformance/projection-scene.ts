@@ -11,7 +11,7 @@ import type { RedisConnection } from '@platen/adapters/redis/connect.ts'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import { type Manifest, monthOf, type RenderRecord } from '@platen/contract/domain/render.ts'
+import { type Ended, monthOf, type RenderRecord } from '@platen/contract/domain/render.ts'
 import type { AuditableLimiter, ChargeCount } from '@platen/contract/port/limiter.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import { PROJECTION_READER, type ProjectionPorts, runProjection } from '@platen/events/charge/projection.ts'
@@ -31,7 +31,7 @@ export interface Scene extends AsyncDisposable {
   /** Accepts a render, by default of the first account. */
   aRender(fields?: Partial<RenderRecord>): RenderRecord
   /** Appends events, like renderers that died before they updated Redis. */
-  append(...manifests: readonly Manifest[]): Promise<void>
+  append(...manifests: readonly Ended[]): Promise<void>
   /** Charges of the accounts in this month, in order. */
   charged(): Promise<readonly number[]>
   /** The units of each account's report, added up. */
@@ -73,7 +73,7 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
     log: SILENT,
   }
   const accounts = Array.from({ length: ACCOUNTS }, () => randomUUID())
-  const succeeded = new Map<string, Manifest>()
+  const succeeded = new Map<string, Ended>()
   const now = () => systemClock().now()
   const aof = () => join(redis.server().folder, 'appendonlydir')
   const kept = () => join(redis.server().folder, 'kept')
@@ -143,13 +143,13 @@ export async function aScene(kafka: KafkaFixture, redis: RedisFixture): Promise<
 }
 
 /** Builds the manifest of a render that succeeded half a second after it was accepted. */
-export function success(record: RenderRecord): Manifest {
+export function success(record: RenderRecord): Ended {
   const manifest = aManifest({ record })
   return { ...manifest, outcome: { ...manifest.outcome, finishedAt: record.acceptedAt + 500 } }
 }
 
 /** Builds the manifest of a render that failed half a second after it was accepted. */
-export function failure(record: RenderRecord): Manifest {
+export function failure(record: RenderRecord): Ended {
   return aManifest({ record, outcome: aFailure({ finishedAt: record.acceptedAt + 500 }) })
 }
 

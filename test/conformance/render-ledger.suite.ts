@@ -75,7 +75,7 @@ export function describeRenderLedger(name: string, makeHarness: () => Promise<Re
 
     test('settles a render that it did not know', async ({ signal }) => {
       const record = aRecord()
-      const manifest = aManifest({ record, attempt: 0, outcome: aFailure() })
+      const manifest = aManifest({ record, outcome: aFailure() })
       await ledger.complete(manifest, signal)
       expect(await ledger.find(record.id, signal)).toStrictEqual({
         id: record.id,

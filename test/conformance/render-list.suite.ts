@@ -2,10 +2,12 @@
 
 import {
   cancellationOf,
-  type Manifest,
-  manifestOf,
+  type EndedManifest,
+  endOf,
+  erasedEndOf,
   type RenderRecord,
   STATUSES,
+  type Tombstone,
   tombstoneOf,
 } from '@platen/contract/domain/render.ts'
 import type { BatchId, IdScope } from '@platen/contract/domain/render-id.ts'
@@ -14,7 +16,7 @@ import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
 import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { ListedRender, RenderList, RenderQuery } from '@platen/contract/port/render-list.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aRecord, aRenderId, NOON } from '../fixture/build.ts'
+import { aFailure, aManifest, anAbandonedManifest, aRecord, aRenderId, NOON } from '../fixture/build.ts'
 import { ofTest } from '../fixture/lifetime.ts'
 import type { Harness } from './harness.ts'
 
@@ -22,13 +24,13 @@ const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const LEASE = { owner: 'a', leaseMs: DAY_MS }
 const { account, environment } = aRecord()
-const SCOPE: IdScope = { incarnation: account, environment }
+const SCOPE: IdScope = { account, environment }
 
 export interface ListedRenders {
   readonly list: RenderList
   readonly ledger: ErasableRenderLedger
   /** Erases a render in the way of an erasure. */
-  readonly erase: (manifest: Manifest, tombstone: Manifest) => Promise<void>
+  readonly erase: (manifest: EndedManifest, tombstone: Tombstone) => Promise<void>
 }
 
 export interface RenderListHarness extends Harness<ListedRenders> {
@@ -135,14 +137,14 @@ export function describeRenderList(name: string, makeHarness: () => Promise<Rend
     test('shows a render that is canceled with what it was accepted with', async ({ signal }) => {
       const record = accepted(1, { reference: 'a', engine: 'html' })
       const { id, template, tenant, storage, retentionDays } = record
-      const known = { id, tenant, account, environment, storage, retentionDays, template: undefined }
+      const known = { id, tenant, account, environment, storage, retentionDays }
       await renders.ledger.markQueued(record, signal)
       const cancellation = cancellationOf(known, NOON)
       await renders.ledger.complete(cancellation, signal)
       const listed = { id, template: template.code, engine: 'html', reference: 'a' }
       const canceled = { ...listed, state: { status: 'failed', finishedAt: NOON, code: 'canceled' } }
       expect(await only(signal)).toMatchObject([canceled])
-      await renders.ledger.complete(manifestOf(record, 1, cancellation.outcome), signal)
+      await renders.ledger.complete(endOf(record, 1, cancellation.outcome), signal)
       expect(await only(signal)).toMatchObject([canceled])
       expect(await idsOf({ status: 'failed', engine: 'html', reference: 'a' }, signal)).toEqual([id])
     })
@@ -264,7 +266,7 @@ export function describeRenderList(name: string, makeHarness: () => Promise<Rend
       for (const record of others) await renders.ledger.complete(aManifest({ record }), signal)
       expect(await only(signal)).toEqual([])
       expect(await idsOf({ scope: { ...SCOPE, environment: 'test' } }, signal)).toEqual([others[1]?.id])
-      expect(await idsOf({ scope: { ...SCOPE, incarnation: 'other' } }, signal)).toEqual([others[0]?.id])
+      expect(await idsOf({ scope: { ...SCOPE, account: 'other' } }, signal)).toEqual([others[0]?.id])
     })
 
     test('shows a sync render once it has ended, and one that was refused never', async ({ signal }) => {
@@ -272,8 +274,7 @@ export function describeRenderList(name: string, makeHarness: () => Promise<Rend
       await renders.ledger.markQueued(sync, signal)
       await renders.ledger.claim(sync, LEASE, signal)
       await renders.ledger.markQueued(refused, signal)
-      const error = { code: 'canceled', message: 'refused' } as const
-      await renders.ledger.complete(aManifest({ record: refused, attempt: 0, outcome: aFailure({ error }) }), signal)
+      await renders.ledger.complete(anAbandonedManifest(refused), signal)
       expect(await only(signal)).toEqual([])
       await renders.ledger.complete(aManifest({ record: sync }), signal)
       expect((await only(signal)).map(({ id }) => id)).toEqual([sync.id])
@@ -298,7 +299,7 @@ export function describeRenderList(name: string, makeHarness: () => Promise<Rend
       await renders.erase(manifest, tombstone)
       await renders.ledger.markQueued(record, signal)
       await renders.ledger.claim(record, LEASE, signal)
-      await renders.ledger.complete(tombstone, signal)
+      for (const end of [tombstone, erasedEndOf(record, tombstone)]) await renders.ledger.complete(end, signal)
       expect((await only(signal)).map(({ id }) => id)).toEqual([other.id])
       expect(await idsOf({ reference: 'a' }, signal)).toEqual([other.id])
     })

@@ -15,7 +15,7 @@ import { completeLists, describeOnRedis } from './redis-harness.ts'
 import { describeRenderList, type ListedRenders } from './render-list.suite.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-const SCOPE = { incarnation: 'acme', environment: 'live' } as const
+const SCOPE = { account: 'acme', environment: 'live' } as const
 
 /** A ledger and a list that it tells, erased as retention does it. */
 function listed(ledger: ErasableRenderLedger, list: RenderListView): ListedRenders {
@@ -24,7 +24,7 @@ function listed(ledger: ErasableRenderLedger, list: RenderListView): ListedRende
     list,
     ledger: listedLedger,
     async erase({ render }, tombstone) {
-      await list.remove({ incarnation: render.account, environment: render.environment }, render.id, NEVER)
+      await list.remove(render, render.id, NEVER)
       await ledger.forget(render.id, NEVER)
       await ledger.complete(tombstone, NEVER)
     },

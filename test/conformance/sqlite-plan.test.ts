@@ -13,10 +13,9 @@ import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { sqliteRenderQueue } from '@platen/adapters/sqlite/render-queue.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { DELIVERY_STATUSES } from '@platen/contract/domain/delivery.ts'
-import { STATUSES } from '@platen/contract/domain/render.ts'
+import { cancellationOf, STATUSES } from '@platen/contract/domain/render.ts'
 import type { BatchId } from '@platen/contract/domain/render-id.ts'
 import { ENGINES } from '@platen/contract/domain/render-options.ts'
-import { scopeOfRender } from '@platen/contract/port/listed-render.ts'
 import { expect, test } from 'vitest'
 import { listFiles, readText } from '../architecture/source-tree.ts'
 import { aDelivery, aManifest, anEvent, aRecord, NEVER, NOON } from '../fixture/build.ts'
@@ -120,7 +119,7 @@ async function useLedger(database: Database): Promise<void> {
     else await ledger.renew(claimed.claim, LEASE, NEVER)
   }
   await ledger.cancel(record.id, NEVER)
-  await ledger.complete({ ...aManifest({ record }), canceledAt: NOON }, NEVER)
+  await ledger.complete(cancellationOf(record, NOON), NEVER)
   await ledger.complete(aManifest({ record }), NEVER)
   await ledger.find(record.id, NEVER)
   await ledger.newest(NEVER)
@@ -129,7 +128,7 @@ async function useLedger(database: Database): Promise<void> {
   await ledger.forgetRecords(record.id, NEVER)
   await ledger.forget(record.id, NEVER)
   const list = sqliteRenderList(database, CLOCK)
-  const scope = scopeOfRender(record)
+  const scope = record
   await list.remove(scope, record.id, NEVER)
   // It has the form of one.
   const batch = record.id as string as BatchId
@@ -181,8 +180,7 @@ async function useDeliveries(database: Database): Promise<void> {
   await log.forget(delivery.render, NEVER)
   const list = sqliteDeliveryList(database, CLOCK)
   const filters = { status: DELIVERY_STATUSES[0], template: aRecord().template.code, reference: 'order-7' }
-  for (const query of combinationsOf(filters))
-    await list.page({ scope: scopeOfRender(aRecord()), limit: 10, ...query }, NEVER)
+  for (const query of combinationsOf(filters)) await list.page({ scope: aRecord(), limit: 10, ...query }, NEVER)
 }
 
 /** Each subset of these fields. */

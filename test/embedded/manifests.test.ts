@@ -44,7 +44,7 @@ function hanging(name: string): string {
     .replace(html, `sampleData: {}\n  reactPdf: {source: {inline: "${source}"}}`)
 }
 
-const incarnation = (snapshot: DirectorySnapshot) => snapshot.tenants.get(ACME)?.incarnation
+const account = (snapshot: DirectorySnapshot) => snapshot.tenants.get(ACME)?.account
 
 describe('at start', () => {
   test('the example manifests are published without one refusal', async () => {
@@ -227,7 +227,7 @@ describe('a change', () => {
     expect(service.current()).toEqual(before)
     await write('all.yaml', PLATFORM.replace('namespaces', 'suspend: true, namespaces'))
     await service.logged('settings published')
-    expect(incarnation(service.current())).toBe(incarnation(before))
+    expect(account(service.current())).toBe(account(before))
   })
 
   test('to what a ConfigMap holds is a change of the template', async () => {
@@ -256,7 +256,7 @@ describe('a change', () => {
     await write('all.yaml', `${PLATFORM}---\n${template('Dear')}`)
     await service.logged('settings published')
     expect(await letters(service)).toEqual(['Dear'])
-    expect(incarnation(service.current())).toBe(incarnation(before))
+    expect(account(service.current())).toBe(account(before))
   })
 })
 
@@ -268,7 +268,7 @@ describe('a tenant', () => {
       return service.current()
     })()
     await using service = await follow()
-    expect(incarnation(service.current())).toBe(incarnation(before))
+    expect(account(service.current())).toBe(account(before))
     expect([...service.current().keys.keys()]).toEqual([...before.keys.keys()])
   })
 
@@ -287,13 +287,13 @@ describe('a tenant', () => {
     await write('plan.yaml', PLAN)
     await write('tenant.yaml', TENANT)
     await using service = await follow()
-    const before = incarnation(service.current())
+    const before = account(service.current())
     await rm(join(dir, 'tenant.yaml'))
     await service.logged('settings published')
     await write('tenant.yaml', TENANT)
     await service.logged('settings published')
-    expect(incarnation(service.current())).toMatch(/^[0-9a-f]{32}$/)
-    expect(incarnation(service.current())).not.toBe(before)
+    expect(account(service.current())).toMatch(/^[0-9a-f]{32}$/)
+    expect(account(service.current())).not.toBe(before)
   })
 
   test('has an identity that only the service can read, and that is never made up anew', async () => {

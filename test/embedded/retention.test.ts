@@ -16,20 +16,28 @@ import {
   decodeManifest,
   encodeManifest,
   inputKey,
-  isErased,
   type Manifest,
   manifestKey,
   pdfKey,
   type RenderRecord,
 } from '@platen/contract/domain/render.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
-import { scopeOfRender } from '@platen/contract/port/listed-render.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/stored/idempotency.ts'
 import { EVENTS_KEPT_MS } from '@platen/embedded/store/limit.ts'
 import { keepRetention, type Retention } from '@platen/embedded/store/retention.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { all } from '../conformance/harness.ts'
-import { aFailure, aManifest, anEvent, aRecord, type LogLine, logTo, NEVER, NOON } from '../fixture/build.ts'
+import {
+  aFailure,
+  aManifest,
+  anAbandonedManifest,
+  anEvent,
+  aRecord,
+  type LogLine,
+  logTo,
+  NEVER,
+  NOON,
+} from '../fixture/build.ts'
 import { aFolder } from '../fixture/lifetime.ts'
 import { ACME_LIVE, GLOBEX_LIVE, invoice, manifests } from '../fixture/manifests.ts'
 import { type ManualClock, manualClock } from '../fixture/memory/clock.ts'
@@ -228,7 +236,7 @@ describe('a render', () => {
 test('an idempotency claim is removed when it is a day old', async () => {
   const { data: _data, ...record } = aRecord()
   const claim = { fingerprint: 'f', claimedAt: NOON, record }
-  const scope = { incarnation: record.account, environment: 'live' } as const
+  const scope = { account: record.account, environment: 'live' } as const
   const address = { bucket: BUCKET, key: `${idempotencyFolder(scope, 'key')}1` }
   const later = { bucket: BUCKET, key: `${idempotencyFolder(scope, 'other')}1` }
   await artifacts.create(address, encodeClaim(claim), NEVER)
@@ -313,14 +321,13 @@ test('the service removes what is past its time when it starts', async () => {
 
 test('an erasure erases what the tenant has, listed or not, and reads no manifest of another', async () => {
   const [sandbox, abandoned, unlisted] = [aRecord({ environment: 'test' }), aRecord(), aRecord()]
-  const canceled = aFailure({ error: { code: 'canceled', message: 'nobody waits' } })
   const own = [
     await end(aRecord()),
     await end(sandbox),
-    await end(abandoned, aManifest({ record: abandoned, attempt: 0, outcome: canceled })),
+    await end(abandoned, anAbandonedManifest(abandoned)),
     await end(unlisted),
   ].flat()
-  await sqliteRenderList(database, clock).remove(scopeOfRender(unlisted), unlisted.id, NEVER)
+  await sqliteRenderList(database, clock).remove(unlisted, unlisted.id, NEVER)
   const others = (await Promise.all(Array.from({ length: 9 }, (_, at) => end(aRecord({ account: `${at}` }))))).flat()
   const order = { tenant: 'acme', account: aRecord().account, orderedAt: NOON, by: 'test' }
   await artifacts.put({ bucket: BUCKET, key: erasureKey(order) }, encodeErasure(order), NEVER)
@@ -335,7 +342,9 @@ test('an erasure erases what the tenant has, listed or not, and reads no manifes
   expect(await existing(others)).toEqual(others)
   expect(others.filter(({ key }) => read.includes(key))).toEqual([])
   const manifests = await Promise.all(own.filter(isManifest).map((address) => artifacts.get(address, NEVER)))
-  expect(manifests.map((bytes) => isErased(decodeManifest(bytes ?? Buffer.of())))).toEqual([true, true, true, true])
+  expect(manifests.map((bytes) => decodeManifest(bytes ?? Buffer.of()))).toMatchObject(
+    Array.from({ length: 4 }, () => ({ kind: 'erased', isComplete: true })),
+  )
 })
 
 test('the renders of a removed tenant are erased if its deletionPolicy says so', async () => {

@@ -138,7 +138,7 @@ describe('a kill in the middle of a rotation', () => {
   async function keepNext(next: string): Promise<void> {
     const kept: Record<string, { uid: string }> = JSON.parse(await readFile(identities(), 'utf8'))
     const { 'Tenant acme': identity } = kept
-    const nextSecret = sealWebhookSecret(next, { incarnation: identity?.uid ?? '', keys: [await folder.sealKey()] })
+    const nextSecret = sealWebhookSecret(next, { account: identity?.uid ?? '', keys: [await folder.sealKey()] })
     await writeFile(identities(), JSON.stringify({ ...kept, 'Tenant acme': { ...identity, nextSecret } }))
   }
 

@@ -87,7 +87,7 @@ describe('a tenant that references no secret', () => {
     await folder.declare(TENANT)
     await using service = await folder.follow()
     const [old] = await folder.signing(service)
-    const uid = tenantOf(service)?.incarnation
+    const uid = tenantOf(service)?.account
     await folder.declare()
     await service.logged('settings published')
     await folder.declare(TENANT)

@@ -40,7 +40,7 @@ const asked = (id: string, secret = ACME_LIVE) => request(service, { key: secret
 /** An id as this service issued it to acme so long ago. */
 async function issued(agoMs: number, environment: IdScope['environment'] = 'live'): Promise<RenderId> {
   const identities = JSON.parse(await readFile(join(service.dataDir, 'identities.json'), 'utf8'))
-  const scope = { incarnation: String(identities['Tenant acme'].uid), environment }
+  const scope = { account: String(identities['Tenant acme'].uid), environment }
   return mintRenderId(scope, [ID_KEY], { now: Date.now() - agoMs, random: randomBytes(5) })
 }
 

@@ -1,6 +1,6 @@
 /** The service under test, for scenarios: an address, and methods to stop, kill and start it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Manifest } from '@platen/contract/domain/render.ts'
+import type { EndedManifest } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { StatusRecord } from '@platen/contract/schema/response.ts'
 import { poll } from '../time/poll.ts'
@@ -33,7 +33,7 @@ export interface TestedService extends Service {
 export interface Stores extends AsyncDisposable {
   readonly artifacts: ArtifactStore
   /** Publishes the outcome of a render as a renderer would, after its manifest. */
-  report(manifest: Manifest, signal: AbortSignal): Promise<void>
+  report(manifest: EndedManifest, signal: AbortSignal): Promise<void>
 }
 
 export interface RenderAnswer {

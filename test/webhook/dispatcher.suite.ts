@@ -273,7 +273,7 @@ export function describeDispatcher(makeHarness: (clock: ManualClock) => Promise<
   })
 
   test('sends nothing for a tenant that is no more, or is another under the old name', async () => {
-    tenants = [aTenant({ incarnation: 'created again' })]
+    tenants = [aTenant({ account: 'created again' })]
     const event = await happen()
     start()
     expect(await endOf(event.id)).toMatchObject({ status: 'blocked', reason: 'the tenant no longer exists' })

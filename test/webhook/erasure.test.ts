@@ -12,14 +12,7 @@ import {
   listedErasureKey,
 } from '@platen/contract/domain/erasure.ts'
 import { ERASED_KEPT_DAYS } from '@platen/contract/domain/limit.ts'
-import {
-  type ArtifactAddress,
-  decodeManifest,
-  inputKey,
-  isErased,
-  isErasedCompletely,
-  type RenderRecord,
-} from '@platen/contract/domain/render.ts'
+import { type ArtifactAddress, decodeManifest, inputKey, type RenderRecord } from '@platen/contract/domain/render.ts'
 import { batchAddresses, batchIdOf } from '@platen/contract/stored/batch.ts'
 import { encodeClaim, idempotencyFolder } from '@platen/contract/stored/idempotency.ts'
 import { type ErasurePorts, eraseRenders } from '@platen/events/retention/erasure.ts'
@@ -73,7 +66,7 @@ describe.each([
     expect(result).toEqual({ erased: [{ id: record.id, hadManifest: true }], failed: [] })
     expect(await existing(scene, [...stored, ...other])).toEqual([manifestOf(record), ...other])
     const bytes = await scene.stores.artifacts.get(manifestOf(record), NEVER)
-    expect(isErasedCompletely(decodeManifest(bytes ?? Buffer.of()))).toBe(true)
+    expect(decodeManifest(bytes ?? Buffer.of())).toMatchObject({ kind: 'erased', isComplete: true })
     expect(Buffer.from(bytes ?? []).toString()).not.toContain('ada')
     expect(await scene.stores.deliveries.listByRender(record.id, NEVER)).toEqual([])
     expect((await scene.stores.ledger.find(record.id, NEVER))?.state).toMatchObject({ error: { code: 'canceled' } })
@@ -125,7 +118,7 @@ describe.each([
       )
       const left = await existing(scene, stored)
       const bytes = await scene.stores.artifacts.get(manifestOf(record), NEVER)
-      if (!isErased(decodeManifest(bytes ?? Buffer.of()))) expect(left).toEqual(stored)
+      if (decodeManifest(bytes ?? Buffer.of()).kind !== 'erased') expect(left).toEqual(stored)
       else expect((await indexed(scene)).flat()).toContain(record.id)
       await eraseRenders({ ids: [record.id], ...ALL }, aProcess(scene), NEVER)
       expect(await existing(scene, stored)).toEqual([manifestOf(record)])
@@ -338,7 +331,7 @@ async function orderAt(address: ArtifactAddress): Promise<Partial<ListedErasureO
 
 /** Claims a key for a render. */
 async function claimed({ data: _data, ...record }: RenderRecord): Promise<ArtifactAddress> {
-  const folder = idempotencyFolder({ incarnation: record.account, environment: 'live' }, 'key')
+  const folder = idempotencyFolder({ account: record.account, environment: 'live' }, 'key')
   const address = { bucket: BUCKET, key: `${folder}1` }
   await scene.stores.artifacts.create(address, encodeClaim({ fingerprint: 'f', claimedAt: NOON, record }), NEVER)
   return address

@@ -258,7 +258,7 @@ describe('a process', () => {
 
   test('removes idempotency claims that are a day old, and reads each about once a day', async () => {
     const { data: _data, ...record } = aRecord()
-    const scope = { incarnation: record.account, environment: 'live' } as const
+    const scope = { account: record.account, environment: 'live' } as const
     const address = { bucket: BUCKET, key: `${idempotencyFolder(scope, 'key')}1` }
     await scene.stores.artifacts.create(address, encodeClaim({ fingerprint: 'f', claimedAt: NOON, record }), NEVER)
     let reads = 0

@@ -10,7 +10,7 @@ export function bestEffortLimiter(limiter: Limiter, log: Log): Limiter {
     ...limiter,
     confirm: (record, signal) =>
       ignoreUnavailable(limiter.confirm(record, signal), { log, fields: logFieldsOf(record) }),
-    complete: (manifest, signal) =>
-      ignoreUnavailable(limiter.complete(manifest, signal), { log, fields: logFieldsOf(manifest.render) }),
+    complete: (end, signal) =>
+      ignoreUnavailable(limiter.complete(end, signal), { log, fields: logFieldsOf(end.render) }),
   }
 }

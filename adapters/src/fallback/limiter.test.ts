@@ -4,7 +4,7 @@ import type { Limiter, Reservation } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { aFailure, aManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../../../test/fixture/build.ts'
+import { anAbandonedManifest, aRenderId, aReservation, NEVER, NOON, recordOf } from '../../../test/fixture/build.ts'
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { memoryLimiter } from '../../../test/fixture/memory/limiter.ts'
 import { FALLBACK_ACCOUNTS_MAX, fallbackLimiter, LIMIT_SHARES, type LimitShares } from './limiter.ts'
@@ -168,12 +168,7 @@ test('alone and with the limiter away from the start, it is the allowance itself
 
 /** The API abandons a render: both limiters release it. */
 async function settleBoth(request: Reservation, limiters: readonly Limiter[]): Promise<void> {
-  for (const limiter of limiters) await limiter.complete(abandonedOf(request), NEVER)
-}
-
-function abandonedOf(request: Reservation) {
-  const outcome = aFailure({ error: { code: 'canceled', message: 'the request was refused' } })
-  return aManifest({ record: recordOf(request), attempt: 0, outcome })
+  for (const limiter of limiters) await limiter.complete(anAbandonedManifest(recordOf(request)), NEVER)
 }
 
 test('several together admit in no rolling minute more than the limit, nor more units than were left', async () => {
@@ -257,7 +252,7 @@ describe('quota', () => {
     expect(await process.reserve(request, NEVER)).toMatchObject({ kind: 'admitted' })
     const again = { ...request, id: aRenderId() }
     expect(await process.reserve(again, NEVER)).toMatchObject({ reason: 'rate' })
-    await process.complete(abandonedOf(request), NEVER)
+    await process.complete(anAbandonedManifest(recordOf(request)), NEVER)
     expect(await process.reserve(again, NEVER)).toMatchObject({ kind: 'admitted' })
   })
 
@@ -278,7 +273,7 @@ test('a report that does not reach the limiter is counted and is no error, but a
   expect(world.failures).toBe(0)
   world.isAway = true
   await process.confirm(recordOf(request), NEVER)
-  await process.complete(abandonedOf(request), NEVER)
+  await process.complete(anAbandonedManifest(recordOf(request)), NEVER)
   await process.reserve({ ...request, id: aRenderId() }, NEVER)
   expect(world.failures).toBe(3)
   await expect(process.usage(request.account, request.period, NEVER)).rejects.toThrow(Unavailable)

@@ -76,14 +76,14 @@ export function fallbackLimiter({ limiter, clock, replicas, onFailure }: Fallbac
     async confirm(record, signal) {
       await orUndefined(limiter.confirm(record, signal))
     },
-    async complete(manifest, signal) {
+    async complete(end, signal) {
       if (local !== undefined) {
         const { state } = local
-        const { render } = manifest
+        const { render } = end
         const view = { request: render, state, now: clock.now() }
-        trackReserved(snapshots.of(render), view, () => state.complete(manifest, undefined))
+        trackReserved(snapshots.of(render), view, () => state.complete(end, undefined))
       }
-      await orUndefined(limiter.complete(manifest, signal))
+      await orUndefined(limiter.complete(end, signal))
     },
     usage: (account, period, signal) => limiter.usage(account, period, signal),
     report: (query, signal) => limiter.report(query, signal),

@@ -4,8 +4,8 @@
  */
 
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
-import { isAbandoned, type Manifest, type RenderRecord } from '@platen/contract/domain/render.ts'
-import { listedEnded, listedOpen, scopeOfRender } from '@platen/contract/port/listed-render.ts'
+import { expiryOf, type RenderEnd, type RenderRecord } from '@platen/contract/domain/render.ts'
+import { listedEnded, listedOpen } from '@platen/contract/port/listed-render.ts'
 import type { RenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderListView } from '@platen/contract/port/render-list.ts'
 import type { Log } from '@platen/lib/log.ts'
@@ -23,11 +23,11 @@ export function listedRenderLedger<Ledger extends RenderLedger>(
 ): Ledger {
   const open = async (record: RenderRecord, status: 'queued' | 'running', signal: AbortSignal) => {
     if (record.mode === 'sync') return
-    const listed = list.put(scopeOfRender(record), listedOpen(record, status), signal)
+    const listed = list.put(record, listedOpen(record, status), signal)
     await ignoreUnavailable(listed, { log, fields: logFieldsOf(record) })
   }
-  const end = async (manifest: Manifest, signal: AbortSignal) => {
-    await ignoreUnavailable(listEnd(list, manifest, signal), { log, fields: logFieldsOf(manifest.render) })
+  const close = async (end: RenderEnd, signal: AbortSignal) => {
+    await ignoreUnavailable(listEnd(list, end, signal), { log, fields: logFieldsOf(end.render) })
   }
   return {
     ...ledger,
@@ -39,18 +39,29 @@ export function listedRenderLedger<Ledger extends RenderLedger>(
       if (answer.kind === 'granted') await open(record, 'running', signal)
       return answer
     },
-    async complete(manifest, signal) {
-      await Promise.all([ledger.complete(manifest, signal), end(manifest, signal)])
+    async complete(end, signal) {
+      await Promise.all([ledger.complete(end, signal), close(end, signal)])
     },
   }
 }
 
-function listEnd(list: ListedLedgerOptions['list'], manifest: Manifest, signal: AbortSignal): Promise<void> {
-  const { render, outcome, canceledAt } = manifest
-  const scope = scopeOfRender(render)
-  if (isAbandoned(manifest)) return list.remove(scope, render.id, signal)
-  const ended = listedEnded(manifest)
-  if (canceledAt === undefined) return list.put(scope, ended, signal)
-  const { id, expiresAt } = ended
-  return list.cancel(scope, { id, finishedAt: outcome.finishedAt, expiresAt }, signal)
+async function listEnd(
+  list: ListedLedgerOptions['list'],
+  { kind, render, outcome }: RenderEnd,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (kind) {
+    case 'ended':
+    case 'removed':
+      return await list.put(render, listedEnded({ render, outcome }), signal)
+    case 'canceled': {
+      const { finishedAt } = outcome
+      const ended = { id: render.id, finishedAt, expiresAt: expiryOf(render, finishedAt) }
+      return await list.cancel(render, ended, signal)
+    }
+    case 'abandoned':
+      return await list.remove(render, render.id, signal)
+    case 'erased':
+    // Whoever erases a render takes it out of the list.
+  }
 }

@@ -56,9 +56,9 @@ export function fallbackRenderLedger(ledger: RenderLedger, options: FallbackLedg
       if (isLocal(claim)) attempts.delete(claim.id)
       else await ignoreUnavailable(ledger.release(claim, owner, signal), { log, fields: { render: claim.id } })
     },
-    async complete(manifest, signal) {
-      attempts.delete(manifest.render.id)
-      await ignoreUnavailable(ledger.complete(manifest, signal), { log, fields: logFieldsOf(manifest.render) })
+    async complete(end, signal) {
+      attempts.delete(end.render.id)
+      await ignoreUnavailable(ledger.complete(end, signal), { log, fields: logFieldsOf(end.render) })
     },
   }
 }

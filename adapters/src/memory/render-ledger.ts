@@ -58,12 +58,12 @@ export function memoryRenderLedger(clock: Clock): ErasableRenderLedger {
       entry.hold = undefined
       entry.returned += 1
     },
-    async complete(manifest, signal) {
+    async complete(end, signal) {
       signal.throwIfAborted()
-      const { id } = manifest.render
+      const { id } = end.render
       if (ended.peek(id) !== undefined) return
       open.delete(id)
-      ended.set(id, viewOf(manifest))
+      ended.set(id, viewOf(end))
     },
     async find(id, signal) {
       signal.throwIfAborted()

@@ -12,7 +12,7 @@ import {
   RESERVATION_MS,
   VIEW_KEPT_MS,
 } from '@platen/contract/domain/limit.ts'
-import { isAbandoned, type RenderRecord } from '@platen/contract/domain/render.ts'
+import type { RenderRecord } from '@platen/contract/domain/render.ts'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import { DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
 import { chargeOf } from '@platen/contract/port/charge-sums.ts'
@@ -68,8 +68,8 @@ export function redisLimiter(redis: RedisConnection, { clock }: LimiterOptions =
       return decision as Decision
     },
     confirm: confirming(run),
-    async complete(manifest, signal) {
-      await completeAll([manifest], signal)
+    async complete(end, signal) {
+      await completeAll([end], signal)
     },
     completeAll,
     async usage(account, period, signal) {
@@ -112,17 +112,17 @@ function confirming(run: Run): AuditableLimiter['confirm'] {
 
 function completing(redis: RedisConnection, run: Run): AuditableLimiter['completeAll'] {
   const completing = { operation: 'complete', templatesMax: CHARGED_TEMPLATES_MAX }
-  return async (manifests, signal) => {
+  return async (all, signal) => {
     const groups: Ends[] = []
     const open = new Map<string, Ends>()
-    for (const manifest of manifests) {
-      const { account, period, id } = manifest.render
-      const buckets = isAbandoned(manifest) ? await bucketsHeld(redis, manifest.render, signal) : []
+    for (const end of all) {
+      const { account, period, id } = end.render
+      const buckets = end.kind === 'abandoned' ? await bucketsHeld(redis, end.render, signal) : []
       const name = [account, period, endedPart(id), ...buckets].join(' ')
-      const { units, template, day } = chargeOf(manifest) ?? {}
+      const { units, template, day } = chargeOf(end) ?? {}
       let group = open.get(name)
       if (group === undefined || group.ends.length === ENDED_AT_ONCE) {
-        group = { account, period, keys: [...keysToEnd(manifest.render), ...buckets], ends: [] }
+        group = { account, period, keys: [...keysToEnd(end.render), ...buckets], ends: [] }
         open.set(name, group)
         groups.push(group)
       }

@@ -4,8 +4,8 @@
  */
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX, VIEW_KEPT_MS } from '@platen/contract/domain/limit.ts'
 import {
-  type Manifest,
   queuedViewOf,
+  type RenderEnd,
   type RenderRecord,
   type RenderView,
   viewOf,
@@ -30,10 +30,10 @@ export function redisRenderLedger(
   const script = openScript(redis, { file: './render-ledger.lua', clock })
   const run = (id: RenderId, request: object, signal: AbortSignal) =>
     script.run({ keys: [keyOf(id)], request: { id, ...request } }, signal)
-  const completeAll = async (manifests: readonly Manifest[], signal: AbortSignal) => {
-    const ids = manifests.map(({ render }) => render.id)
-    const texts = manifests.flatMap((manifest) => {
-      const { state, ...view } = viewOf(manifest)
+  const completeAll = async (ends: readonly RenderEnd[], signal: AbortSignal) => {
+    const ids = ends.map(({ render }) => render.id)
+    const texts = ends.flatMap((end) => {
+      const { state, ...view } = viewOf(end)
       return [JSON.stringify(view), JSON.stringify(state)]
     })
     const request = { operation: 'complete', ids, keptMs: ENDED_KEPT_MS, channel: ENDS_CHANNEL }
@@ -67,11 +67,9 @@ export function redisRenderLedger(
     async isCanceled(id, signal) {
       return (await run(id, { operation: 'isCanceled' }, signal)) === true
     },
-    complete: (manifest, signal) => completeAll([manifest], signal),
-    async completeAll(manifests, signal) {
-      await Promise.all(
-        slicesOf(manifests, redis.isCluster ? 1 : ENDED_AT_ONCE).map((each) => completeAll(each, signal)),
-      )
+    complete: (end, signal) => completeAll([end], signal),
+    async completeAll(ends, signal) {
+      await Promise.all(slicesOf(ends, redis.isCluster ? 1 : ENDED_AT_ONCE).map((each) => completeAll(each, signal)))
     },
     async find(id, signal) {
       // Only the script writes this value, from the requests `markQueued`, `claim` and `complete`.

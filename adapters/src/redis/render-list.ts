@@ -65,8 +65,8 @@ export function openRedisList(
 ): RedisList {
   const script = openScript(redis, { file: './render-list.lua', clock })
   const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)
-  const run: RedisList['run'] = ({ incarnation, environment }, request, signal) => {
-    const base = `platen:${name}:{${incarnation}}:${environment}`
+  const run: RedisList['run'] = ({ account, environment }, request, signal) => {
+    const base = `platen:${name}:{${account}}:${environment}`
     const keys = [base, `${base}:index`, `${base}:removed`, `${base}:bytes`]
     return script.run({ keys, request: { ...request, bytesMax, keptMs: LIST_REMOVED_KEPT_MS } }, signal)
   }
@@ -92,7 +92,7 @@ export function openRedisList(
 export function redisRenderList(redis: RedisConnection, options: RenderListOptions = {}): RenderListView {
   const list = openRedisList(redis, options, 'list')
   const put = gathered({
-    nameOf: ({ scope: { incarnation, environment } }: Put) => `${incarnation} ${environment}`,
+    nameOf: ({ scope: { account, environment } }: Put) => `${account} ${environment}`,
     async call(puts, signal) {
       const listed = puts.map(({ render }) => entryOf(render))
       await list.run(puts[0].scope, { operation: 'put', listed }, signal)

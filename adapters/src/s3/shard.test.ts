@@ -85,5 +85,5 @@ test('the id of an event here is one', () => {
 })
 
 function idAt(now: number, random: Uint8Array = Buffer.alloc(RENDER_ID_RANDOM_BYTES)): RenderId {
-  return mintRenderId({ incarnation: 'acme', environment: 'live' }, [Buffer.alloc(32, 1)], { now, random })
+  return mintRenderId({ account: 'acme', environment: 'live' }, [Buffer.alloc(32, 1)], { now, random })
 }

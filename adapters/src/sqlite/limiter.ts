@@ -44,17 +44,17 @@ export async function openSqliteLimiter(database: Database, clock: Clock, signal
       signal.throwIfAborted()
       state.confirm(record, clock.now())
     },
-    async complete(manifest, signal) {
+    async complete(end, signal) {
       signal.throwIfAborted()
-      const { render, outcome } = manifest
-      const charge = chargeOf(manifest)
-      if (charge === undefined) return state.complete(manifest, undefined)
+      const { render, outcome } = end
+      const charge = chargeOf(end)
+      if (charge === undefined) return state.complete(end, undefined)
       const { account, period, units, template, day } = charge
       const values = [render.id, account, period, units, outcome.finishedAt, template, day]
       const charging = async () => {
         const [charged = []] = await database.run([{ sql: CHARGE, values }])
         // A render that ended before the last start was charged then, and is already counted.
-        state.complete(manifest, charged.length > 0 ? charge : undefined)
+        state.complete(end, charged.length > 0 ? charge : undefined)
       }
       // A caller that stops waiting does not stop the charge. No second call would count it, so memory follows the disk in any case.
       await raceAbort(charging(), signal)

@@ -6,11 +6,11 @@
 import { QUEUE_AGE_MS_MAX, RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
 import {
   expiryOf,
-  isAbandoned,
-  type Manifest,
+  type RenderEnd,
   type RenderRecord,
   type RenderView,
   shownOf,
+  viewOf,
 } from '@platen/contract/domain/render.ts'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
@@ -22,7 +22,14 @@ import type { Clock } from '@platen/lib/clock.ts'
 import type { Row } from './connection.ts'
 import { type Database, integerIn, textIn } from './database.ts'
 import { PRUNE_ROWS_MAX } from './limit.ts'
-import { IS_UNLISTED, LIST_COLUMNS, listValuesOf, scopesOf, shownIn } from './render-ledger/render-list.ts'
+import {
+  IS_UNLISTED,
+  LIST_COLUMNS,
+  listedValues,
+  scopesOf,
+  shownIn,
+  unlistedValues,
+} from './render-ledger/render-list.ts'
 
 const OPEN = `INSERT INTO render (id, template, accepted_at, status, expires_at, storage, ${LIST_COLUMNS})
   VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
@@ -113,7 +120,7 @@ function ledgerIn(database: Database, clock: Clock): Omit<SqliteRenderLedger, 'c
     async release({ id, fence }, owner, signal) {
       await database.run([{ sql: RELEASE, values: [id, fence, owner] }], signal)
     },
-    complete: async (manifest, signal) => void (await database.run([ending(manifest)], signal)),
+    complete: async (end, signal) => void (await database.run([ending(end)], signal)),
     async find(id, signal) {
       const command = [
         { sql: FIND, values: [id] },
@@ -163,18 +170,31 @@ function opening(record: RenderRecord) {
   const { id, template, acceptedAt, storage } = record
   // In case the end is never recorded: by then the render has ended, so the row does not stay for ever.
   const expiresAt = expiryOf(record, acceptedAt + QUEUE_AGE_MS_MAX)
-  const listed = listValuesOf(record, record.mode === 'async' ? 'listed' : 'not yet')
+  // Sync renders are listed when they have ended.
+  const listed = record.mode === 'async' ? listedValues(record) : unlistedValues({ engine: record.engine })
   return { sql: OPEN, values: [id, template.code, acceptedAt, expiresAt, JSON.stringify(storage), ...listed] }
 }
 
-function ending(manifest: Manifest) {
-  const { render, attempt, outcome } = manifest
-  const { id, template, acceptedAt, storage } = render
-  const expiresAt = expiryOf(render, outcome.finishedAt)
-  const ended = [outcome.status, attempt, JSON.stringify(outcome), expiresAt, JSON.stringify(storage)]
-  const isCancellation = manifest.canceledAt !== undefined
-  const listed = listValuesOf(render, isAbandoned(manifest) || isCancellation ? 'unlisted' : 'listed')
-  return { sql: isCancellation ? CANCEL : COMPLETE, values: [id, template.code, acceptedAt, ...ended, ...listed] }
+function ending(end: RenderEnd) {
+  const { id, storage } = end.render
+  const { template, acceptedAt, state } = { ...viewOf(end), state: end.outcome }
+  const attempt = 'attempt' in end ? end.attempt : 0
+  const ended = [state.status, attempt, JSON.stringify(state), expiryOf(end.render, state.finishedAt)]
+  const values = [id, template ?? null, acceptedAt, ...ended, JSON.stringify(storage), ...listValuesOf(end)]
+  return { sql: end.kind === 'canceled' ? CANCEL : COMPLETE, values }
+}
+
+function listValuesOf({ kind, render }: RenderEnd) {
+  switch (kind) {
+    case 'ended':
+    case 'removed':
+      return listedValues(render)
+    case 'abandoned':
+    case 'canceled':
+      return unlistedValues(render)
+    case 'erased':
+      return unlistedValues('account' in render ? render : {})
+  }
 }
 
 /** Returns why a claim changed nothing. `state` was read in the same transaction. */
@@ -188,7 +208,7 @@ function refusedClaim(state: Row | undefined, { owner }: Lease, now: Instant): C
 
 function viewIn(row: Row, id: RenderId): RenderView {
   const acceptedAt = integerIn(row, 'accepted_at')
-  return { id, template: codeIn(row), acceptedAt, ...shownIn(row), state: stateIn(row) }
+  return { id, ...templateIn(row), acceptedAt, ...shownIn(row), state: stateIn(row) }
 }
 
 function stateIn(row: Row): RenderView['state'] {
@@ -211,7 +231,7 @@ function idIn(row: Row): RenderId {
   return textIn(row, 'id') as RenderId
 }
 
-function codeIn(row: Row): TemplateCode {
+function templateIn({ template }: Row): Pick<RenderView, 'template'> {
   // Only `markQueued`, `claim` and `complete` write it, from a template code.
-  return textIn(row, 'template') as TemplateCode
+  return typeof template === 'string' ? { template: template as TemplateCode } : {}
 }

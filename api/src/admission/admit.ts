@@ -112,7 +112,7 @@ export function commonOf(
   const { tenant, key } = caller
   return {
     tenant: tenant.id,
-    account: tenant.incarnation,
+    account: tenant.account,
     environment: key.environment,
     engine,
     template: { code: template.code, version: template.version, digest: template.digest },

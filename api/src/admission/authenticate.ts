@@ -63,7 +63,7 @@ export function callerOf(request: FastifyRequest): Caller {
 
 /** Returns the scope in which render ids are issued for this caller. */
 export function scopeOf({ tenant, key }: Caller): IdScope {
-  return { incarnation: tenant.incarnation, environment: key.environment }
+  return { account: tenant.account, environment: key.environment }
 }
 
 /**

@@ -14,7 +14,7 @@ import { duplicateCheck } from './deduplicate.ts'
 import { abandon } from './submit.ts'
 
 const KEY = 'order 66'
-const FOLDER = idempotencyFolder({ incarnation: aTenant().incarnation, environment: 'live' }, KEY)
+const FOLDER = idempotencyFolder({ account: aTenant().account, environment: 'live' }, KEY)
 const FINGERPRINT = sha256('the body')
 const SPENT = { bucket: 'platen', key: `${FOLDER}1` }
 const MIDNIGHT = Date.UTC(2026, 10, 22)

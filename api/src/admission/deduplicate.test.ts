@@ -1,6 +1,12 @@
 import { memoryRenderQueue } from '@platen/adapters/memory/render-queue.ts'
 import { IDEMPOTENCY_MS, RESERVATION_MS } from '@platen/contract/domain/limit.ts'
-import { manifestKey, type Outcome, type RenderRecord } from '@platen/contract/domain/render.ts'
+import {
+  encodeManifest,
+  manifestKey,
+  type Outcome,
+  type RenderRecord,
+  removedManifestOf,
+} from '@platen/contract/domain/render.ts'
 import { mintRenderId } from '@platen/contract/domain/render-id.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import { encodeClaim, IDEMPOTENCY_PREFIX, idempotencyFolder } from '@platen/contract/stored/idempotency.ts'
@@ -19,7 +25,7 @@ import {
   queued,
   TEST_KEY,
 } from '../../../test/fixture/api.ts'
-import { aFailure, aRecord, aReply, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { aFailure, aManifest, aRecord, aReply, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
 import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
 import { seededIds } from '../../../test/fixture/memory/ids.ts'
 import {
@@ -34,7 +40,7 @@ const SYNC = { template: 'invoice', data: { number: 1, rows: [{ a: 1, b: 2 }] } 
 const ASYNC = { ...SYNC, mode: 'async' }
 const KEY = 'order 66/a'
 const KEYED = { 'idempotency-key': KEY }
-const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
+const SCOPE = { account: aTenant().account, environment: 'live' } as const
 const FOLDER = idempotencyFolder(SCOPE, KEY)
 /** Longer than any request of the fixture's tenant can be in progress. */
 const LAPSED_MS = SYNC_START_MS_MAX + 28_000 + IDEMPOTENCY_UNDER_WAY_MS
@@ -112,7 +118,7 @@ describe('an Idempotency-Key', () => {
   test.for<[string, ApiOptions, Record<string, string>]>([
     ['another key', {}, { ...KEYED, 'idempotency-key': 'order 67' }],
     ['the other environment', {}, { ...KEYED, authorization: `Bearer ${TEST_KEY}` }],
-    ['a tenant created again under the same name', { tenant: { incarnation: 'anew' } }, KEYED],
+    ['a tenant created again under the same name', { tenant: { account: 'anew' } }, KEYED],
   ])('says nothing to a request with %s', async ([, options, headers]) => {
     const api = anApi()
     const first = await api.post(ASYNC, KEYED)
@@ -134,7 +140,7 @@ describe('the same request again', () => {
     expect(second.headers).toMatchObject({ 'idempotent-replayed': 'true', location: first.headers['location'] })
     expect(first.headers['idempotent-replayed']).toBeUndefined()
     expect(await drain(api)).toHaveLength(1)
-    expect(await api.ports.limiter.usage(SCOPE.incarnation, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 1 })
+    expect(await api.ports.limiter.usage(SCOPE.account, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 1 })
     expect((await api.post(ASYNC)).headers['x-ratelimit-remaining']).toBe(
       `${Number(first.headers['x-ratelimit-remaining']) - 1}`,
     )
@@ -215,7 +221,7 @@ describe('the same request again', () => {
     )
     expect(new Set(accepted.map((answer) => answer.json().render_id)).size).toBe(1)
     expect(await drain(one)).toHaveLength(1)
-    expect(await limiter.usage(SCOPE.incarnation, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 1 })
+    expect(await limiter.usage(SCOPE.account, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 1 })
     expect((await one.post(ASYNC)).headers['x-ratelimit-remaining']).toBe('2')
   })
 
@@ -262,7 +268,7 @@ describe('a refusal is not kept:', () => {
     expect((await api.post(ASYNC, KEYED)).statusCode).toBe(202)
     expect(await drain(api)).toHaveLength(1)
     expect(await keysUnder(api, FOLDER)).toHaveLength(1)
-    expect(await api.ports.limiter.usage(SCOPE.incarnation, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 1 })
+    expect(await api.ports.limiter.usage(SCOPE.account, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 1 })
   })
 
   test('one that no renderer took in time is begun anew', async () => {
@@ -286,13 +292,23 @@ describe('a refusal is not kept:', () => {
     expect(record.id).not.toBe(left.id)
   })
 
+  test('one whose render was removed is begun anew', async () => {
+    const api = anApi()
+    const left = await claimed(api, SYNC)
+    const removed = encodeManifest(removedManifestOf(aManifest({ record: left })))
+    await api.ports.artifacts.create(inBucket(manifestKey(left.id)), removed, NEVER)
+    const { record, answer } = await rendered(api)
+    expect(answer.statusCode).toBe(200)
+    expect(record.id).not.toBe(left.id)
+  })
+
   test('one whose claim may or may not have been written costs nothing in the end', async () => {
     const artifacts: ArtifactStore = { ...memoryArtifactStore(), create: unreachable }
     const api = anApi({ ports: { artifacts } })
     expect((await api.post(ASYNC, KEYED)).statusCode).toBe(503)
     expect(await isQueueEmpty(api)).toBe(true)
     await api.clock.advance(RESERVATION_MS)
-    expect(await api.ports.limiter.usage(SCOPE.incarnation, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 0 })
+    expect(await api.ports.limiter.usage(SCOPE.account, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 0 })
   })
 })
 
@@ -373,7 +389,7 @@ describe('after the death of the process that had the first request', () => {
     expect(answer.statusCode).toBe(202)
     expect(answer.json().render_id).toBe(record.id)
     expect(await drain(api)).toEqual([record])
-    expect(await api.ports.limiter.usage(SCOPE.incarnation, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 3 })
+    expect(await api.ports.limiter.usage(SCOPE.account, '2026-11', NEVER)).toEqual({ charged: 0, reserved: 3 })
     expect((await api.post(ASYNC, KEYED)).json()).toEqual(answer.json())
     expect(await isQueueEmpty(api)).toBe(true)
   })

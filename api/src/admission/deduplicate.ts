@@ -16,14 +16,7 @@
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { IDEMPOTENCY_MS } from '@platen/contract/domain/limit.ts'
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
-import {
-  inputKey,
-  isCanceled,
-  isDeleted,
-  labelsOf,
-  type Manifest,
-  type RenderRecord,
-} from '@platen/contract/domain/render.ts'
+import { inputKey, isCanceled, labelsOf, type Manifest, type RenderRecord } from '@platen/contract/domain/render.ts'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import { withoutRequest } from '@platen/contract/domain/stored-request.ts'
 import {
@@ -75,7 +68,7 @@ export type EarlierRequest =
   /** Answered 202. */
   | { readonly kind: 'accepted'; readonly record: Pick<RenderRecord, 'id' | 'template' | 'options'> }
   /** Sync, with this outcome. */
-  | { readonly kind: 'ended'; readonly record: Manifest['render']; readonly manifest: Manifest }
+  | { readonly kind: 'ended'; readonly record: RenderRecord; readonly manifest: Manifest }
   /** Async. Its process died before the answer, so it may or may not be in the queue. */
   | { readonly kind: 'interrupted'; readonly record: RenderRecord }
 
@@ -193,14 +186,15 @@ async function earlierSync(
   made: IdempotencyClaim,
   manifest: Manifest | undefined,
 ): Promise<EarlierRequest | undefined> {
+  const record = withData(made.record, admission)
   // A renderer may write the manifest at this moment. The first write wins.
-  const outcome = manifest ?? (await abandon(withData(made.record, admission), ports))
-  return outcome && { kind: 'ended', record: outcome.render, manifest: outcome }
+  const ended = manifest ?? (await abandon(record, ports))
+  return ended && { kind: 'ended', record, manifest: ended }
 }
 
 /** Tells whether the render was given up: the caller received an error, left before the answer, or deleted the render. */
-function isGivenUp(manifest: Manifest): boolean {
-  return isCanceled(manifest) || isDeleted(manifest)
+function isGivenUp({ kind, outcome }: Manifest): boolean {
+  return kind === 'removed' || isCanceled(outcome)
 }
 
 function mayBeUnderWay(claim: IdempotencyClaim, { clock, settings }: ApiPorts): boolean {

@@ -6,7 +6,6 @@ import {
   encodeManifest,
   type Manifest,
   manifestKey,
-  manifestOf,
   type Outcome,
   pdfKey,
   type RenderRecord,
@@ -16,7 +15,7 @@ import { raceAbort } from '@platen/lib/race.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, type ApiOptions, anApi, queued } from '../../../test/fixture/api.ts'
-import { aRecord, aReply, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { aManifest, aRecord, aReply, NEVER, NOON } from '../../../test/fixture/build.ts'
 import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
 import { OUTCOME_POLL_MS_MAX, OUTCOME_POLL_MS_MIN, SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from './limit.ts'
 import { renderSync } from './render-sync.ts'
@@ -56,7 +55,7 @@ async function aWait(options: ApiOptions['ports'] = {}) {
 }
 
 async function write(outcome: Outcome, record: RenderRecord, { ports }: Api): Promise<void> {
-  const bytes = encodeManifest(manifestOf(record, 1, outcome))
+  const bytes = encodeManifest(aManifest({ record, outcome }))
   await ports.artifacts.create({ bucket: 'platen', key: manifestKey(record.id) }, bytes, NEVER)
 }
 
@@ -143,7 +142,7 @@ describe('a sync render whose way back is broken', () => {
     expect(await manifestIn(api, record)).toBe(undefined)
     await api.clock.advance(1)
     expect((await answer).json().error.code).toBe('RENDER_UNAVAILABLE')
-    expect(await manifestIn(api, record)).toMatchObject({ attempt: 0, outcome: { error: { code: 'canceled' } } })
+    expect(await manifestIn(api, record)).toMatchObject({ kind: 'abandoned', outcome: { error: { code: 'canceled' } } })
   })
 
   test('costs the store some fifty looks at most, and one that is whole costs it none', async () => {
@@ -175,7 +174,7 @@ describe('a sync render whose way back is broken', () => {
     replies.notifyStarted(record.id)
     replies.break()
     await leave()
-    expect(await manifestIn(api, record)).toMatchObject({ attempt: 0, outcome: { error: { code: 'canceled' } } })
+    expect(await manifestIn(api, record)).toMatchObject({ kind: 'abandoned', outcome: { error: { code: 'canceled' } } })
   })
 
   test('whose way back is whole, and which a renderer has begun, is left to that when its caller goes', async () => {

@@ -34,7 +34,7 @@ export async function renderSync(admission: Admission, ports: ApiPorts, callerGo
   let manifest: Manifest | undefined
   try {
     const answer = await firstOutcome(wait)
-    if ('kind' in answer) return answer
+    if (!('render' in answer)) return answer
     manifest = answer
   } catch (cause) {
     // Disposing of `pending` tells the renderer to end the render. Nobody reads this answer.

@@ -29,7 +29,7 @@ function withLimits(limits: Partial<Limits>) {
 }
 
 function usageOf({ ports }: Api): Promise<Usage> {
-  return ports.limiter.usage(aTenant().incarnation, '2026-11', NEVER)
+  return ports.limiter.usage(aTenant().account, '2026-11', NEVER)
 }
 
 async function statusesOf(api: Api, body: object, count: number): Promise<readonly number[]> {

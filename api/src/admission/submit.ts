@@ -3,11 +3,12 @@
 import { QUEUE_AGE_MS_MAX } from '@platen/contract/domain/limit.ts'
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import {
+  type AbandonedManifest,
+  abandonedManifestOf,
   encodeManifest,
   expiryOf,
   type Manifest,
   manifestAddress,
-  manifestOf,
   type RenderRecord,
   withTrace,
 } from '@platen/contract/domain/render.ts'
@@ -71,7 +72,7 @@ async function confirm(record: RenderRecord, { limiter, clock, log }: ApiPorts):
  */
 export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Manifest | undefined> {
   const { artifacts, ledger, limiter, clock, log, settings } = ports
-  const manifest = canceledManifest(record, ports)
+  const manifest = abandonedManifest(record, ports)
   try {
     const address = manifestAddress(record.id, settings.serviceBucket)
     const creating = artifacts.create(address, encodeManifest(manifest), clock.timeout(PORT_CALL_MS_MAX))
@@ -96,7 +97,7 @@ export async function abandon(record: RenderRecord, ports: ApiPorts): Promise<Ma
  * render after all, this does not shorten how long it is kept. Never throws: an object that is not removed is small.
  */
 export async function recordExpiry(
-  record: Manifest['render'],
+  record: Pick<RenderRecord, 'id' | 'tenant' | 'account' | 'storage' | 'acceptedAt' | 'retentionDays'>,
   { artifacts, clock, log, settings }: ApiPorts,
 ): Promise<void> {
   const day = dayOf(expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
@@ -112,15 +113,15 @@ export async function recordExpiry(
 export async function releaseReservation(record: RenderRecord, ports: ApiPorts): Promise<void> {
   const { limiter, clock, log } = ports
   try {
-    await limiter.complete(canceledManifest(record, ports), clock.timeout(PORT_CALL_MS_MAX))
+    await limiter.complete(abandonedManifest(record, ports), clock.timeout(PORT_CALL_MS_MAX))
   } catch (err) {
     logTolerated(log, { ...logFieldsOf(record), err }, 'reservation not released')
   }
 }
 
-function canceledManifest(record: RenderRecord, { clock }: ApiPorts): Manifest {
+function abandonedManifest(record: RenderRecord, { clock }: ApiPorts): AbandonedManifest {
   const error = { code: 'canceled', message: 'the request was refused before a renderer began' } as const
-  return manifestOf(record, 0, { status: 'failed', finishedAt: clock.now(), durationMs: 0, error })
+  return abandonedManifestOf(record, { status: 'failed', finishedAt: clock.now(), durationMs: 0, error })
 }
 
 /** Makes the render visible at once. A failure changes nothing: the queue has the render, so it is accepted. */

@@ -37,6 +37,6 @@ export function openAnswerBudget(meter: Pick<ApiMeter, 'held'>): AnswerBudget {
   }
 }
 
-function nameOf({ incarnation, environment }: IdScope): string {
-  return `${environment} ${incarnation}`
+function nameOf({ account, environment }: IdScope): string {
+  return `${environment} ${account}`
 }

@@ -5,7 +5,7 @@
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import type { ApiMeter } from '@platen/contract/port/api-meter.ts'
 import { UNAVAILABLE_RETRY_AFTER_S } from '../limit.ts'
-import type { BodyAccount } from '../traffic/throttle.ts'
+import type { BodyPayer } from '../traffic/throttle.ts'
 import { openByteTotals } from './byte-totals.ts'
 import { BODIES_BYTES_MAX, BODIES_OF_ONE_KEY_BYTES_MAX } from './limit.ts'
 
@@ -14,7 +14,7 @@ export interface BodyBudget {
   readonly open: (key: string) => BodyReservation
 }
 
-interface BodyReservation extends Disposable, BodyAccount {
+interface BodyReservation extends Disposable, BodyPayer {
   /**
    * Raises the reservation to `bytes` in total. Throws `RATE_LIMITED` when the key has too much, and `RENDER_UNAVAILABLE` when the
    * process has.

@@ -5,7 +5,7 @@ import { ServiceError } from '@platen/contract/domain/error.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/domain/limit.ts'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { BodyAccount } from '../traffic/throttle.ts'
+import type { BodyPayer } from '../traffic/throttle.ts'
 import { parseBody, readBody } from './body.ts'
 import { openBodyBudget } from './body-budget.ts'
 
@@ -150,14 +150,14 @@ describe('readBody', () => {
   async function read(
     chunks: readonly (string | Buffer)[],
     headers: Record<string, string>,
-    account: BodyAccount = openBodyBudget({ held: () => {} }).open('key'),
+    payer: BodyPayer = openBodyBudget({ held: () => {} }).open('key'),
   ): Promise<string> {
     // readBody uses only the stream and the headers of a request.
     const bytes = await readBody(
       Object.assign(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), {
         headers,
       }) as unknown as IncomingMessage,
-      { accounts: [account] },
+      { payers: [payer] },
     )
     return Buffer.from(bytes).toString()
   }
@@ -208,8 +208,8 @@ describe('readBody', () => {
 
   describe('sent as gzip', () => {
     const JSON_GZIP = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-    const refusalOf = (body: Buffer, account?: BodyAccount) =>
-      read([body], JSON_GZIP, account).then(
+    const refusalOf = (body: Buffer, payer?: BodyPayer) =>
+      read([body], JSON_GZIP, payer).then(
         () => 'taken',
         ({ code, message }: ServiceError) => `${code} ${message}`,
       )
@@ -226,7 +226,7 @@ describe('readBody', () => {
       expect(await refusalOf(gzipSync(`${text} `))).toMatch(/^PAYLOAD_TOO_LARGE .*; inflated, it has more/)
     })
 
-    test('is inflated no further than the accounts pay for', async () => {
+    test('is inflated no further than the payers pay for', async () => {
       const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024))
       const charged: number[] = []
       expect(await refusalOf(bomb, { charge: (bytes) => charged.push(bytes) })).toMatch(/^PAYLOAD_TOO_LARGE /)
@@ -269,7 +269,7 @@ describe('readBody', () => {
     const request = new Readable({ read() {} })
     const share = openBodyBudget({ held: () => {} }).open('key')
     const reading = readBody(Object.assign(request, { headers: {} }) as unknown as IncomingMessage, {
-      accounts: [share],
+      payers: [share],
     })
     request.push('{')
     request.destroy()

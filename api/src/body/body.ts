@@ -7,12 +7,12 @@ import { createGunzip } from 'node:zlib'
 import { type ErrorDetail, ServiceError } from '@platen/contract/domain/error.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '@platen/contract/domain/limit.ts'
 import type { Json } from '@platen/lib/brand.ts'
-import type { BodyAccount } from '../traffic/throttle.ts'
+import type { BodyPayer } from '../traffic/throttle.ts'
 import { faultIndexOf, hintAt, placeOf } from './json-fault.ts'
 import { findLoss, inspect, scan } from './json-value.ts'
 
 interface BodyReading {
-  readonly accounts: readonly BodyAccount[]
+  readonly payers: readonly BodyPayer[]
   /** Called before the first byte is read, once nothing that is known of the body speaks against it. */
   readonly proceed?: (() => void) | undefined
   /** Absent = that of a render. */
@@ -29,8 +29,8 @@ export interface BodyForm {
 const RENDER: BodyForm = { bytesMax: BODY_BYTES_MAX, isNdjsonAllowed: false }
 
 /**
- * Returns the bytes of a body, inflated if it is sent as gzip. Charges each account before it keeps bytes. Throws `INVALID_PAYLOAD`,
- * `PAYLOAD_TOO_LARGE` and `UNSUPPORTED_MEDIA_TYPE`, and what the accounts throw.
+ * Returns the bytes of a body, inflated if it is sent as gzip. Charges each payer before it keeps bytes. Throws `INVALID_PAYLOAD`,
+ * `PAYLOAD_TOO_LARGE` and `UNSUPPORTED_MEDIA_TYPE`, and what the payers throw.
  */
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<Uint8Array> {
   const bytes = await readBytes(request, reading)
@@ -62,12 +62,12 @@ export function parseBody(bytes: Uint8Array, subject = 'The body'): Json {
 
 async function readBytes(
   request: IncomingMessage,
-  { accounts, proceed, form: { bytesMax } = RENDER }: BodyReading,
+  { payers, proceed, form: { bytesMax } = RENDER }: BodyReading,
 ): Promise<Uint8Array> {
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > bytesMax) throw tooLarge(bytesMax, `it has ${declared}`)
   const take = (bytes: number, pieces: number) => {
-    for (const account of accounts) account.charge(bytes, pieces)
+    for (const payer of payers) payer.charge(bytes, pieces)
   }
   take(declared, 0)
   proceed?.()
@@ -106,10 +106,10 @@ async function readBytes(
 /** Size of the pieces that are inflated at a time. */
 const INFLATED_BYTES_PER_PIECE = 64 * 1024
 
-/** Inflates a body in pieces, outside of the main thread, until it ends or is too large. The accounts pay for both of its forms. */
+/** Inflates a body in pieces, outside of the main thread, until it ends or is too large. The payers pay for both of its forms. */
 async function inflate(
   compressed: Uint8Array,
-  { accounts, form: { bytesMax } = RENDER }: BodyReading,
+  { payers, form: { bytesMax } = RENDER }: BodyReading,
 ): Promise<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: INFLATED_BYTES_PER_PIECE })
   const body = growingBytes(compressed.length)
@@ -118,7 +118,7 @@ async function inflate(
     for await (const piece of gunzip) {
       const length = body.length() + piece.length
       if (length > bytesMax) throw tooLarge(bytesMax, 'inflated, it has more')
-      for (const account of accounts) account.charge(compressed.length + length, 0)
+      for (const payer of payers) payer.charge(compressed.length + length, 0)
       body.add(piece)
     }
   } catch (error) {

@@ -8,7 +8,6 @@ import {
   encodeManifest,
   type Manifest,
   manifestKey,
-  manifestOf,
   type Outcome,
   pdfKey,
   type RenderRecord,
@@ -21,7 +20,7 @@ import { decodeExpiry } from '@platen/contract/stored/expiry.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { describe, expect, test } from 'vitest'
 import { type Api, anApi, isQueueEmpty, LIVE_KEY, queued, TEST_KEY } from '../../../test/fixture/api.ts'
-import { aReply, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
+import { aManifest, aReply, aTemplate, aTenant, NEVER, NOON } from '../../../test/fixture/build.ts'
 import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { SYNC_REPLY_MARGIN_MS, SYNC_START_MS_MAX } from '../admission/limit.ts'
@@ -54,9 +53,9 @@ describe('POST /render in async mode', () => {
     await api.post({ ...ASYNC, data, options, webhook_url: webhook }, { 'x-request-id': 'order 66' })
     const record = await queued(api, 'async')
     expect(record).toEqual({
-      id: verifyRenderId(record.id, { incarnation: aTenant().incarnation, environment: 'live' }, api.ports.keys()),
+      id: verifyRenderId(record.id, { account: aTenant().account, environment: 'live' }, api.ports.keys()),
       tenant: 'acme',
-      account: aTenant().incarnation,
+      account: aTenant().account,
       environment: 'live',
       mode: 'async',
       lane: 'async',
@@ -189,7 +188,7 @@ describe('POST /render in async mode', () => {
     expect(answer.headers['retry-after']).toBe('2')
     const record = await queued(api, 'async')
     expect(await manifestIn(api, record)).toMatchObject({
-      attempt: 0,
+      kind: 'abandoned',
       outcome: { status: 'failed', error: { code: 'canceled' } },
     })
     const claim = await api.ports.ledger.claim(record, { owner: 'renderer', leaseMs: 1 }, NEVER)
@@ -317,7 +316,7 @@ describe('POST /render in sync mode', () => {
     await api.clock.advance(SYNC_START_MS_MAX)
     expect((await answer).json().error.code).toBe('RENDER_UNAVAILABLE')
     expect((await answer).headers['retry-after']).toBe('2')
-    expect(await manifestIn(api, record)).toMatchObject({ attempt: 0, outcome: { error: { code: 'canceled' } } })
+    expect(await manifestIn(api, record)).toMatchObject({ kind: 'abandoned', outcome: { error: { code: 'canceled' } } })
     expect(api.ports.replies.callerGone(record.id, NEVER).aborted).toBe(true)
   })
 
@@ -343,14 +342,14 @@ describe('POST /render in sync mode', () => {
   }
 
   async function write(outcome: Outcome, record: RenderRecord, { ports }: Api): Promise<void> {
-    const bytes = encodeManifest(manifestOf(record, 1, outcome))
+    const bytes = encodeManifest(aManifest({ record, outcome }))
     await ports.artifacts.create({ bucket: 'platen', key: manifestKey(record.id) }, bytes, NEVER)
   }
 
   test('answers 503 when the renderer began and never answered, and abandons the render', async () => {
     const { api, record, answer } = await lost(async () => {})
     expect(answer.statusCode).toBe(503)
-    expect(await manifestIn(api, record)).toMatchObject({ attempt: 0, outcome: { error: { code: 'canceled' } } })
+    expect(await manifestIn(api, record)).toMatchObject({ kind: 'abandoned', outcome: { error: { code: 'canceled' } } })
   })
 
   test('answers the PDF from the store when only the reply was lost', async () => {

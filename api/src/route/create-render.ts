@@ -100,12 +100,12 @@ export async function receiveBody(
   { throttle, budget, form }: BodyLimits & { readonly form?: BodyForm },
 ): Promise<Uint8Array> {
   const { key } = callerOf(request)
-  const account = throttle.render(key.hash)
+  const payer = throttle.render(key.hash)
   const reservation = budget.open(key.hash)
   holdUntilSent(reply, reservation)
   const isAwaited = request.headers.expect?.toLowerCase() === '100-continue'
   const proceed = isAwaited ? () => reply.raw.writeContinue() : undefined
-  return await readBody(request.raw, { accounts: [account, reservation], proceed, ...(form && { form }) })
+  return await readBody(request.raw, { payers: [payer, reservation], proceed, ...(form && { form }) })
 }
 
 /** The rest of admission for a request that is not a duplicate: limiter, claim, queue. */

@@ -4,7 +4,6 @@ import {
   decodeManifest,
   encodeManifest,
   inputKey,
-  isAbandoned,
   type Manifest,
   manifestKey,
   type RenderRecord,
@@ -27,7 +26,7 @@ import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { CANCELED_WAIT_MS } from './delete-render.ts'
 
-const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
+const SCOPE = { account: aTenant().account, environment: 'live' } as const
 const LEASE = { owner: 'renderer', leaseMs: 60_000 }
 const inBucket = (key: string) => ({ bucket: 'platen', key })
 const unreachable = () => Promise.reject(new Unavailable('no answer'))
@@ -86,8 +85,8 @@ describe('DELETE /render/:id of a render that waits', () => {
     await remove()
     const manifest = await manifestIn(api, record)
     const { tenant, account, environment, storage, retentionDays } = record
-    expect(manifest).toMatchObject({ render: { tenant, account, environment, storage, retentionDays }, attempt: 0 })
-    expect(isAbandoned(manifest)).toBe(false)
+    const render = { tenant, account, environment, storage, retentionDays }
+    expect(manifest).toMatchObject({ kind: 'canceled', render })
     expect(await keysUnder(api, 'expiry/')).toHaveLength(1)
   })
 
@@ -152,7 +151,9 @@ describe('DELETE /render/:id of a render that runs', () => {
   test('decides by itself if its renderer does not answer', async () => {
     const { api, record, answer } = await deletedWhileRunning()
     expect((await answer()).json()).toMatchObject({ template: 'invoice', error: { code: 'canceled' } })
-    expect((await manifestIn(api, record)).canceledAt).toBeGreaterThanOrEqual(NOON + CANCELED_WAIT_MS)
+    const { kind, outcome } = await manifestIn(api, record)
+    expect(kind).toBe('canceled')
+    expect(outcome.finishedAt).toBeGreaterThanOrEqual(NOON + CANCELED_WAIT_MS)
   })
 })
 
@@ -175,8 +176,8 @@ describe('DELETE /render/:id of a render that has ended', () => {
     expect([answer.statusCode, answer.body]).toEqual([204, ''])
     expect(await keysUnder(api, 'acme/')).toEqual(['acme/other/input'])
     expect([codeOf(await api.get(path)), codeOf(await remove())]).toEqual(['RENDER_EXPIRED', 'RENDER_EXPIRED'])
-    const { removedAt, ...left } = await manifestIn(api, record)
-    expect([removedAt, left]).toEqual([NOON, { ...manifest, render: { ...manifest.render, options: {} } }])
+    const removed = { ...manifest, kind: 'removed', render: { ...manifest.render, options: {} } }
+    expect(await manifestIn(api, record)).toEqual(removed)
     expect(await limiter.usage(record.account, record.period, NEVER)).toEqual({ charged: 0, reserved: 1 })
   })
 

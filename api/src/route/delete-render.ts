@@ -10,19 +10,20 @@
  */
 import { logWith, traceIdOf } from '@platen/contract/domain/log-fields.ts'
 import {
-  type CanceledRender,
+  type Cancellation,
   cancellationOf,
+  type EndedManifest,
   encodeManifest,
   isCanceled,
-  isDeleted,
-  isErased,
   type Manifest,
   manifestAddress,
+  type RemovedManifest,
   removedManifestOf,
   renderPrefix,
   viewOf,
 } from '@platen/contract/domain/render.ts'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
+import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
 import type { FastifyInstance } from 'fastify'
 import { type Caller, callerOf, scopeOf } from '../admission/authenticate.ts'
 import { pollManifest, readManifest } from '../admission/manifest.ts'
@@ -46,11 +47,10 @@ export function deleteRenderRoute(app: FastifyInstance, given: ApiPorts): void {
     const ports = { ...given, log }
     const id = renderOf(request, request.params.id, ports)
     const manifest = (await readManifest(id, ports)) ?? (await cancel(id, callerOf(request), ports))
-    if (isErased(manifest) || isExpired(manifest, ports)) throw notKept()
-    if (isCanceled(manifest)) {
-      if (manifest.canceledAt !== undefined) await complete(manifest, ports)
+    if (manifest.kind === 'erased' || isExpired(manifest, ports)) throw notKept()
+    if (manifest.kind === 'canceled') await complete(manifest, ports)
+    if (manifest.kind === 'canceled' || manifest.kind === 'abandoned' || isCanceled(manifest.outcome))
       return await reply.send(recordOf(viewOf(manifest)))
-    }
     await remove(manifest, callerOf(request), ports)
     return await reply.code(204).send()
   })
@@ -98,20 +98,24 @@ async function outcomeSoon(id: RenderId, ports: ApiPorts): Promise<Manifest | un
 }
 
 /** Storage and retention may have changed since the request. The record corrects them in the manifest. */
-function canceledRender(id: RenderId, { tenant, key }: Caller, template: CanceledRender['template']): CanceledRender {
+function canceledRender(
+  id: RenderId,
+  { tenant, key }: Caller,
+  code: TemplateCode | undefined,
+): Parameters<typeof cancellationOf>[0] {
   return {
     id,
     tenant: tenant.id,
-    account: tenant.incarnation,
+    account: tenant.account,
     environment: key.environment,
     storage: tenant.storage,
     retentionDays: tenant.limits.retentionDays,
-    template,
+    ...(code !== undefined && { template: { code } }),
   }
 }
 
 /** Frees the reservation and shows the end. The renderer that gets the record does so again. */
-async function complete(manifest: Manifest, { ledger, limiter, clock, log }: ApiPorts): Promise<void> {
+async function complete(manifest: Cancellation, { ledger, limiter, clock, log }: ApiPorts): Promise<void> {
   const signal = clock.timeout(PORT_CALL_MS_MAX)
   const results = await Promise.allSettled([limiter.complete(manifest, signal), ledger.complete(manifest, signal)])
   for (const each of results) {
@@ -121,21 +125,20 @@ async function complete(manifest: Manifest, { ledger, limiter, clock, log }: Api
 }
 
 /** Removes PDF and input. The manifest comes first: from then on nobody is shown a link that leads nowhere. */
-async function remove(manifest: Manifest, caller: Caller, ports: ApiPorts): Promise<void> {
+async function remove(manifest: EndedManifest | RemovedManifest, caller: Caller, ports: ApiPorts): Promise<void> {
   const { artifacts, clock, settings } = ports
   const { id, storage } = manifest.render
   const signal = clock.timeout(PORT_CALL_MS_MAX)
-  const isRepeated = isDeleted(manifest)
   // The renderer may not have published this outcome yet, and a view must not show the render meanwhile.
   await mayBeHeld(id, ports)
-  if (!isRepeated) {
-    const removed = encodeManifest(removedManifestOf(manifest, clock.now()))
+  if (manifest.kind === 'ended') {
+    const removed = encodeManifest(removedManifestOf(manifest))
     await artifacts.put(manifestAddress(id, settings.serviceBucket), removed, signal)
   }
   await unlist(id, caller, ports)
   for await (const address of artifacts.list(storage.bucket, renderPrefix(storage.prefix, id), signal))
     await artifacts.delete(address, signal)
-  if (isRepeated) throw notKept()
+  if (manifest.kind === 'removed') throw notKept()
 }
 
 /** The list is only a view. A repeated DELETE does this again. */

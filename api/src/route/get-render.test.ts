@@ -22,7 +22,7 @@ import { manualClock } from '../../../test/fixture/memory/clock.ts'
 const DAY_MS = 24 * 60 * 60 * 1000
 /** How long after noon the renders of the fixtures end. */
 const END_MS = 500
-const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
+const SCOPE = { account: aTenant().account, environment: 'live' } as const
 
 /** A render that this API accepted at noon. */
 function accepted({ ports }: Api, fields: Partial<RenderRecord> = {}): RenderRecord {

@@ -16,7 +16,6 @@ import { logWith, traceIdOf } from '@platen/contract/domain/log-fields.ts'
 import {
   expiryOf,
   type Failure,
-  isDeleted,
   isTerminal,
   labelsOf,
   type Manifest,
@@ -56,7 +55,7 @@ export function getRenderRoute(app: FastifyInstance, given: ApiPorts, places: Wa
     const { wait = 0 } = request.query
     const view = await viewOfYoung(id, ports)
     const waitMs = wait > 0 ? wait * 1000 : recordMsOf(view)
-    using place = waitMs === 0 ? undefined : places.take(callerOf(request).tenant.incarnation)
+    using place = waitMs === 0 ? undefined : places.take(callerOf(request).tenant.account)
     if (place === undefined) {
       const record = await statusBy(view, id, ports)
       // The status is right all the same. A refusal would be one more error to handle.
@@ -132,7 +131,8 @@ async function statusBy(view: RenderView | undefined, id: RenderId, ports: ApiPo
     return undefined
   })
   if (manifest !== undefined) {
-    if (isDeleted(manifest) || isExpired(manifest, ports)) throw notKept()
+    const isKept = manifest.kind !== 'removed' && manifest.kind !== 'erased' && !isExpired(manifest, ports)
+    if (!isKept) throw notKept()
     return await recordOfManifest(manifest, ports)
   }
   if (!mayWait(id, ports)) throw notKept()
@@ -170,18 +170,18 @@ export function isExpired({ render, outcome }: Manifest, { clock }: ApiPorts): b
 }
 
 async function recordOfManifest(manifest: Manifest, { artifacts, clock }: ApiPorts): Promise<StatusRecord> {
-  const { render, outcome } = manifest
   const record = recordOf(viewOf(manifest))
-  if (outcome.status === 'failed') return record
+  if (manifest.kind !== 'ended' || manifest.outcome.status === 'failed') return record
+  const { render, outcome } = manifest
   const expiresAt = Math.min(clock.now() + PDF_URL_MS, expiryOf(render, outcome.finishedAt))
   const grant = { expiresAt, filename: fileNameOf(render) }
   const url = await artifacts.presign(outcome.pdf.address, grant, clock.timeout(PORT_CALL_MS_MAX))
   return { ...record, pdf_url: url }
 }
 
-/** Converts the view to its wire form, without the URL. A cancellation may not know the template. */
+/** Converts the view to its wire form, without the URL. */
 export function recordOf({ id, template, acceptedAt, state, batch, ...labels }: RenderView): StatusRecord {
-  const named = { render_id: id, ...(template !== '' && { template }), ...labelsOf(labels) }
+  const named = { render_id: id, ...(template !== undefined && { template }), ...labelsOf(labels) }
   const record = {
     ...named,
     ...(batch !== undefined && { batch_id: batch }),

@@ -70,13 +70,13 @@ function aWaitingApi({ ports, connections, ledger: wrap = (each) => each }: Wait
   }
 }
 
-const TENANT = aTenant().incarnation
+const TENANT = aTenant().account
 /** The tenant of `FOREIGN_KEY`. */
 const FOREIGN = 'b3c4'
 
 /** A render that was accepted at noon, for a tenant and an environment. */
-function accepted({ ports }: Api, incarnation = TENANT, environment: Environment = 'live'): RenderRecord {
-  const id = mintRenderId({ incarnation, environment }, ports.keys(), { now: NOON, random: Buffer.alloc(5, 9) })
+function accepted({ ports }: Api, account = TENANT, environment: Environment = 'live'): RenderRecord {
+  const id = mintRenderId({ account, environment }, ports.keys(), { now: NOON, random: Buffer.alloc(5, 9) })
   return aRecord({ id })
 }
 
@@ -105,7 +105,7 @@ describe('a status request that waits', () => {
   test.for<[string, (record: RenderRecord) => Manifest]>([
     ['has succeeded', (record) => aManifest({ record })],
     ['has failed', (record) => aManifest({ record, outcome: aFailure() })],
-    ['was canceled', (record) => cancellationOf({ ...record, template: record.template.code }, NOON + 500)],
+    ['was canceled', (record) => cancellationOf(record, NOON + 500)],
   ])('is answered when the render %s, as without waiting', async ([, manifestOf]) => {
     const api = aWaitingApi()
     const record = accepted(api)

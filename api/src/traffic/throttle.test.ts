@@ -122,10 +122,10 @@ describe('an address that shows no good key', () => {
 
 test('pieces of a body count as much as the work they make', () => {
   const throttle = openThrottle({ ...TRAFFIC, keyBytes: 100 * BODY_PIECE_BYTES_MIN }, { monotonic: () => 0 })
-  const account = throttle.render(LIVE_KEY as KeyHash)
-  account.charge(0, 0)
-  for (let pieces = 1; pieces <= 100; pieces++) account.charge(pieces, pieces)
-  expect(() => account.charge(101, 101)).toThrow(Throttled)
+  const payer = throttle.render(LIVE_KEY as KeyHash)
+  payer.charge(0, 0)
+  for (let pieces = 1; pieces <= 100; pieces++) payer.charge(pieces, pieces)
+  expect(() => payer.charge(101, 101)).toThrow(Throttled)
   const other = throttle.render(TEST_KEY as KeyHash)
   other.charge(100 * BODY_PIECE_BYTES_MIN, 3)
   expect(() => throttle.render(TEST_KEY as KeyHash).charge(1, 1)).toThrow(Throttled)

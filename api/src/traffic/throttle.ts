@@ -38,8 +38,8 @@ export function tooManyOfAddress(): Throttled {
 export interface Throttle {
   /** Admits a request that is not for a render. Throws `RATE_LIMITED`. */
   readonly request: (key: KeyHash) => void
-  /** Admits a request for a render, and returns an account that charges its body. Throws `RATE_LIMITED`, and so does the account. */
-  readonly render: (key: KeyHash) => BodyAccount
+  /** Admits a request for a render, and returns who pays for its body. Throws `RATE_LIMITED`, and so does that. */
+  readonly render: (key: KeyHash) => BodyPayer
   /** Charges a request for a render that was refused or replayed: no limit of the plan counts it. */
   readonly chargeRefusal: (key: KeyHash) => void
   /**
@@ -49,8 +49,8 @@ export interface Throttle {
   readonly chargeAddress: (address: string) => boolean
 }
 
-/** An account that is charged for a body. */
-export interface BodyAccount {
+/** Is charged for a body. */
+export interface BodyPayer {
   /** Charges for `bytes` bytes in total, received or announced, in `pieces` pieces. Throws the refusal when that is too much. */
   readonly charge: (bytes: number, pieces: number) => void
 }

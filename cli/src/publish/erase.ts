@@ -33,7 +33,7 @@ export interface EraseOptions {
         readonly tenant: string
         /** Only renders accepted before this; absent = before now. */
         readonly before?: Instant
-        /** The incarnation of a tenant that is gone. */
+        /** The account of a tenant that is gone. */
         readonly account?: string
         /** Only renders with this `reference` that are listed now. */
         readonly reference?: string
@@ -102,7 +102,7 @@ async function eraseByReference(
   const { account } = await accountOf(what, stores)
   const result = { erased: 0, failed: 0 }
   for (const environment of ['live', 'test'] as const) {
-    const scope = { incarnation: account, environment }
+    const scope = { account, environment }
     const query = { scope, limit: ERASED_TOGETHER_MAX, reference, ...(before !== undefined && { before }) }
     let below: RenderId | undefined
     do {
@@ -145,7 +145,7 @@ async function eraseByTenant(what: TenantToErase, { stores, by, ports, signal }:
   return failed === 0
 }
 
-/** The incarnation to erase. The tenant's name alone does not say which of several that had it one after the other. */
+/** The account to erase. The tenant's name alone does not say which of several that had it one after the other. */
 async function accountOf({ tenant, account }: TenantToErase, stores: ErasureStores): Promise<FoundTenant> {
   const found = await stores.tenantOf(tenant)
   if (account === undefined || account === found?.account) {

@@ -33,7 +33,7 @@ const EMBEDDED_SETTINGS = table({
 })
 
 export interface ErasureStores extends ErasureOrderPorts, AsyncDisposable {
-  /** The incarnation and storage of a tenant that exists now. */
+  /** The account and storage of a tenant that exists now. */
   readonly tenantOf: (name: string) => Promise<FoundTenant | undefined>
   /** The renders by what they are searched for. */
   readonly listed: Pick<RenderList, 'page'>
@@ -76,7 +76,7 @@ export async function openClusterStores(ports: OpenPorts, signal: AbortSignal): 
       await directory.refresh(signal)
       // Branded without a check: an invalid name belongs to nobody.
       const tenant = directory.current().tenants.get(name as TenantId)
-      return tenant && { account: tenant.incarnation, storage: tenant.storage }
+      return tenant && { account: tenant.account, storage: tenant.storage }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

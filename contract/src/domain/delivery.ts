@@ -30,7 +30,6 @@ export interface Delivery {
    */
   readonly render: RenderId
   readonly tenant: TenantId
-  /** The tenant's incarnation. */
   readonly account: string
   readonly environment: Environment
   /** As the caller spelled it. */

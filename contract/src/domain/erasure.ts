@@ -37,7 +37,7 @@ export const LISTED_ERASURE_AGAIN_MS = MINUTE_MS
 
 export interface ErasureOrder {
   readonly tenant: string
-  /** The tenant's incarnation. Renders of another one are left alone, also if it has the same name. */
+  /** Renders of another one are left alone, also if its tenant has the same name. */
   readonly account: string
   /** Where its PDFs are, if that is known: finds renders that the expiry index does not list yet. */
   readonly storage?: RenderRecord['storage']

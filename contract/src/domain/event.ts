@@ -1,8 +1,7 @@
 /** Events: what happened to a render. Webhooks and quota are computed from them. They are kept longer than a month of quota. */
-import assert from 'node:assert/strict'
 import type { Instant } from '@platen/lib/brand.ts'
 import { hmacSha256 } from '@platen/lib/hmac.ts'
-import { labelsOf, type Manifest } from './render.ts'
+import { type Ended, type EndedManifest, labelsOf, type RemovedManifest } from './render.ts'
 import { type BatchId, issuedAt, renderIdBytes, renderUuid, uuidOf } from './render-id.ts'
 import { manifestOfEvent } from './stored-request.ts'
 import { warningFieldsOf } from './warning.ts'
@@ -28,23 +27,20 @@ export interface RenderEvent {
   readonly id: string
   readonly type: EventType
   /** Incomplete for a stored request (see `manifestOfEvent`): then the artifact store has the complete one, until it is erased. */
-  readonly manifest: Manifest
+  readonly manifest: Ended
 }
 
 /**
  * The event of a finished render, whether it is removed or not. Pure: the same manifest gives the same event, so readers drop duplicates by
  * `id`.
  */
-export function eventOf({ eventId, removedAt: _removedAt, ...manifest }: Manifest): RenderEvent {
-  assert(eventId !== undefined, 'the manifest of a render that causes an event has its id')
-  return { id: eventId, type: typeOf(manifest), manifest: manifestOfEvent(manifest) }
+export function eventOf({ eventId, render, attempt, outcome }: EndedManifest | RemovedManifest): RenderEvent {
+  const manifest = manifestOfEvent({ kind: 'ended', render, attempt, outcome })
+  return { id: eventId, type: typeOf(manifest), manifest }
 }
 
-/**
- * Makes the id of the event of a manifest. Whoever writes the manifest stores the id in it: another process may emit the event again, and
- * during a rotation it may have another key.
- */
-export function eventIdOf(manifest: Manifest, key: EventKey): string {
+/** Makes the id of the event of a render that has ended. Whoever writes the manifest stores the id in it. */
+export function eventIdOf(manifest: Ended, key: EventKey): string {
   const { id } = manifest.render
   return uuidWith(issuedAt(id), { type: typeOf(manifest), of: renderIdBytes(id), key })
 }
@@ -75,7 +71,7 @@ function uuidV7Of(at: Instant, rest: Uint8Array): string {
   return uuidOf(bytes)
 }
 
-function typeOf({ outcome }: Manifest): EventType {
+function typeOf({ outcome }: Ended): EventType {
   return `render.${outcome.status}`
 }
 

@@ -9,7 +9,7 @@ import type { Environment, TemplateCode, TenantId } from './tenant.ts'
 /** A render, or something that was made from its record: a manifest's render, or a delivery. */
 interface Described {
   readonly id: RenderId
-  readonly tenant: TenantId
+  readonly tenant?: TenantId
   readonly environment?: Environment
   readonly engine?: Engine
   readonly template?: { readonly code: TemplateCode }

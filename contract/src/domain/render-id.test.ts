@@ -17,7 +17,7 @@ import {
 const key = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const twoKeys = fc.tuple(key, key)
 const scope: fc.Arbitrary<IdScope> = fc.record({
-  incarnation: fc.uuid(),
+  account: fc.uuid(),
   environment: fc.constantFrom('live', 'test'),
 })
 const source = fc.record({
@@ -76,7 +76,7 @@ describe('a render id', () => {
   test('is unknown to another tenant, to the other environment and to another key', () => {
     fc.assert(
       fc.property(fc.tuple(scope, scope), source, twoKeys, ([issuedTo, asking], from, [mine, other]) => {
-        fc.pre(issuedTo.incarnation !== asking.incarnation && !Buffer.from(mine).equals(Buffer.from(other)))
+        fc.pre(issuedTo.account !== asking.account && !Buffer.from(mine).equals(Buffer.from(other)))
         const id = mintRenderId(issuedTo, [mine], from)
         const otherEnvironment = issuedTo.environment === 'live' ? 'test' : 'live'
         expect(verifyRenderId(id, asking, [mine])).toBeUndefined()
@@ -100,7 +100,7 @@ describe('a render id', () => {
 
   test('is never made out of whatever text a caller sends', () => {
     const ring: KeyRing = [new Uint8Array(32)]
-    const issuedTo: IdScope = { incarnation: 'a', environment: 'live' }
+    const issuedTo: IdScope = { account: 'a', environment: 'live' }
     const texts = fc.oneof(
       fc.string(),
       fc.string({ unit: 'binary' }),
@@ -132,7 +132,7 @@ describe('the id of a batch', () => {
         expect(verifyBatchId(id, issuedTo, [mine])).toBe(id)
         expect(verifyRenderId(id, issuedTo, [mine])).toBeUndefined()
         expect(verifyBatchId(mintRenderId(issuedTo, [mine], from), issuedTo, [mine])).toBeUndefined()
-        expect(verifyBatchId(id, { ...issuedTo, incarnation: 'another' }, [mine])).toBeUndefined()
+        expect(verifyBatchId(id, { ...issuedTo, account: 'another' }, [mine])).toBeUndefined()
       }),
     )
   })
@@ -152,7 +152,7 @@ describe('the id of a batch', () => {
   })
 
   test('gives ids that sort as its items do', () => {
-    const issuedTo = { incarnation: 'a', environment: 'live' } as const
+    const issuedTo = { account: 'a', environment: 'live' } as const
     const mine = Buffer.alloc(32, 1)
     // The low bits of the first halves are used up on the way.
     const id = mintBatchId(issuedTo, [mine], { now: 1, random: Buffer.from([0x0f, 0x0e, 0x3f, 0xff, 0xf0]) })

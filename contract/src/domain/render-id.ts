@@ -1,6 +1,6 @@
 /**
  * The identity of a render: one 128-bit number in UUIDv7 layout. `render_id` is its ULID spelling, the webhook's `id` its UUID spelling.
- * The low 40 bits are a keyed tag over (tenant incarnation, environment, the other bits). So any API pod can tell without a look-up whether
+ * The low 40 bits are a keyed tag over (account, environment, the other bits). So any API pod can tell without a look-up whether
  * an id was issued to this tenant and environment, and a forged or foreign id never reaches a store.
  *
  *     48 bits  Unix milliseconds          4 bits  version 7
@@ -21,9 +21,9 @@ export type RenderId = Brand<'RenderId'>
 /** The id of a batch: made like that of a render, with a tag of its own, so that neither is taken for the other. */
 export type BatchId = Brand<'BatchId'>
 
-/** The tenant and environment that ids are issued to. */
+/** The account and environment that ids are issued to. */
 export interface IdScope {
-  readonly incarnation: string
+  readonly account: string
   readonly environment: Environment
 }
 
@@ -167,7 +167,7 @@ function writeRandom(bytes: Buffer, number: number): void {
 
 function tagOf(bytes: Buffer, { kind, scope, key }: Omit<Tagging, 'keys'> & { readonly key: Uint8Array }): Buffer {
   return hmacSha256(key)
-    .update(`${kind}:${scope.environment}:${scope.incarnation}:`)
+    .update(`${kind}:${scope.environment}:${scope.account}:`)
     .update(bytes.subarray(0, TAG_OFFSET))
     .digest()
     .subarray(0, TAG_BYTES)

@@ -37,7 +37,7 @@ export interface ArtifactAddress {
 export interface RenderRecord {
   readonly id: RenderId
   readonly tenant: TenantId
-  /** The tenant's incarnation, whose quota this render counts in. */
+  /** Whose quota this render counts in. */
   readonly account: string
   readonly environment: Environment
   readonly mode: Mode
@@ -109,45 +109,102 @@ export interface Failure {
 
 /** How a render ended. `durationMs` is rendering time without queueing; 0 if nothing was rendered. */
 export type Outcome =
-  | (Ended & {
+  | (Timed & {
       readonly status: 'succeeded'
       readonly pdf: Pdf
       readonly pages: number
     })
-  | (Ended & { readonly status: 'failed'; readonly error: Failure })
+  | FailedOutcome
+
+export interface FailedOutcome extends Timed {
+  readonly status: 'failed'
+  readonly error: Failure
+}
 
 /** A render that failed has warnings only if it was strict, and failed because of them. */
-interface Ended extends Warned {
+interface Timed extends Warned {
   readonly finishedAt: Instant
   readonly durationMs: number
 }
+
+/** What is kept of the record of a render that has ended. */
+export type EndedRender = Omit<RenderRecord, 'data' | 'lane' | 'deadlineMs' | 'javascriptEnabled'>
+
+/** A render that ended with its renderer. The event of the render, its webhook and its charge follow. */
+export interface Ended {
+  readonly kind: 'ended'
+  readonly render: EndedRender
+  /** 1 for the first start. */
+  readonly attempt: number
+  readonly outcome: Outcome
+}
+
+/** It has the id of its event: another process may emit the event again, and during a rotation that process may have another key. */
+export interface EndedManifest extends Ended {
+  readonly eventId: string
+}
+
+/** The caller removed the ended render. Its PDF and its input are deleted; what follows from its outcome stays due. */
+export interface RemovedManifest extends Omit<EndedManifest, 'kind'> {
+  readonly kind: 'removed'
+}
+
+/** The API refused the render after all, and answered 503. No event, no webhook and no charge follow. */
+export interface AbandonedManifest {
+  readonly kind: 'abandoned'
+  readonly render: EndedRender
+  readonly outcome: FailedOutcome
+}
+
+/** What the API knows of a render that it cancels. */
+type CanceledRender = Pick<
+  RenderRecord,
+  'id' | 'tenant' | 'account' | 'environment' | 'storage' | 'acceptedAt' | 'period' | 'retentionDays'
+> & { readonly template?: { readonly code: TemplateCode } }
+
+/**
+ * The cancellation of a render that no renderer has begun: it stands in place of the manifest, so that nobody can write another outcome. The
+ * renderer that gets the record replaces it by the whole manifest, and publishes that.
+ */
+export interface Cancellation {
+  readonly kind: 'canceled'
+  readonly render: CanceledRender
+  readonly outcome: FailedOutcome
+}
+
+/**
+ * The tombstone of an erased render: it stands in place of the manifest, so that a renderer that is still at work cannot write one. No event,
+ * no webhook and no charge follow.
+ */
+export interface Tombstone {
+  readonly kind: 'erased'
+  readonly render: ErasedRender
+  readonly outcome: FailedOutcome
+  /** Whether nothing else of the render is stored. False from the beginning of an erasure to its end. */
+  readonly isComplete: boolean
+}
+
+/** It has nothing of the request. Whose render it was is unknown if it had no manifest. */
+type ErasedRender = UnknownRender | (UnknownRender & Owner)
+
+type Owner = Pick<RenderRecord, 'tenant' | 'account' | 'environment'>
+type UnknownRender = Pick<RenderRecord, 'id' | 'storage' | 'acceptedAt' | 'retentionDays'>
 
 /**
  * The truth about a finished render: one object in the artifact store. It is created only if absent, and its outcome never changes. It is
  * replaced by a tombstone when the render is erased, by a copy that says so when its caller removes it, and a cancellation by the whole
  * manifest.
  */
-export interface Manifest {
-  readonly render: Omit<RenderRecord, 'data' | 'lane' | 'deadlineMs' | 'javascriptEnabled'>
-  /** 1 for the first start; 0 when it never started. */
-  readonly attempt: number
-  readonly outcome: Outcome
-  /** The id of its event; absent where there is no event. */
-  readonly eventId?: string
-  /** Only of a tombstone: when the render was erased. */
-  readonly erasedAt?: Instant
-  /** Only of a tombstone: the erasure was begun and is not completed, so something else of the render may be stored. */
-  readonly isErasing?: true
-  /** Only of a cancellation: when the API canceled the render. */
-  readonly canceledAt?: Instant
-  /** When the caller removed the ended render. Its PDF and its input are deleted; what follows from its outcome stays due. */
-  readonly removedAt?: Instant
-}
+export type Manifest = EndedManifest | RemovedManifest | AbandonedManifest | Cancellation | Tombstone
+
+/** How a render ended, as the views are told: a manifest, or what an event has of one. */
+export type RenderEnd = Ended | Exclude<Manifest, EndedManifest>
 
 /** The status view: what a GET can report of a render without the artifact store. */
 export interface RenderView extends Shown {
   readonly id: RenderId
-  readonly template: TemplateCode
+  /** Absent = unknown: the render was canceled or erased. */
+  readonly template?: TemplateCode
   readonly acceptedAt: Instant
   readonly state: { readonly status: 'queued' } | { readonly status: 'running'; readonly attempt: number } | Outcome
   /**
@@ -179,120 +236,73 @@ export function withTrace(record: RenderRecord, trace: TraceContext | undefined)
 }
 
 /**
- * The manifest of an ended render. It is the same for every writer, so that a repeated write changes nothing but the time and the span in
- * its trace.
+ * How a render ended with its renderer. It is the same for every writer, so that a repeated write changes nothing but the time and the span
+ * in its trace.
  */
-export function manifestOf(record: RenderRecord, attempt: number, outcome: Outcome): Manifest {
-  const { data: _data, lane: _lane, deadlineMs: _deadlineMs, javascriptEnabled: _javascript, ...render } = record
-  return { render, attempt, outcome }
+export function endOf(record: RenderRecord, attempt: number, outcome: Outcome): Ended {
+  return { kind: 'ended', render: endedRenderOf(record), attempt, outcome }
 }
 
-/**
- * Whether the API abandoned this render and answered 503 for it. Such a manifest causes no event, no webhook and no charge, because the
- * caller got the answer that nothing was accepted.
- */
-export function isAbandoned(manifest: Manifest): boolean {
-  return manifest.attempt === 0 && isCanceled(manifest) && manifest.canceledAt === undefined
+/** The manifest of a render that the API abandons. */
+export function abandonedManifestOf(record: RenderRecord, outcome: FailedOutcome): AbandonedManifest {
+  return { kind: 'abandoned', render: endedRenderOf(record), outcome }
+}
+
+function endedRenderOf(record: RenderRecord): EndedRender {
+  const { data: _data, lane: _lane, deadlineMs: _deadlineMs, javascriptEnabled: _javascript, ...render } = record
+  return render
 }
 
 /** Whether nobody wanted the render any more before it ended. */
-export function isCanceled({ outcome }: Manifest): boolean {
+export function isCanceled(outcome: Outcome): boolean {
   return outcome.status === 'failed' && outcome.error.code === 'canceled'
 }
 
-/** Whether this is the tombstone of an erased render. */
-export function isErased({ erasedAt }: Manifest): boolean {
-  return erasedAt !== undefined
-}
-
-/** Whether nothing but this tombstone is left of the render. The tombstone of an interrupted erasure says that something may be. */
-export function isErasedCompletely(manifest: Manifest): boolean {
-  return isErased(manifest) && manifest.isErasing === undefined
-}
-
-/** Whether the render was erased or removed. Callers are told that it is no longer kept, and nothing of it may stay in the store. */
-export function isDeleted(manifest: Manifest): boolean {
-  return isErased(manifest) || manifest.removedAt !== undefined
-}
-
-/**
- * The tombstone of a render: it stands in place of the manifest, so that a renderer that is still at work cannot write one. It has the form
- * of the manifest of an abandoned render: no event, no webhook and no charge follow. It has no data of the request. If the render has no manifest yet, nothing is known of it but its id, and its record adds the rest (see `completedBy`).
- */
+/** The tombstone of a render, of which somebody knows the manifest, or nothing but the id and perhaps where its data are. */
 export function tombstoneOf(
-  render: Manifest['render'] | { readonly id: RenderId; readonly storage: RenderRecord['storage'] },
+  known: Pick<RenderRecord, 'id' | 'storage'> | (Pick<RenderRecord, 'id' | 'storage'> & Owner),
   erasedAt: Instant,
-): Manifest {
-  const {
-    webhookUrl: _webhookUrl,
-    reference: _reference,
-    metadata: _metadata,
-    ...known
-  } = { ...unknownRender(render.id), ...render }
+): Tombstone {
+  const { id, storage } = known
+  const render = { id, storage, acceptedAt: issuedAt(id), retentionDays: ERASED_KEPT_DAYS }
+  const error = { code: 'canceled', message: 'the render was erased' } as const
   return {
-    render: { ...known, options: {}, requestId: '', retentionDays: ERASED_KEPT_DAYS },
-    attempt: 0,
-    outcome: {
-      status: 'failed',
-      finishedAt: erasedAt,
-      durationMs: 0,
-      error: { code: 'canceled', message: 'the render was erased' },
-    },
-    erasedAt,
+    kind: 'erased',
+    render: 'account' in known ? { ...render, ...ownerOf(known) } : render,
+    outcome: { status: 'failed', finishedAt: erasedAt, durationMs: 0, error },
+    isComplete: true,
   }
 }
 
-/** What the API knows of a render that it cancels. */
-export type CanceledRender = Pick<
-  RenderRecord,
-  'id' | 'tenant' | 'account' | 'environment' | 'storage' | 'retentionDays'
-> & { readonly template?: TemplateCode | undefined }
+function ownerOf({ tenant, account, environment }: Owner): Owner {
+  return { tenant, account, environment }
+}
+
+/** How an erased render ended, by its record: as if it had been abandoned. It has nothing of the request. */
+export function erasedEndOf(record: RenderRecord, { render, outcome }: Tombstone): AbandonedManifest {
+  const { webhookUrl: _webhookUrl, reference: _reference, metadata: _metadata, ...known } = record
+  return abandonedManifestOf({ ...known, options: {}, retentionDays: render.retentionDays }, outcome)
+}
 
 /** What callers see of a render that was canceled. */
 export const CANCELED: Failure = { code: 'canceled', message: 'the render was canceled by its caller' }
 
-/**
- * The cancellation of a render that no renderer has begun: it stands in place of the manifest, so that nobody can write another outcome. It
- * has only what the API knows. The renderer that gets the record replaces it by the whole manifest, and publishes that.
- */
-export function cancellationOf({ template: code, ...known }: CanceledRender, canceledAt: Instant): Manifest {
-  const unknown = unknownRender(known.id)
+/** The cancellation of a render. Its id says when it was accepted. */
+export function cancellationOf(
+  known: Omit<CanceledRender, 'acceptedAt' | 'period'>,
+  canceledAt: Instant,
+): Cancellation {
+  const acceptedAt = issuedAt(known.id)
   return {
-    render: { ...unknown, ...known, template: { ...unknown.template, ...(code !== undefined && { code }) } },
-    attempt: 0,
+    kind: 'canceled',
+    render: { ...known, acceptedAt, period: monthOf(acceptedAt) },
     outcome: { status: 'failed', finishedAt: canceledAt, durationMs: 0, error: CANCELED },
-    canceledAt,
   }
 }
 
 /** The manifest of a removed render. It keeps what webhook and charge may still need, and no file name. */
-export function removedManifestOf(manifest: Manifest, removedAt: Instant): Manifest {
-  return { ...manifest, render: { ...manifest.render, options: {} }, removedAt }
-}
-
-/** A manifest as it was read, or a tombstone with what the record of its render knows and the tombstone may not. */
-export function completedBy(record: RenderRecord, manifest: Manifest): Manifest {
-  const { erasedAt } = manifest
-  return erasedAt === undefined ? manifest : tombstoneOf(manifestOf(record, 0, manifest.outcome).render, erasedAt)
-}
-
-function unknownRender(id: RenderId): Omit<Manifest['render'], 'storage'> & Labels & Pick<RenderRecord, 'webhookUrl'> {
-  return {
-    id,
-    // Empty names, which no tenant and no template has.
-    tenant: '' as TenantId,
-    account: '',
-    environment: 'live',
-    mode: 'async',
-    engine: 'react_pdf',
-    template: { code: '' as TemplateCode, version: 0, digest: '' as TemplateDigest },
-    options: {},
-    requestId: '',
-    acceptedAt: issuedAt(id),
-    units: 0,
-    period: monthOf(issuedAt(id)),
-    retentionDays: ERASED_KEPT_DAYS,
-  }
+export function removedManifestOf(manifest: EndedManifest): RemovedManifest {
+  return { ...manifest, kind: 'removed', render: { ...manifest.render, options: {} } }
 }
 
 /** Encodes a manifest for the store. */
@@ -305,10 +315,12 @@ export class UnreadableManifest extends Error {
   override readonly name = 'UnreadableManifest'
 }
 
+const KINDS: ReadonlySet<unknown> = new Set<Manifest['kind']>(['ended', 'removed', 'abandoned', 'canceled', 'erased'])
+
 /** Decodes a stored manifest. Throws `NewerFormat`, or `UnreadableManifest`, which quotes nothing of it. */
 export function decodeManifest(bytes: Uint8Array): Manifest {
   const manifest = decoded(bytes)
-  if (manifest === undefined || !('render' in manifest && 'outcome' in manifest)) {
+  if (manifest === undefined || !('kind' in manifest && KINDS.has(manifest.kind) && 'outcome' in manifest)) {
     throw new UnreadableManifest(`the manifest cannot be read: its ${bytes.byteLength} bytes are not a manifest`)
   }
   // Written by encodeManifest. A stored shape only ever gains fields.
@@ -325,10 +337,19 @@ function decoded(bytes: Uint8Array): object | undefined {
   }
 }
 
-/** The status view made from a manifest, for a render that the ledger has forgotten. */
-export function viewOf(manifest: Manifest): RenderView {
-  const { id, template, acceptedAt } = manifest.render
-  return { id, template: template.code, acceptedAt, ...shownOf(manifest.render), state: manifest.outcome }
+/** The status view of a render that has ended, for one that the ledger has forgotten. */
+export function viewOf({ kind, render, outcome: state }: RenderEnd): RenderView {
+  const { id, acceptedAt } = render
+  switch (kind) {
+    case 'ended':
+    case 'removed':
+    case 'abandoned':
+      return { id, template: render.template.code, acceptedAt, ...shownOf(render), state }
+    case 'canceled':
+      return { id, ...(render.template && { template: render.template.code }), acceptedAt, state }
+    case 'erased':
+      return { id, acceptedAt, state }
+  }
 }
 
 /** Prefix of manifests, and of nothing else, in the service's own bucket, whatever storage the tenant has. */

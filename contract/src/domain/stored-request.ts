@@ -4,7 +4,7 @@
  * so they have nothing of the request but the address of that object.
  */
 import assert from 'node:assert/strict'
-import { type Labels, labelsOf, type Manifest, type RenderRecord } from './render.ts'
+import { type Ended, type Labels, labelsOf, type RenderRecord } from './render.ts'
 
 /** What a caller sent that may be personal. */
 export interface StoredRequest extends Labels {
@@ -57,7 +57,7 @@ export function withRequest(record: RenderRecord, { filename, webhookUrl, ...req
  * A manifest as an event has it. If the request is stored, it also lacks what a template may have said of the data: the messages of a
  * failure and of warnings.
  */
-export function manifestOfEvent(manifest: Manifest): Manifest {
+export function manifestOfEvent(manifest: Ended): Ended {
   const { render, outcome } = manifest
   if (render.requestData !== 'Stored') return manifest
   const bare = { ...manifest, render: withoutRequest(render) }

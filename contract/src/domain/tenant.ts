@@ -65,8 +65,8 @@ export const REQUEST_DATA = 'Inline'
 
 export interface Tenant {
   readonly id: TenantId
-  /** The uid of the resource. A tenant created again under an old name is another one and sees nothing old. */
-  readonly incarnation: string
+  /** What its Tenant declares, or the uid of that. So a tenant created again under an old name may have another one, and sees nothing old. */
+  readonly account: string
   readonly limits: Limits
   readonly suspended: boolean
   readonly suspendedReason?: string

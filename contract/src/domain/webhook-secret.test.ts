@@ -17,13 +17,13 @@ const HOUR = 3_600_000
 function after(...rotations: readonly (readonly [hour: number, secret: string])[]): readonly WebhookSecret[] {
   return rotations.reduce<readonly WebhookSecret[]>(
     (before, [hour, secret]) =>
-      withCurrentSecret(before, sealWebhookSecret(secret, { incarnation: 'uid', keys: [KEY] }), hour * HOUR) ?? before,
+      withCurrentSecret(before, sealWebhookSecret(secret, { account: 'uid', keys: [KEY] }), hour * HOUR) ?? before,
     [],
   )
 }
 
 const signing = (webhookSecrets: readonly WebhookSecret[], hour: number) =>
-  signingSecretsOf({ incarnation: 'uid', webhookSecrets }, [KEY], hour * HOUR)
+  signingSecretsOf({ account: 'uid', webhookSecrets }, [KEY], hour * HOUR)
 
 describe('a tenant’s secrets', () => {
   test('are one at first', () => {
@@ -34,7 +34,7 @@ describe('a tenant’s secrets', () => {
     const secrets = after([0, 'A'], [100, 'B'])
     expect(signing(secrets, 100)).toEqual({ oldest: 'A', all: ['B', 'A'] })
     const end = 100 * HOUR + OVERLAP
-    const at = (now: number) => signingSecretsOf({ incarnation: 'uid', webhookSecrets: secrets }, [KEY], now)
+    const at = (now: number) => signingSecretsOf({ account: 'uid', webhookSecrets: secrets }, [KEY], now)
     expect(at(end - 1)).toEqual({ oldest: 'A', all: ['B', 'A'] })
     expect(at(end)).toEqual({ oldest: 'B', all: ['B'] })
   })
@@ -66,7 +66,7 @@ describe('a tenant’s secrets', () => {
     const names = Array.from({ length: WEBHOOK_SECRETS_MAX }, (_, at) => `S${at}`)
     const full = after(...names.map((name, at) => [at, name] as const))
     expect(signing(full, 8)?.all).toEqual(names.toReversed())
-    const sealed = sealWebhookSecret('one more', { incarnation: 'uid', keys: [KEY] })
+    const sealed = sealWebhookSecret('one more', { account: 'uid', keys: [KEY] })
     expect(withCurrentSecret(full, sealed, 8 * HOUR)).toBeUndefined()
     expect(withCurrentSecret(full, sealed, OVERLAP + HOUR - 1)).toBeUndefined()
     const next = withCurrentSecret(full, sealed, OVERLAP + HOUR) ?? []
@@ -83,9 +83,9 @@ describe('what signs', () => {
   const [sealed = { sealed: '' }] = after([0, 'A'])
 
   test('is nothing where there is no secret, or none that opens', () => {
-    expect(signingSecretsOf({ incarnation: 'uid' }, [KEY], 0)).toBeUndefined()
-    expect(signingSecretsOf({ incarnation: 'another uid', webhookSecrets: [sealed] }, [KEY], 0)).toBeUndefined()
-    expect(signingSecretsOf({ incarnation: 'uid', webhookSecrets: [sealed] }, [Buffer.alloc(32, 8)], 0)).toBeUndefined()
+    expect(signingSecretsOf({ account: 'uid' }, [KEY], 0)).toBeUndefined()
+    expect(signingSecretsOf({ account: 'another uid', webhookSecrets: [sealed] }, [KEY], 0)).toBeUndefined()
+    expect(signingSecretsOf({ account: 'uid', webhookSecrets: [sealed] }, [Buffer.alloc(32, 8)], 0)).toBeUndefined()
     expect(signing([{ sealed: 'v1.damaged' }], 0)).toBeUndefined()
   })
 
@@ -94,8 +94,8 @@ describe('what signs', () => {
   })
 
   test('is sealed for one life of a tenant', () => {
-    expect(openWebhookSecret(sealed.sealed, { incarnation: 'uid', keys: [KEY] })).toBe('A')
-    expect(openWebhookSecret(sealed.sealed, { incarnation: 'another uid', keys: [KEY] })).toBeUndefined()
+    expect(openWebhookSecret(sealed.sealed, { account: 'uid', keys: [KEY] })).toBe('A')
+    expect(openWebhookSecret(sealed.sealed, { account: 'another uid', keys: [KEY] })).toBeUndefined()
   })
 
   test('is in force up to its end', () => {

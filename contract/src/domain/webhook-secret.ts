@@ -61,8 +61,8 @@ export function referencedSecret(
 
 /** The owner of a sealed webhook secret, and the keys. */
 interface WebhookSeal {
-  /** One lifetime of a tenant. Another incarnation cannot be given its secret. */
-  readonly incarnation: string
+  /** Another account cannot be given its secret. */
+  readonly account: string
   readonly keys: SealKeys
 }
 
@@ -114,12 +114,12 @@ export interface SigningSecrets {
 
 /** The secrets that sign a tenant's webhooks now. Undefined if it has none, or none that opens with these keys. */
 export function signingSecretsOf(
-  { incarnation, webhookSecrets = [] }: Pick<Tenant, 'incarnation' | 'webhookSecrets'>,
+  { account, webhookSecrets = [] }: Pick<Tenant, 'account' | 'webhookSecrets'>,
   keys: SealKeys,
   now: Instant,
 ): SigningSecrets | undefined {
   const opened = inForce(webhookSecrets, now).flatMap(({ sealed, until }) => {
-    const secret = openWebhookSecret(sealed, { incarnation, keys })
+    const secret = openWebhookSecret(sealed, { account, keys })
     return secret === undefined ? [] : [{ secret, isCurrent: until === undefined }]
   })
   const [oldest] = opened
@@ -128,8 +128,8 @@ export function signingSecretsOf(
   return { oldest: oldest.secret, all: currentFirst.map(({ secret }) => secret) }
 }
 
-function sealOf({ incarnation, keys }: WebhookSeal): Seal {
-  return { name: `webhook secret of ${incarnation}`, keys }
+function sealOf({ account, keys }: WebhookSeal): Seal {
+  return { name: `webhook secret of ${account}`, keys }
 }
 
 /** A key may have the name of an inherited property. */

@@ -34,9 +34,9 @@ export function cancelableLedger<Ledger extends Uncancelable>(
       const view = await ledger.find(id, signal)
       return view !== undefined && has(id) ? { ...view, mayHaveEnded: true } : view
     },
-    async complete(manifest, signal) {
-      await ledger.complete(manifest, signal)
-      canceled.drop(manifest.render.id)
+    async complete(end, signal) {
+      await ledger.complete(end, signal)
+      canceled.drop(end.render.id)
     },
     async forget(id, signal) {
       await ledger.forget(id, signal)

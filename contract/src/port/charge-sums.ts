@@ -1,6 +1,6 @@
 /** What accounts are charged in a month: in all, by template, and by day. In memory, without I/O. */
 import { CHARGED_TEMPLATES_MAX } from '../domain/limit.ts'
-import type { Manifest } from '../domain/render.ts'
+import type { RenderEnd } from '../domain/render.ts'
 import type { ChargeCount, LimitReport } from './limiter.ts'
 
 /** What a render is charged. */
@@ -21,7 +21,8 @@ export interface ChargeSum extends ChargeCount {
 }
 
 /** The charge of a render, or undefined if it is free: it failed, or it belongs to the sandbox. */
-export function chargeOf({ render, outcome }: Manifest): Charge | undefined {
+export function chargeOf({ kind, render, outcome }: RenderEnd): Charge | undefined {
+  if (kind !== 'ended' && kind !== 'removed') return undefined
   if (outcome.status === 'failed' || render.units === 0) return undefined
   const { account, period, units, template, acceptedAt } = render
   const day = new Date(acceptedAt).toISOString().slice('yyyy-mm-'.length, 'yyyy-mm-dd'.length)

@@ -4,13 +4,13 @@
  */
 import type { Instant } from '@platen/lib/brand.ts'
 import { LEDGER_ENDED_MAX, QUEUE_AGE_MS_MAX, RATE_BUCKETS_SWEPT_EVERY, RESERVATION_MS } from '../domain/limit.ts'
-import type { Lane, Manifest, Mode, RenderRecord } from '../domain/render.ts'
-import { isAbandoned } from '../domain/render.ts'
+import type { Lane, Mode, RenderRecord } from '../domain/render.ts'
 import type { RenderId } from '../domain/render-id.ts'
 import type { Engine } from '../domain/render-options.ts'
 import { type Limits, TENANT_RATE_TIMES } from '../domain/tenant.ts'
 import { type Charge, type ChargeSum, openChargeSums } from './charge-sums.ts'
 import type {
+  AccountedEnd,
   Decision,
   LimitReport,
   NamedRate,
@@ -37,7 +37,7 @@ export interface LimiterState {
     now: Instant,
   ): void
   /** Ends a reservation. `charge` counts as charged. Idempotent. */
-  complete(manifest: Manifest, charge: Charge | undefined): void
+  complete(end: AccountedEnd, charge: Charge | undefined): void
   usage(account: string, period: string, now: Instant): Usage
   report(query: ReportQuery, now: Instant): LimitReport
 }
@@ -108,12 +108,12 @@ export function openLimiterState(charged: Iterable<ChargeSum> = []): LimiterStat
       const held = { account, engine, mode: heldModeOf(record), units, period, until: now + QUEUE_AGE_MS_MAX }
       holdings.add(id, { ...held, ...(entry && { entry }) }, 'confirmed')
     },
-    complete(manifest, charge) {
-      const { id } = manifest.render
+    complete({ kind, render }, charge) {
+      const { id } = render
       if (ended.has(id)) return
       ended.add(id)
       const entry = holdings.of(id)?.entry
-      if (entry !== undefined && isAbandoned(manifest)) returnRates(entry, buckets)
+      if (entry !== undefined && kind === 'abandoned') returnRates(entry, buckets)
       holdings.remove(id)
       if (charge !== undefined) charges.add(charge)
     },

@@ -1,14 +1,14 @@
 import type { Instant } from '@platen/lib/brand.ts'
-import type { Lane, Manifest, Mode, RenderRecord } from '../domain/render.ts'
+import type { Lane, Mode, RenderEnd, RenderRecord, Tombstone } from '../domain/render.ts'
 import type { RenderId } from '../domain/render-id.ts'
 import type { Engine } from '../domain/render-options.ts'
 import type { Environment, KeyHash, Limits } from '../domain/tenant.ts'
 
 /**
- * What a tenant may request: rates, monthly quota, and its share of the async lane. Accounts are tenant incarnations, so a tenant created
- * again under an old name starts with nothing used. From `reserve` on, a reservation holds quota and counts as an outstanding render. It
- * expires after `RESERVATION_MS` unless confirmed, and ends with `complete`. Every method is idempotent per render id and throws
- * `Unavailable` when the limiter cannot be reached.
+ * What a tenant may request: rates, monthly quota, and its share of the async lane. A tenant created again under an old name has another
+ * account, and starts with nothing used. From `reserve` on, a reservation holds quota and counts as an outstanding render. It expires after
+ * `RESERVATION_MS` unless confirmed, and ends with `complete`. Every method is idempotent per render id and throws `Unavailable` when the
+ * limiter cannot be reached.
  */
 export interface Limiter {
   /**
@@ -26,12 +26,15 @@ export interface Limiter {
    * Ends a reservation by the outcome, once, and durably if the render is durable. Units of a successful render are charged to the month of
    * its reservation. Units of a failed one are free again. A render that the API abandoned also gives its place in the rate buckets back.
    */
-  complete(manifest: Manifest, signal: AbortSignal): Promise<void>
+  complete(end: AccountedEnd, signal: AbortSignal): Promise<void>
   /** What an account has used in a month. */
   usage(account: string, period: string, signal: AbortSignal): Promise<Usage>
   /** What an account has used in a month, of which templates and on which days, and what is left of each rate. Changes no counter. */
   report(query: ReportQuery, signal: AbortSignal): Promise<LimitReport>
 }
+
+/** The end of a render whose account is known. */
+export type AccountedEnd = Exclude<RenderEnd, Tombstone>
 
 /** The caller, and the limits in force for it. */
 export type ReportQuery = Pick<Reservation, 'account' | 'environment' | 'key' | 'period' | 'limits' | 'revision'>
@@ -69,7 +72,6 @@ export interface Reservation {
    * the rates.
    */
   readonly others?: readonly RenderId[]
-  /** The tenant's incarnation. */
   readonly account: string
   readonly environment: Environment
   readonly key: KeyHash
@@ -106,7 +108,7 @@ export interface AuditableLimiter extends Limiter {
    * Completes each of these renders, in few calls, and returns what their accounts were charged right after it. An account is there more
    * than once if it took several calls. After a failure, some of the renders may be completed.
    */
-  completeAll(manifests: readonly Manifest[], signal: AbortSignal): Promise<readonly MonthTotal[]>
+  completeAll(ends: readonly AccountedEnd[], signal: AbortSignal): Promise<readonly MonthTotal[]>
   /** What an account is charged in a month. */
   chargeTotal(account: string, period: string, signal: AbortSignal): Promise<ChargeTotal>
 }

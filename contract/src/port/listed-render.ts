@@ -1,7 +1,7 @@
 /** What the list of renders shows of a render, and which ids a query is about. */
 import { QUEUE_AGE_MS_MAX } from '../domain/limit.ts'
-import { expiryOf, type Manifest, type RenderRecord, shownOf } from '../domain/render.ts'
-import { type IdScope, leastIdSince } from '../domain/render-id.ts'
+import { type EndedRender, expiryOf, type Outcome, type RenderRecord, shownOf } from '../domain/render.ts'
+import { leastIdSince } from '../domain/render-id.ts'
 import type { ListedRender, ListedState, RenderQuery } from './render-list.ts'
 
 /** An accepted render that has not ended. It expires when it must have ended, so it is not listed for ever if its end is never listed. */
@@ -9,14 +9,14 @@ export function listedOpen(record: RenderRecord, status: 'queued' | 'running'): 
   return listed(record, { status }, expiryOf(record, record.acceptedAt + QUEUE_AGE_MS_MAX))
 }
 
-/** A render that has ended. */
-export function listedEnded({ render, outcome }: Manifest): ListedRender {
-  return listed(render, endOf(outcome), expiryOf(render, outcome.finishedAt))
+interface ListedEnd {
+  readonly render: EndedRender
+  readonly outcome: Outcome
 }
 
-/** The holder of a render in the list. */
-export function scopeOfRender({ account, environment }: Pick<RenderRecord, 'account' | 'environment'>): IdScope {
-  return { incarnation: account, environment }
+/** A render that has ended. */
+export function listedEnded({ render, outcome }: ListedEnd): ListedRender {
+  return listed(render, stateOf(outcome), expiryOf(render, outcome.finishedAt))
 }
 
 /** The lowest id that a query is about, and the one above the highest. */
@@ -31,12 +31,12 @@ export function idRangeOf({ below, since, before }: Pick<RenderQuery, 'below' | 
 /** No id begins with it. */
 const ABOVE_ALL = '8'
 
-function listed(render: Manifest['render'], state: ListedState, expiresAt: number): ListedRender {
+function listed(render: EndedRender, state: ListedState, expiresAt: number): ListedRender {
   const { id, template, engine, acceptedAt } = render
   return { id, template: template.code, engine, acceptedAt, ...shownOf(render), state, expiresAt }
 }
 
-function endOf(outcome: Manifest['outcome']): ListedState {
+function stateOf(outcome: Outcome): ListedState {
   const { status, finishedAt } = outcome
   if (status === 'failed') return { status, finishedAt, code: outcome.error.code }
   return { status, finishedAt, bytes: outcome.pdf.bytes }

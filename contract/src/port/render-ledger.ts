@@ -1,5 +1,5 @@
 import type { Instant } from '@platen/lib/brand.ts'
-import type { Manifest, RenderRecord, RenderView } from '../domain/render.ts'
+import type { RenderEnd, RenderRecord, RenderView } from '../domain/render.ts'
 import type { RenderId } from '../domain/render-id.ts'
 
 /**
@@ -34,8 +34,8 @@ export interface RenderLedger {
   cancel(id: RenderId, signal: AbortSignal): Promise<boolean>
   /** Whether `cancel` was called for this render. May be forgotten once it has ended. */
   isCanceled(id: RenderId, signal: AbortSignal): Promise<boolean>
-  /** Records the outcome from the manifest and ends the claim. The first outcome stays. Idempotent. */
-  complete(manifest: Manifest, signal: AbortSignal): Promise<void>
+  /** Records the outcome and ends the claim. The first outcome stays. Idempotent. */
+  complete(end: RenderEnd, signal: AbortSignal): Promise<void>
   /** What is known of a render, or undefined if nothing is. A ledger that can lose data marks what it is not sure of. */
   find(id: RenderId, signal: AbortSignal): Promise<RenderView | undefined>
 }
@@ -49,7 +49,7 @@ export interface ErasableRenderLedger extends RenderLedger {
 /** A ledger that may lose what it knows, and is told again. */
 export interface RestorableRenderLedger extends RenderLedger {
   /** Completes each of these renders, in few calls. After a failure, some of them may be completed. */
-  completeAll(manifests: readonly Manifest[], signal: AbortSignal): Promise<void>
+  completeAll(ends: readonly RenderEnd[], signal: AbortSignal): Promise<void>
 }
 
 export interface Lease {

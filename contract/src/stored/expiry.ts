@@ -20,8 +20,8 @@ export const EXPIRY_PREFIX = 'expiry/'
 export interface StoredRender {
   readonly id: RenderId
   readonly storage: RenderRecord['storage']
-  /** The tenant's incarnation. */
-  readonly account: string
+  /** Absent = unknown: the render was erased before it had a manifest. */
+  readonly account?: string
 }
 
 /** A UTC day: `2026-11-21`. */

@@ -25,13 +25,13 @@ export interface IdempotencyClaim {
  * The folder of one key's claims, named by whole numbers: the highest counts. Unique per tenant and environment. It does not reveal the
  * key.
  */
-export function idempotencyFolder({ incarnation, environment }: IdScope, key: string): string {
-  return `${claimsFolder(incarnation)}${environment}/${sha256(key)}/`
+export function idempotencyFolder({ account, environment }: IdScope, key: string): string {
+  return `${claimsFolder(account)}${environment}/${sha256(key)}/`
 }
 
 /** The folder of all claims of a tenant. */
-export function claimsFolder(incarnation: string): string {
-  return `${IDEMPOTENCY_PREFIX}${incarnation}/`
+export function claimsFolder(account: string): string {
+  return `${IDEMPOTENCY_PREFIX}${account}/`
 }
 
 /** Whether the claim is past its time, so that the key may stand for another request and the claim may be removed. */

@@ -1,35 +1,34 @@
 import { expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent, aRecord } from '../../../test/fixture/build.ts'
 import { FORMAT } from '../domain/format.ts'
-import type { Manifest } from '../domain/render.ts'
+import type { Ended, EndedRender } from '../domain/render.ts'
 import { renderEventCodec, renderEventSchema } from './render-event.ts'
 
-type Kept = Manifest['render']
-
 /** The fields of a render that an event carries. Compiles only while it agrees with the type. */
-const FIELDS: { readonly [Name in keyof Required<Kept>]: {} extends Pick<Kept, Name> ? 'may' : 'must' } = {
-  id: 'must',
-  tenant: 'must',
-  account: 'must',
-  environment: 'must',
-  mode: 'must',
-  engine: 'must',
-  template: 'must',
-  options: 'must',
-  requestData: 'may',
-  strict: 'may',
-  storage: 'must',
-  webhookUrl: 'may',
-  reference: 'may',
-  metadata: 'may',
-  batch: 'may',
-  requestId: 'must',
-  trace: 'may',
-  acceptedAt: 'must',
-  units: 'must',
-  period: 'must',
-  retentionDays: 'must',
-}
+const FIELDS: { readonly [Name in keyof Required<EndedRender>]: {} extends Pick<EndedRender, Name> ? 'may' : 'must' } =
+  {
+    id: 'must',
+    tenant: 'must',
+    account: 'must',
+    environment: 'must',
+    mode: 'must',
+    engine: 'must',
+    template: 'must',
+    options: 'must',
+    requestData: 'may',
+    strict: 'may',
+    storage: 'must',
+    webhookUrl: 'may',
+    reference: 'may',
+    metadata: 'may',
+    batch: 'may',
+    requestId: 'must',
+    trace: 'may',
+    acceptedAt: 'must',
+    units: 'must',
+    period: 'must',
+    retentionDays: 'must',
+  }
 
 const { encode, decode } = renderEventCodec()
 const version = String(FORMAT)
@@ -42,11 +41,11 @@ test('the schema of an event has the fields of the render that the type has', ()
   expect([...required].sort()).toStrictEqual(must.sort())
 })
 
-test.for<[string, Manifest]>([
+test.for<[string, Ended]>([
   ['a success', aManifest()],
   ['a document with a warning', aManifest({ outcome: { ...aManifest().outcome, ...WARNED } })],
   ['a strict failure', aManifest({ outcome: aFailure(WARNED) })],
-  ['a failure', aManifest({ outcome: aFailure(), attempt: 0 })],
+  ['a failure', aManifest({ outcome: aFailure() })],
   ['a render with a webhook', aManifest({ record: aRecord({ webhookUrl: 'https://example.com/hook' }) })],
 ])('an event of %s is read as it was written', ([, manifest]) => {
   const event = anEvent(manifest)

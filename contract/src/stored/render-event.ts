@@ -34,8 +34,9 @@ export const renderEventSchema = {
     type: { enum: EVENT_TYPES },
     manifest: {
       type: 'object',
-      required: ['render', 'attempt', 'outcome'],
+      required: ['kind', 'render', 'attempt', 'outcome'],
       properties: {
+        kind: { const: 'ended' },
         render: {
           type: 'object',
           required: renderRecordSchema.required.filter((name) => name in kept),

@@ -57,10 +57,10 @@ export function ledgerByLane({ memory, disk }: ByLane<RenderLedger>): RenderLedg
       return isHeld.includes(true)
     },
     isCanceled: async (id, signal) => (await memory.isCanceled(id, signal)) || (await disk.isCanceled(id, signal)),
-    async complete(manifest, signal) {
-      await disk.complete(manifest, signal)
+    async complete(end, signal) {
+      await disk.complete(end, signal)
       // Ends the claim, and keeps it ended in case the render is delivered again.
-      if (manifest.render.mode === 'sync') await memory.complete(manifest, signal)
+      if ('mode' in end.render && end.render.mode === 'sync') await memory.complete(end, signal)
     },
     async find(id, signal) {
       // Memory answers at once, and a render under way is in only one of the two.

@@ -10,7 +10,17 @@ import {
 import type { Limiter } from '@platen/contract/port/limiter.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
 import { expect, test } from 'vitest'
-import { aFailure, aManifest, anEvent, aRecord, aRenderId, logTo, NEVER, NOON } from '../../../test/fixture/build.ts'
+import {
+  aFailure,
+  aManifest,
+  anAbandonedManifest,
+  anEvent,
+  aRecord,
+  aRenderId,
+  logTo,
+  NEVER,
+  NOON,
+} from '../../../test/fixture/build.ts'
 import { memoryArtifactStore } from '../../../test/fixture/memory/artifact-store.ts'
 import { manualClock } from '../../../test/fixture/memory/clock.ts'
 import { memoryEventLog } from '../../../test/fixture/memory/event-log.ts'
@@ -93,7 +103,7 @@ test('one whose manifest is damaged holds up no other, and the log is told', asy
 })
 
 test('one that the API abandoned is not published, and is shown', async () => {
-  const manifest = aManifest({ attempt: 0, outcome: aFailure({ error: { code: 'canceled', message: 'refused' } }) })
+  const manifest = anAbandonedManifest()
   const service = await aStart([manifest])
   await recover(service.recovery, NEVER)
   expect(await service.appended()).toEqual([])

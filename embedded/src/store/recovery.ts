@@ -7,8 +7,6 @@ import type { FileArtifactStore } from '@platen/adapters/fs/artifact-store.ts'
 import { eventOf } from '@platen/contract/domain/event.ts'
 import {
   decodeManifest,
-  isAbandoned,
-  isErased,
   isTerminal,
   MANIFEST_PREFIX,
   type Manifest,
@@ -77,10 +75,9 @@ async function publishMissedOutcome(id: RenderId, recovery: Recovery, signal: Ab
   const view = await ledger.find(id, signal)
   if (view !== undefined && isTerminal(view.state.status)) return false
   const manifest = await read(id, recovery, signal)
-  if (manifest === undefined || isErased(manifest)) return false
+  if (manifest === undefined || manifest.kind === 'erased') return false
   // Of a cancellation the record is still in the queue, and its renderer publishes the event; a sync render has lost its record.
-  const hasEvent = !isAbandoned(manifest) && manifest.canceledAt === undefined
-  const event = hasEvent ? events.append(eventOf(manifest), signal) : undefined
+  const event = 'eventId' in manifest ? events.append(eventOf(manifest), signal) : undefined
   await Promise.all([event, limiter.complete(manifest, signal)])
   await ledger.complete(manifest, signal)
   return true

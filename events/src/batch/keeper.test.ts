@@ -35,7 +35,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 function aBatch(count: number, fields: Partial<Batch> = {}): Batch {
   const { id: _id, mode: _mode, lane: _lane, data: _data, ...common } = aRecord()
   const keys = [Buffer.alloc(32, 1)] as const
-  const scope = { incarnation: common.account, environment: common.environment }
+  const scope = { account: common.account, environment: common.environment }
   const id = mintBatchId(scope, keys, { now: NOON, random: Buffer.alloc(5, count) })
   const renders = renderIdsOfBatch(id, count, { scope, keys })
   return {

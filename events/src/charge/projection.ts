@@ -9,7 +9,7 @@
 
 import type { RenderEvent } from '@platen/contract/domain/event.ts'
 import { VIEW_KEPT_MS } from '@platen/contract/domain/limit.ts'
-import { type Manifest, monthOf } from '@platen/contract/domain/render.ts'
+import { type Ended, monthOf } from '@platen/contract/domain/render.ts'
 import type { EventBatch } from '@platen/contract/port/event-log.ts'
 import type { AuditableLimiter, ChargeTotal, MonthTotal } from '@platen/contract/port/limiter.ts'
 import type { ProjectionMeter } from '@platen/contract/port/projection-meter.ts'
@@ -101,7 +101,7 @@ async function apply(
   return totals
 }
 
-function manifestOf({ manifest }: RenderEvent): Manifest {
+function manifestOf({ manifest }: RenderEvent): Ended {
   return manifest
 }
 

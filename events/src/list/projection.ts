@@ -13,8 +13,6 @@ import { NewerFormat } from '@platen/contract/domain/format.ts'
 import {
   decodeManifest,
   expiryOf,
-  isAbandoned,
-  isDeleted,
   manifestAddress,
   monthOf,
   UnreadableManifest,
@@ -24,7 +22,7 @@ import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { EventBatch } from '@platen/contract/port/event-log.ts'
 import { listedDelivery } from '@platen/contract/port/listed-delivery.ts'
-import { listedEnded, scopeOfRender } from '@platen/contract/port/listed-render.ts'
+import { listedEnded } from '@platen/contract/port/listed-render.ts'
 import type { RenderListView } from '@platen/contract/port/render-list.ts'
 import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 import { throwUnlessAborted } from '@platen/lib/race.ts'
@@ -72,12 +70,11 @@ async function listRender(
   { list, artifacts, serviceBucket, log }: ListPorts,
   signal: AbortSignal,
 ): Promise<void> {
-  if (await list.isSettled(scopeOfRender(render), render.id, signal)) return
+  if (await list.isSettled(render, render.id, signal)) return
   const bytes = await artifacts.get(manifestAddress(render.id, serviceBucket), signal)
   try {
     const manifest = bytes && decodeManifest(bytes)
-    if (manifest === undefined || isAbandoned(manifest) || isDeleted(manifest)) return
-    await list.put(scopeOfRender(render), listedEnded(manifest), signal)
+    if (manifest?.kind === 'ended') await list.put(render, listedEnded(manifest), signal)
   } catch (err) {
     if (!(err instanceof UnreadableManifest || err instanceof NewerFormat)) throw err
     log.error({ render: render.id, err }, 'render not listed, outcome unreadable')
@@ -91,7 +88,7 @@ async function listDelivery(
   signal: AbortSignal,
 ): Promise<void> {
   if (render.webhookUrl === undefined && render.requestData === undefined) return
-  const scope = scopeOfRender(render)
+  const scope = render
   if (await deliveryList.isSettled(scope, render.id, signal)) return
   try {
     const record = await deliveries.find(id, signal)

@@ -19,12 +19,12 @@ import {
   lastRoundAt,
   workedOff,
 } from '@platen/contract/domain/erasure.ts'
-import { type ArtifactAddress, isErasedCompletely } from '@platen/contract/domain/render.ts'
+import type { ArtifactAddress } from '@platen/contract/domain/render.ts'
 import { issuedAt, parseRenderId, type RenderId } from '@platen/contract/domain/render-id.ts'
 import { batchesFolder, batchIdIn, keptUnder } from '@platen/contract/stored/batch.ts'
 import { decodeExpiry, EXPIRY_PREFIX } from '@platen/contract/stored/expiry.ts'
 import { claimsFolder, decodeClaim } from '@platen/contract/stored/idempotency.ts'
-import { type Erasure, type ErasurePorts, eraseRenders } from './erasure.ts'
+import { type Erasure, type ErasurePorts, eraseRenders, isLeftOf } from './erasure.ts'
 import { ERASED_TOGETHER_MAX } from './limit.ts'
 import { eraseListed } from './listed-erasure.ts'
 
@@ -117,7 +117,7 @@ export async function eraseTenant(
 function whatOf({ account, storage, orderedAt }: ErasureOrder, isLast: boolean): Omit<Erasure, 'ids'> {
   return {
     isWanted(id, manifest) {
-      if (manifest !== undefined) return manifest.render.account === account && !isErasedCompletely(manifest)
+      if (manifest !== undefined) return isLeftOf(account, manifest)
       // By the last round every render from before the order has ended. Without a manifest, its data was left behind in the folder.
       return isLast && issuedAt(id) < orderedAt
     },

@@ -15,15 +15,15 @@ import {
   type Manifest,
   manifestAddress,
   type RenderRecord,
+  type Tombstone,
   tombstoneOf,
   UnreadableManifest,
 } from '@platen/contract/domain/render.ts'
 import { issuedAt, type RenderId } from '@platen/contract/domain/render-id.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
-import { scopeOfRender } from '@platen/contract/port/listed-render.ts'
 import type { ErasableRenderLedger } from '@platen/contract/port/render-ledger.ts'
 import type { RenderListView } from '@platen/contract/port/render-list.ts'
-import { dayOf, expiryObjectOf } from '@platen/contract/stored/expiry.ts'
+import { dayOf, expiryObjectOf, type StoredRender } from '@platen/contract/stored/expiry.ts'
 import type { Instant } from '@platen/lib/brand.ts'
 import { forEachConcurrently } from '@platen/lib/for-each-concurrently.ts'
 import { RENDERS_REMOVED_AT_ONCE } from './limit.ts'
@@ -107,7 +107,7 @@ export async function eraseRenders(
 interface Found {
   readonly id: RenderId
   readonly hadManifest: boolean
-  readonly tombstone: Manifest
+  readonly tombstone: Tombstone
   /** Whether its record may still be in a queue. */
   readonly isYoung: boolean
 }
@@ -134,6 +134,16 @@ export function isYoung(id: RenderId, now: Instant): boolean {
   return now - issuedAt(id) < ERASED_KEPT_DAYS * DAY_MS
 }
 
+/** Whether this is the manifest of a render of the account of which anything may be left to erase. */
+export function isLeftOf(account: string, manifest: Manifest): boolean {
+  return isOf(account, manifest) && !(manifest.kind === 'erased' && manifest.isComplete)
+}
+
+/** Whether this is the manifest of a render of the account. */
+export function isOf(account: string, { render }: Manifest): boolean {
+  return 'account' in render && render.account === account
+}
+
 /** A damaged manifest is erased like a missing one. */
 async function readManifest(
   id: RenderId,
@@ -158,24 +168,24 @@ async function recordTombstones(
   const renders = found.map(({ tombstone }) => tombstone.render)
   const [first] = renders
   if (first === undefined) return
-  const entries = renders.map(({ id, storage, account }) => ({ id, storage, account }))
-  const { key, bytes } = expiryObjectOf(dayOf(expiryOf(first, now)), entries)
+  const { key, bytes } = expiryObjectOf(dayOf(expiryOf(first, now)), renders.map(storedRenderOf))
   await ports.artifacts.put({ bucket: ports.serviceBucket, key }, bytes, signal)
 }
 
-async function erase(
-  { id, hadManifest, tombstone, isYoung }: Found,
-  ports: ErasurePorts,
-  signal: AbortSignal,
-): Promise<void> {
+function storedRenderOf({ id, storage, ...render }: Tombstone['render']): StoredRender {
+  return { id, storage, ...('account' in render && { account: render.account }) }
+}
+
+async function erase({ id, tombstone, isYoung }: Found, ports: ErasurePorts, signal: AbortSignal): Promise<void> {
   const { artifacts, serviceBucket, ledger, list, deliveryList, forgetRecords } = ports
   const address = manifestAddress(id, serviceBucket)
-  await artifacts.put(address, encodeManifest({ ...tombstone, isErasing: true }), signal)
-  await removeData(tombstone.render, ports, signal)
+  await artifacts.put(address, encodeManifest({ ...tombstone, isComplete: false }), signal)
+  const { render } = tombstone
+  await removeData(render, ports, signal)
   // Without a manifest nobody knows in whose list it is. It leaves that when it leaves the queue.
-  if (hadManifest) {
-    await list?.remove(scopeOfRender(tombstone.render), id, signal)
-    await deliveryList?.remove(scopeOfRender(tombstone.render), id, signal)
+  if ('account' in render) {
+    await list?.remove(render, id, signal)
+    await deliveryList?.remove(render, id, signal)
   }
   await ledger.forget(id, signal)
   // From now on no renderer begins it.

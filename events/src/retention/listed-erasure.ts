@@ -14,10 +14,10 @@ import {
   lastRoundAt,
   workedOff,
 } from '@platen/contract/domain/erasure.ts'
-import { type ArtifactAddress, isErasedCompletely, type Manifest } from '@platen/contract/domain/render.ts'
+import type { ArtifactAddress, Manifest } from '@platen/contract/domain/render.ts'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { Instant } from '@platen/lib/brand.ts'
-import { type ErasurePorts, eraseRenders, isYoung } from './erasure.ts'
+import { type ErasurePorts, eraseRenders, isLeftOf, isOf, isYoung } from './erasure.ts'
 import { ERASED_TOGETHER_MAX } from './limit.ts'
 
 /** Does one round of a stored order, and records in the order what it found. Removes the order when its time is over. Throws `Unavailable`. */
@@ -38,7 +38,7 @@ export async function eraseListed(
     const isWanted = (id: RenderId, manifest: Manifest | undefined) => {
       const state = stateOf(id, manifest, { order, now: workedOffAt })
       states.set(id, state)
-      return state === 'erased' && !(manifest && isErasedCompletely(manifest))
+      return manifest !== undefined && isLeftOf(account, manifest)
     }
     const { failed, err } = await eraseRenders({ ids, isWanted }, ports, signal)
     for (const id of failed) states.set(id, 'unfinished')
@@ -63,6 +63,6 @@ function stateOf(
   manifest: Manifest | undefined,
   { order, now }: { readonly order: ListedErasureOrder; readonly now: Instant },
 ): State {
-  if (manifest !== undefined) return manifest.render.account === order.account ? 'erased' : 'notFound'
+  if (manifest !== undefined) return isOf(order.account, manifest) ? 'erased' : 'notFound'
   return isYoung(id, now) && now < lastRoundAt(order) ? 'unfinished' : 'notFound'
 }

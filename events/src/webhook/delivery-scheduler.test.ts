@@ -1,7 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Delivery } from '@platen/contract/domain/delivery.ts'
 import type { RenderEvent } from '@platen/contract/domain/event.ts'
-import { encodeManifest, type Manifest, manifestKey, tombstoneOf } from '@platen/contract/domain/render.ts'
+import {
+  type EndedManifest,
+  encodeManifest,
+  manifestKey,
+  removedManifestOf,
+  tombstoneOf,
+} from '@platen/contract/domain/render.ts'
 import type { EventLog } from '@platen/contract/port/event-log.ts'
 import { assert, expect, test } from 'vitest'
 import { aFailure, aManifest, anEvent, aRecord, NEVER, NOON, SILENT } from '../../../test/fixture/build.ts'
@@ -14,23 +20,26 @@ import { WEBHOOK_EVENTS_PER_COMMIT } from './limit.ts'
 
 const URL = 'https://example.com/of-ada'
 
-function aStored(): Manifest {
+function aStored(): EndedManifest {
   const data = { stored: { bucket: 'platen', key: 'acme/input' } }
   const record = aRecord({ webhookUrl: URL, requestData: 'Stored', data })
   return aManifest({ record, outcome: aFailure({ error: { code: 'template_error', message: 'no total for ada' } }) })
 }
 
-test('a delivery of a stored request is as its manifest says, and there is none of an erased or damaged one', async () => {
+test('a delivery of a stored request is as its manifest says, removed or not, and there is none of an erased or damaged one', async () => {
   const [clock, events, artifacts] = [manualClock(NOON), memoryEventLog(), memoryArtifactStore()]
   const deliveries = memoryDeliveryLog(clock)
-  const [erased, gone, damaged, kept] = [aStored(), aStored(), aStored(), aStored()]
-  const store = (stored: Manifest, bytes: Uint8Array) =>
+  const [erased, gone, damaged, kept, removed] = [aStored(), aStored(), aStored(), aStored(), aStored()]
+  const store = (stored: EndedManifest, bytes: Uint8Array) =>
     artifacts.put({ bucket: 'platen', key: manifestKey(stored.render.id) }, bytes, NEVER)
   await store(erased, encodeManifest(tombstoneOf(erased.render, NOON)))
   await store(damaged, Buffer.from('{'))
   await store(kept, encodeManifest(kept))
-  const happened = [erased, gone, damaged, kept, aManifest({ record: aRecord({ webhookUrl: URL }) })].map(anEvent)
-  expect(JSON.stringify(happened.slice(0, 4))).not.toContain('ada')
+  await store(removed, encodeManifest(removedManifestOf(removed)))
+  const stored = [erased, gone, damaged, kept, removed]
+  const other = aManifest({ record: aRecord({ webhookUrl: URL }) })
+  const happened = [...stored, other].map((manifest) => anEvent(manifest))
+  expect(JSON.stringify(happened.slice(0, 5))).not.toContain('ada')
   for (const event of happened) await events.append(event, NEVER)
   const stop = new AbortController()
   const ports = { events, deliveries, artifacts, serviceBucket: 'platen', clock, log: SILENT, retriesMax: 5 }
@@ -40,7 +49,7 @@ test('a delivery of a stored request is as its manifest says, and there is none 
   stop.abort()
   await running.catch(() => undefined)
   const found = await Promise.all(happened.map(async ({ id }) => (await deliveries.find(id, NEVER))?.delivery))
-  expect(found.map((delivery) => delivery?.url)).toEqual([undefined, undefined, undefined, URL, URL])
+  expect(found.map((delivery) => delivery?.url)).toEqual([undefined, undefined, undefined, URL, URL, URL])
   expect(JSON.parse(found[3]?.body ?? '')).toMatchObject({ error_message: 'no total for ada' })
 })
 

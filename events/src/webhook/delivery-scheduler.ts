@@ -1,13 +1,7 @@
 /** Turns events into deliveries. Each event of a render that named a receiver is scheduled once, however often it is read. */
 import type { Delivery } from '@platen/contract/domain/delivery.ts'
 import { type RenderEvent, webhookBodyOf } from '@platen/contract/domain/event.ts'
-import {
-  decodeManifest,
-  expiryOf,
-  isErased,
-  manifestAddress,
-  UnreadableManifest,
-} from '@platen/contract/domain/render.ts'
+import { decodeManifest, expiryOf, manifestAddress, UnreadableManifest } from '@platen/contract/domain/render.ts'
 import type { ArtifactStore } from '@platen/contract/port/artifact-store.ts'
 import type { DeliveryLog } from '@platen/contract/port/delivery-log.ts'
 import type { EventLog, ReceivedEvent } from '@platen/contract/port/event-log.ts'
@@ -148,7 +142,8 @@ async function completed(
   const bytes = await artifacts.get(manifestAddress(id, serviceBucket), signal)
   try {
     const manifest = bytes && decodeManifest(bytes)
-    return manifest === undefined || isErased(manifest) ? event : { ...event, manifest }
+    if (manifest === undefined || !('eventId' in manifest)) return event
+    return { ...event, manifest: { ...manifest, kind: 'ended' } }
   } catch (err) {
     // Damaged: callers are told so, and no receiver can be.
     if (!(err instanceof UnreadableManifest)) throw err

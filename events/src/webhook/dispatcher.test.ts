@@ -17,7 +17,7 @@ import { runDispatcher } from './dispatcher.ts'
 const HANGS_MS = 10_000
 const STEP_MS = 250
 
-const named = (id: string) => aTenant({ id: id as TenantId, incarnation: id })
+const named = (id: string) => aTenant({ id: id as TenantId, account: id })
 
 /** A dispatcher whose receivers hang, except those of `vera`. */
 function sceneOf(tenants: readonly string[], clock: ManualClock) {
@@ -54,7 +54,7 @@ function sceneOf(tenants: readonly string[], clock: ManualClock) {
   const stop = new AbortController()
   const ended = runDispatcher(ports, settings, stop.signal)
   const schedule = async (tenant: string, urls: readonly string[]): Promise<Delivery[]> => {
-    const { id: name, incarnation: account } = named(tenant)
+    const { id: name, account } = named(tenant)
     const due = urls.map((url) => aDelivery({ tenant: name, account, url, createdAt: clock.now() }))
     await deliveries.schedule(due, NEVER)
     await setImmediate()

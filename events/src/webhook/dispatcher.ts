@@ -87,7 +87,7 @@ interface Dispatch extends DispatcherPorts {
 
 /** A due delivery with its keys in the queue. */
 interface QueuedDelivery {
-  readonly tenant: string
+  readonly account: string
   readonly origin: string
   /** Null if it is none any more: the API has checked it, and the sender reports it. */
   readonly url: URL | null
@@ -121,9 +121,9 @@ async function dispatch(context: Dispatch): Promise<void> {
   }
   try {
     for await (const due of deliveries.consume(signal)) {
-      const { account: tenant, url: text } = due.delivery
+      const { account, url: text } = due.delivery
       const url = URL.parse(text)
-      const turn = { tenant, origin: url?.origin ?? text, url, due }
+      const turn = { account, origin: url?.origin ?? text, url, due }
       const left = queue.add(turn)
       if (left !== undefined) {
         context.meter.deferred('no_room')
@@ -168,7 +168,7 @@ async function attemptDelivery(context: Dispatch, { due, url }: QueuedDelivery):
   const startedAt = clock.now()
   const known = directory.current().tenants.get(delivery.tenant)
   // A tenant created again under the same name is another tenant.
-  const tenant = known?.incarnation === delivery.account ? known : undefined
+  const tenant = known?.account === delivery.account ? known : undefined
   const secrets = tenant && settings.signingSecretsOf(tenant, startedAt)
   const obstacle = tenant && secrets === undefined ? obstacleOf(tenant) : undefined
   // Whoever sends a test event waits for it.

@@ -22,10 +22,10 @@ beforeEach(() => {
   numbered = 0
 })
 
-function add(count: number, origin = 'https://a', tenant = 'acme'): boolean[] {
+function add(count: number, origin = 'https://a', account = 'acme'): boolean[] {
   return Array.from({ length: count }, () => {
     numbered += 1
-    const item = { tenant, origin, number: numbered }
+    const item = { account, origin, number: numbered }
     return queue.add(item) !== item
   })
 }
@@ -73,11 +73,11 @@ describe('a host', () => {
     expect(add(1, 'https://b')).toEqual([true])
   })
 
-  test('is another host for another tenant', () => {
+  test('is another host for another account', () => {
     add(4)
     for (const item of begin()) queue.ended(item, SLOW)
     add(4, 'https://a', 'globex')
-    const begun = begin().map(({ tenant }) => tenant)
+    const begun = begin().map(({ account }) => account)
     expect(begun.toSorted()).toEqual(['acme', 'globex', 'globex'])
   })
 
@@ -99,24 +99,24 @@ describe('a host', () => {
 })
 
 describe('those who wait', () => {
-  test('take turns: tenants first, then the hosts of a tenant', () => {
+  test('take turns: accounts first, then the hosts of an account', () => {
     add(2, 'https://a', 'acme')
     add(2, 'https://b', 'acme')
     add(2, 'https://c', 'globex')
     expect(begin().map(({ origin }) => origin.at(-1))).toEqual(['a', 'c', 'b', 'c', 'a', 'b'])
   })
 
-  test('are begun by one tenant so often at once, which leaves room for others', () => {
+  test('are begun by one account so often at once, which leaves room for others', () => {
     for (let at = 0; at < WEBHOOK_CALLS_PER_TENANT_MAX; at++) add(2, `https://${at}`)
     const begun = begin()
     expect(begun).toHaveLength(WEBHOOK_CALLS_PER_TENANT_MAX)
     add(1, 'https://a', 'globex')
-    expect(begin().map(({ tenant }) => tenant)).toEqual(['globex'])
+    expect(begin().map(({ account }) => account)).toEqual(['globex'])
     for (const item of begun.slice(0, 3)) queue.ended(item, QUICK)
     expect(begin()).toHaveLength(3)
   })
 
-  test('are begun once by each tenant that has no call, whatever those before have taken', () => {
+  test('are begun once by each account that has no call, whatever those before have taken', () => {
     const hanging: Item[] = []
     for (let at = 0; at < 100; at++) {
       for (let host = 0; host < WEBHOOK_CALLS_PER_TENANT_MAX; host++) {
@@ -124,20 +124,20 @@ describe('those who wait', () => {
         hanging.push(...begin())
       }
     }
-    const calls = Map.groupBy(hanging, ({ tenant }) => tenant)
+    const calls = Map.groupBy(hanging, ({ account }) => account)
     expect([calls.size, calls.get('hangs-0')?.length, calls.get('hangs-1')?.length]).toEqual([100, 128, 64])
     add(1, 'https://a', 'globex')
-    expect(begin().map(({ tenant }) => tenant)).toEqual(['globex'])
+    expect(begin().map(({ account }) => account)).toEqual(['globex'])
   })
 
   test('are begun so often at once in all', () => {
-    for (let at = 0; at < WEBHOOK_CALLS_MAX; at++) add(1, 'https://a', `tenant-${at}`)
+    for (let at = 0; at < WEBHOOK_CALLS_MAX; at++) add(1, 'https://a', `account-${at}`)
     add(1, 'https://b', 'last')
     const begun = begin()
     expect(begun).toHaveLength(WEBHOOK_CALLS_MAX)
     const [first] = begun
     if (first !== undefined) queue.ended(first, SLOW)
-    expect(begin().map(({ tenant }) => tenant)).toEqual(['last'])
+    expect(begin().map(({ account }) => account)).toEqual(['last'])
   })
 
   test('are so many, and no more', () => {
@@ -165,19 +165,19 @@ describe('those who wait', () => {
 })
 
 describe('what finds no room', () => {
-  test('is the newest of the tenant with most that wait, when another with fewer comes', () => {
+  test('is the newest of the account with most that wait, when another with fewer comes', () => {
     for (let at = 0; at < WEBHOOK_WAITING_MAX / WEBHOOK_WAITING_PER_HOST_MAX; at++)
       add(WEBHOOK_WAITING_PER_HOST_MAX, `https://${at}`)
-    const newcomer = { tenant: 'globex', origin: 'https://a', number: 0 }
-    expect(queue.add(newcomer)).toEqual({ tenant: 'acme', origin: 'https://0', number: WEBHOOK_WAITING_PER_HOST_MAX })
+    const newcomer = { account: 'globex', origin: 'https://a', number: 0 }
+    expect(queue.add(newcomer)).toEqual({ account: 'acme', origin: 'https://0', number: WEBHOOK_WAITING_PER_HOST_MAX })
     expect(queue.held()).toEqual({ waiting: WEBHOOK_WAITING_MAX, calling: 0 })
     expect(begin()).toContain(newcomer)
   })
 
-  test('is never of a tenant that has less than its share, nor is it lost, whoever comes and goes', () => {
+  test('is never of an account that has less than its share, nor is it lost, whoever comes and goes', () => {
     const TENANTS = 12
     const arriving = record({
-      tenant: nat(TENANTS - 1),
+      account: nat(TENANTS - 1),
       host: nat(90),
       count: integer({ min: 1, max: 200 }),
     })
@@ -187,19 +187,19 @@ describe('what finds no room', () => {
         const full = new FairQueue<Item>()
         const waiting = new Map<string, Set<Item>>()
         const calling: Item[] = []
-        const left = (item: Item) => expect(waiting.get(item.tenant)?.delete(item)).toBe(true)
+        const left = (item: Item) => expect(waiting.get(item.account)?.delete(item)).toBe(true)
         for (const each of steps) {
           if (each === 'ends') for (const item of calling.splice(0)) full.ended(item, SLOW)
           else
             for (let number = 0; number < each.count; number++) {
-              const item = { tenant: `${each.tenant}`, origin: `https://${each.host + (number % 7)}`, number }
-              const own = waiting.get(item.tenant) ?? new Set()
-              waiting.set(item.tenant, own.add(item))
+              const item = { account: `${each.account}`, origin: `https://${each.host + (number % 7)}`, number }
+              const own = waiting.get(item.account) ?? new Set()
+              waiting.set(item.account, own.add(item))
               const deferred = full.add(item)
               if (deferred === undefined) continue
               left(deferred)
               if (deferred !== item)
-                expect(waiting.get(deferred.tenant)?.size).toBeGreaterThanOrEqual(
+                expect(waiting.get(deferred.account)?.size).toBeGreaterThanOrEqual(
                   Math.floor(WEBHOOK_WAITING_MAX / TENANTS),
                 )
             }
@@ -218,7 +218,7 @@ describe('what finds no room', () => {
 
   test('is put off further, the more there is of it and the slower its host, up to a bound', () => {
     add(WEBHOOK_WAITING_PER_HOST_MAX)
-    const item = { tenant: 'acme', origin: 'https://a', number: 0 }
+    const item = { account: 'acme', origin: 'https://a', number: 0 }
     expect([queue.deferMs(item), queue.deferMs(item)]).toEqual([1000, 1000])
     for (const begun of begin()) queue.ended(begun, 10_000)
     expect([queue.deferMs(item), queue.deferMs(item)]).toEqual([31_000, 41_000])
@@ -231,6 +231,6 @@ describe('what finds no room', () => {
   test('is put off by whole milliseconds, however long calls take', () => {
     add(1)
     for (const begun of begin()) queue.ended(begun, 0.123)
-    expect(queue.deferMs({ tenant: 'acme', origin: 'https://a', number: 0 })).toBe(1001)
+    expect(queue.deferMs({ account: 'acme', origin: 'https://a', number: 0 })).toBe(1001)
   })
 })

@@ -1,7 +1,7 @@
 /**
- * Decides which call is next. A receiver that hangs delays only its own deliveries. Each host of each tenant has a window of concurrent
- * calls. The window grows while the host answers quickly, and shrinks to one call when it does not. Tenants take turns, and so do the
- * hosts of a tenant. A tenant that fills the room for those who wait makes room for tenants with fewer, and a tenant has at most as many
+ * Decides which call is next. A receiver that hangs delays only its own deliveries. Each host of each account has a window of concurrent
+ * calls. The window grows while the host answers quickly, and shrinks to one call when it does not. Accounts take turns, and so do the
+ * hosts of an account. An account that fills the room for those who wait makes room for accounts with fewer, and an account has at most as many
  * calls as all of them leave free. Nothing here waits or knows the time of day.
  */
 import assert from 'node:assert/strict'
@@ -19,12 +19,12 @@ import {
 
 /** The keys by which an item is queued. */
 export interface QueueKey {
-  readonly tenant: string
+  readonly account: string
   /** Scheme, name and port. */
   readonly origin: string
 }
 
-interface TenantQueue<Item> {
+interface AccountQueue<Item> {
   calls: number
   waiting: number
   readonly hosts: Map<string, HostQueue<Item>>
@@ -33,7 +33,7 @@ interface TenantQueue<Item> {
 }
 
 interface HostQueue<Item> {
-  readonly tenant: TenantQueue<Item>
+  readonly account: AccountQueue<Item>
   calls: number
   /** Concurrent calls. */
   window: number
@@ -46,9 +46,9 @@ interface HostQueue<Item> {
 
 /** Items that wait for their calls, and the calls that have started. */
 export class FairQueue<Item extends QueueKey> {
-  readonly #tenants = new Map<string, TenantQueue<Item>>()
-  /** Tenants that may start a call, in the order of their turns. */
-  readonly #ready = new Set<TenantQueue<Item>>()
+  readonly #accounts = new Map<string, AccountQueue<Item>>()
+  /** Accounts that may start a call, in the order of their turns. */
+  readonly #ready = new Set<AccountQueue<Item>>()
   #calls = 0
   #waiting = 0
   #hosts = 0
@@ -58,13 +58,13 @@ export class FairQueue<Item extends QueueKey> {
     return { waiting: this.#waiting, calling: this.#calls }
   }
 
-  /** Adds an item. Returns the item to defer if there is no room for all: this one, or the newest of the tenant with most that wait. */
+  /** Adds an item. Returns the item to defer if there is no room for all: this one, or the newest of the account with most that wait. */
   add(item: Item): Item | undefined {
     const host = this.#hostOf(item)
     if (host.waiting.length >= WEBHOOK_WAITING_PER_HOST_MAX) return item
     const fullest =
-      this.#waiting < WEBHOOK_WAITING_MAX ? undefined : maxBy(this.#tenants.values(), ({ waiting }) => waiting)
-    if (fullest !== undefined && host.tenant.waiting + 1 >= fullest.waiting) return item
+      this.#waiting < WEBHOOK_WAITING_MAX ? undefined : maxBy(this.#accounts.values(), ({ waiting }) => waiting)
+    if (fullest !== undefined && host.account.waiting + 1 >= fullest.waiting) return item
     const displaced = fullest && this.#takeNewest(fullest)
     host.waiting.push(item)
     host.deferred = 0
@@ -74,17 +74,17 @@ export class FairQueue<Item extends QueueKey> {
 
   /** Returns the item whose call may start now, and counts the call as started. Undefined if no call may start. */
   next(): Item | undefined {
-    const tenant = this.#nextTenant()
-    const [host] = tenant?.ready ?? []
-    if (tenant === undefined || host === undefined) return undefined
+    const account = this.#nextAccount()
+    const [host] = account?.ready ?? []
+    if (account === undefined || host === undefined) return undefined
     const item = host.waiting.shift()
     assert(item !== undefined, 'a host that is ready has an item that waits')
     this.#calls += 1
-    tenant.calls += 1
+    account.calls += 1
     host.calls += 1
     // Removes both here. `#countWaiting` adds them again at the end of their turns.
-    tenant.ready.delete(host)
-    this.#ready.delete(tenant)
+    account.ready.delete(host)
+    this.#ready.delete(account)
     this.#countWaiting(host, -1)
     return item
   }
@@ -93,7 +93,7 @@ export class FairQueue<Item extends QueueKey> {
   ended(item: Item, tookMs: number): void {
     const host = this.#hostOf(item)
     this.#calls -= 1
-    host.tenant.calls -= 1
+    host.account.calls -= 1
     host.calls -= 1
     host.tookMs = tookMs
     host.window = tookMs > WEBHOOK_SLOW_MS ? 1 : Math.min(host.window + 1, WEBHOOK_CALLS_PER_HOST_MAX)
@@ -112,57 +112,57 @@ export class FairQueue<Item extends QueueKey> {
   }
 
   /**
-   * The first tenant whose turn it is and that may start a call. A tenant without a call may start one as long as there are any. Another
-   * may have as many calls as are left of those that all share. So one tenant takes half of these, two tenants two thirds, and so on.
+   * The first account whose turn it is and that may start a call. An account without a call may start one as long as there are any. Another
+   * may have as many calls as are left of those that all share. So one account takes half of these, two accounts two thirds, and so on.
    */
-  #nextTenant(): TenantQueue<Item> | undefined {
+  #nextAccount(): AccountQueue<Item> | undefined {
     if (this.#calls >= WEBHOOK_CALLS_MAX) return undefined
-    const isWithinShare = ({ calls }: TenantQueue<Item>) => calls + this.#calls < 2 * WEBHOOK_CALLS_PER_TENANT_MAX
-    return this.#ready.values().find((tenant) => tenant.calls === 0 || isWithinShare(tenant))
+    const isWithinShare = ({ calls }: AccountQueue<Item>) => calls + this.#calls < 2 * WEBHOOK_CALLS_PER_TENANT_MAX
+    return this.#ready.values().find((account) => account.calls === 0 || isWithinShare(account))
   }
 
-  /** Takes the newest item of the tenant's host with most that wait. */
-  #takeNewest(tenant: TenantQueue<Item>): Item {
-    const host = maxBy(tenant.hosts.values(), ({ waiting }) => waiting.length)
+  /** Takes the newest item of the account's host with most that wait. */
+  #takeNewest(account: AccountQueue<Item>): Item {
+    const host = maxBy(account.hosts.values(), ({ waiting }) => waiting.length)
     const item = host?.waiting.pop()
-    assert(host !== undefined && item !== undefined, 'the tenant with most that wait has one')
+    assert(host !== undefined && item !== undefined, 'the account with most that wait has one')
     this.#countWaiting(host, -1)
     return item
   }
 
   #countWaiting(host: HostQueue<Item>, added: number): void {
     this.#waiting += added
-    host.tenant.waiting += added
+    host.account.waiting += added
     this.#updateReady(host)
   }
 
-  #hostOf({ tenant: name, origin }: QueueKey): HostQueue<Item> {
-    const found = this.#tenants.get(name)?.hosts.get(origin)
+  #hostOf({ account: name, origin }: QueueKey): HostQueue<Item> {
+    const found = this.#accounts.get(name)?.hosts.get(origin)
     if (found !== undefined) return found
     if (this.#hosts >= WEBHOOK_HOSTS_KNOWN_MAX) this.#forgetIdle()
-    const tenant = this.#tenants.get(name) ?? { calls: 0, waiting: 0, hosts: new Map(), ready: new Set() }
-    const host = { tenant, calls: 0, window: WEBHOOK_CALLS_OF_NEW_HOST, tookMs: 0, waiting: [], deferred: 0 }
-    this.#tenants.set(name, tenant)
-    tenant.hosts.set(origin, host)
+    const account = this.#accounts.get(name) ?? { calls: 0, waiting: 0, hosts: new Map(), ready: new Set() }
+    const host = { account, calls: 0, window: WEBHOOK_CALLS_OF_NEW_HOST, tookMs: 0, waiting: [], deferred: 0 }
+    this.#accounts.set(name, account)
+    account.hosts.set(origin, host)
     this.#hosts += 1
     return host
   }
 
   /** Forgets idle hosts only when there is no more room. Otherwise a host that hangs would be new again after every call. */
   #forgetIdle(): void {
-    for (const [name, tenant] of this.#tenants) {
-      for (const [origin, host] of tenant.hosts) {
-        if (isIdle(host)) this.#hosts -= Number(tenant.hosts.delete(origin))
+    for (const [name, account] of this.#accounts) {
+      for (const [origin, host] of account.hosts) {
+        if (isIdle(host)) this.#hosts -= Number(account.hosts.delete(origin))
       }
-      if (tenant.hosts.size === 0) this.#tenants.delete(name)
+      if (account.hosts.size === 0) this.#accounts.delete(name)
     }
   }
 
-  /** Adds a host and its tenant to the ready sets, or removes them. */
+  /** Adds a host and its account to the ready sets, or removes them. */
   #updateReady(host: HostQueue<Item>): void {
-    const { tenant } = host
-    setMember(tenant.ready, host, host.waiting.length > 0 && host.calls < host.window)
-    setMember(this.#ready, tenant, tenant.ready.size > 0)
+    const { account } = host
+    setMember(account.ready, host, host.waiting.length > 0 && host.calls < host.window)
+    setMember(this.#ready, account, account.ready.size > 0)
   }
 }
 

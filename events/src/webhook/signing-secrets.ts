@@ -88,10 +88,10 @@ export function sealCounter(sealKeys: () => SealKeys, directory: Directory): () 
   }
 }
 
-function sealsOf({ incarnation, webhookSecrets = [] }: Tenant, keys: SealKeys): SealCounts {
+function sealsOf({ account, webhookSecrets = [] }: Tenant, keys: SealKeys): SealCounts {
   const counts = { first: 0, older: 0, unknown: 0 }
   for (const { sealed } of webhookSecrets) {
-    const opensWith = (tried: SealKeys) => openWebhookSecret(sealed, { incarnation, keys: tried }) !== undefined
+    const opensWith = (tried: SealKeys) => openWebhookSecret(sealed, { account, keys: tried }) !== undefined
     if (opensWith([keys[0]])) counts.first++
     else if (opensWith(keys)) counts.older++
     else counts.unknown++

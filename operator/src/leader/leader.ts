@@ -192,7 +192,7 @@ function buildLeader(options: LeaderOptions, seal: SealKeyWatch) {
   const { prepared, checks } = sources
   // The name of a key is its hash, so it is safe to log.
   const published = publisher.published((kind, name) => log.error({ kind, name }, 'published entry unreadable'))
-  const reseal = (sealed: string, incarnation: string) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys() })
+  const reseal = (sealed: string, account: string) => resealWebhookSecret(sealed, { account, keys: sealKeys() })
   const compilation: Compilation = openCompilation({
     facts: { ...found, configMaps: new Map(), prepared, checks, reseal, areSecretsReadable: seal.isReadable },
     previous: previousSettings({ views: resources.all(), published, serviceBucket }),

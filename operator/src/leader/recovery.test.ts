@@ -63,12 +63,12 @@ test('a template is known by the digest its status tells, whichever code it asks
 test.for([
   { name: 'is what is published under its code', status: {}, isKept: true },
   { name: 'of another code has nothing of it', status: {}, code: 'letter', isKept: false },
-  { name: 'of a new account has nothing of the old one', status: {}, incarnation: 'another', isKept: false },
+  { name: 'of a new account has nothing of the old one', status: {}, account: 'another', isKept: false },
   { name: 'that was judged has nothing of another resource', status: { observedGeneration: 1 }, isKept: false },
-])('a template that is applied again $name', ({ status, code, incarnation, isKept }) => {
+])('a template that is applied again $name', ({ status, code, isKept, ...published }) => {
   const tenant = aTenantResource()
-  const { account } = tenant.metadata
-  const inForce = { id: ACME, incarnation: incarnation ?? account, limits: DEFAULT_LIMITS, suspended: false }
+  const { account } = { ...tenant.metadata, ...published }
+  const inForce = { id: ACME, account, limits: DEFAULT_LIMITS, suspended: false }
   const storage = { bucket: 'platen', prefix: '' }
   const snapshot = { ...PUBLISHED, tenants: new Map([[ACME, { ...inForce, storage }]]) }
   const resource = aTemplateResource({ spec: { code: code ?? INVOICE } })

@@ -59,7 +59,7 @@ function accountEntries(resource: Resource): readonly (readonly [string, string]
 
 function publishedTenant({ metadata }: TenantResource, { tenants }: DirectorySnapshot): Tenant | undefined {
   const tenant = tenants.get(metadata.name as TenantId)
-  return tenant?.incarnation === metadata.account ? tenant : undefined
+  return tenant?.account === metadata.account ? tenant : undefined
 }
 
 /**
@@ -76,7 +76,7 @@ function tenantFromStatus(resource: TenantResource, status: Status, serviceBucke
   const storage = storageOf(resource, serviceBucket)
   return {
     id: name as TenantId,
-    incarnation: account,
+    account,
     limits,
     suspended: resource.spec.suspend ?? tenantSpecDefaults.suspend,
     storage,
@@ -125,5 +125,5 @@ function templateBeforeLoss(
   const { name } = resource.spec.tenantRef
   // A tenant's id is its resource's name.
   const id = name as TenantId
-  return tenants.get(id)?.incarnation === declared.get(name) ? templates.get(id)?.get(codeOf(resource)) : undefined
+  return tenants.get(id)?.account === declared.get(name) ? templates.get(id)?.get(codeOf(resource)) : undefined
 }

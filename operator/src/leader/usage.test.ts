@@ -56,7 +56,7 @@ function reading({ tenants = { acme: {} }, limit, start = NOON }: World = {}) {
     scene,
     views,
     shows: (name = 'acme') => usage.usageOf(uidOf(name)),
-    /** Sets what a tenant has used. The account of a tenant is its incarnation, not its uid. */
+    /** Sets what a tenant has used. The account of a tenant is not its uid. */
     use: (charged: number, { name = 'acme', month = '2026-11', reserved = 0 } = {}) =>
       void units.set(`account-of-${uidOf(name)} ${month}`, { charged, reserved }),
   }
@@ -73,7 +73,7 @@ function viewOf(name: string, status: Status): ResourceView {
 
 function settingsOf(uid: Uid, limits: Tenant['limits']): Tenant {
   const storage = { bucket: 'platen', prefix: `${uid}/` }
-  return { id: uid as unknown as TenantId, incarnation: `account-of-${uid}`, limits, suspended: false, storage }
+  return { id: uid as unknown as TenantId, account: `account-of-${uid}`, limits, suspended: false, storage }
 }
 
 const named = (count: number, status: Status = {}) =>

@@ -87,7 +87,7 @@ async function readOne(
   const now = clock.now()
   const month = monthOf(now)
   try {
-    const usage = await limiter.usage(tenant.incarnation, month, signal)
+    const usage = await limiter.usage(tenant.account, month, signal)
     if (!isWorthShowing({ usage, month, now, limit: tenant.limits.renderLimitMonthly }, shown.get(uid))) return
     shown.set(uid, { month, used: usage.charged, reserved: usage.reserved, readAt: kubernetesTime(now) })
     onChange(keyOfResource(resource))

@@ -17,7 +17,7 @@ const ENFORCED: Progress = { step: 'enforced', since, enforced: ALL }
 const resource = aTenantResource({ metadata: { generation: 3 } })
 const SETTINGS: Tenant = {
   id: 'acme' as TenantId,
-  incarnation: resource.metadata.uid,
+  account: resource.metadata.uid,
   limits: DEFAULT_LIMITS,
   suspended: false,
   storage: { bucket: 'platen', prefix: 'acme/' },

@@ -148,7 +148,7 @@ function settingsStatus(
 ): SettingsStatus {
   if (settings !== undefined && 'limits' in settings) {
     const published = publishedStatus(settings, progress, before)
-    const { incarnation: accountId, limits: effective } = settings
+    const { account: accountId, limits: effective } = settings
     return { accountId, effective, ...(published !== undefined && { published }) }
   }
   if (resource.kind !== 'Template') return {}

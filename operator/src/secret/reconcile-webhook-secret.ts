@@ -113,9 +113,9 @@ function encodedIn({ data }: KubeObject): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, String(value)]))
 }
 
-function sealed(found: PlainSecret, incarnation: string, keys: SealKeys): FoundSecret {
+function sealed(found: PlainSecret, account: string, keys: SealKeys): FoundSecret {
   if ('fault' in found) return found
   const { current, replaced } = found
-  const seal = (secret: string) => sealWebhookSecret(secret, { incarnation, keys })
+  const seal = (secret: string) => sealWebhookSecret(secret, { account, keys })
   return { current: seal(current), ...(replaced !== undefined && { replaced: seal(replaced) }) }
 }

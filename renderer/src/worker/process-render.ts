@@ -16,11 +16,10 @@ import { QUEUE_AGE_MS_MAX } from '@platen/contract/domain/limit.ts'
 import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import {
   CANCELED,
+  endOf,
+  type FailedOutcome,
   type Failure,
-  isDeleted,
   type Manifest,
-  manifestOf,
-  type Outcome,
   type RenderRecord,
   renderPrefix,
   UnreadableManifest,
@@ -152,7 +151,7 @@ function refusalOf({ clock, directory }: Worker, record: RenderRecord): Failure 
   if (clock.now() - record.acceptedAt > QUEUE_AGE_MS_MAX) return EXPIRED
   const tenant = directory.current().tenants.get(record.tenant)
   // A tenant that was deleted and created again under the same name is another tenant.
-  return tenant?.incarnation === record.account && tenant.suspended ? SUSPENDED : undefined
+  return tenant?.account === record.account && tenant.suspended ? SUSPENDED : undefined
 }
 
 /** A defect of ours ends the render it hits, so that the render is not tried for ever. A render whose manifest is of a newer format has ended. */
@@ -173,7 +172,7 @@ async function fail(
   return endingOf(await publishOutcome(worker, record, manifest))
 }
 
-function failedOutcome({ clock }: Worker, error: Failure): Outcome {
+function failedOutcome({ clock }: Worker, error: Failure): FailedOutcome {
   return { status: 'failed', finishedAt: clock.now(), durationMs: 0, error }
 }
 
@@ -229,7 +228,7 @@ async function deadLetterUnreadable(worker: Worker, queued: QueuedRender, error:
   const { log, meter, ledger, limiter, forceStop } = worker
   log.error({ ...logFieldsOf(record), err: error }, 'render outcome unreadable, dead-lettered')
   await replyToCaller(worker, record, { kind: 'failed', error: DEFECT, durationMs: 0 })
-  const shown = manifestOf(record, 1, failedOutcome(worker, DEFECT))
+  const shown = endOf(record, 1, failedOutcome(worker, DEFECT))
   await Promise.all([limiter.complete(shown, forceStop), ledger.complete(shown, forceStop)])
   await queued.deadLetter(error.message, forceStop)
   meter.deadLettered('unreadable')
@@ -247,7 +246,7 @@ async function removeStored(
   const { bucket, prefix } = record.storage
   try {
     await source.removeInput(record, forceStop)
-    if (!isDeleted(manifest)) return
+    if (manifest.kind !== 'removed' && manifest.kind !== 'erased') return
     for await (const address of artifacts.list(bucket, renderPrefix(prefix, record.id), forceStop))
       await artifacts.delete(address, forceStop)
   } catch (err) {
@@ -256,10 +255,12 @@ async function removeStored(
   }
 }
 
-function logOutcome({ log }: Worker, record: RenderRecord, { attempt, outcome }: Manifest): void {
+function logOutcome({ log }: Worker, record: RenderRecord, manifest: Manifest): void {
+  const { outcome } = manifest
   const { finishedAt, durationMs } = outcome
   // Until the last attempt began, with the time to fetch the data.
   const queueWaitMs = Math.max(0, finishedAt - durationMs - record.acceptedAt)
+  const attempt = 'attempt' in manifest ? manifest.attempt : 0
   const fields = { ...logFieldsOf(record), attempt, queueWaitMs }
   // Their messages quote the template and the data.
   const warnings = warningCountOf(outcome)

@@ -5,15 +5,17 @@ import { logFieldsOf } from '@platen/contract/domain/log-fields.ts'
 import {
   type ArtifactAddress,
   CANCELED,
-  completedBy,
+  type Cancellation,
   decodeManifest,
+  type EndedManifest,
   encodeManifest,
-  isAbandoned,
+  endOf,
+  erasedEndOf,
   type Manifest,
   manifestAddress,
-  manifestOf,
   type Outcome,
   pdfKey,
+  type RemovedManifest,
   type RenderRecord,
 } from '@platen/contract/domain/render.ts'
 import { messagingAttributes } from '@platen/contract/domain/span-attributes.ts'
@@ -76,9 +78,8 @@ export async function recordOutcome(
   record: RenderRecord,
   { attempt, outcome }: { readonly attempt: number; readonly outcome: Outcome },
 ): Promise<Manifest> {
-  const { source, artifacts, settings, forceStop } = worker
-  let manifest = manifestOf(await source.withRequest(record, forceStop), attempt, outcome)
-  manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
+  const { artifacts, settings, forceStop } = worker
+  let manifest: Manifest = await manifestOf(worker, record, { attempt, outcome })
   const encoded = encodeManifest(manifest)
   if (!(await artifacts.create(manifestAddress(record.id, settings.serviceBucket), encoded, forceStop))) {
     manifest = await requireManifest(worker, record)
@@ -86,8 +87,17 @@ export async function recordOutcome(
     if (pdf !== undefined && pdf.key !== pdfOf(manifest.outcome)?.key) await artifacts.delete(pdf, forceStop)
   }
   // Whoever completes a cancellation counts it.
-  if (manifest.canceledAt === undefined) countEnded(worker, record, manifest)
+  if (manifest.kind !== 'canceled') countEnded(worker, record, manifest)
   return manifest
+}
+
+async function manifestOf(
+  { source, settings, forceStop }: Worker,
+  record: RenderRecord,
+  { attempt, outcome }: { readonly attempt: number; readonly outcome: Outcome },
+): Promise<EndedManifest> {
+  const end = endOf(await source.withRequest(record, forceStop), attempt, outcome)
+  return { ...end, eventId: eventIdOf(end, settings.eventKey()) }
 }
 
 function countEnded({ meter, tracer }: Worker, record: RenderRecord, { outcome }: Manifest): void {
@@ -98,11 +108,13 @@ function countEnded({ meter, tracer }: Worker, record: RenderRecord, { outcome }
  * Replaces a cancellation by the manifest of its render, and tells a sync caller. Two renderers may do this at once, and write the same. An
  * erasure at this very moment may be overwritten; its order finds the render again.
  */
-async function completeCancellation(worker: Worker, record: RenderRecord, { outcome }: Manifest): Promise<Manifest> {
-  const { source, artifacts, settings, forceStop } = worker
-  // An attempt, because a manifest of none is that of an abandoned render.
-  let manifest = manifestOf(await source.withRequest(record, forceStop), 1, outcome)
-  manifest = { ...manifest, eventId: eventIdOf(manifest, settings.eventKey()) }
+async function completeCancellation(
+  worker: Worker,
+  record: RenderRecord,
+  { outcome }: Cancellation,
+): Promise<EndedManifest> {
+  const { artifacts, settings, forceStop } = worker
+  const manifest = await manifestOf(worker, record, { attempt: 1, outcome })
   const address = manifestAddress(record.id, settings.serviceBucket)
   await artifacts.put(address, encodeManifest(manifest), forceStop)
   countEnded(worker, record, manifest)
@@ -120,16 +132,17 @@ function pdfOf(outcome: Outcome): ArtifactAddress | undefined {
  */
 export async function publishOutcome(worker: Worker, record: RenderRecord, found: Manifest): Promise<Manifest> {
   const { ledger, limiter, forceStop } = worker
-  const manifest = found.canceledAt === undefined ? found : await completeCancellation(worker, record, found)
+  const manifest = found.kind === 'canceled' ? await completeCancellation(worker, record, found) : found
+  const end = manifest.kind === 'erased' ? erasedEndOf(record, manifest) : manifest
   await Promise.all([
-    isAbandoned(manifest) ? undefined : appendEvent(worker, manifest),
-    limiter.complete(manifest, forceStop),
-    ledger.complete(manifest, forceStop),
+    'eventId' in manifest ? appendEvent(worker, manifest) : undefined,
+    limiter.complete(end, forceStop),
+    ledger.complete(end, forceStop),
   ])
   return manifest
 }
 
-function appendEvent({ events, tracer, forceStop }: Worker, manifest: Manifest): Promise<void> {
+function appendEvent({ events, tracer, forceStop }: Worker, manifest: EndedManifest | RemovedManifest): Promise<void> {
   const event = eventOf(manifest)
   const attributes = messagingAttributes(EVENTS, 'send', event.id)
   const sending = { kind: 'producer', parent: manifest.render.trace, attributes } as const
@@ -142,7 +155,7 @@ const EVENTS = 'render.events'
 /** Reads the outcome of a render, if there is one. */
 export async function findManifest(worker: Worker, record: RenderRecord): Promise<Manifest | undefined> {
   const bytes = await worker.artifacts.get(manifestAddress(record.id, worker.settings.serviceBucket), worker.forceStop)
-  return bytes === undefined ? undefined : completedBy(record, decodeManifest(bytes))
+  return bytes && decodeManifest(bytes)
 }
 
 /** Reads the outcome of a render that has ended. */

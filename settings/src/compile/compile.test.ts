@@ -47,7 +47,7 @@ describe('a folder of good resources', () => {
   test('gives the tenant the limits of its plan, overlaid with its own', () => {
     expect(result.snapshot.tenants.get(ACME)).toEqual({
       id: 'acme',
-      incarnation: 'uid of Tenant acme',
+      account: 'uid of Tenant acme',
       limits: { ...DEFAULT_LIMITS, htmlEngineEnabled: true, renderLimitMonthly: 1000, syncRateLimitPerMinute: 5 },
       suspended: false,
       storage: { bucket: 'platen', prefix: 'acme/' },
@@ -134,12 +134,10 @@ describe('a tenant', () => {
     expect(condition(result, broken, 'Ready')).toMatchObject({ reason: 'InvalidEffectiveLimits' })
   })
 
-  test('created again under an old name is another incarnation', () => {
+  test('created again under an old name has another account', () => {
     const previous = compiled(platform)
     const recreated = aTenantResource({ metadata: { uid: 'another uid' as never } })
-    expect(compiled([aPlanResource(), recreated], { previous }).snapshot.tenants.get(ACME)?.incarnation).toBe(
-      'another uid',
-    )
+    expect(compiled([aPlanResource(), recreated], { previous }).snapshot.tenants.get(ACME)?.account).toBe('another uid')
   })
 
   const globex = { name: 'globex', createdAt: 5 }

@@ -53,7 +53,7 @@ describe('an account', () => {
     compile({ ...NOTHING, resources: [aPlanResource(), ...tenants], ...more })
   /** The account of each tenant that is served. */
   const accounts = ({ snapshot }: Compiled) =>
-    Object.fromEntries([...snapshot.tenants.values()].map(({ id, incarnation }) => [id, incarnation]))
+    Object.fromEntries([...snapshot.tenants.values()].map(({ id, account }) => [id, account]))
   const accepted = ({ tenants }: Compiled, { metadata }: TenantResource) =>
     tenants.get(metadata.uid)?.conditions.find(({ type }) => type === 'Accepted')
 

@@ -212,7 +212,7 @@ function settingsOf({ metadata, spec }: TenantResource, { secrets, ...kept }: Ke
   return {
     // A tenant's id is its resource's name.
     id: metadata.name as TenantId,
-    incarnation: metadata.account,
+    account: metadata.account,
     ...kept,
     ...(allowCidrs.length > 0 && { webhookAllowCidrs: allowCidrs.toSorted() }),
     ...(secrets.length > 0 && { webhookSecrets: secrets }),

@@ -126,7 +126,7 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     const secrets = await findSecrets({ documents, resources, identities: kept })
     await keep(secrets.identities)
     const foundKeys = await findKeys(options, resources)
-    const reseal = (sealed: string, incarnation: string) => resealWebhookSecret(sealed, { incarnation, keys: sealKeys })
+    const reseal = (sealed: string, account: string) => resealWebhookSecret(sealed, { account, keys: sealKeys })
     const { previous } = state
     const accountRefusals = await findErasedAccounts(resources, { previous, store: options }, signal)
     const found = { foundKeys, webhookSecrets: secrets.found, accountRefusals, reseal }

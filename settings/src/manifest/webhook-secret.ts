@@ -58,7 +58,7 @@ export function beginRotations(
     if (asked === undefined || identity === undefined || identity.rotations?.includes(asked)) return []
     const rotations = [...(identity.rotations ?? []), asked].slice(-WEBHOOK_ROTATIONS_KEPT_MAX)
     if (resource.spec.webhookSecretRef !== undefined) return [[place, { ...identity, rotations }]]
-    const nextSecret = sealWebhookSecret(newWebhookSecret(brand, ids), { incarnation: account, keys: sealKeys })
+    const nextSecret = sealWebhookSecret(newWebhookSecret(brand, ids), { account, keys: sealKeys })
     return [[place, { ...identity, rotations, nextSecret }]]
   })
   return begun.length === 0 ? identities : { ...identities, ...Object.fromEntries(begun) }
@@ -129,8 +129,8 @@ export function secretFinder(options: SecretOptions): FindSecrets {
   }
 }
 
-function sealReferenced(value: ReferencedSecret, incarnation: string, { sealKeys }: SecretOptions): FoundSecret {
-  return 'fault' in value ? value : { current: sealWebhookSecret(value.secret, { incarnation, keys: sealKeys }) }
+function sealReferenced(value: ReferencedSecret, account: string, { sealKeys }: SecretOptions): FoundSecret {
+  return 'fault' in value ? value : { current: sealWebhookSecret(value.secret, { account, keys: sealKeys }) }
 }
 
 type SealedSecret = Extract<FoundSecret, { readonly current: string }>
@@ -144,7 +144,7 @@ async function loadSecretFile(
   const file = { dataDir, tenant: name }
   const { secret, isNew } = await loadOrCreateWebhookSecret(file, () => newWebhookSecret(brand, ids))
   if (isNew) log.info({ resource: labelOf(tenant), file: webhookSecretPath(file) }, 'webhook secret generated')
-  return { current: sealWebhookSecret(secret, { incarnation: account, keys: sealKeys }) }
+  return { current: sealWebhookSecret(secret, { account, keys: sealKeys }) }
 }
 
 /** Replaces the secret in a tenant's file. */
@@ -154,12 +154,12 @@ async function replaceSecretFile(tenant: TenantResource, next: string, options: 
   const file = { dataDir, tenant: name }
   const before = await readWebhookSecret(file)
   // It does not open if the key was lost since.
-  const secret = openWebhookSecret(next, { incarnation: account, keys: sealKeys }) ?? newWebhookSecret(brand, ids)
+  const secret = openWebhookSecret(next, { account, keys: sealKeys }) ?? newWebhookSecret(brand, ids)
   await replaceWebhookSecret(file, secret)
   log.info({ resource: labelOf(tenant), file: webhookSecretPath(file) }, 'webhook secret generated')
   return {
-    current: sealWebhookSecret(secret, { incarnation: account, keys: sealKeys }),
-    ...(before !== undefined && { replaced: sealWebhookSecret(before, { incarnation: account, keys: sealKeys }) }),
+    current: sealWebhookSecret(secret, { account, keys: sealKeys }),
+    ...(before !== undefined && { replaced: sealWebhookSecret(before, { account, keys: sealKeys }) }),
   }
 }
 

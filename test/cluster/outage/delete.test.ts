@@ -1,7 +1,7 @@
 /** A caller takes renders back while something is away: what it is told holds for everybody, whatever becomes of Redis, Kafka or a renderer. */
 import { isDeepStrictEqual } from 'node:util'
 import { redisLimiter } from '@platen/adapters/redis/limiter.ts'
-import { type Manifest, monthOf } from '@platen/contract/domain/render.ts'
+import { monthOf } from '@platen/contract/domain/render.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { liveOf } from '../../fixture/manifests.ts'
 import { poll } from '../../time/poll.ts'
@@ -54,8 +54,8 @@ function expectCanceled(answer: RenderAnswer): void {
 /** In the end, each has one whole manifest and one event, nothing is charged or reserved, and the slots are free. */
 async function expectEnded(ids: readonly string[], signal: AbortSignal): Promise<void> {
   const own = async () => (await manifestsIn(cluster, signal)).filter(({ render }) => ids.includes(render.id))
-  const isWhole = ({ canceledAt }: Manifest) => canceledAt === undefined
-  const manifests = await poll(own).until((all) => all.length >= ids.length && all.every(isWhole))
+  const whole = async () => (await own()).filter((manifest) => manifest.kind === 'ended')
+  const manifests = await poll(whole).until((all) => all.length >= ids.length)
   expect(manifests).toHaveLength(ids.length)
   for (const { render, outcome } of manifests)
     expect([render.template.code, outcome]).toMatchObject(['letter', { status: 'failed', error: { code: 'canceled' } }])

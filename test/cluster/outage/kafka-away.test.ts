@@ -86,7 +86,9 @@ test.for([
 
     // What was sent to a server that was paused it takes when it goes on, and nothing comes of it.
     expect((await recordsIn(signal)) - before).toBeGreaterThanOrEqual(UNITS + late)
-    const own = (await manifestsIn(cluster, signal)).filter((each) => each.render.tenant === tenant)
+    const own = (await manifestsIn(cluster, signal)).filter(
+      ({ render }) => 'tenant' in render && render.tenant === tenant,
+    )
     const [kept, abandoned] = [own.filter(isSucceeded), own.filter((each) => !isSucceeded(each))]
     expect(kept.map(({ render: { id } }) => String(id)).sort()).toEqual(taken.toSorted())
     expect(new Set(abandoned.map(({ outcome }) => 'error' in outcome && outcome.error.code))).toEqual(

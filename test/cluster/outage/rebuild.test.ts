@@ -12,7 +12,7 @@ import { ofTest, shared } from '../../fixture/lifetime.ts'
 import { poll } from '../../time/poll.ts'
 import { aReceiver, LOOPBACK_ALLOWED } from '../../topology/receiver.ts'
 import { ended, type RenderAnswer, reaches, render, request, statusOf, submit } from '../../topology/service.ts'
-import { aCluster, aTenant, erase, LETTER, manifestsIn, redisOf } from '../harness.ts'
+import { aCluster, accountOf, aTenant, erase, LETTER, manifestsIn, redisOf } from '../harness.ts'
 
 const COUNTED_LIVE = `service_live_${'C'.repeat(43)}`
 const LISTED_LIVE = `service_live_${'L'.repeat(43)}`
@@ -37,9 +37,9 @@ test('what was charged counts again after Redis was emptied, to the unit', async
   for (const id of ids) expect((await ended(service, COUNTED_LIVE, id)).status).toBe('succeeded')
   for (let i = 0; i < 3; i += 1) expect((await render(service, COUNTED_LIVE, LETTER)).status).toBe(200)
   const used = { charged: 15, reserved: 0 }
-  const [manifest] = await manifestsIn(cluster(), signal)
+  const [account = ''] = (await manifestsIn(cluster(), signal)).map(accountOf)
   await using redis = await redisOf(cluster(), signal)
-  const usage = () => redisLimiter(redis).usage(manifest?.render.account ?? '', monthOf(Date.now()), signal)
+  const usage = () => redisLimiter(redis).usage(account, monthOf(Date.now()), signal)
   const isUsed = (found: object) => isDeepStrictEqual(found, used)
   await poll(usage).until(isUsed)
   for (let times = 0; times < 3; times += 1) {

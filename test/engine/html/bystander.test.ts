@@ -2,7 +2,7 @@
 
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { RENDER_ATTEMPTS_MAX } from '@platen/contract/domain/limit.ts'
-import type { Manifest } from '@platen/contract/domain/render.ts'
+import type { Ended } from '@platen/contract/domain/render.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import { BROWSER_PING_EVERY_MS } from '@platen/renderer/browser/browser-source.ts'
 import type { RenderWork } from '@platen/renderer/port/engine.ts'
@@ -49,7 +49,7 @@ function killPages({ profileDir }: Opened): void {
 }
 
 /** Makes a document as a worker does, attempt by attempt, until it has an outcome. */
-async function work(opened: Opened, document: RenderWork): Promise<Manifest> {
+async function work(opened: Opened, document: RenderWork): Promise<Ended> {
   const ports = workerPorts()
   await queueUp(ports, aRecord({ engine: 'html' }))
   const engine = {

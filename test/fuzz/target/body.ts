@@ -13,7 +13,7 @@ import { SECRET, targetOf } from '../target.ts'
 
 const TENANT: Tenant = {
   id: 'acme' as TenantId,
-  incarnation: 'one',
+  account: 'one',
   limits: DEFAULT_LIMITS,
   suspended: false,
   storage: { bucket: 'platen', prefix: 'acme/' },

@@ -134,9 +134,9 @@ export const UNIT_MUTANTS: readonly UnitMutant[] = [
   {
     name: 'calls the receivers of one tenant as often at once as it likes',
     file: '/events/src/webhook/fair-queue.ts',
-    find: 'tenant.calls === 0 || isWithinShare(tenant)',
-    replace: 'tenant.ready.size > 0',
+    find: 'account.calls === 0 || isWithinShare(account)',
+    replace: 'account.ready.size > 0',
     in: 'events/src/webhook/fair-queue.test.ts',
-    test: 'are begun by one tenant so often at once, which leaves room for others',
+    test: 'are begun by one account so often at once, which leaves room for others',
   },
 ]

@@ -28,7 +28,7 @@ export async function* timing(scale: number): AsyncGenerator<Figure> {
     rounds,
     refuse: (text) => void resolveUrl(text, KEY, NOON),
   })
-  const scope = { incarnation: 'one', environment: 'live' } as const
+  const scope = { account: 'one', environment: 'live' } as const
   const id = mintRenderId(scope, [KEY], { now: NOON, random: Buffer.alloc(RENDER_ID_RANDOM_BYTES) })
   // Its tag is the last nine characters, and the first of those is shared with what is before.
   yield await figure('an id', forged(id, id.length - 8), {

@@ -170,7 +170,7 @@ function webhookSecretsIn(declared: readonly ResourceView[], secrets: Secrets, k
     const secret = place && secrets.get(`${place.namespace}/${place.name}`)?.[place.part]
     const { uid } = resource.metadata
     if (secret !== undefined && isWebhookSecret(secret))
-      found.set(uid, { current: sealWebhookSecret(secret, { incarnation: uid, keys: [key] }) })
+      found.set(uid, { current: sealWebhookSecret(secret, { account: uid, keys: [key] }) })
   }
   return found
 }
@@ -186,7 +186,7 @@ function lastGood(declared: readonly ResourceView[], settings: DirectorySnapshot
       const found = settings.tenants.get(name as TenantId)
       const limits = { ...DEFAULT_LIMITS, ...effective }
       const none = { id: name as TenantId, suspended: false, storage: storageOf(resource, SERVICE_BUCKET) }
-      tenants.set(uid, { settings: { ...none, ...found, incarnation: uid, limits } })
+      tenants.set(uid, { settings: { ...none, ...found, account: uid, limits } })
     }
     if (resource.kind !== 'Template') continue
     const own = [...(settings.templates.get(resource.spec.tenantRef.name as TenantId)?.values() ?? [])]

@@ -45,8 +45,8 @@ async function writeSealKeys(...keys: readonly SealKey[]): Promise<void> {
 
 /** The secrets of a tenant that this key sealed, and how many others there are. */
 function openedWith(key: SealKey, name: string) {
-  const { incarnation = '', webhookSecrets = [] } = rig.published(name).tenant ?? {}
-  const opened = webhookSecrets.flatMap(({ sealed }) => openWebhookSecret(sealed, { incarnation, keys: [key] }) ?? [])
+  const { account = '', webhookSecrets = [] } = rig.published(name).tenant ?? {}
+  const opened = webhookSecrets.flatMap(({ sealed }) => openWebhookSecret(sealed, { account, keys: [key] }) ?? [])
   return { opened, others: webhookSecrets.length - opened.length }
 }
 

@@ -123,13 +123,13 @@ test('a declared account outlives the Tenant, and its erasure keeps it from the 
   await rig.says('tenant/heir', { Ready: 'InForce' })
   const { Accepted } = await rig.says('tenant/heir-2', { Ready: 'AccountTaken', Accepted: 'AccountTaken' })
   expect(Accepted).toBe('Tenant heir is older and has the account shared; this one waits until that is gone')
-  expect([published('heir').tenant?.incarnation, published('heir-2').tenant]).toEqual(['shared', undefined])
+  expect([published('heir').tenant?.account, published('heir-2').tenant]).toEqual(['shared', undefined])
   await rig.kubectl('delete', 'tenant', 'heir-2')
 
   await rig.kubectl('delete', 'tenant', 'heir')
   await rig.publishes('heir', ({ tenant }) => tenant === undefined)
   await rig.apply(declared)
-  await rig.publishes('heir', ({ tenant }) => tenant?.incarnation === 'shared')
+  await rig.publishes('heir', ({ tenant }) => tenant?.account === 'shared')
 
   await rig.apply(aTenant('heir', { accountId: 'shared', deletionPolicy: 'Delete' }))
   await rig.says('tenant/heir', { Ready: 'InForce' })
@@ -148,7 +148,7 @@ test('an account can be declared later only as it is', async () => {
   await expect(rig.apply(aTenant('late', { accountId: 'another' }))).rejects.toThrow(/accountId cannot be changed/)
   await rig.apply(aTenant('late', { accountId: metadata.uid }))
   await rig.says('tenant/late', { Ready: 'InForce' })
-  expect(rig.published('late').tenant?.incarnation).toBe(metadata.uid)
+  expect(rig.published('late').tenant?.account).toBe(metadata.uid)
 })
 
 test('the last limits of a plan that is gone outlive the operator, and all that Redis held', async () => {

@@ -169,8 +169,8 @@ describe('the webhook secret of a tenant', () => {
   }
 
   function opened(name: string, sealed: string | undefined): string | undefined {
-    const incarnation = aTenantResource({ metadata: { name } }).metadata.uid
-    return openWebhookSecret(sealed ?? '', { incarnation, keys: vault.ports.sealKeys() })
+    const account = aTenantResource({ metadata: { name } }).metadata.uid
+    return openWebhookSecret(sealed ?? '', { account, keys: vault.ports.sealKeys() })
   }
 
   function open(name: string, { found }: ReconciledWebhookSecret) {

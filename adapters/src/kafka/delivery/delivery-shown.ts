@@ -1,6 +1,5 @@
 /** Shows a delivery in the list of deliveries. No delivery waits for the list. */
 import type { Delivery } from '@platen/contract/domain/delivery.ts'
-import type { IdScope } from '@platen/contract/domain/render-id.ts'
 import type { DeliveryListView } from '@platen/contract/port/delivery-list.ts'
 import { listedDelivery } from '@platen/contract/port/listed-delivery.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
@@ -14,7 +13,7 @@ export async function show(
 ): Promise<boolean> {
   const shown = listedDelivery(recordOf(progress))
   if (shown === undefined || list === undefined) return true
-  return await isReached(() => list.put(scopeOf(progress.delivery), shown, signal))
+  return await isReached(() => list.put(progress.delivery, shown, signal))
 }
 
 /** Shows a delivery that was just scheduled, unless it is shown already. */
@@ -24,11 +23,7 @@ export async function showScheduled(
   signal: AbortSignal,
 ): Promise<void> {
   const shown = listedDelivery({ delivery, status: 'scheduled', attempts: [] })
-  if (shown !== undefined && list !== undefined) await isReached(() => list.add(scopeOf(delivery), shown, signal))
-}
-
-function scopeOf({ account, environment }: Delivery): IdScope {
-  return { incarnation: account, environment }
+  if (shown !== undefined && list !== undefined) await isReached(() => list.add(delivery, shown, signal))
 }
 
 async function isReached(update: () => Promise<void>): Promise<boolean> {

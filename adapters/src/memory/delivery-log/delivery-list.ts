@@ -8,9 +8,9 @@ import type { Clock } from '@platen/lib/clock.ts'
 /** Makes an empty list. It never forgets that a delivery was removed. */
 export function memoryDeliveryList(clock: Clock): DeliveryListView {
   const scopes = new Map<string, Map<RenderId, ListedDelivery | 'removed'>>()
-  const shownIn = ({ incarnation, environment }: IdScope) => {
-    const shown = scopes.get(`${incarnation} ${environment}`) ?? new Map<RenderId, ListedDelivery | 'removed'>()
-    scopes.set(`${incarnation} ${environment}`, shown)
+  const shownIn = ({ account, environment }: IdScope) => {
+    const shown = scopes.get(`${account} ${environment}`) ?? new Map<RenderId, ListedDelivery | 'removed'>()
+    scopes.set(`${account} ${environment}`, shown)
     return shown
   }
   return {

@@ -9,9 +9,9 @@ export function memoryRenderEnds<Ledger extends RenderLedger>(ledger: Ledger): {
   return {
     ledger: {
       ...ledger,
-      async complete(manifest, signal) {
-        await ledger.complete(manifest, signal)
-        waiters.ended(manifest.render.id)
+      async complete(end, signal) {
+        await ledger.complete(end, signal)
+        waiters.ended(end.render.id)
       },
     },
     ends: waiters,

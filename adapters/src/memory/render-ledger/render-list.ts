@@ -9,9 +9,9 @@ import type { Clock } from '@platen/lib/clock.ts'
 /** Makes an empty list. It never forgets that a render was removed. */
 export function memoryRenderList(clock: Clock): RenderListView {
   const scopes = new Map<string, Map<RenderId, ListedRender | 'removed'>>()
-  const rendersOf = ({ incarnation, environment }: IdScope) => {
-    const renders = scopes.get(`${incarnation} ${environment}`) ?? new Map<RenderId, ListedRender | 'removed'>()
-    scopes.set(`${incarnation} ${environment}`, renders)
+  const rendersOf = ({ account, environment }: IdScope) => {
+    const renders = scopes.get(`${account} ${environment}`) ?? new Map<RenderId, ListedRender | 'removed'>()
+    scopes.set(`${account} ${environment}`, renders)
     return renders
   }
   return {

@@ -196,7 +196,7 @@ function changedLimits(
     if (tenant === undefined) continue
     // The canonical JSON of equal limits is the same text, wherever it is embedded.
     const isSame = before.tenants.get(name)?.includes(`"limits":${canonicalJson(tenant.limits)}`) === true
-    if (!isSame) changed.set(tenant.incarnation, tenant.limits)
+    if (!isSame) changed.set(tenant.account, tenant.limits)
   }
   return changed
 }

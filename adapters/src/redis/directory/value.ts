@@ -246,11 +246,11 @@ const STORAGE = object({ bucket: TEXT, prefix: TEXT })
 
 const SECRET = object({ sealed: TEXT }, { until: NUMBER } satisfies LaterFields<WebhookSecret, 'sealed'>)
 
-const TENANT = object({ incarnation: TEXT, limits: LIMITS, suspended: BOOLEAN, storage: STORAGE }, {
+const TENANT = object({ account: TEXT, limits: LIMITS, suspended: BOOLEAN, storage: STORAGE }, {
   suspendedReason: TEXT,
   webhookAllowCidrs: TEXTS,
   webhookSecrets: { type: 'array', items: SECRET },
-} satisfies LaterFields<Tenant, 'id' | 'incarnation' | 'limits' | 'suspended' | 'storage'>)
+} satisfies LaterFields<Tenant, 'id' | 'account' | 'limits' | 'suspended' | 'storage'>)
 
 const KEY = object({ tenant: TEXT, environment: { enum: ['live', 'test'] }, suspended: BOOLEAN }, {
   expiresAt: NUMBER,

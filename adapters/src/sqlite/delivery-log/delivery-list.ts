@@ -45,7 +45,7 @@ function commandOf(query: DeliveryQuery, now: number) {
   return {
     sql: `${ranges.join(' UNION ALL ')} ORDER BY render DESC LIMIT ?5`,
     values: [
-      `${scope.incarnation} ${scope.environment}`,
+      `${scope.account} ${scope.environment}`,
       from,
       below,
       now,

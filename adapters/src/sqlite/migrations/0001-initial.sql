@@ -21,7 +21,8 @@ CREATE INDEX dead_letter_age ON dead_letter (buried_at);
 -- The state of each render. Every claim is an attempt, so `attempts` is also the fence.
 CREATE TABLE render (
   id TEXT PRIMARY KEY,
-  template TEXT NOT NULL,
+  -- NULL = unknown: the render was canceled or erased. The same holds for `engine`.
+  template TEXT,
   accepted_at INTEGER NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
   attempts INTEGER NOT NULL DEFAULT 0,
@@ -37,7 +38,7 @@ CREATE TABLE render (
   storage TEXT NOT NULL CHECK (json_valid(storage)),
   -- What renders are listed by. `scope` is their account and environment. Renders without it are in no list.
   scope TEXT,
-  engine TEXT NOT NULL,
+  engine TEXT,
   reference TEXT,
   metadata TEXT CHECK (json_valid(metadata)),
   -- Renders of a batch are found by it, and counted.

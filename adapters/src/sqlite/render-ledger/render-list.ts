@@ -3,7 +3,7 @@
  * status and engine that it allows, and merges them. So its time does not depend on how many renders it leaves out.
  */
 
-import { type Manifest, type Metadata, type Outcome, type Shown, STATUSES } from '@platen/contract/domain/render.ts'
+import { type EndedRender, type Metadata, type Outcome, type Shown, STATUSES } from '@platen/contract/domain/render.ts'
 import type { BatchId, IdScope, RenderId } from '@platen/contract/domain/render-id.ts'
 import { ENGINES, type Engine } from '@platen/contract/domain/render-options.ts'
 import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
@@ -16,15 +16,18 @@ import { type Database, integerIn, textIn } from '../database.ts'
 /** The columns of a render that only the list reads, with their values. */
 export const LIST_COLUMNS = 'scope, engine, reference, metadata, batch'
 
-/** The values of these columns for a render that is in the list, in none, or not yet in it. */
-export function listValuesOf(
-  { account, environment, engine, reference, metadata, batch }: Manifest['render'],
-  place: 'listed' | 'unlisted' | 'not yet',
-): readonly (string | null)[] {
-  if (place === 'not yet') return [null, engine, null, null, null]
-  if (place === 'unlisted') return [unlistedScope(account), engine, null, null, null]
-  const scope = scopeText({ incarnation: account, environment })
+type Values = readonly (string | null)[]
+
+/** The values of these columns for a render that is in the list. */
+export function listedValues(render: EndedRender): Values {
+  const { account, environment, engine, reference, metadata, batch } = render
+  const scope = scopeText({ account, environment })
   return [scope, engine, reference ?? null, metadata === undefined ? null : JSON.stringify(metadata), batch ?? null]
+}
+
+/** The values of these columns for a render that is in no list. */
+export function unlistedValues({ account, engine }: { readonly account?: string; readonly engine?: Engine }): Values {
+  return [account === undefined ? null : unlistedScope(account), engine ?? null, null, null, null]
 }
 
 /** The scope of renders of an account that are in no list, or were taken out of it. */
@@ -37,7 +40,7 @@ export const IS_UNLISTED = `render.scope GLOB '* unlisted'`
 
 /** The scopes that an ended render of this account may have. */
 export function scopesOf(account: string): string[] {
-  const listed = (['live', 'test'] as const).map((environment) => scopeText({ incarnation: account, environment }))
+  const listed = (['live', 'test'] as const).map((environment) => scopeText({ account, environment }))
   return [...listed, unlistedScope(account)]
 }
 
@@ -48,8 +51,8 @@ const REMOVE = `UPDATE render SET scope = ? WHERE id = ?`
 /** Makes the list in an open database. The ledger in the same database writes it. */
 export function sqliteRenderList(database: Database, clock: Clock): RenderList {
   return {
-    async remove({ incarnation }, id, signal) {
-      await database.run([{ sql: REMOVE, values: [unlistedScope(incarnation), id] }], signal)
+    async remove({ account }, id, signal) {
+      await database.run([{ sql: REMOVE, values: [unlistedScope(account), id] }], signal)
     },
     async count(scope, batch, signal) {
       const [rows = []] = await database.run([{ sql: COUNT, values: [scopeText(scope), batch, clock.now()] }], signal)
@@ -101,8 +104,8 @@ function indexFor({ status, engine, template, reference, batch }: RenderQuery): 
   return { index: 'render_listed', isPlain: true }
 }
 
-function scopeText({ incarnation, environment }: IdScope): string {
-  return `${incarnation} ${environment}`
+function scopeText({ account, environment }: IdScope): string {
+  return `${account} ${environment}`
 }
 
 function listedIn(row: Row): ListedRender {

@@ -40,8 +40,7 @@ export interface AskedBatch {
 export function batchOf({ record, total }: Omit<AskedBatch, 'items'>, { keys }: Pick<ApiPorts, 'keys'>): Batch {
   const { id: keptUnder, mode: _mode, lane: _lane, data: _data, batch: _batch, ...common } = record
   const id = batchIdOf(keptUnder)
-  const scope = { incarnation: record.account, environment: record.environment }
-  const renders = renderIdsOfBatch(id, total, { scope, keys: keys() })
+  const renders = renderIdsOfBatch(id, total, { scope: record, keys: keys() })
   return { ...common, id, renders, eventId: batchEventIdOf(id, keys()[0]) }
 }
 

@@ -20,7 +20,7 @@ import { BATCH_BYTES_MAX, BATCH_FAULTS_MAX } from '../../body/limit.ts'
 
 const SCHEMA = { type: 'object', required: ['n'], properties: { n: { type: 'integer', maximum: 5000 } } }
 const TEMPLATES = [aTemplate({ variablesSchema: SCHEMA })]
-const ACCOUNT = aTenant().incarnation
+const ACCOUNT = aTenant().account
 const HEAD = { template: 'invoice' }
 const itemsOf = (count: number) => Array.from({ length: count }, (_, n) => ({ data: { n } }))
 

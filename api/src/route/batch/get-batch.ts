@@ -22,7 +22,7 @@ export function getBatchRoute(app: FastifyInstance, ports: ApiPorts): void {
     const scope = scopeOf(callerOf(request))
     const id = verifyBatchId(request.params.id, scope, ports.keys())
     if (id === undefined) throw new ServiceError('BATCH_NOT_FOUND', 'No batch of this id was issued to this key.')
-    const place = { id, account: scope.incarnation }
+    const place = { id, account: scope.account }
     const [batch, end] = await Promise.all([readBatch(place, ports), readEnd(place, ports)])
     if (batch === undefined || (end !== undefined && isExpired(batch, end, ports))) throw notKept()
     return await reply.send(await recordOf(batch, end, ports))
@@ -62,7 +62,6 @@ async function recordOf(batch: Batch, end: BatchEnd | undefined, ports: ApiPorts
   return { ...known, status: 'processing', ...counts, created_at: timeOf(acceptedAt) }
 }
 
-async function countsOf({ id, account, environment }: Batch, { list, clock }: ApiPorts) {
-  const scope = { incarnation: account, environment }
-  return await list.count(scope, id, clock.timeout(PORT_CALL_MS_MAX)).catch(throwIncomplete)
+async function countsOf(batch: Batch, { list, clock }: ApiPorts) {
+  return await list.count(batch, batch.id, clock.timeout(PORT_CALL_MS_MAX)).catch(throwIncomplete)
 }

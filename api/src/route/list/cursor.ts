@@ -39,7 +39,7 @@ export function readCursor(text: string, list: CursorScope, keys: KeyRing): Rend
 }
 
 function tagOf(id: RenderId, { scope, filters }: CursorScope, key: Uint8Array): Uint8Array {
-  const { incarnation, environment } = scope
-  const list = JSON.stringify([incarnation, environment, ...filters.map((filter) => filter ?? null)])
+  const { account, environment } = scope
+  const list = JSON.stringify([account, environment, ...filters.map((filter) => filter ?? null)])
   return hmacSha256(key).update(`cursor:${list}:`).update(renderIdBytes(id)).digest().subarray(0, TAG_BYTES)
 }

@@ -11,7 +11,7 @@ import { manualClock } from '../../../../test/fixture/memory/clock.ts'
 
 const PATH = '/api/v1/deliveries'
 const { account, environment } = aRecord()
-const SCOPE = { incarnation: account, environment }
+const SCOPE = { account, environment }
 
 let list: DeliveryListView
 let api: Api

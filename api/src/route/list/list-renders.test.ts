@@ -13,7 +13,7 @@ const { account, environment } = aRecord()
 async function ended(api: Api, secondsAgo: number, fields: Partial<RenderRecord> = {}): Promise<string> {
   const acceptedAt = NOON - secondsAgo * 1000
   const random = Buffer.from([secondsAgo, 2, 3, 4, 5])
-  const id = mintRenderId({ incarnation: account, environment }, api.ports.keys(), { now: acceptedAt, random })
+  const id = mintRenderId({ account, environment }, api.ports.keys(), { now: acceptedAt, random })
   const record = aRecord({ id, acceptedAt, ...fields })
   await api.ports.ledger.complete(aManifest({ record, outcome: aFailure() }), NEVER)
   return id

@@ -10,7 +10,7 @@ import { Readable } from 'node:stream'
 import { selectBytes } from '@platen/contract/domain/byte-range.ts'
 import { ServiceError } from '@platen/contract/domain/error.ts'
 import { contentDisposition, fileNameOf } from '@platen/contract/domain/file-name.ts'
-import { isDeleted, type Manifest, type Outcome, type Pdf } from '@platen/contract/domain/render.ts'
+import type { EndedRender, FailedOutcome, Outcome, Pdf } from '@platen/contract/domain/render.ts'
 import type { RenderId } from '@platen/contract/domain/render-id.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf, scopeOf } from '../../admission/authenticate.ts'
@@ -53,7 +53,7 @@ async function sendPdf(
   { ports, answers, places }: PdfContext,
 ): Promise<FastifyReply> {
   const id = renderOf(request, request.params.id, ports)
-  const account = callerOf(request).tenant.incarnation
+  const account = callerOf(request).tenant.account
   const { render, outcome } = await succeeded(id, ports, () => syncRecorded(id, { ports, places, reply, account }))
   const { status, headers, range } = selectBytes(request, outcome.pdf)
   const shown = contentDisposition(fileNameOf(render))
@@ -70,9 +70,12 @@ async function sendPdf(
   return await reply.send(Readable.from(continued(first, pieces), { objectMode: false }))
 }
 
-type Succeeded = Manifest & { readonly outcome: Extract<Outcome, { status: 'succeeded' }> }
+interface Succeeded {
+  readonly render: EndedRender
+  readonly outcome: Extract<Outcome, { status: 'succeeded' }>
+}
 
-/** Returns the manifest of a render that has a PDF. Throws `RENDER_NOT_FINISHED`, `PDF_NOT_FOUND` or `RENDER_EXPIRED`. */
+/** Returns a render that has a PDF. Throws `RENDER_NOT_FINISHED`, `PDF_NOT_FOUND` or `RENDER_EXPIRED`. */
 async function succeeded(id: RenderId, ports: ApiPorts, recorded: () => Promise<void>): Promise<Succeeded> {
   let manifest = await readManifest(id, ports)
   if (manifest === undefined && mayWait(id, ports)) {
@@ -84,10 +87,24 @@ async function succeeded(id: RenderId, ports: ApiPorts, recorded: () => Promise<
       headers: { 'retry-after': `${POLL_RETRY_AFTER_S}` },
     })
   }
-  if (manifest === undefined || isDeleted(manifest) || isExpired(manifest, ports)) throw notKept()
-  const { outcome } = manifest
-  if (outcome.status === 'succeeded') return { ...manifest, outcome }
-  throw new ServiceError('PDF_NOT_FOUND', `The render failed (${outcome.error.code}), so it has no PDF.`)
+  if (manifest === undefined || isExpired(manifest, ports)) throw notKept()
+  switch (manifest.kind) {
+    case 'ended': {
+      const { render, outcome } = manifest
+      if (outcome.status === 'failed') throw noPdf(outcome)
+      return { render, outcome }
+    }
+    case 'abandoned':
+    case 'canceled':
+      throw noPdf(manifest.outcome)
+    case 'removed':
+    case 'erased':
+      throw notKept()
+  }
+}
+
+function noPdf({ error }: FailedOutcome): ServiceError {
+  return new ServiceError('PDF_NOT_FOUND', `The render failed (${error.code}), so it has no PDF.`)
 }
 
 /** Reads the bytes from `start` to `end`. Throws if they are not those of the PDF. */

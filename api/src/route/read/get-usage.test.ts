@@ -15,7 +15,7 @@ async function charged(limits: Partial<Limits>, renders: readonly [string, numbe
   for (const [code, units] of renders) {
     // A test may use any text as a code.
     const template = { ...aRecord().template, code: code as TemplateCode }
-    const record = aRecord({ account: aTenant().incarnation, template, units })
+    const record = aRecord({ account: aTenant().account, template, units })
     await api.ports.limiter.complete(aManifest({ record }), NEVER)
   }
   return api

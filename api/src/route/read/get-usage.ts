@@ -19,7 +19,7 @@ export function getUsageRoute(app: FastifyInstance, { limiter, clock }: ApiPorts
   app.get('/usage', { schema: getUsageSchema() }, async (request, reply) => {
     const { tenant, key, revision } = callerOf(request)
     const period = monthOf(clock.now())
-    const query = { account: tenant.incarnation, environment: key.environment, key: key.hash, period, revision }
+    const query = { account: tenant.account, environment: key.environment, key: key.hash, period, revision }
     const report = await limiter.report({ ...query, limits: tenant.limits }, clock.timeout(PORT_CALL_MS_MAX))
     return await reply.send(bodyOf(report, period, callerOf(request)))
   })

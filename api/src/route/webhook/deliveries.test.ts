@@ -9,7 +9,7 @@ import { aDelivery, aTenant, NEVER, NOON } from '../../../../test/fixture/build.
 import { manualClock } from '../../../../test/fixture/memory/clock.ts'
 import { memoryDeliveryLog } from '../../../../test/fixture/memory/delivery-log.ts'
 
-const SCOPE = { incarnation: aTenant().incarnation, environment: 'live' } as const
+const SCOPE = { account: aTenant().account, environment: 'live' } as const
 const FAILED: Attempt = {
   startedAt: NOON + 600,
   durationMs: 87,

@@ -22,7 +22,7 @@ export async function findDelivery(
   const { tenant, key } = callerOf(request)
   const { id } = request.params
   const record = UUID.test(id) ? await deliveries.find(id, clock.timeout(PORT_CALL_MS_MAX)) : undefined
-  const isTheirs = record?.delivery.account === tenant.incarnation && record.delivery.environment === key.environment
+  const isTheirs = record?.delivery.account === tenant.account && record.delivery.environment === key.environment
   if (!isTheirs) throw new ServiceError('DELIVERY_NOT_FOUND', 'No delivery of this id is kept for this key.')
   if (isOfRender(record)) request.render = record.delivery.render
   return record

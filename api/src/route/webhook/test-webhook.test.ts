@@ -66,7 +66,7 @@ describe('POST /webhooks/test', () => {
   test('answers what the attempt brought, and sends it once', async () => {
     const sending = send()
     const delivery = await attempt(OK, { status: 'delivered' })
-    expect(delivery).toMatchObject({ type: 'webhook.test', url: URL, retriesMax: 0, account: aTenant().incarnation })
+    expect(delivery).toMatchObject({ type: 'webhook.test', url: URL, retriesMax: 0, account: aTenant().account })
     expect(JSON.parse(delivery.body)).toEqual({
       id: delivery.id,
       status: 'test',
@@ -115,7 +115,7 @@ describe('POST /webhooks/test', () => {
     const [key = ''] = await keysUnder(api, 'expiry/')
     expect(key).toContain('expiry/2026-11-22/')
     const [stored] = decodeExpiry((await api.ports.artifacts.get({ bucket: 'platen', key }, NEVER)) ?? Buffer.of())
-    expect(stored).toMatchObject({ account: aTenant().incarnation })
+    expect(stored).toMatchObject({ account: aTenant().account })
   })
 
   test('takes a gzipped body', async () => {

@@ -59,13 +59,13 @@ export function testWebhookRoute(app: FastifyInstance, ports: ApiPorts): void {
       const { url } = request.body
       requireCallable(url, { tenant, policy: ports.settings.webhooks }, '/url')
       requireActive(tenant)
-      const waitMs = rate.waitMs(tenant.incarnation, 1)
+      const waitMs = rate.waitMs(tenant.account, 1)
       if (waitMs > 0) {
         throw new Throttled(`Too many test events: ${TEST_EVENTS_PER_MINUTE} a minute are allowed for a tenant`, {
           waitMs,
         })
       }
-      rate.take(tenant.incarnation, 1)
+      rate.take(tenant.account, 1)
       const delivery = await schedule(request, ports)
       const record = await attempted(delivery, ports, () => reply.raw.destroyed)
       if (record.status !== 'scheduled') return await reply.send(detailOf(record))
@@ -81,7 +81,7 @@ async function readSmallBody({ raw }: FastifyRequest, reply: FastifyReply): Prom
   }
   const isAwaited = raw.headers.expect?.toLowerCase() === '100-continue'
   return await readBody(raw, {
-    accounts: [{ charge }],
+    payers: [{ charge }],
     proceed: isAwaited ? () => reply.raw.writeContinue() : undefined,
   })
 }
@@ -98,7 +98,7 @@ async function schedule(request: FastifyRequest<{ Body: TestEventRequest }>, por
     type: TEST_EVENT,
     render,
     tenant: tenant.id,
-    account: tenant.incarnation,
+    account: tenant.account,
     environment: key.environment,
     url: request.body.url,
     retriesMax: 0,
@@ -106,7 +106,7 @@ async function schedule(request: FastifyRequest<{ Body: TestEventRequest }>, por
     requestId: request.id,
     ...(request.trace !== undefined && { trace: request.trace }),
   }
-  const stored = { id: render, storage: tenant.storage, account: tenant.incarnation }
+  const stored = { id: render, storage: tenant.storage, account: tenant.account }
   const expiry = expiryObjectOf(dayOf(now + TEST_EVENT_KEPT_MS), [stored])
   const address = { bucket: settings.serviceBucket, key: expiry.key }
   await artifacts.put(address, expiry.bytes, clock.timeout(PORT_CALL_MS_MAX))

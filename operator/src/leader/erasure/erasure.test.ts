@@ -63,7 +63,7 @@ function scene(spec: Omit<ErasureSpec, 'tenantRef'>, { namespace = 'team-acme' }
     serviceBucket: 'platen',
     namespace: 'platen',
     resources: { get: () => (world.account === undefined ? undefined : TENANT) },
-    inForce: () => (world.isInForce ? aTenant({ incarnation: world.account ?? '' }) : undefined),
+    inForce: () => (world.isInForce ? aTenant({ account: world.account ?? '' }) : undefined),
     requestsKept: [{ topic: 'render.dead', keptMs: 7 * DAY }],
     clock,
   }

@@ -138,14 +138,14 @@ async function progressOf(
   }
   const found = tenantOf(view, options)
   if (!('storage' in found)) return { step: 'waiting', ...found }
-  if (accountId !== undefined && accountId !== found.incarnation)
+  if (accountId !== undefined && accountId !== found.account)
     return {
       step: 'waiting',
       reason: 'TenantNotFound',
       message: `the account ${accountId} is that of no Tenant any more`,
     }
   const given = orderOf(view, found, clock.now())
-  const address = addressOf(view, found.incarnation, options)
+  const address = addressOf(view, found.account, options)
   await artifacts.create(address, encodeErasure(given), signal)
   // Another leader may have given it before.
   return { step: 'ordered', order: (await read(address, artifacts, signal)) ?? given }
@@ -171,11 +171,11 @@ function tenantOf(
 
 function orderOf(
   view: ErasureView,
-  { id, incarnation, storage }: Tenant,
+  { id, account, storage }: Tenant,
   orderedAt: Instant,
 ): ErasureOrder | ListedErasureOrder {
   const { name, namespace } = view.metadata
-  const order = { tenant: id, account: incarnation, storage, orderedAt, by: `Erasure ${namespace}/${name}` }
+  const order = { tenant: id, account, storage, orderedAt, by: `Erasure ${namespace}/${name}` }
   const { renders } = view.spec
   return renders === undefined
     ? { ...order, before: beforeOf(view) }

@@ -12,7 +12,7 @@ export function manySettings(revision: number, tenants: number): DirectorySnapsh
   const all = numbers.map((number) =>
     aTenant({
       id: idOf(number),
-      incarnation: digest(`uid ${number}`).slice(0, 32),
+      account: digest(`uid ${number}`).slice(0, 32),
       limits: { rateLimitPerMinute: 60 + (number % 5) + 100 * revision, renderLimitMonthly: 10_000 * (number % 3) + 1 },
       webhookSecrets: [{ sealed: `v1.${digest(`secret ${number}`)}${digest(`more ${number}`).slice(0, 40)}` }],
     }),

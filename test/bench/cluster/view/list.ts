@@ -10,9 +10,9 @@ import { sqliteRenderList } from '@platen/adapters/sqlite/render-ledger/render-l
 import { sqliteRenderLedger } from '@platen/adapters/sqlite/render-ledger.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
 import { openLog } from '@platen/adapters/system/log.ts'
-import type { Manifest } from '@platen/contract/domain/render.ts'
+import type { Ended } from '@platen/contract/domain/render.ts'
 import type { TemplateCode } from '@platen/contract/domain/tenant.ts'
-import { listedEnded, scopeOfRender } from '@platen/contract/port/listed-render.ts'
+import { listedEnded } from '@platen/contract/port/listed-render.ts'
 import type { RenderList, RenderQuery } from '@platen/contract/port/render-list.ts'
 import { aFailure, aManifest, aRecord, aRenderId, NEVER } from '../../../fixture/build.ts'
 import { redisSettings, startRedis } from '../../../topology/server/redis.ts'
@@ -31,7 +31,7 @@ const REDIS_BYTES_MAX = 1000
 
 const code = (text: string) => text as TemplateCode
 const { account, environment } = aRecord()
-const SCOPE = { incarnation: account, environment }
+const SCOPE = { account, environment }
 
 /** What callers ask for. `few` matches one render in `RARE`; each reference is one of ten thousand, or of all but nobody. */
 const QUERIES: Readonly<Record<string, Partial<RenderQuery>>> = {
@@ -54,7 +54,7 @@ export async function* list(scale: number): AsyncGenerator<Figure> {
 }
 
 /** The render at a place, a second after the one before. */
-function renderAt(at: number, newest: number, count: number): Manifest {
+function renderAt(at: number, newest: number, count: number): Ended {
   const acceptedAt = newest - (count - at) * 1000
   const isRare = at % RARE === 0
   const record = aRecord({
@@ -69,7 +69,7 @@ function renderAt(at: number, newest: number, count: number): Manifest {
   return aManifest({ record, outcome: { ...outcome, finishedAt: acceptedAt + 1000 } })
 }
 
-async function fill(count: number, put: (manifest: Manifest) => Promise<void>): Promise<void> {
+async function fill(count: number, put: (manifest: Ended) => Promise<void>): Promise<void> {
   const newest = Date.now()
   for (let at = 0; at < count; at += AT_ONCE) {
     const length = Math.min(AT_ONCE, count - at)
@@ -119,7 +119,7 @@ async function* inRedis(count: number): AsyncGenerator<Figure> {
   )
   const renders = redisRenderList(redis)
   const before = await bytesOf(redis)
-  await fill(count, (manifest) => renders.put(scopeOfRender(manifest.render), listedEnded(manifest), NEVER))
+  await fill(count, (manifest) => renders.put(manifest.render, listedEnded(manifest), NEVER))
   const bytes = (await bytesOf(redis)) - before
   const checkpoints = redisCheckpoints(redis, LIST_CHECKPOINT_KEY)
   const begun = await checkpoints.begin(0, { first: 0, partitions: 1 }, NEVER)

@@ -78,7 +78,7 @@ function settingsOf(): DirectorySnapshot {
     tenants: new Map(
       numbers.map((number) => [
         idOf(number),
-        aTenant({ id: idOf(number), incarnation: digest(`uid ${number}`).slice(0, 32), limits: UNLIMITED }),
+        aTenant({ id: idOf(number), account: digest(`uid ${number}`).slice(0, 32), limits: UNLIMITED }),
       ]),
     ),
     keys: new Map(

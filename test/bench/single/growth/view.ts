@@ -4,8 +4,8 @@ import { connectRedis, type RedisConnection } from '@platen/adapters/redis/conne
 import { redisRenderLedger } from '@platen/adapters/redis/render-ledger.ts'
 import { LIST_CHECKPOINT_KEY, redisRenderList } from '@platen/adapters/redis/render-list.ts'
 import { systemClock } from '@platen/adapters/system/clock.ts'
-import type { Manifest } from '@platen/contract/domain/render.ts'
-import { listedEnded, scopeOfRender } from '@platen/contract/port/listed-render.ts'
+import type { Ended } from '@platen/contract/domain/render.ts'
+import { listedEnded } from '@platen/contract/port/listed-render.ts'
 import type { RenderQuery } from '@platen/contract/port/render-list.ts'
 import { aManifest, aRecord, aRenderId, NEVER } from '../../../fixture/build.ts'
 import { redisSettings, startRedis } from '../../../topology/server/redis.ts'
@@ -22,7 +22,7 @@ const SPAN_MS = 20 * 24 * 3_600_000
 const RATIO_MAX = 2
 const BYTES_RATIO_MAX = 1.2
 
-const SCOPE = scopeOfRender(aRecord())
+const SCOPE = aRecord()
 
 const ROWS = {
   ledgerBytes: 'bytes of the ledger for each',
@@ -62,9 +62,9 @@ async function costsWith(count: number): Promise<Costs> {
     NEVER,
   )
   const [ledger, list] = [redisRenderLedger(redis), redisRenderList(redis)]
-  const put = (manifest: Manifest) => list.put(SCOPE, listedEnded(manifest), NEVER)
+  const put = (manifest: Ended) => list.put(SCOPE, listedEnded(manifest), NEVER)
   const kept = Array.from({ length: count }, (_, at) => Date.now() - SPAN_MS + Math.trunc((at * SPAN_MS) / count))
-  const bytesOf = async (fill: (manifests: readonly Manifest[]) => Promise<unknown>) => {
+  const bytesOf = async (fill: (manifests: readonly Ended[]) => Promise<unknown>) => {
     const before = await memoryOf(redis)
     for (let at = 0; at < count; at += AT_ONCE)
       await fill(kept.slice(at, at + AT_ONCE).map((acceptedAt, number) => renderAt(acceptedAt, number)))
@@ -79,7 +79,7 @@ async function costsWith(count: number): Promise<Costs> {
   const page = (query: Partial<RenderQuery>) => async () => {
     await list.page({ scope: SCOPE, limit: 100, ...query }, NEVER)
   }
-  const ofEach = (call: (manifest: Manifest) => Promise<unknown>) => usOf(redis, newer, call)
+  const ofEach = (call: (manifest: Ended) => Promise<unknown>) => usOf(redis, newer, call)
   return {
     ledgerBytes,
     listBytes,
@@ -95,7 +95,7 @@ async function costsWith(count: number): Promise<Costs> {
 }
 
 /** Each customer has a tenth of the renders. */
-function renderAt(acceptedAt: number, number: number): Manifest {
+function renderAt(acceptedAt: number, number: number): Ended {
   const reference = `customer-${number % 10}`
   const record = aRecord({ id: aRenderId(acceptedAt), acceptedAt, reference, metadata: { order: `${acceptedAt}` } })
   const { outcome } = aManifest({ record })
@@ -105,8 +105,8 @@ function renderAt(acceptedAt: number, number: number): Manifest {
 /** What Redis itself says that its scripts took for each of these calls, which are made one after the other. */
 async function usOf(
   redis: RedisConnection,
-  manifests: readonly Manifest[],
-  call: (manifest: Manifest) => Promise<unknown>,
+  manifests: readonly Ended[],
+  call: (manifest: Ended) => Promise<unknown>,
 ): Promise<number> {
   await redis.call((client) => client.config('RESETSTAT'), NEVER)
   for (const manifest of manifests) await call(manifest)

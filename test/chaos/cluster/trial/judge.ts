@@ -63,11 +63,11 @@ function everyIdEnds({ issued, facts: { manifests }, exchanges }: Evidence): rea
   return issued.flatMap((id) => {
     const manifest = manifests.get(id)
     if (manifest === undefined) return [`${id} has no manifest`]
-    if (manifest.canceledAt !== undefined) return [`${id} is canceled, and no renderer has said so`]
+    if (manifest.kind === 'canceled') return [`${id} is canceled, and no renderer has said so`]
     // This outcome belongs to refused requests, but this request was accepted. Or its caller has canceled it.
     const isDeleted = exchanges.some(({ kind, render }) => kind === 'delete' && render === id)
     if (manifest.outcome.error?.code === 'canceled' && !isDeleted) return [`${id} was accepted and given up`]
-    if (manifest.removedAt !== undefined && isDeleted) return []
+    if (manifest.kind === 'removed' && isDeleted) return []
     return isTerminal(last.get(id)) ? [] : [`${id} has ended and is shown as ${last.get(id)?.status}`]
   })
 }
@@ -82,8 +82,8 @@ function oneEnding({ facts: { manifests, events } }: Evidence): readonly string[
 }
 
 /** False for refused requests, which have no event. They never began. */
-function isReported({ attempt, outcome }: Ending): boolean {
-  return attempt > 0 || outcome.error?.code !== 'canceled'
+function isReported({ kind }: Ending): boolean {
+  return kind === 'ended' || kind === 'removed'
 }
 
 function manyIds(id: string, events: readonly TellingOf[]): readonly string[] {
@@ -93,8 +93,8 @@ function manyIds(id: string, events: readonly TellingOf[]): readonly string[] {
 
 function otherEndings(manifest: Ending | undefined, events: readonly TellingOf[]): readonly string[] {
   // The event has its id beside the manifest, and not in it. A removal may come before or after it.
-  const { eventId, removedAt: _removedAt, ...reported } = manifest ?? {}
-  const expected = JSON.stringify(reported)
+  const { eventId, kind: _kind, ...reported } = manifest ?? {}
+  const expected = JSON.stringify({ kind: 'ended', ...reported })
   return events
     .filter((event) => event.id !== eventId || JSON.stringify(event.manifest) !== expected)
     .map(({ manifest: { render } }) => `${render.id} is reported otherwise than its manifest says`)
@@ -132,7 +132,7 @@ function everyIdKnown({ exchanges, facts: { manifests } }: Evidence): readonly s
   const removed = new Set(
     exchanges.flatMap(({ kind, render, status }) => (kind === 'delete' && status === NO_CONTENT ? render : [])),
   )
-  const isRemoved = (id = '') => removed.has(id) || manifests.get(id)?.removedAt !== undefined
+  const isRemoved = (id = '') => removed.has(id) || manifests.get(id)?.kind === 'removed'
   return exchanges
     .filter(({ kind }) => kind === 'get' || kind === 'delete')
     .filter(({ render, status }) => status === 404 || (status === 410 && !isRemoved(render)))

@@ -14,10 +14,9 @@ import type { Post } from '../rig/rig.ts'
 
 /** The fields of a manifest that the promises are about. */
 export interface Ending {
+  /** `canceled`: the API canceled the render, and no renderer has made a manifest of that yet. */
+  readonly kind: 'ended' | 'removed' | 'abandoned' | 'canceled'
   readonly eventId?: string
-  /** The API canceled the render, and no renderer has made a manifest of that yet. */
-  readonly canceledAt?: number
-  readonly removedAt?: number
   readonly render: {
     readonly id: string
     readonly tenant: string
@@ -27,7 +26,6 @@ export interface Ending {
     readonly period: string
     readonly webhookUrl?: string
   }
-  readonly attempt: number
   readonly outcome: {
     readonly status: 'succeeded' | 'failed'
     readonly finishedAt: number
