@@ -11,7 +11,7 @@ import type { Clock } from '@platen/lib/clock.ts'
 import { type Notifier, openNotifier } from '@platen/lib/notifier.ts'
 import { raceFirst } from '@platen/lib/race.ts'
 import { Unavailable } from '@platen/lib/unavailable.ts'
-import type { Compilation, ResourceChange } from '../compilation/compilation.ts'
+import type { Compilation, ResourceChange } from '@platen/settings/compilation/compilation.ts'
 import { PUBLISH_RETRY_MS } from './limit.ts'
 
 const SECOND_MS = 1000

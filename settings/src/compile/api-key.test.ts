@@ -3,7 +3,7 @@ import type { ApiKeyResource, Resource } from '@platen/contract/domain/resource.
 import { API_KEYS_MAX, DEFAULT_LIMITS } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { anApiKeyResource, aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
-import { type Compiled, compile } from './compile.ts'
+import { type Compiled, compile } from '../compilation/compile.ts'
 
 const platform = (apiKeysMax?: number) => [
   aPlanResource({ spec: { ...(apiKeysMax !== undefined && { apiKeysMax }) } }),

@@ -4,7 +4,7 @@ import type { TenantResource, Uid } from '@platen/contract/domain/resource.ts'
 import { DEFAULT_LIMITS, type TenantId, type WebhookSecret } from '@platen/contract/domain/tenant.ts'
 import { describe, expect, test } from 'vitest'
 import { aPlanResource, aTenantResource } from '../../../test/fixture/resource.ts'
-import { type Compiled, type CompileInput, compile, type Previous } from './compile.ts'
+import { type Compiled, type CompileInput, compile, type Previous } from '../compilation/compile.ts'
 import { accountErased } from './tenant/account.ts'
 import type { FoundSecret, Reseal } from './tenant.ts'
 

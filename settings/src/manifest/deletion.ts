@@ -3,7 +3,7 @@
  * is kept with the tenant's identity for as long as the tenant exists.
  */
 import type { Resource, TenantResource, Uid } from '@platen/contract/domain/resource.ts'
-import type { Previous } from '../compile/compile.ts'
+import type { Previous } from '../compilation/compile.ts'
 import { type Finding, labelOf } from '../compile/condition.ts'
 import { type AccountRefusals, accountErased } from '../compile/tenant/account.ts'
 import { storageOf } from '../compile/tenant.ts'

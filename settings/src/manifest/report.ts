@@ -3,7 +3,7 @@
 import type { Condition, Resource, Uid } from '@platen/contract/domain/resource.ts'
 import type { Tenant } from '@platen/contract/domain/tenant.ts'
 import type { Log } from '@platen/lib/log.ts'
-import { type Compiled, type Previous, resultsOf } from '../compile/compile.ts'
+import { type Compiled, type Previous, resultsOf } from '../compilation/compile.ts'
 import type { CompileResult } from '../compile/compile-result.ts'
 import { labelOf } from '../compile/condition.ts'
 import { ignoredFieldsOf } from '../compile/ignored-fields.ts'

@@ -26,13 +26,19 @@ import type {
 } from '@platen/contract/domain/tenant.ts'
 import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
 import type { Instant } from '@platen/lib/brand.ts'
-import { type ApiKeyResult, compileApiKeys, type FoundKeys, withinLimit } from './api-key.ts'
-import { byAge, type CompileResult, type CompileResults, type InForce, resultsByUid } from './compile-result.ts'
-import { canonicalJson } from './digest.ts'
-import type { ConfigMaps } from './source.ts'
-import { type CheckFaults, compileTemplates, type PreparedSource, type TemplateResult } from './template.ts'
-import type { AccountRefusals } from './tenant/account.ts'
-import { compilePlans, compileTenants, type FoundSecrets, type Reseal, type TenantResult } from './tenant.ts'
+import { type ApiKeyResult, compileApiKeys, type FoundKeys, withinLimit } from '../compile/api-key.ts'
+import {
+  byAge,
+  type CompileResult,
+  type CompileResults,
+  type InForce,
+  resultsByUid,
+} from '../compile/compile-result.ts'
+import { canonicalJson } from '../compile/digest.ts'
+import type { ConfigMaps } from '../compile/source.ts'
+import { type CheckFaults, compileTemplates, type PreparedSource, type TemplateResult } from '../compile/template.ts'
+import type { AccountRefusals } from '../compile/tenant/account.ts'
+import { compilePlans, compileTenants, type FoundSecrets, type Reseal, type TenantResult } from '../compile/tenant.ts'
 
 export interface CompileInput {
   /** All resources, each kind and place once, in any order. */

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Condition, Resource, Uid } from '@platen/contract/domain/resource.ts'
 import { openLruCache } from '@platen/lib/lru-cache.ts'
-import type { CompileResult, InForce } from '@platen/settings/compile/compile-result.ts'
+import type { CompileResult, InForce } from '../compile/compile-result.ts'
 import type { Replacement } from './compiled-settings.ts'
 import { type AncestorsOf, type ConflictIndex, openConflictIndex } from './conflict-index.ts'
 

@@ -10,8 +10,8 @@ import {
   aTemplateResource,
   aTenantResource,
 } from '../../../test/fixture/resource.ts'
+import { checkRequestsOf } from '../compile/template.ts'
 import { type Compiled, type CompileInput, compile, resultsOf } from './compile.ts'
-import { checkRequestsOf } from './template.ts'
 
 const ACME = 'acme' as TenantId
 
