@@ -74,6 +74,8 @@ export interface LoadState {
   readonly reported: ReportedResults
   /** What was in force, possibly before a restart. */
   readonly previous: Previous
+  /** The sources that the last load has stored; absent at first. */
+  readonly sources?: StoredSources
   /** What is published; absent at first. */
   readonly compiled?: Compiled
 }
@@ -133,9 +135,12 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     const checkWaitMs = state.compiled === undefined ? waitMs.first : waitMs.later
     const known = isUnchanged ? state.answers : state.checks
     const given = { documents, resources, ...found, previous, known, checkWaitMs }
-    const { compiled, answers, finalAnswers, isWaiting } = await compileFolder({ ...options, ...given }, signal)
+    const { compiled, sources, answers, finalAnswers, isWaiting } = await compileFolder(
+      { ...options, ...given },
+      signal,
+    )
     review?.({ folder, compiled, checks: finalAnswers })
-    await storeSources(options, notStored(compiled, state.compiled), signal)
+    await storeSources(options, notStored(sources, state.sources), signal)
     if (compiled.snapshot.revision !== state.compiled?.snapshot.revision)
       await publisher.publish(compiled.snapshot, signal)
     const reported = report(log, { folder, compiled, before: state })
@@ -143,7 +148,7 @@ function makeLoader(options: LoadOptions, read: ReadResource, known: Identities)
     await storeLastGood(options, { folder, previous: compiled, checks: finalAnswers }).catch((err: unknown) =>
       log.warn({ err }, 'last good settings not saved'),
     )
-    return { folder, checks: finalAnswers, answers, isWaiting, reported, compiled, previous: compiled }
+    return { folder, sources, checks: finalAnswers, answers, isWaiting, reported, compiled, previous: compiled }
   }
 }
 
