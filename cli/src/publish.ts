@@ -18,7 +18,7 @@ import { openManifests } from '@platen/settings/manifest/follow.ts'
 import { MANIFEST_CHECKS_LATER_MS } from '@platen/settings/manifest/limit.ts'
 import type { Review } from '@platen/settings/manifest/load.ts'
 import { folderDiagnostics } from './check.ts'
-import { byLocation, count, formatDiagnostics, UsageError, withoutControls } from './diagnostic/diagnostic.ts'
+import { byLocation, count, formatDiagnostics, withoutControls } from './diagnostic/diagnostic.ts'
 import { locationsIn } from './diagnostic/location.ts'
 import { formatCounts, formatDifferences, formatReaders } from './publish/summary.ts'
 import { openTarget } from './publish/target.ts'
@@ -45,7 +45,7 @@ export interface PublishPorts extends RendererPorts {
 
 /**
  * Publishes a folder and, with `isWatching`, follows it until `signal` aborts. Resolves with whether all of the folder is published. Throws
- * `UsageError` or `ConfigError`; rejects with the signal's reason during the first publish.
+ * `FileUnfit` or `ConfigError`; rejects with the signal's reason during the first publish.
  */
 export async function publishFolder(
   options: PublishOptions,
@@ -61,7 +61,7 @@ export async function publishFolder(
     const publication = publicationOf(options, { ...ports, publisher })
     const given = { ...ports, ...stores, ...options, ...publication, checks, log: folderLog(ports) }
     const isFatal = (error: unknown) => error instanceof Fenced
-    await using folder = await openManifests({ ...given, checkWaitMs: PATIENCE_MS, isFatal }, signal).catch(rethrow)
+    await using folder = await openManifests({ ...given, checkWaitMs: PATIENCE_MS, isFatal }, signal)
     if (!options.isWatching) return publication.faults() === 0
     print(`watching ${options.dir}; Ctrl-C ends it\n`)
     await Promise.race([folder.over, keepRepaired({ publisher, clock, print }, signal)])
@@ -137,11 +137,6 @@ async function keepRepaired(ports: RepairPorts & Pick<PublishPorts, 'clock'>, si
 
 /** The first publish waits for all checks. While the folder is watched, a template whose check takes long is published after its check. */
 const PATIENCE_MS = { first: Number.POSITIVE_INFINITY, later: MANIFEST_CHECKS_LATER_MS }
-
-/** What else is thrown before the first publish is about the folder or the data folder. */
-function rethrow(error: unknown): never {
-  throw isOutsideError(error) || !(error instanceof Error) ? error : new UsageError(error.message, { cause: error })
-}
 
 /** Prints the diagnostics of a folder. Returns the number of faults. */
 function printReview(dir: string, { folder, compiled, checks }: Review, print: (text: string) => void): number {

@@ -84,8 +84,7 @@ export interface LoadState {
 export type Load = (state: LoadState, signal: AbortSignal) => Promise<LoadState>
 
 /**
- * The state after the last load of the folder, and the function that loads again. Throws an `Error` for the operator if the data folder
- * cannot be used.
+ * The state after the last load of the folder, and the function that loads again. Throws `FileUnfit` if the data folder cannot be used.
  */
 export async function openLoader(options: LoadOptions): Promise<{ readonly state: LoadState; readonly load: Load }> {
   const { dataDir, log } = options
