@@ -54,7 +54,7 @@ export async function publishFolder(
 ): Promise<boolean> {
   const { clock, print, printError } = ports
   try {
-    await using target = await openTarget(ports.variables, ports, signal)
+    await using target = await openTarget(ports, signal)
     await using checker = openTemplateChecker({ clock })
     using checks = openFolderChecks(checker, clock)
     const { publisher, ...stores } = target
@@ -64,7 +64,7 @@ export async function publishFolder(
     await using folder = await openManifests({ ...given, checkWaitMs: PATIENCE_MS, isFatal }, signal)
     if (!options.isWatching) return publication.faults() === 0
     print(`watching ${options.dir}; Ctrl-C ends it\n`)
-    await Promise.race([folder.over, keepRepaired({ publisher, clock, print }, signal)])
+    await Promise.race([folder.over, keepRepaired(publisher, clock, signal)])
     return true
   } catch (error) {
     signal.throwIfAborted()
@@ -95,16 +95,12 @@ function publicationOf(
     publisher: {
       async publish(snapshot: Review['compiled']['snapshot'], signal: AbortSignal) {
         // Comes first, because it finds the number that the next revision must exceed.
-        await repair({ publisher, print }, signal)
+        await publisher.repair(signal)
         const differences = publisher.differences(snapshot)
         const isNew = differences.length > 0 || publisher.revision() === 0
         if (isNew) await publisher.publish({ ...snapshot, revision: publisher.nextRevision() }, signal)
         if (reviewed === undefined) return
-        print(
-          formatDifferences(differences, reviewed.compiled)
-            .map((line) => `${line}\n`)
-            .join(''),
-        )
+        for (const line of formatDifferences(differences, reviewed.compiled)) print(`${line}\n`)
         const verb = isNew ? 'published' : 'nothing has changed since'
         const enforced = formatReaders(await waitForReaders(publisher, clock, signal))
         print(`${verb} revision ${publisher.revision()}: ${formatCounts(reviewed.compiled)}; ${enforced}\n`)
@@ -113,21 +109,12 @@ function publicationOf(
   }
 }
 
-interface RepairPorts {
-  readonly publisher: RedisPublisher
-  readonly print: (text: string) => void
-}
-
-async function repair({ publisher, print }: RepairPorts, signal: AbortSignal): Promise<void> {
-  if (await publisher.repair(signal)) print(`published revision ${publisher.revision()} again: Redis had lost it\n`)
-}
-
 /** Publishes again what Redis has lost, until the signal aborts. Throws `Fenced`. */
-async function keepRepaired(ports: RepairPorts & Pick<PublishPorts, 'clock'>, signal: AbortSignal): Promise<void> {
+async function keepRepaired(publisher: RedisPublisher, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      await ports.clock.sleep(DIRECTORY_REPAIR_MS, signal)
-      await repair(ports, signal)
+      await clock.sleep(DIRECTORY_REPAIR_MS, signal)
+      await publisher.repair(signal)
     } catch (error) {
       // Redis is away. The next round tries again.
       if (!signal.aborted && !(error instanceof Unavailable)) throw error
@@ -142,11 +129,7 @@ const PATIENCE_MS = { first: Number.POSITIVE_INFINITY, later: MANIFEST_CHECKS_LA
 function printReview(dir: string, { folder, compiled, checks }: Review, print: (text: string) => void): number {
   const locations = locationsIn(folder, dir)
   const diagnostics = folderDiagnostics({ folder, dir, compiled, answers: checks, locations }).toSorted(byLocation)
-  print(
-    formatDiagnostics(diagnostics)
-      .map((line) => `${line}\n`)
-      .join(''),
-  )
+  for (const line of formatDiagnostics(diagnostics)) print(`${line}\n`)
   const unchecked = [...compiled.templates.values()].filter(isUnchecked).length
   if (unchecked > 0) print(`${count(unchecked, 'template')} still to be checked\n`)
   const faults = diagnostics.filter(({ isWarning }) => !isWarning).length
@@ -166,14 +149,12 @@ async function waitForReaders(publisher: RedisPublisher, clock: Clock, signal: A
 }
 
 /** Prints what was generated in the data folder, and errors. Faults of the folder are printed as diagnostics, with their locations. */
-function folderLog({ print, printError }: PublishPorts): Log {
-  const nothing = () => undefined
+function folderLog({ print, log }: PublishPorts): Log {
   const trouble = (fields: object, message: string) => {
-    if ('err' in fields && fields.err instanceof Error)
-      printError(`platen: ${withoutControls(`${message}: ${fields.err.message}`)}\n`)
+    if ('err' in fields) log.error(fields, message)
   }
   return {
-    debug: nothing,
+    ...log,
     info(fields, message) {
       if ('resource' in fields && 'file' in fields && message.endsWith('generated'))
         print(`${withoutControls(`${String(fields.resource)}: ${message}: ${String(fields.file)}`)}\n`)
