@@ -57,12 +57,12 @@ export async function publishFolder(
     await using target = await openTarget(ports, signal)
     await using checker = openTemplateChecker({ clock })
     using checks = openFolderChecks(checker, clock)
-    const { publisher, ...stores } = target
-    const publication = publicationOf(options, { ...ports, publisher })
-    const given = { ...ports, ...stores, ...options, ...publication, checks, log: folderLog(ports) }
+    const { publisher } = target
+    const printer = printerOf(options, { ...ports, publisher })
+    const given = { ...ports, ...target, ...options, ...printer, checks, log: folderLog(ports) }
     const isFatal = (error: unknown) => error instanceof Fenced
     await using folder = await openManifests({ ...given, checkWaitMs: PATIENCE_MS, isFatal }, signal)
-    if (!options.isWatching) return publication.faults() === 0
+    if (!options.isWatching) return printer.faults() === 0
     print(`watching ${options.dir}; Ctrl-C ends it\n`)
     await Promise.race([folder.over, keepRepaired(publisher, clock, signal)])
     return true
@@ -79,32 +79,29 @@ function isOutsideError(error: unknown): error is Error {
   return error instanceof Unavailable || error instanceof ArtifactStoreUnfit || error instanceof Fenced
 }
 
-/** What a publish does in Redis, and what it prints. */
-function publicationOf(
+/** What is printed of a publish. */
+function printerOf(
   { dir }: PublishOptions,
   { publisher, print, clock }: PublishPorts & { readonly publisher: RedisPublisher },
 ) {
-  let reviewed: Review | undefined
+  let lines: readonly string[] = []
+  let counts = ''
+  let isNew = false
   let faults = 0
   return {
     faults: () => faults,
-    review(reviewing: Review) {
-      reviewed = reviewing
-      faults = printReview(dir, reviewing, print)
+    review(reviewed: Review) {
+      faults = printReview(dir, reviewed, print)
+      const { compiled } = reviewed
+      lines = formatDifferences(publisher.differences(compiled.snapshot), compiled)
+      counts = formatCounts(compiled)
+      isNew = !publisher.isPublished(compiled.snapshot)
     },
-    publisher: {
-      async publish(snapshot: Review['compiled']['snapshot'], signal: AbortSignal) {
-        // Comes first, because it finds the number that the next revision must exceed.
-        await publisher.repair(signal)
-        const differences = publisher.differences(snapshot)
-        const isNew = differences.length > 0 || publisher.revision() === 0
-        if (isNew) await publisher.publish({ ...snapshot, revision: publisher.nextRevision() }, signal)
-        if (reviewed === undefined) return
-        for (const line of formatDifferences(differences, reviewed.compiled)) print(`${line}\n`)
-        const verb = isNew ? 'published' : 'nothing has changed since'
-        const enforced = formatReaders(await waitForReaders(publisher, clock, signal))
-        print(`${verb} revision ${publisher.revision()}: ${formatCounts(reviewed.compiled)}; ${enforced}\n`)
-      },
+    async onPublished(revision: number, signal: AbortSignal) {
+      for (const line of lines) print(`${line}\n`)
+      const verb = isNew ? 'published' : 'nothing has changed since'
+      const enforced = formatReaders(await waitForReaders(publisher, clock, signal))
+      print(`${verb} revision ${revision}: ${counts}; ${enforced}\n`)
     },
   }
 }

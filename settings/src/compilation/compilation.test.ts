@@ -193,7 +193,7 @@ function summaryOf(outcomes: readonly CompileResult<Resource, unknown>[]) {
 }
 
 /** Equal for both, in any order. */
-function contentOf({ tenants, keys, templates }: Omit<Compiled['snapshot'], 'revision'>) {
+function contentOf({ tenants, keys, templates }: Compiled['snapshot']) {
   return { tenants: new Map(tenants), keys: new Map(keys), templates: new Map(templates) }
 }
 

@@ -81,24 +81,6 @@ describe('a folder of good resources', () => {
   })
 })
 
-describe('a revision', () => {
-  test('stays when nothing that is published changed', () => {
-    const first = compiled(platform)
-    const renamed = [aPlanResource({ spec: { displayName: 'Starter' } }), aTenantResource()]
-    expect(compiled(renamed, { previous: first }).snapshot.revision).toBe(first.snapshot.revision)
-  })
-
-  test('is the next one when anything did', () => {
-    const first = compiled(platform)
-    const suspended = [aPlanResource(), aTenantResource({ spec: { suspend: true } })]
-    expect(compiled(suspended, { previous: first }).snapshot.revision).toBe(first.snapshot.revision + 1)
-  })
-
-  test('is published even when there is nothing at all', () => {
-    expect(compiled([]).snapshot.revision).toBe(1)
-  })
-})
-
 test('the order of reading changes nothing', () => {
   const resources = [
     ...platform,

@@ -12,10 +12,9 @@ import type {
   TenantResource,
 } from '@platen/contract/domain/resource.ts'
 import type { ApiKey, Limits, Template, Tenant } from '@platen/contract/domain/tenant.ts'
-import type { DirectorySnapshot } from '@platen/contract/port/directory.ts'
+import type { DirectorySettings } from '@platen/contract/port/directory.ts'
 import type { Instant } from '@platen/lib/brand.ts'
 import type { CompileResult, CompileResults } from '../compile/compile-result.ts'
-import { canonicalJson } from '../compile/digest.ts'
 import { type Compilation, openCompilation } from './compilation.ts'
 import type { CompilationOptions, Facts, InForceBefore } from './state.ts'
 
@@ -24,17 +23,12 @@ export interface CompileInput extends Facts, Omit<CompilationOptions, 'facts' | 
   readonly resources: readonly Resource[]
   readonly now: Instant
   /** The result of the last call, or what a restart left of it; absent for the very first. */
-  readonly previous?: Previous
-}
-
-/** The part of the past that compiling needs. */
-export interface Previous extends InForceBefore {
-  readonly snapshot: DirectorySnapshot
+  readonly previous?: InForceBefore
 }
 
 export interface Compiled {
-  /** Has the revision of `previous` if nothing changed, else the next one. */
-  readonly snapshot: DirectorySnapshot
+  /** The settings in force. */
+  readonly snapshot: DirectorySettings
   readonly plans: CompileResults<PlanResource, Limits>
   readonly tenants: CompileResults<TenantResource, Tenant>
   readonly templates: CompileResults<TemplateResource, Template>
@@ -49,12 +43,12 @@ export function compile({ resources, now, previous = NO_PREVIOUS, ...given }: Co
     resources.map((resource) => ({ uid: resource.metadata.uid, resource })),
     now,
   )
-  return compiledBy(compilation, previous)
+  return compiledBy(compilation)
 }
 
 /** What a compilation of all resources has come to. */
-export function compiledBy({ results, settings }: Compilation, { snapshot }: Previous): Compiled {
-  return { ...results, snapshot: nextSnapshot(settings(), snapshot) }
+export function compiledBy({ results, settings }: Compilation): Compiled {
+  return { ...results, snapshot: settings() }
 }
 
 /** The results of all resources: plans first, then tenants, templates and keys. */
@@ -68,22 +62,9 @@ export function resultsOf({
 }
 
 /** The previous state at the very first. */
-export const NO_PREVIOUS: Previous = {
-  snapshot: { revision: 0, tenants: new Map(), keys: new Map(), templates: new Map() },
+export const NO_PREVIOUS: InForceBefore = {
   plans: new Map(),
   tenants: new Map(),
   templates: new Map(),
   apiKeys: new Map(),
-}
-
-function nextSnapshot(content: SnapshotContent, { revision, ...before }: DirectorySnapshot): DirectorySnapshot {
-  const isSame = revision > 0 && canonicalText(content) === canonicalText(before)
-  return { revision: isSame ? revision : revision + 1, ...content }
-}
-
-type SnapshotContent = Omit<DirectorySnapshot, 'revision'>
-
-function canonicalText({ tenants, keys, templates }: SnapshotContent): string {
-  const listed = [...templates.values()].flatMap((codes) => [...codes.values()])
-  return canonicalJson([[...tenants.values()], [...keys.values()], listed])
 }

@@ -5,7 +5,8 @@ import type { CheckRequest } from '@platen/contract/domain/template-check.ts'
 import { DEFAULT_LIMITS, type TemplateDigest } from '@platen/contract/domain/tenant.ts'
 import type { Clock } from '@platen/lib/clock.ts'
 import { openCompilation } from '../compilation/compilation.ts'
-import { type Compiled, compiledBy, type Previous } from '../compilation/compile.ts'
+import { type Compiled, compiledBy } from '../compilation/compile.ts'
+import type { InForceBefore } from '../compilation/state.ts'
 import type { FoundKeys } from '../compile/api-key.ts'
 import { byAge, type CompileResult } from '../compile/compile-result.ts'
 import type { ConfigMaps } from '../compile/source.ts'
@@ -31,7 +32,7 @@ interface FolderInput {
   readonly reseal?: Reseal
   /** Bucket for PDFs of tenants that name no bucket. */
   readonly serviceBucket: string
-  readonly previous: Previous
+  readonly previous: InForceBefore
   /** Answers that are known already. */
   readonly known: CheckFaults
   readonly checks: Pick<FolderChecks, 'answer'>
@@ -81,7 +82,7 @@ export async function compileFolder(input: FolderInput, signal: AbortSignal): Pr
   const inForce = readable.filter((each) => resultOf(each)?.settings?.digest === each.digest)
   const stored = inForce.map((each) => sourcesOf(each.template, each))
   return {
-    compiled: compiledBy(compilation, previous),
+    compiled: compiledBy(compilation),
     sources: {
       sources: new Map(stored.flatMap(({ sources }) => [...sources])),
       assets: new Map(stored.flatMap(({ assets }) => [...assets])),
